@@ -1,0 +1,17 @@
+/**
+ * `npm run bench -- SUITE [options]`: installs and builds what is missing, then measures. On the runtime that
+ * `npm start` would take, or the one that HOLDFAST_RUNTIME names.
+ */
+import { join } from 'node:path'
+import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
+
+const SUITES = ['engine']
+
+const [suite, ...options] = process.argv.slice(2)
+if (suite === undefined) giveUp(`which suite? ${SUITES.join(', ')}`, 2)
+if (!SUITES.includes(suite)) giveUp(`unknown suite "${suite}": ${SUITES.join(', ')}`, 2)
+
+installMissing()
+build()
+const runtime = chooseRuntime(process.env.HOLDFAST_RUNTIME)
+become(runtime.command, [...runtime.args, join(ROOT, 'dist', 'bench', `${suite}.js`), ...options])

@@ -1,0 +1,135 @@
+/** What every script needs before it can do its own work: installed packages, built sources, a runtime. */
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
+const SOURCE_FOLDERS = ['src', 'test', 'bench']
+const BUN_VERSION_MIN = [1, 4]
+
+const inRoot = (...parts) => join(ROOT, ...parts)
+const changedAt = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+
+export const TSC = inRoot('node_modules', 'typescript', 'bin', 'tsc')
+export const BIOME = inRoot('node_modules', '@biomejs', 'biome', 'bin', 'biome')
+
+export function say(line) {
+  process.stderr.write(`holdfast: ${line}\n`)
+}
+
+/** Ends the script with one line instead of a stack. */
+export function giveUp(line, code = 1) {
+  say(line)
+  process.exit(code)
+}
+
+/** Runs a command to its end and returns whether it succeeded. Standard output stays the server's own. */
+export function succeeds(command, args, stdout = process.stderr) {
+  return spawnSync(command, args, { cwd: ROOT, stdio: ['ignore', stdout, 'inherit'] }).status === 0
+}
+
+/** Runs `npm install` when the lock file is newer than what it last installed. */
+export function installMissing() {
+  if (changedAt(inRoot('node_modules', '.package-lock.json')) >= changedAt(inRoot('package-lock.json'))) return
+  say('installing packages')
+  // The compiler is a development package, so an environment that leaves those out must not do so here.
+  if (!succeeds('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'])) giveUp('npm install failed')
+}
+
+/** Paths of all files below a folder of the project, relative to the project. */
+export function filesBelow(folder) {
+  if (!existsSync(inRoot(folder))) return []
+  return readdirSync(inRoot(folder), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => join(entry.parentPath ?? entry.path, entry.name).slice(ROOT.length + 1))
+}
+
+const isSource = path => path.endsWith('.ts') && !path.endsWith('.d.ts')
+
+/** Compiles when a source is newer than the last build that succeeded, and drops what a deleted source left behind. */
+export function build() {
+  const sources = SOURCE_FOLDERS.flatMap(filesBelow).filter(isSource)
+  removeOrphans(new Set(sources))
+  const stamp = inRoot('dist', '.built')
+  const builtAt = changedAt(stamp)
+  const isMissing = source => !existsSync(inRoot('dist', source.replace(/\.ts$/, '.js')))
+  const isNewer = path => changedAt(inRoot(path)) > builtAt
+  const missing = sources.some(isMissing)
+  if (!missing && ![...sources, 'tsconfig.json', 'package-lock.json'].some(isNewer)) return
+  // The compiler trusts its own notes and does not look whether the output is still there.
+  if (missing) rmSync(inRoot('dist', '.tsbuildinfo'), { force: true })
+  say('building')
+  const startedAt = new Date()
+  if (!succeeds(process.execPath, [TSC, '-p', 'tsconfig.json'])) giveUp('the build failed')
+  mkdirSync(inRoot('dist'), { recursive: true })
+  writeFileSync(stamp, '')
+  // A source that was edited while the compiler ran is newer than this.
+  utimesSync(stamp, startedAt, startedAt)
+}
+
+/** A test whose source is gone must not run any more. */
+function removeOrphans(sources) {
+  for (const folder of SOURCE_FOLDERS) {
+    for (const output of filesBelow(join('dist', folder))) {
+      const stem = output.match(/^dist.(.*)(?:\.js|\.js\.map|\.d\.ts)$/)?.[1]
+      if (stem !== undefined && !sources.has(`${stem}.ts`)) rmSync(inRoot(output))
+    }
+  }
+}
+
+/** `node`, `bun`, or nothing: Bun when it works here, otherwise Node. Says on stderr which one it is. */
+export function chooseRuntime(wanted) {
+  if (wanted !== undefined && wanted !== 'node' && wanted !== 'bun') {
+    giveUp(`unknown runtime "${wanted}": node or bun`, 2)
+  }
+  const bun = wanted === 'node' ? undefined : findBun()
+  if (wanted === 'bun' && bun === undefined) giveUp('no Bun that works was found')
+  const runtime = bun ?? { name: 'node', version: process.versions.node, command: process.execPath, args: [] }
+  say(`running on ${runtime.name} ${runtime.version}`)
+  return runtime
+}
+
+/** The package keeps its binary in one of two places, depending on whether install scripts were run. */
+function findBun() {
+  const vendor = inRoot('node_modules', '@oven')
+  const builds = existsSync(vendor) ? readdirSync(vendor) : []
+  const candidates = [
+    inRoot('node_modules', 'bun', 'bin', 'bun.exe'),
+    ...builds.map(name => join(vendor, name, 'bin', 'bun')),
+  ]
+  for (const command of candidates.filter(path => existsSync(path))) {
+    const version = answerOf(command, ['--version'])
+    if (version === undefined || !isRecent(version)) continue
+    // A Bun that cannot load the metadata engine's binary cannot serve.
+    if (answerOf(command, ['--no-env-file', '-e', "await import('lmdb')"]) === undefined) continue
+    // Node reads no .env file; settings must not depend on the runtime.
+    return { name: 'bun', version, command, args: ['--no-env-file'] }
+  }
+  return undefined
+}
+
+function answerOf(command, args) {
+  const { status, stdout } = spawnSync(command, args, { cwd: ROOT, encoding: 'utf8', timeout: 20_000 })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function isRecent(version) {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [majorMin, minorMin] = BUN_VERSION_MIN
+  return major > majorMin || (major === majorMin && minor >= minorMin)
+}
+
+const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
+
+/** Becomes the command, as far as a process can: its input and output, its signals, and its way to end. */
+export function become(command, args) {
+  const child = spawn(command, args, { stdio: 'inherit' })
+  for (const signal of PASSED_ON) process.on(signal, () => child.kill(signal))
+  child.on('error', error => giveUp(`${command}: ${error.message}`))
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code)
+    process.removeAllListeners(signal)
+    process.kill(process.pid, signal)
+  })
+}

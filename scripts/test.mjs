@@ -1,0 +1,33 @@
+/**
+ * `npm test`: installs and builds what is missing, then runs every test that needs no other program.
+ * `npm test -- [--runtime node|bun] [files…]`; a file may be named by its source or by its built form.
+ */
+import { relative, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT } from './runtime.mjs'
+
+/** These need a database server, minutes of time, or other people's clients. */
+const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/']
+const TIMEOUT_MS = 120_000
+
+const { values, positionals } = parseArgs({ options: { runtime: { type: 'string' } }, allowPositionals: true })
+
+installMissing()
+build()
+const built = filesBelow('dist').filter(path => path.endsWith('.test.js'))
+const files =
+  positionals.length > 0 ? positionals.map(named) : built.filter(path => !APART.some(f => path.startsWith(f)))
+if (files.length === 0) giveUp('there are no tests to run')
+
+const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME ?? 'node')
+process.chdir(ROOT)
+const paths = files.sort().map(path => `./${path}`)
+if (runtime.name === 'bun') become(runtime.command, [...runtime.args, 'test', '--timeout', `${TIMEOUT_MS}`, ...paths])
+else become(runtime.command, ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...paths])
+
+function named(path) {
+  const inProject = relative(ROOT, resolve(path)).replace(/\.ts$/, '.js')
+  const output = inProject.startsWith('dist') ? inProject : `dist/${inProject}`
+  if (!built.includes(output)) giveUp(`${path} is no test`, 2)
+  return output
+}

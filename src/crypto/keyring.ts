@@ -1,0 +1,292 @@
+/**
+ * The server's own keys, and the wrapping of content keys by whatever key a request asked for. Wrapping and unwrapping
+ * are pure and immediate; only a change of the keyring touches the disk. A customer's key passes through and is kept
+ * nowhere.
+ */
+import { createHash } from 'node:crypto'
+import { EMPTY } from '../lib/bytes.ts'
+import type { Disk } from '../lib/disk.ts'
+import type { Random } from '../lib/random.ts'
+import { deriveKey, KEY_BYTES } from './derive.ts'
+import { unwrapKey, WRAP_NONCE_BYTES, WRAPPED_BYTES, WrongKey, wrapKey } from './key-wrap.ts'
+import {
+  KEYRING_ID_BYTES,
+  type KeyringContents,
+  KeyringDamaged,
+  keyringPath,
+  NAME_BYTES_MAX,
+  type NamedKeyState,
+  readKeyring,
+  writeKeyring,
+} from './keyring-file.ts'
+
+/** The key that wraps a content key, and what it is bound to. */
+export type KeyUse =
+  | { readonly by: 'service' }
+  | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined }
+  | { readonly by: 'customer'; readonly key: Buffer }
+
+export { WrongKey }
+
+export type Rotatable = 'service' | 'storage' | 'named'
+
+export class KeyDisabled extends Error {
+  readonly keyName: string
+  constructor(keyName: string) {
+    super('the named key is disabled')
+    this.name = 'KeyDisabled'
+    this.keyName = keyName
+  }
+}
+
+/** Another process may have rotated since this one read the keyring: `reload()` and try again. */
+export class UnknownKeyVersion extends Error {
+  constructor(kind: Rotatable, version: number) {
+    super(`the keyring has no version ${version} of its ${kind} key`)
+    this.name = 'UnknownKeyVersion'
+  }
+}
+
+const WRAP_FORMAT = 1
+const KINDS = { service: 1, named: 2, customer: 3 } as const
+/** format, kind, version of the keyring's key, version of the name. */
+const HEADER_BYTES = 1 + 1 + 4 + 4
+const CONTEXT_BYTES_MAX = 65_536
+const AT_FIRST: NamedKeyState = { version: 1, disabled: false }
+
+interface Header {
+  readonly kind: number
+  readonly keyVersion: number
+  readonly nameVersion: number
+}
+
+interface KeyringHome {
+  readonly disk: Disk
+  readonly folder: string
+  readonly random: Random
+}
+
+export class Keyring {
+  readonly #home: KeyringHome
+  #contents: KeyringContents
+  /** Whatever reads or writes the file, one behind the other. */
+  #steps: Promise<unknown> = Promise.resolve()
+
+  private constructor(home: KeyringHome, contents: KeyringContents) {
+    this.#home = home
+    this.#contents = contents
+  }
+
+  /** Makes the keyring at the first start. The process that holds the data folder opens it before any other does. */
+  static async open(home: KeyringHome): Promise<Keyring> {
+    const { disk, folder, random } = home
+    await disk.makeFolder(folder)
+    const stored = await readKeyring(disk, folder)
+    if (stored !== undefined) {
+      // An earlier start may have died before its keyring's name was durable; nothing may be sealed until it is.
+      await disk.syncFolder(folder)
+      return new Keyring(home, stored)
+    }
+    const fresh = (): Buffer[] => [random.bytes(KEY_BYTES)]
+    const made: KeyringContents = {
+      id: random.bytes(KEYRING_ID_BYTES),
+      generation: 1,
+      service: fresh(),
+      storage: fresh(),
+      named: fresh(),
+      names: new Map(),
+    }
+    await writeKeyring(disk, folder, made)
+    return new Keyring(home, made)
+  }
+
+  /** Not secret. Kept beside the data, it tells that a keyring is another one than the data were sealed with. */
+  get id(): Buffer {
+    return Buffer.from(this.#contents.id)
+  }
+
+  /** The newest storage key, or a certain version of it. */
+  storageKey(version = this.#contents.storage.length): { version: number; key: Buffer } {
+    return { version, key: Buffer.from(this.#key('storage', version)) }
+  }
+
+  wrap(contentKey: Buffer, use: KeyUse): Buffer {
+    const now = this.#current(use)
+    const header = Buffer.alloc(HEADER_BYTES)
+    header[0] = WRAP_FORMAT
+    header[1] = now.kind
+    header.writeUInt32BE(now.keyVersion, 2)
+    header.writeUInt32BE(now.nameVersion, 6)
+    const nonce = this.#home.random.bytes(WRAP_NONCE_BYTES)
+    return Buffer.concat([header, wrapKey(this.#wrapper(use, now), contentKey, boundTo(header, use), nonce)])
+  }
+
+  unwrap(wrapped: Buffer, use: KeyUse): Buffer {
+    const header = readHeader(wrapped)
+    if (header.kind !== KINDS[use.by]) throw new WrongKey()
+    const bound = boundTo(wrapped.subarray(0, HEADER_BYTES), use)
+    return unwrapKey(this.#wrapper(use, header), wrapped.subarray(HEADER_BYTES), bound)
+  }
+
+  rewrap(wrapped: Buffer, from: KeyUse, to: KeyUse): Buffer {
+    const contentKey = this.unwrap(wrapped, from)
+    try {
+      return this.wrap(contentKey, to)
+    } finally {
+      contentKey.fill(0)
+    }
+  }
+
+  /** False when a rotation since then wants this wrapped anew. One by a named key says nothing without its name. */
+  isCurrent(wrapped: Buffer, name?: string): boolean {
+    const { kind, keyVersion, nameVersion } = readHeader(wrapped)
+    if (kind === KINDS.customer) return true
+    if (kind === KINDS.service) return keyVersion === this.#contents.service.length
+    if (name === undefined) throw new TypeError('whether a named key is current depends on its name')
+    return keyVersion === this.#contents.named.length && nameVersion === this.keyState(name).version
+  }
+
+  /**
+   * What the ETags of this class of objects are keyed with. It comes from the first version and so outlives rotation:
+   * the same content under the same key keeps the same ETag.
+   */
+  etagSecret(use: KeyUse): Buffer {
+    if (use.by === 'customer') return deriveKey(use.key, 'etag customer', EMPTY)
+    if (use.by === 'service') return deriveKey(this.#key('service', 1), 'etag service', EMPTY)
+    this.#refuseDisabled(use.name)
+    return deriveKey(this.#key('named', 1), 'etag named', nameDigest(use.name))
+  }
+
+  /** Adds a version and makes it the one that wraps; the old ones go on unwrapping. Resolves to its number. */
+  async rotate(what: Rotatable, name?: string): Promise<number> {
+    if (name !== undefined && what !== 'named') throw new TypeError('only named keys have names')
+    if (name !== undefined) {
+      const { names } = await this.#changeName(name, state => ({ ...state, version: state.version + 1 }))
+      return names.get(name)!.version
+    }
+    const next = await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }))
+    return next[what].length
+  }
+
+  async disable(name: string): Promise<void> {
+    await this.#changeName(name, state => ({ ...state, disabled: true }))
+  }
+
+  async enable(name: string): Promise<void> {
+    await this.#changeName(name, state => ({ ...state, disabled: false }))
+  }
+
+  /** Names that were ever rotated, disabled or enabled. Every other name is there too, at version 1 and enabled. */
+  keyNames(): string[] {
+    return [...this.#contents.names.keys()]
+  }
+
+  keyState(name: string): NamedKeyState {
+    return this.#contents.names.get(name) ?? AT_FIRST
+  }
+
+  /** Takes over what another process changed. */
+  reload(): Promise<void> {
+    return this.#inTurn(async () => {
+      this.#contents = await this.#stored()
+    })
+  }
+
+  /** Whoever prints a keyring sees which one it is, and no key. */
+  toJSON(): { id: string; generation: number } {
+    return { id: this.#contents.id.toString('hex'), generation: this.#contents.generation }
+  }
+
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return `Keyring ${JSON.stringify(this)}`
+  }
+
+  #key(kind: Rotatable, version: number): Buffer {
+    const key = this.#contents[kind][version - 1]
+    if (key === undefined) throw new UnknownKeyVersion(kind, version)
+    return key
+  }
+
+  #current(use: KeyUse): Header {
+    const kind = KINDS[use.by]
+    if (use.by === 'customer') return { kind, keyVersion: 0, nameVersion: 0 }
+    const keyVersion = this.#contents[use.by].length
+    return { kind, keyVersion, nameVersion: use.by === 'named' ? this.keyState(use.name).version : 0 }
+  }
+
+  #wrapper(use: KeyUse, header: Header): Buffer {
+    if (use.by === 'customer') return use.key
+    const key = this.#key(use.by, header.keyVersion)
+    if (use.by === 'service') return key
+    this.#refuseDisabled(use.name)
+    const binding = Buffer.concat([Buffer.alloc(4), nameDigest(use.name)])
+    binding.writeUInt32BE(header.nameVersion)
+    return deriveKey(key, 'named key', binding)
+  }
+
+  #refuseDisabled(name: string): void {
+    if (this.keyState(name).disabled) throw new KeyDisabled(name)
+  }
+
+  async #changeName(name: string, change: (state: NamedKeyState) => NamedKeyState): Promise<KeyringContents> {
+    nameBytes(name)
+    return this.#change(now => ({ names: new Map(now.names).set(name, change(now.names.get(name) ?? AT_FIRST)) }))
+  }
+
+  /** Starts from the file, not from memory: a version that another process added must not be lost. */
+  #change(change: (now: KeyringContents) => Partial<KeyringContents>): Promise<KeyringContents> {
+    return this.#inTurn(async () => {
+      const now = await this.#stored()
+      const next = { ...now, ...change(now), generation: now.generation + 1 }
+      await writeKeyring(this.#home.disk, this.#home.folder, next)
+      this.#contents = next
+      return next
+    })
+  }
+
+  /** A reload that began before a change must not bring back what was there before it. */
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const done = this.#steps.then(step)
+    this.#steps = done.catch(() => undefined)
+    return done
+  }
+
+  async #stored(): Promise<KeyringContents> {
+    const { disk, folder } = this.#home
+    const stored = await readKeyring(disk, folder)
+    if (stored === undefined) throw new KeyringDamaged(keyringPath(folder), 'the file has gone')
+    if (!stored.id.equals(this.#contents.id))
+      throw new KeyringDamaged(keyringPath(folder), 'another keyring has taken its place')
+    return stored
+  }
+}
+
+function readHeader(wrapped: Buffer): Header {
+  if (wrapped.length !== HEADER_BYTES + WRAPPED_BYTES || wrapped[0] !== WRAP_FORMAT) throw new WrongKey()
+  return { kind: wrapped[1]!, keyVersion: wrapped.readUInt32BE(2), nameVersion: wrapped.readUInt32BE(6) }
+}
+
+/** Lengths stand before the name and the context, so that no two pairs give the same bytes. */
+function boundTo(header: Buffer, use: KeyUse): Buffer {
+  if (use.by !== 'named') return header
+  const name = nameBytes(use.name)
+  const { context } = use
+  if (context !== undefined && context.length > CONTEXT_BYTES_MAX) throw new RangeError('the key context is too long')
+  const lengths = Buffer.alloc(4 + 1 + 4)
+  lengths.writeUInt32BE(name.length, 0)
+  lengths[4] = context === undefined ? 0 : 1
+  lengths.writeUInt32BE(context?.length ?? 0, 5)
+  return Buffer.concat([header, lengths, name, context ?? EMPTY])
+}
+
+function nameDigest(name: string): Buffer {
+  return createHash('sha256').update(nameBytes(name)).digest()
+}
+
+function nameBytes(name: string): Buffer {
+  const bytes = Buffer.from(name, 'utf8')
+  if (bytes.length === 0 || bytes.length > NAME_BYTES_MAX) throw new RangeError('a key name has 1 to 2048 bytes')
+  // A broken surrogate would become the same bytes as another broken one, and two names one key.
+  if (bytes.toString('utf8') !== name) throw new RangeError('a key name is well-formed text')
+  return bytes
+}

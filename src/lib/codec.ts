@@ -1,0 +1,257 @@
+/**
+ * Binary records: small combinators that write a value to bytes and read it back. Every stored record opens with a
+ * two-character marker, so that a reader knows the shape it meets and can lift an older one to today's.
+ */
+
+export class Writer {
+  #buffer: Buffer
+  #at = 0
+
+  constructor(room = 512) {
+    this.#buffer = Buffer.allocUnsafe(room)
+  }
+
+  #reserve(bytes: number): number {
+    const at = this.#at
+    if (at + bytes > this.#buffer.length) {
+      const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, at + bytes))
+      this.#buffer.copy(grown, 0, 0, at)
+      this.#buffer = grown
+    }
+    this.#at = at + bytes
+    return at
+  }
+
+  byte(value: number): void {
+    const at = this.#reserve(1)
+    this.#buffer[at] = value
+  }
+
+  /** Seven bits a byte, lowest first; exact up to 2^53. */
+  uint(value: number): void {
+    if (!(Number.isSafeInteger(value) && value >= 0)) throw new Error(`not a count: ${value}`)
+    let rest = value
+    while (rest >= 0x80) {
+      this.byte((rest % 0x80) | 0x80)
+      rest = Math.floor(rest / 0x80)
+    }
+    this.byte(rest)
+  }
+
+  raw(bytes: Uint8Array): void {
+    const at = this.#reserve(bytes.length)
+    this.#buffer.set(bytes, at)
+  }
+
+  text(value: string): void {
+    const length = Buffer.byteLength(value)
+    this.uint(length)
+    const at = this.#reserve(length)
+    this.#buffer.write(value, at, length, 'utf8')
+  }
+
+  done(): Buffer {
+    return this.#buffer.subarray(0, this.#at)
+  }
+}
+
+/** The bytes do not have the shape they should have: a damaged or foreign record. */
+export class BadRecord extends Error {
+  constructor(what: string) {
+    super(`stored record: ${what}`)
+    this.name = 'BadRecord'
+  }
+}
+
+export class Reader {
+  readonly #buffer: Buffer
+  #at = 0
+
+  constructor(buffer: Buffer) {
+    this.#buffer = buffer
+  }
+
+  #take(bytes: number): number {
+    const at = this.#at
+    if (at + bytes > this.#buffer.length) throw new BadRecord('ends too early')
+    this.#at = at + bytes
+    return at
+  }
+
+  byte(): number {
+    return this.#buffer[this.#take(1)]!
+  }
+
+  uint(): number {
+    let value = 0
+    let unit = 1
+    for (;;) {
+      const byte = this.byte()
+      value += (byte & 0x7f) * unit
+      if (byte < 0x80) break
+      unit *= 0x80
+      if (unit > 2 ** 49) throw new BadRecord('a count is too large')
+    }
+    return value
+  }
+
+  raw(length: number): Buffer {
+    const at = this.#take(length)
+    return this.#buffer.subarray(at, at + length)
+  }
+
+  text(): string {
+    const length = this.uint()
+    const at = this.#take(length)
+    return this.#buffer.toString('utf8', at, at + length)
+  }
+
+  end(): void {
+    if (this.#at !== this.#buffer.length) throw new BadRecord('has bytes left over')
+  }
+}
+
+export interface Codec<T> {
+  write(to: Writer, value: T): void
+  read(from: Reader): T
+}
+
+export const uint: Codec<number> = { write: (w, v) => w.uint(v), read: r => r.uint() }
+export const text: Codec<string> = { write: (w, v) => w.text(v), read: r => r.text() }
+export const flag: Codec<boolean> = { write: (w, v) => w.byte(v ? 1 : 0), read: r => r.byte() === 1 }
+
+/** Bytes that know their length. */
+export const bytes: Codec<Buffer> = {
+  write(w, v) {
+    w.uint(v.length)
+    w.raw(v)
+  },
+  read: r => r.raw(r.uint()),
+}
+
+/** Bytes whose length both sides know. */
+export function fixed(length: number): Codec<Buffer> {
+  return {
+    write(w, v) {
+      if (v.length !== length) throw new Error(`expected ${length} bytes, not ${v.length}`)
+      w.raw(v)
+    },
+    read: r => r.raw(length),
+  }
+}
+
+export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
+  return {
+    write(w, v) {
+      w.byte(v === undefined ? 0 : 1)
+      if (v !== undefined) inner.write(w, v)
+    },
+    read: r => (r.byte() === 0 ? undefined : inner.read(r)),
+  }
+}
+
+export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
+  return {
+    write(w, v) {
+      w.uint(v.length)
+      for (const item of v) inner.write(w, item)
+    },
+    read(r) {
+      const length = r.uint()
+      const out: T[] = []
+      for (let i = 0; i < length; i++) out.push(inner.read(r))
+      return out
+    },
+  }
+}
+
+export function pair<A, B>(first: Codec<A>, second: Codec<B>): Codec<readonly [A, B]> {
+  return {
+    write(w, [a, b]) {
+      first.write(w, a)
+      second.write(w, b)
+    },
+    read: r => [first.read(r), second.read(r)],
+  }
+}
+
+/** One of a fixed list of words, stored as its place in the list: new words go to the end. */
+export function word<const W extends readonly string[]>(...words: W): Codec<W[number]> {
+  return {
+    write(w, v) {
+      w.byte(words.indexOf(v))
+    },
+    read(r) {
+      const found = words[r.byte()]
+      if (found === undefined) throw new BadRecord('holds an unknown word')
+      return found
+    },
+  }
+}
+
+type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> }
+
+export function struct<T extends object>(fields: Fields<T>): Codec<T> {
+  const names = Object.keys(fields) as (keyof T & string)[]
+  const codecs = names.map(name => fields[name] as Codec<unknown>)
+  return {
+    write(w, v) {
+      for (let i = 0; i < names.length; i++) codecs[i]!.write(w, v[names[i]!])
+    },
+    read(r) {
+      const out: Record<string, unknown> = {}
+      for (let i = 0; i < names.length; i++) out[names[i]!] = codecs[i]!.read(r)
+      return out as T
+    },
+  }
+}
+
+/** Values that differ by their `kind`. The order of the cases is part of the format. */
+export function variants<T extends { readonly kind: string }>(
+  cases: {
+    readonly [K in T['kind']]: Codec<Omit<Extract<T, { kind: K }>, 'kind'>>
+  },
+): Codec<T> {
+  const kinds = Object.keys(cases) as T['kind'][]
+  return {
+    write(w, v) {
+      w.byte(kinds.indexOf(v.kind))
+      ;(cases[v.kind as T['kind']] as Codec<unknown>).write(w, v)
+    },
+    read(r) {
+      const kind = kinds[r.byte()]
+      if (kind === undefined) throw new BadRecord('has an unknown kind')
+      return { kind, ...(cases[kind].read(r) as object) } as unknown as T
+    },
+  }
+}
+
+export interface RecordFormat<T> {
+  encode(value: T): Buffer
+  decode(record: Buffer): T
+}
+
+/** A stored shape with its two-character marker; a later one names its predecessor and how to lift it. */
+export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<T>): RecordFormat<T> {
+  const mark = Buffer.from(marker, 'latin1')
+  if (mark.length !== 2) throw new Error('a format marker has two characters')
+  return {
+    encode(value) {
+      const w = new Writer()
+      w.raw(mark)
+      codec.write(w, value)
+      return w.done()
+    },
+    decode(record) {
+      if (record[0] !== mark[0] || record[1] !== mark[1]) {
+        if (older !== undefined) return older.decode(record)
+        throw new BadRecord(`expected format ${marker}, found ${JSON.stringify(record.toString('latin1', 0, 2))}`)
+      }
+      const r = new Reader(record)
+      r.raw(2)
+      const value = codec.read(r)
+      r.end()
+      return value
+    },
+  }
+}

@@ -1,0 +1,124 @@
+/**
+ * The one way to the filesystem. Everything that keeps bytes is handed a Disk, so that a test can fail the N-th
+ * call, cut a write short or forget what was never synced. LMDB is the exception: it writes for itself.
+ */
+import { constants, promises as fs } from 'node:fs'
+import { dirname } from 'node:path'
+
+export interface DiskFile {
+  /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
+  write(pieces: readonly Uint8Array[], position: number): Promise<void>
+  /** Reads up to `into.length` bytes; resolves to how many there were (fewer only at the end of the file). */
+  read(into: Uint8Array, position: number): Promise<number>
+  /** Resolves when every byte written before the call is on stable storage. A failure is final: never call again. */
+  datasync(): Promise<void>
+  size(): Promise<number>
+  close(): Promise<void>
+}
+
+export interface Disk {
+  /** `create` makes a new file (it must not exist) for reading and writing; `read` opens an existing one. */
+  open(path: string, how: 'create' | 'read'): Promise<DiskFile>
+  /** Makes the folder and its missing parents, durably. */
+  makeFolder(path: string): Promise<void>
+  /** Makes the names in this folder durable. */
+  syncFolder(path: string): Promise<void>
+  /** Names in the folder; empty when there is no such folder. */
+  list(path: string): Promise<string[]>
+  rename(from: string, to: string): Promise<void>
+  /** Removes a file; no error when it is gone already. */
+  remove(path: string): Promise<void>
+  /** Free bytes for this user on the filesystem that holds `path`. */
+  free(path: string): Promise<number>
+}
+
+const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'
+
+class RealFile implements DiskFile {
+  readonly #handle: fs.FileHandle
+
+  constructor(handle: fs.FileHandle) {
+    this.#handle = handle
+  }
+
+  async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
+    let expected = 0
+    for (const piece of pieces) expected += piece.length
+    const { bytesWritten } = await this.#handle.writev(pieces as Uint8Array[], position)
+    // libuv returns a short count when the disk fills up in the middle of a write.
+    if (bytesWritten !== expected) {
+      throw Object.assign(new Error(`short write: ${bytesWritten} of ${expected} bytes`), { code: 'ENOSPC' })
+    }
+  }
+
+  async read(into: Uint8Array, position: number): Promise<number> {
+    let got = 0
+    while (got < into.length) {
+      const { bytesRead } = await this.#handle.read(into, got, into.length - got, position + got)
+      if (bytesRead === 0) break
+      got += bytesRead
+    }
+    return got
+  }
+
+  datasync(): Promise<void> {
+    return this.#handle.datasync()
+  }
+
+  async size(): Promise<number> {
+    return (await this.#handle.stat()).size
+  }
+
+  close(): Promise<void> {
+    return this.#handle.close()
+  }
+}
+
+export const realDisk: Disk = {
+  async open(path, how) {
+    const flags = how === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_EXCL : constants.O_RDONLY
+    return new RealFile(await fs.open(path, flags, 0o600))
+  },
+
+  async makeFolder(path) {
+    const first = await fs.mkdir(path, { recursive: true, mode: 0o700 })
+    if (first === undefined) return
+    // Every folder on the way got a new name in its parent.
+    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
+      await realDisk.syncFolder(dirname(folder))
+    }
+  },
+
+  async syncFolder(path) {
+    const handle = await fs.open(path, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+
+  async list(path) {
+    try {
+      return await fs.readdir(path)
+    } catch (error) {
+      if (isMissing(error)) return []
+      throw error
+    }
+  },
+
+  rename: (from, to) => fs.rename(from, to),
+
+  async remove(path) {
+    try {
+      await fs.unlink(path)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+  },
+
+  async free(path) {
+    const { bavail, bsize } = await fs.statfs(path)
+    return bavail * bsize
+  },
+}

@@ -1,0 +1,53 @@
+/**
+ * Composite keys whose byte order is the order wanted: a one-byte kind, then components. A text component ends with
+ * a zero byte and therefore must not contain one, so no escaping is needed and a longer text sorts after its prefix.
+ */
+export type Component = Uint8Array | string | number
+
+/** Eight bytes, big-endian: exact for every safe integer. */
+export function uint64(value: number): Buffer {
+  const out = Buffer.allocUnsafe(8)
+  out.writeUInt32BE(Math.floor(value / 2 ** 32), 0)
+  out.writeUInt32BE(value >>> 0, 4)
+  return out
+}
+
+/** Eight bytes that sort the other way round: the greatest number first. */
+export function descending(value: number): Buffer {
+  const out = uint64(value)
+  for (let i = 0; i < 8; i++) out[i] = out[i]! ^ 0xff
+  return out
+}
+
+export function readUint64(bytes: Buffer, at: number): number {
+  return bytes.readUInt32BE(at) * 2 ** 32 + bytes.readUInt32BE(at + 4)
+}
+
+export function readDescending(bytes: Buffer, at: number): number {
+  return (~bytes.readUInt32BE(at) >>> 0) * 2 ** 32 + (~bytes.readUInt32BE(at + 4) >>> 0)
+}
+
+/** `kind`, then texts (zero-terminated), numbers (eight bytes) and raw bytes (as they are, so only at the end or of fixed length). */
+export function key(kind: string, ...components: readonly Component[]): Buffer {
+  let length = 1
+  for (const c of components)
+    length += typeof c === 'string' ? Buffer.byteLength(c) + 1 : typeof c === 'number' ? 8 : c.length
+  const out = Buffer.allocUnsafe(length)
+  out.write(kind, 0, 1, 'latin1')
+  let at = 1
+  for (const c of components) {
+    if (typeof c === 'string') {
+      const wrote = out.write(c, at, 'utf8')
+      if (c.includes('\0')) throw new Error('a text component of a key must not contain a zero byte')
+      at += wrote
+      out[at++] = 0
+    } else if (typeof c === 'number') {
+      out.set(uint64(c), at)
+      at += 8
+    } else {
+      out.set(c, at)
+      at += c.length
+    }
+  }
+  return out
+}

@@ -1,0 +1,297 @@
+/**
+ * A disk in memory, for a server that keeps nothing and for tests that need to know what a disk may do to them.
+ *
+ * With `crashable`, it remembers what was never synced: `powerCut` then answers with a disk as it may look after the
+ * power was lost. Written bytes are durable after `datasync` of their file, names after `syncFolder` of their folder,
+ * and neither brings the other along. Without it, no history is kept.
+ */
+import { basename, dirname, normalize } from 'node:path'
+import type { Disk, DiskFile } from './disk.ts'
+import type { Random } from './random.ts'
+import { SparseBytes } from './sparse-bytes.ts'
+
+/** 'EIO' and 'ENOSPC' fail before anything happens; 'short' writes half of the bytes first, as a full disk does. */
+export type Fault = 'EIO' | 'ENOSPC' | 'short'
+
+const SECTOR_BYTES = 512
+
+interface UnsyncedWrite {
+  readonly position: number
+  readonly bytes: Buffer
+}
+
+class Inode {
+  readonly content = new SparseBytes()
+  /** What is on stable storage; only kept when the disk is crashable. */
+  readonly durable = new SparseBytes()
+  unsynced: UnsyncedWrite[] = []
+  /** A sync that failed left these in doubt for good: no later sync vouches for them. */
+  doubtful: UnsyncedWrite[] = []
+}
+
+/** One or more names that change together: a rename within a folder is seen whole or not at all. */
+interface NameChange {
+  readonly folder: string
+  readonly name: string
+  readonly inode: Inode | undefined
+}
+
+type Names = Map<string, Inode>
+
+export class MemoryDisk implements Disk {
+  /** What `free` answers. */
+  freeBytes = 2 ** 50
+  /** Every datasync and syncFolder fails while this is set. */
+  failSyncs = false
+  /** I/O calls so far, of all kinds; and how many of them were syncs of a file. */
+  calls = 0
+  datasyncs = 0
+  openFiles = 0
+  /** Awaited in the middle of every read, write and sync of a file, so that a test can make them overlap. */
+  pause: (() => Promise<void>) | undefined
+  readonly #crashable: boolean
+  readonly #folders = new Map<string, Names>([
+    ['/', new Map()],
+    ['.', new Map()],
+  ])
+  /** Names on stable storage, by folder; and the changes that are not, oldest first. */
+  readonly #durableNames = new Map<string, Names>()
+  #unsyncedNames: NameChange[][] = []
+  #failAtCall = 0
+  #fault: Fault = 'EIO'
+
+  constructor({ crashable = false }: { readonly crashable?: boolean } = {}) {
+    this.#crashable = crashable
+  }
+
+  /** The n-th I/O call from now fails (1 is the next one, 0 is none). */
+  failAt(n: number, fault: Fault = 'EIO'): void {
+    this.#failAtCall = n === 0 ? 0 : this.calls + n
+    this.#fault = fault
+  }
+
+  async open(path: string, how: 'create' | 'read'): Promise<DiskFile> {
+    this.count('open')
+    const folder = dirname(normalize(path))
+    const name = basename(path)
+    const names = this.#namesOf(folder, path)
+    let inode = names.get(name)
+    if (how === 'create') {
+      if (inode !== undefined) throw fail('EEXIST', `open ${path}`)
+      inode = new Inode()
+      this.#change([{ folder, name, inode }])
+    }
+    if (inode === undefined) throw fail('ENOENT', `open ${path}`)
+    this.openFiles++
+    return new MemoryFile(this, inode, { writable: how === 'create', crashable: this.#crashable })
+  }
+
+  async makeFolder(path: string): Promise<void> {
+    this.count('makeFolder')
+    for (let folder = normalize(path); !this.#folders.has(folder); folder = dirname(folder)) {
+      this.#folders.set(folder, new Map())
+    }
+  }
+
+  async syncFolder(path: string): Promise<void> {
+    this.count('syncFolder')
+    const folder = normalize(path)
+    this.#namesOf(folder, path)
+    const left: NameChange[][] = []
+    for (const together of this.#unsyncedNames) {
+      for (const change of together) if (change.folder === folder) this.#apply(this.#durableNames, change)
+      const others = together.filter(change => change.folder !== folder)
+      if (others.length > 0) left.push(others)
+    }
+    this.#unsyncedNames = left
+  }
+
+  async list(path: string): Promise<string[]> {
+    this.count('list')
+    const folder = normalize(path)
+    const names = [...(this.#folders.get(folder)?.keys() ?? [])]
+    for (const other of this.#folders.keys()) {
+      if (other !== folder && dirname(other) === folder) names.push(basename(other))
+    }
+    return names
+  }
+
+  async rename(from: string, to: string): Promise<void> {
+    this.count('rename')
+    const old = { folder: dirname(normalize(from)), name: basename(from) }
+    const inode = this.#namesOf(old.folder, from).get(old.name)
+    if (inode === undefined) throw fail('ENOENT', `rename ${from}`)
+    const folder = dirname(normalize(to))
+    this.#namesOf(folder, to)
+    this.#change([
+      { ...old, inode: undefined },
+      { folder, name: basename(to), inode },
+    ])
+  }
+
+  async remove(path: string): Promise<void> {
+    this.count('remove')
+    const folder = dirname(normalize(path))
+    const name = basename(path)
+    if (this.#folders.get(folder)?.has(name) === true) this.#change([{ folder, name, inode: undefined }])
+  }
+
+  async free(_path: string): Promise<number> {
+    this.count('free')
+    return this.freeBytes
+  }
+
+  /** The disk after the power was lost now. What was never synced is there, gone, or there in part. */
+  powerCut(random: Random): MemoryDisk {
+    if (!this.#crashable) throw new Error('this disk keeps no history: construct it as crashable')
+    const names = new Map<string, Names>()
+    for (const [folder, durable] of this.#durableNames) names.set(folder, new Map(durable))
+    for (const together of this.#unsyncedNames) {
+      if (random.fraction() < 0.5) for (const change of together) this.#apply(names, change)
+    }
+    const after = new MemoryDisk({ crashable: true })
+    const survivors = new Map<Inode, Inode>()
+    // Making a folder is durable by contract, so all of them are there.
+    for (const folder of this.#folders.keys()) {
+      const there: Names = new Map()
+      for (const [name, inode] of names.get(folder) ?? []) {
+        const survivor = survivors.get(inode) ?? survive(inode, random)
+        survivors.set(inode, survivor)
+        there.set(name, survivor)
+      }
+      after.#folders.set(folder, there)
+      after.#durableNames.set(folder, new Map(there))
+    }
+    return after
+  }
+
+  /** Every I/O call, also of the files, comes by here before it does anything; true: it must stop half-way. */
+  count(what: string): boolean {
+    this.calls++
+    if (what === 'datasync') this.datasyncs++
+    if (this.failSyncs && (what === 'datasync' || what === 'syncFolder')) throw fail('EIO', what)
+    if (this.calls !== this.#failAtCall) return false
+    if (this.#fault === 'short' && what === 'write') return true
+    throw fail(this.#fault === 'short' ? 'ENOSPC' : this.#fault, what)
+  }
+
+  #namesOf(folder: string, path: string): Names {
+    const names = this.#folders.get(folder)
+    if (names === undefined) throw fail('ENOENT', path)
+    return names
+  }
+
+  #change(together: NameChange[]): void {
+    for (const change of together) this.#apply(this.#folders, change)
+    if (!this.#crashable) return
+    const oneFolder = together.every(change => change.folder === together[0]!.folder)
+    if (oneFolder) this.#unsyncedNames.push(together)
+    else for (const change of together) this.#unsyncedNames.push([change])
+  }
+
+  #apply(folders: Map<string, Names>, { folder, name, inode }: NameChange): void {
+    const names = folders.get(folder) ?? new Map<string, Inode>()
+    folders.set(folder, names)
+    if (inode === undefined) names.delete(name)
+    else names.set(name, inode)
+  }
+}
+
+class MemoryFile implements DiskFile {
+  readonly #disk: MemoryDisk
+  readonly #inode: Inode
+  readonly #writable: boolean
+  readonly #crashable: boolean
+  #closed = false
+
+  constructor(disk: MemoryDisk, inode: Inode, how: { readonly writable: boolean; readonly crashable: boolean }) {
+    this.#disk = disk
+    this.#inode = inode
+    this.#writable = how.writable
+    this.#crashable = how.crashable
+  }
+
+  async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
+    const short = this.#count('write')
+    if (!this.#writable) throw fail('EBADF', 'write')
+    if (this.#disk.pause !== undefined) await this.#paused('write')
+    let left = pieces.reduce((sum, piece) => sum + piece.length, 0)
+    if (short) left = Math.floor(left / 2)
+    // For a crash it counts as one write: the kernel got it in one call.
+    const whole = this.#crashable ? Buffer.concat(pieces, left) : undefined
+    if (whole !== undefined) this.#inode.unsynced.push({ position, bytes: whole })
+    let at = position
+    for (const piece of whole === undefined ? pieces : [whole]) {
+      const taken = piece.subarray(0, left)
+      this.#inode.content.write(taken, at)
+      at += taken.length
+      left -= taken.length
+    }
+    if (short) throw fail('ENOSPC', 'short write')
+  }
+
+  async read(into: Uint8Array, position: number): Promise<number> {
+    this.#count('read')
+    if (this.#disk.pause !== undefined) await this.#paused('read')
+    return this.#inode.content.read(into, position)
+  }
+
+  async datasync(): Promise<void> {
+    const covered = this.#inode.unsynced
+    this.#inode.unsynced = []
+    try {
+      this.#count('datasync')
+    } finally {
+      // Until the answer is given the outcome is open, and after a failure for good.
+      this.#inode.doubtful.push(...covered)
+    }
+    if (this.#disk.pause !== undefined) await this.#paused('datasync')
+    const settled = new Set(covered)
+    this.#inode.doubtful = this.#inode.doubtful.filter(write => !settled.has(write))
+    for (const { position, bytes } of covered) this.#inode.durable.write(bytes, position)
+  }
+
+  async size(): Promise<number> {
+    this.#count('size')
+    return this.#inode.content.size
+  }
+
+  async close(): Promise<void> {
+    if (!this.#closed) this.#disk.openFiles--
+    this.#closed = true
+    this.#disk.count('close')
+  }
+
+  /** Whoever closes a file in the middle of a call finds out. */
+  async #paused(what: string): Promise<void> {
+    await this.#disk.pause?.()
+    if (this.#closed) throw fail('EBADF', what)
+  }
+
+  #count(what: string): boolean {
+    if (this.#closed) throw fail('EBADF', what)
+    return this.#disk.count(what)
+  }
+}
+
+/** Each unsynced write is kept, dropped, or torn at sectors. */
+function survive(inode: Inode, random: Random): Inode {
+  const survivor = new Inode()
+  inode.durable.copyTo(survivor.content)
+  for (const { position, bytes } of [...inode.doubtful, ...inode.unsynced]) {
+    const fate = random.fraction()
+    if (fate < 1 / 3) continue
+    const torn = fate > 2 / 3
+    for (let at = 0; at < bytes.length; ) {
+      const end = Math.min(bytes.length, at + SECTOR_BYTES - ((position + at) % SECTOR_BYTES))
+      if (!torn || random.fraction() < 0.5) survivor.content.write(bytes.subarray(at, end), position + at)
+      at = end
+    }
+  }
+  survivor.content.copyTo(survivor.durable)
+  return survivor
+}
+
+function fail(code: string, what: string): Error {
+  return Object.assign(new Error(`${code}: ${what}`), { code })
+}

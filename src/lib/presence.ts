@@ -1,0 +1,65 @@
+/**
+ * Being there, told by the kernel: a process listens on a socket file, and whoever can connect to it knows that the
+ * process lives. It ends with the process, however that ends, and holds across containers that share a folder.
+ */
+import { open } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { basename, dirname, join } from 'node:path'
+
+/** Socket addresses are short (108 bytes); on Linux a folder's descriptor stands in for a long path. */
+const ADDRESS_BYTES_MAX = 100
+
+async function withAddress<T>(path: string, use: (address: string) => Promise<T>): Promise<T> {
+  if (Buffer.byteLength(path) <= ADDRESS_BYTES_MAX) return use(path)
+  if (process.platform !== 'linux') throw new Error(`the path of the data folder is too long for a socket: ${path}`)
+  const folder = await open(dirname(path), 'r')
+  try {
+    return await use(join(`/proc/self/fd/${folder.fd}`, basename(path)))
+  } finally {
+    await folder.close()
+  }
+}
+
+export interface Presence {
+  end(): Promise<void>
+}
+
+/** Shows at `path` that this process is there. The path must be new. */
+export function show(path: string): Promise<Presence> {
+  return withAddress(path, address => {
+    const server = createServer(socket => socket.destroy())
+    // Being there keeps nobody alive who has nothing else to do.
+    server.unref()
+    return new Promise<Presence>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ path: address }, () => {
+        server.off('error', reject)
+        resolve({ end: () => new Promise(done => server.close(() => done())) })
+      })
+    })
+  })
+}
+
+/** True while the process that showed itself at `path` lives. */
+export function isThere(path: string): Promise<boolean> {
+  return withAddress(
+    path,
+    address =>
+      new Promise<boolean>((resolve, reject) => {
+        const socket = connect({ path: address })
+        socket.once('connect', () => {
+          socket.destroy()
+          resolve(true)
+        })
+        socket.once('error', (error: NodeJS.ErrnoException) => {
+          if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
+          // A full queue means that somebody listens.
+          else if (error.code === 'EAGAIN') resolve(true)
+          else reject(error)
+        })
+      }),
+  ).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return false
+    throw error
+  })
+}

@@ -1,0 +1,54 @@
+import { randomFillSync } from 'node:crypto'
+
+/** The one source of randomness. A seeded one makes a whole run repeatable. */
+export interface Random {
+  /** Unpredictable bytes: ids, keys, nonces. */
+  bytes(count: number): Buffer
+  /** A number in [0, 1): jitter and sampling, never anything secret. */
+  fraction(): number
+}
+
+/** Asking the kernel for 16 bytes at a time costs more than the rest of making an id, so they are drawn by the page. */
+const POOL_BYTES = 4096
+const pool = Buffer.allocUnsafeSlow(POOL_BYTES)
+let poolUsed = POOL_BYTES
+
+export const systemRandom: Random = {
+  bytes(count) {
+    if (count > POOL_BYTES / 4) return randomFillSync(Buffer.allocUnsafeSlow(count))
+    if (poolUsed + count > POOL_BYTES) {
+      randomFillSync(pool)
+      poolUsed = 0
+    }
+    // A copy: bytes that were handed out must not change with the next refill.
+    const out = Buffer.from(pool.subarray(poolUsed, poolUsed + count))
+    pool.fill(0, poolUsed, poolUsed + count)
+    poolUsed += count
+    return out
+  },
+  fraction: () => Math.random(),
+}
+
+/** Repeatable randomness for tests and replays (xorshift128); never for keys. */
+export function seededRandom(seed: number): Random {
+  let x = (seed ^ 0x9e3779b9) >>> 0 || 1
+  let y = 362436069
+  let z = 521288629
+  let w = 88675123
+  const next = (): number => {
+    const t = (x ^ (x << 11)) >>> 0
+    x = y
+    y = z
+    z = w
+    w = (w ^ (w >>> 19) ^ t ^ (t >>> 8)) >>> 0
+    return w
+  }
+  return {
+    bytes(count) {
+      const out = Buffer.alloc(count)
+      for (let i = 0; i < count; i++) out[i] = next() & 0xff
+      return out
+    },
+    fraction: () => next() / 2 ** 32,
+  }
+}

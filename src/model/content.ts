@@ -1,0 +1,116 @@
+/**
+ * What an object's bytes are made of. Bytes lie in blobs, which are immutable; a content says which stretches of which
+ * blobs follow one another. Contents and blobs are shared by counting, so that a copy is a record and no byte moves.
+ */
+import { bytes, type Codec, fixed, format, list, optional, struct, text, uint, variants, word } from '../lib/codec.ts'
+
+/** A stretch of a blob, or of another content, in plaintext bytes. */
+export interface Slice {
+  readonly of: 'blob' | 'content'
+  readonly id: Buffer
+  readonly start: number
+  readonly length: number
+  /** The blob's key, wrapped by the content key of whoever holds this slice; only for sealed blobs. */
+  readonly key: Buffer | undefined
+}
+
+/** How inline bytes are sealed: the same way as a blob's, with an id of their own. */
+export interface InlineSeal {
+  readonly id: Buffer
+  readonly key: Buffer
+  readonly storageKey: number
+}
+
+/** Small contents live in the record that names them; few slices too; many stand in records of their own, shared whole. */
+export type Content =
+  | { readonly kind: 'inline'; readonly bytes: Buffer; readonly seal: InlineSeal | undefined }
+  | { readonly kind: 'slices'; readonly slices: readonly Slice[] }
+  | { readonly kind: 'shared'; readonly id: Buffer }
+
+/** More slices than this go into a shared content, so that a version's record and its copies stay small. */
+export const EMBEDDED_SLICES_MAX = 4
+
+export const sliceCodec: Codec<Slice> = struct<Slice>({
+  of: word('blob', 'content'),
+  id: fixed(16),
+  start: uint,
+  length: uint,
+  key: optional(bytes),
+})
+
+export const contentCodec: Codec<Content> = variants<Content>({
+  inline: struct<Omit<Extract<Content, { kind: 'inline' }>, 'kind'>>({
+    bytes,
+    seal: optional(struct<InlineSeal>({ id: fixed(16), key: bytes, storageKey: uint })),
+  }),
+  slices: struct<Omit<Extract<Content, { kind: 'slices' }>, 'kind'>>({ slices: list(sliceCodec) }),
+  shared: struct<Omit<Extract<Content, { kind: 'shared' }>, 'kind'>>({ id: fixed(16) }),
+})
+
+/** A blob's record: where it lies and how many slices point at it. */
+export interface BlobRecord {
+  readonly volume: string | undefined
+  readonly offset: number
+  /** Bytes as stored, sealed or not. */
+  readonly storedLength: number
+  readonly frameBytes: number
+  /** Bytes as the client sent them. */
+  readonly length: number
+  /** Version of the storage key that sealed it; none for plain bytes. */
+  readonly storageKey: number | undefined
+  readonly shares: number
+}
+
+export const blobFormat = format<BlobRecord>(
+  'L1',
+  struct<BlobRecord>({
+    volume: optional(text),
+    offset: uint,
+    storedLength: uint,
+    frameBytes: uint,
+    length: uint,
+    storageKey: optional(uint),
+    shares: uint,
+  }),
+)
+
+/** A part of a completed upload as its content remembers it: for reads by part number and for its checksum. */
+export interface ContentPart {
+  readonly number: number
+  readonly size: number
+  readonly etag: string
+  readonly checksum: string | undefined
+  readonly slices: readonly Slice[]
+}
+
+/** One record's worth of parts and where it begins: reading a range opens one page, not all of them. */
+export interface ContentPage {
+  readonly start: number
+  readonly firstPart: number
+  readonly parts: number
+}
+
+export interface ContentRecord {
+  readonly shares: number
+  readonly size: number
+  /** How many contents lie below this one; bounded, so that a read never climbs far. */
+  readonly depth: number
+  readonly pages: readonly ContentPage[]
+}
+
+export const contentFormat = format<ContentRecord>(
+  'C1',
+  struct<ContentRecord>({
+    shares: uint,
+    size: uint,
+    depth: uint,
+    pages: list(struct<ContentPage>({ start: uint, firstPart: uint, parts: uint })),
+  }),
+)
+
+export const pageFormat = format<readonly ContentPart[]>(
+  'P1',
+  list(
+    struct<ContentPart>({ number: uint, size: uint, etag: text, checksum: optional(text), slices: list(sliceCodec) }),
+  ),
+)

@@ -1,0 +1,59 @@
+/**
+ * Everything that can go wrong and be told to a client: one table of code, status and fixed text. What varies stands
+ * in `detail`. Anything else that is thrown is an internal error and reaches no client.
+ */
+export const FAULTS = {
+  AccessDenied: [403, 'Access Denied'],
+  BadDigest: [400, 'The checksum you specified did not match the calculated checksum.'],
+  BucketAlreadyExists: [409, 'The requested bucket name is not available.'],
+  BucketAlreadyOwnedByYou: [409, 'Your previous request to create the named bucket succeeded and you already own it.'],
+  BucketNotEmpty: [409, 'The bucket you tried to delete is not empty'],
+  EntityTooLarge: [400, 'Your proposed upload exceeds the maximum allowed size'],
+  EntityTooSmall: [400, 'Your proposed upload is smaller than the minimum allowed size'],
+  IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length HTTP header.'],
+  InsufficientStorage: [507, 'There is not enough space to store the data. Nothing was stored.'],
+  InternalError: [500, 'We encountered an internal error. Please try again.'],
+  InvalidArgument: [400, 'Invalid Argument'],
+  InvalidBucketName: [400, 'The specified bucket is not valid.'],
+  InvalidBucketState: [409, 'The request is not valid with the current state of the bucket.'],
+  InvalidPart: [
+    400,
+    'One or more of the specified parts could not be found.  The part may not have been uploaded, ' +
+      "or the specified entity tag may not match the part's entity tag.",
+  ],
+  InvalidPartOrder: [400, 'The list of parts was not in ascending order. Parts must be ordered by part number.'],
+  InvalidRange: [416, 'The requested range is not satisfiable'],
+  InvalidRequest: [400, 'Invalid Request'],
+  InvalidURI: [400, "Couldn't parse the specified URI."],
+  KeyTooLongError: [400, 'Your key is too long'],
+  MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
+  NoSuchBucket: [404, 'The specified bucket does not exist'],
+  NoSuchKey: [404, 'The specified key does not exist.'],
+  NoSuchUpload: [
+    404,
+    'The specified upload does not exist. The upload ID may be invalid, or the upload may have been aborted or completed.',
+  ],
+  NoSuchVersion: [404, 'The specified version does not exist.'],
+  NotModified: [304, 'Not Modified'],
+  ObjectLockConfigurationNotFoundError: [404, 'Object Lock configuration does not exist for this bucket'],
+  OperationAborted: [409, 'A conflicting conditional operation is in progress against this resource. Try again.'],
+  PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type FaultCode = keyof typeof FAULTS
+
+export type FaultDetail = Readonly<Record<string, string | number | boolean | undefined>>
+
+export class Fault extends Error {
+  readonly code: FaultCode
+  readonly status: number
+  readonly detail: FaultDetail
+
+  constructor(code: FaultCode, detail: FaultDetail = {}) {
+    super(FAULTS[code][1])
+    this.name = 'Fault'
+    this.code = code
+    this.status = FAULTS[code][0]
+    this.detail = detail
+  }
+}

@@ -1,0 +1,51 @@
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import type { Lock } from '../model/version.ts'
+
+export type LockRefusal = 'held' | 'compliance' | 'governance'
+
+/**
+ * LOCK-1. The only place that decides whether a version may be removed. A hold yields to nobody; compliance retention
+ * yields to nothing but time; governance retention yields to time or to a caller who holds the bypass right.
+ */
+export function mayRemove(lock: Lock, now: number, bypass: boolean): LockRefusal | undefined {
+  if (lock.hold === true) return 'held'
+  const { retention } = lock
+  if (retention === undefined || retention.until <= now) return undefined
+  if (retention.mode === 'compliance') return 'compliance'
+  return bypass ? undefined : 'governance'
+}
+
+/**
+ * LOCK-2. Retention in force may be lengthened in its mode by anyone who may set it. Shortening, lifting or changing
+ * the mode of governance needs the bypass right; compliance never gives way.
+ */
+export function mayRetain(
+  lock: Lock,
+  wanted: Lock['retention'],
+  now: number,
+  bypass: boolean,
+): LockRefusal | undefined {
+  const { retention } = lock
+  if (retention === undefined || retention.until <= now) return undefined
+  if (wanted !== undefined && wanted.mode === retention.mode && wanted.until >= retention.until) return undefined
+  if (retention.mode === 'compliance') return 'compliance'
+  return bypass ? undefined : 'governance'
+}
+
+const DAY_MS = 86_400_000
+
+/** LOCK-3. The lock of a new version: what was asked for, else the bucket's default retention counted from now. */
+export function initialLock(bucket: Bucket, wanted: Lock, now: number): Lock {
+  if (!bucket.lockEnabled) {
+    if (wanted.retention === undefined && wanted.hold === undefined) return wanted
+    throw new Fault('InvalidRequest', { reason: 'Bucket is missing ObjectLockConfiguration' })
+  }
+  if (wanted.retention !== undefined) {
+    if (wanted.retention.until > now) return wanted
+    throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
+  }
+  if (bucket.defaultRetention === undefined) return wanted
+  const { mode, days } = bucket.defaultRetention
+  return { hold: wanted.hold, retention: { mode, until: now + days * DAY_MS } }
+}

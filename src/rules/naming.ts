@@ -1,0 +1,25 @@
+import { Fault } from '../model/faults.ts'
+import { LIMITS } from './limits.ts'
+
+const LABELS = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)*$/
+const LONE_SURROGATE = /\p{Surrogate}/u
+const ADDRESS = /^\d+\.\d+\.\d+\.\d+$/
+
+/** NAME-1. Bucket names are host labels: 3–63 of a–z, 0–9, dot and hyphen, and nothing that reads as an address. */
+export function isBucketName(name: string): boolean {
+  if (name.length < 3 || name.length > 63) return false
+  if (!LABELS.test(name) || ADDRESS.test(name)) return false
+  return !(name.startsWith('xn--') || name.endsWith('-s3alias') || name.endsWith('--ol-s3'))
+}
+
+export function checkBucketName(name: string): void {
+  if (!isBucketName(name)) throw new Fault('InvalidBucketName', { BucketName: name })
+}
+
+/** NAME-2. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business. */
+export function checkKey(key: string): void {
+  if (key.length === 0) throw new Fault('InvalidArgument', { ArgumentName: 'key' })
+  const size = Buffer.byteLength(key)
+  if (size > LIMITS.keyBytesMax) throw new Fault('KeyTooLongError', { Size: size, MaxSizeAllowed: LIMITS.keyBytesMax })
+  if (key.includes('\0') || LONE_SURROGATE.test(key)) throw new Fault('InvalidURI')
+}
