@@ -3,12 +3,20 @@
  * two-character marker, so that a reader knows the shape it meets and can lift an older one to today's.
  */
 
-export class Writer {
-  #buffer: Buffer
-  #at = 0
+import { Slab } from './slab.ts'
 
-  constructor(room = 512) {
-    this.#buffer = Buffer.allocUnsafe(room)
+const SLAB_BYTES = 2 ** 18
+const WRITER_BYTES = 2 ** 14
+
+/** Lays out one record at a time in the same memory. */
+export class Writer {
+  #buffer: Buffer = Buffer.allocUnsafeSlow(WRITER_BYTES)
+  #at = 0
+  readonly #slab = new Slab(SLAB_BYTES)
+
+  /** Begins anew, whatever became of the last record. */
+  begin(): void {
+    this.#at = 0
   }
 
   #reserve(bytes: number): number {
@@ -50,8 +58,11 @@ export class Writer {
     this.#buffer.write(value, at, length, 'utf8')
   }
 
+  /** The record so far, as a buffer that nobody writes to any more. */
   done(): Buffer {
-    return this.#buffer.subarray(0, this.#at)
+    const out = this.#slab.cut(this.#at)
+    this.#buffer.copy(out, 0, 0, this.#at)
+    return out
   }
 }
 
@@ -231,16 +242,19 @@ export interface RecordFormat<T> {
   decode(record: Buffer): T
 }
 
+/** Encoding never waits and never nests, so one writer serves all. */
+const writer = new Writer()
+
 /** A stored shape with its two-character marker; a later one names its predecessor and how to lift it. */
 export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<T>): RecordFormat<T> {
   const mark = Buffer.from(marker, 'latin1')
   if (mark.length !== 2) throw new Error('a format marker has two characters')
   return {
     encode(value) {
-      const w = new Writer()
-      w.raw(mark)
-      codec.write(w, value)
-      return w.done()
+      writer.begin()
+      writer.raw(mark)
+      codec.write(writer, value)
+      return writer.done()
     },
     decode(record) {
       if (record[0] !== mark[0] || record[1] !== mark[1]) {

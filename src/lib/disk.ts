@@ -3,7 +3,7 @@
  * call, cut a write short or forget what was never synced. LMDB is the exception: it writes for itself.
  */
 import { constants, promises as fs } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, resolve } from 'node:path'
 
 export interface DiskFile {
   /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
@@ -81,10 +81,10 @@ export const realDisk: Disk = {
   },
 
   async makeFolder(path) {
-    const first = await fs.mkdir(path, { recursive: true, mode: 0o700 })
-    if (first === undefined) return
-    // Every folder on the way got a new name in its parent.
-    for (let folder = path; folder.length >= first.length; folder = dirname(folder)) {
+    // A folder that is there already may have been made by somebody who died before its name was durable.
+    const whole = resolve(path)
+    const first = (await fs.mkdir(whole, { recursive: true, mode: 0o700 })) ?? whole
+    for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) {
       await realDisk.syncFolder(dirname(folder))
     }
   },

@@ -13,6 +13,13 @@ import { SparseBytes } from './sparse-bytes.ts'
 /** 'EIO' and 'ENOSPC' fail before anything happens; 'short' writes half of the bytes first, as a full disk does. */
 export type Fault = 'EIO' | 'ENOSPC' | 'short'
 
+/** How a call is to fail. */
+export interface Failure {
+  readonly error: Error
+  /** A write takes half of its bytes first. */
+  readonly short: boolean
+}
+
 const SECTOR_BYTES = 512
 
 interface UnsyncedWrite {
@@ -48,7 +55,7 @@ export class MemoryDisk implements Disk {
   datasyncs = 0
   openFiles = 0
   /** Awaited in the middle of every read, write and sync of a file, so that a test can make them overlap. */
-  pause: (() => Promise<void>) | undefined
+  pause: ((what: string) => Promise<void>) | undefined
   readonly #crashable: boolean
   readonly #folders = new Map<string, Names>([
     ['/', new Map()],
@@ -71,7 +78,7 @@ export class MemoryDisk implements Disk {
   }
 
   async open(path: string, how: 'create' | 'read'): Promise<DiskFile> {
-    this.count('open')
+    this.#begin('open')
     const folder = dirname(normalize(path))
     const name = basename(path)
     const names = this.#namesOf(folder, path)
@@ -87,14 +94,14 @@ export class MemoryDisk implements Disk {
   }
 
   async makeFolder(path: string): Promise<void> {
-    this.count('makeFolder')
+    this.#begin('makeFolder')
     for (let folder = normalize(path); !this.#folders.has(folder); folder = dirname(folder)) {
       this.#folders.set(folder, new Map())
     }
   }
 
   async syncFolder(path: string): Promise<void> {
-    this.count('syncFolder')
+    this.#begin('syncFolder')
     const folder = normalize(path)
     this.#namesOf(folder, path)
     const left: NameChange[][] = []
@@ -107,7 +114,7 @@ export class MemoryDisk implements Disk {
   }
 
   async list(path: string): Promise<string[]> {
-    this.count('list')
+    this.#begin('list')
     const folder = normalize(path)
     const names = [...(this.#folders.get(folder)?.keys() ?? [])]
     for (const other of this.#folders.keys()) {
@@ -117,7 +124,7 @@ export class MemoryDisk implements Disk {
   }
 
   async rename(from: string, to: string): Promise<void> {
-    this.count('rename')
+    this.#begin('rename')
     const old = { folder: dirname(normalize(from)), name: basename(from) }
     const inode = this.#namesOf(old.folder, from).get(old.name)
     if (inode === undefined) throw fail('ENOENT', `rename ${from}`)
@@ -130,14 +137,14 @@ export class MemoryDisk implements Disk {
   }
 
   async remove(path: string): Promise<void> {
-    this.count('remove')
+    this.#begin('remove')
     const folder = dirname(normalize(path))
     const name = basename(path)
     if (this.#folders.get(folder)?.has(name) === true) this.#change([{ folder, name, inode: undefined }])
   }
 
   async free(_path: string): Promise<number> {
-    this.count('free')
+    this.#begin('free')
     return this.freeBytes
   }
 
@@ -165,14 +172,19 @@ export class MemoryDisk implements Disk {
     return after
   }
 
-  /** Every I/O call, also of the files, comes by here before it does anything; true: it must stop half-way. */
-  count(what: string): boolean {
+  /** Every I/O call, also of the files, is counted here before it does anything; says how it is to fail. */
+  count(what: string): Failure | undefined {
     this.calls++
     if (what === 'datasync') this.datasyncs++
-    if (this.failSyncs && (what === 'datasync' || what === 'syncFolder')) throw fail('EIO', what)
-    if (this.calls !== this.#failAtCall) return false
-    if (this.#fault === 'short' && what === 'write') return true
-    throw fail(this.#fault === 'short' ? 'ENOSPC' : this.#fault, what)
+    if (this.failSyncs && (what === 'datasync' || what === 'syncFolder')) return failure('EIO', what)
+    if (this.calls !== this.#failAtCall) return undefined
+    if (this.#fault === 'short') return { ...failure('ENOSPC', what), short: true }
+    return failure(this.#fault, what)
+  }
+
+  #begin(what: string): void {
+    const failing = this.count(what)
+    if (failing !== undefined) throw failing.error
   }
 
   #namesOf(folder: string, path: string): Names {
@@ -212,11 +224,12 @@ class MemoryFile implements DiskFile {
   }
 
   async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
-    const short = this.#count('write')
+    const failing = this.#count('write')
     if (!this.#writable) throw fail('EBADF', 'write')
-    if (this.#disk.pause !== undefined) await this.#paused('write')
+    await this.#pause('write')
+    if (failing?.short === false) throw failing.error
     let left = pieces.reduce((sum, piece) => sum + piece.length, 0)
-    if (short) left = Math.floor(left / 2)
+    if (failing !== undefined) left = Math.floor(left / 2)
     // For a crash it counts as one write: the kernel got it in one call.
     const whole = this.#crashable ? Buffer.concat(pieces, left) : undefined
     if (whole !== undefined) this.#inode.unsynced.push({ position, bytes: whole })
@@ -227,48 +240,50 @@ class MemoryFile implements DiskFile {
       at += taken.length
       left -= taken.length
     }
-    if (short) throw fail('ENOSPC', 'short write')
+    if (failing !== undefined) throw failing.error
   }
 
   async read(into: Uint8Array, position: number): Promise<number> {
-    this.#count('read')
-    if (this.#disk.pause !== undefined) await this.#paused('read')
+    const failing = this.#count('read')
+    await this.#pause('read')
+    if (failing !== undefined) throw failing.error
     return this.#inode.content.read(into, position)
   }
 
   async datasync(): Promise<void> {
+    const failing = this.#count('datasync')
+    // Only what was written before the call is covered. Until it succeeds, and for good if it fails, that is in doubt.
     const covered = this.#inode.unsynced
     this.#inode.unsynced = []
-    try {
-      this.#count('datasync')
-    } finally {
-      // Until the answer is given the outcome is open, and after a failure for good.
-      this.#inode.doubtful.push(...covered)
-    }
-    if (this.#disk.pause !== undefined) await this.#paused('datasync')
+    this.#inode.doubtful.push(...covered)
+    await this.#pause('datasync')
+    if (failing !== undefined) throw failing.error
     const settled = new Set(covered)
     this.#inode.doubtful = this.#inode.doubtful.filter(write => !settled.has(write))
     for (const { position, bytes } of covered) this.#inode.durable.write(bytes, position)
   }
 
   async size(): Promise<number> {
-    this.#count('size')
+    const failing = this.#count('size')
+    if (failing !== undefined) throw failing.error
     return this.#inode.content.size
   }
 
   async close(): Promise<void> {
     if (!this.#closed) this.#disk.openFiles--
     this.#closed = true
-    this.#disk.count('close')
+    const failing = this.#disk.count('close')
+    if (failing !== undefined) throw failing.error
   }
 
   /** Whoever closes a file in the middle of a call finds out. */
-  async #paused(what: string): Promise<void> {
-    await this.#disk.pause?.()
+  async #pause(what: string): Promise<void> {
+    if (this.#disk.pause === undefined) return
+    await this.#disk.pause(what)
     if (this.#closed) throw fail('EBADF', what)
   }
 
-  #count(what: string): boolean {
+  #count(what: string): Failure | undefined {
     if (this.#closed) throw fail('EBADF', what)
     return this.#disk.count(what)
   }
@@ -290,6 +305,10 @@ function survive(inode: Inode, random: Random): Inode {
   }
   survivor.content.copyTo(survivor.durable)
   return survivor
+}
+
+function failure(code: string, what: string): Failure {
+  return { error: fail(code, what), short: false }
 }
 
 function fail(code: string, what: string): Error {

@@ -29,12 +29,19 @@ export const systemRandom: Random = {
   fraction: () => Math.random(),
 }
 
+/** Spreads a small seed over 32 bits, so that neighbouring seeds have nothing in common. */
+function spread(seed: number): number {
+  let h = Math.imul(seed ^ (seed >>> 16), 0x7feb352d)
+  h = Math.imul(h ^ (h >>> 15), 0x846ca68b)
+  return (h ^ (h >>> 16)) >>> 0
+}
+
 /** Repeatable randomness for tests and replays (xorshift128); never for keys. */
 export function seededRandom(seed: number): Random {
-  let x = (seed ^ 0x9e3779b9) >>> 0 || 1
-  let y = 362436069
-  let z = 521288629
-  let w = 88675123
+  let x = spread(seed) | 1
+  let y = spread(seed + 0x9e3779b9)
+  let z = spread(seed + 0x3c6ef372)
+  let w = spread(seed + 0xdaa66d2b)
   const next = (): number => {
     const t = (x ^ (x << 11)) >>> 0
     x = y

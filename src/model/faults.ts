@@ -3,7 +3,11 @@
  * in `detail`. Anything else that is thrown is an internal error and reaches no client.
  */
 export const FAULTS = {
+  AccessControlListNotSupported: [400, 'The bucket does not allow ACLs'],
   AccessDenied: [403, 'Access Denied'],
+  AmbiguousGrantByEmailAddress: [400, 'The e-mail address you provided is associated with more than one account.'],
+  AuthorizationHeaderMalformed: [400, 'The authorization header is malformed.'],
+  AuthorizationQueryParametersError: [400, 'The query parameters that carry the signature are not valid.'],
   BadDigest: [400, 'The checksum you specified did not match the calculated checksum.'],
   BucketAlreadyExists: [409, 'The requested bucket name is not available.'],
   BucketAlreadyOwnedByYou: [409, 'Your previous request to create the named bucket succeeded and you already own it.'],
@@ -13,6 +17,7 @@ export const FAULTS = {
   IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length HTTP header.'],
   InsufficientStorage: [507, 'There is not enough space to store the data. Nothing was stored.'],
   InternalError: [500, 'We encountered an internal error. Please try again.'],
+  InvalidAccessKeyId: [403, 'The Access Key Id you provided does not exist in our records.'],
   InvalidArgument: [400, 'Invalid Argument'],
   InvalidBucketName: [400, 'The specified bucket is not valid.'],
   InvalidBucketState: [409, 'The request is not valid with the current state of the bucket.'],
@@ -22,11 +27,21 @@ export const FAULTS = {
       "or the specified entity tag may not match the part's entity tag.",
   ],
   InvalidPartOrder: [400, 'The list of parts was not in ascending order. Parts must be ordered by part number.'],
+  InvalidPolicyDocument: [400, 'Invalid Policy: the document is not valid.'],
   InvalidRange: [416, 'The requested range is not satisfiable'],
   InvalidRequest: [400, 'Invalid Request'],
+  InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
   InvalidURI: [400, "Couldn't parse the specified URI."],
   KeyTooLongError: [400, 'Your key is too long'],
+  MalformedACLError: [400, 'The XML you provided was not well-formed or did not validate against our published schema'],
+  MalformedPolicy: [400, 'The policy is not valid.'],
+  MalformedTrailerError: [
+    400,
+    'The request contained trailing data that was not well-formed or did not conform to our published schema.',
+  ],
   MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
+  MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
+  MissingSecurityHeader: [400, 'Your request was missing a required header'],
   NoSuchBucket: [404, 'The specified bucket does not exist'],
   NoSuchKey: [404, 'The specified key does not exist.'],
   NoSuchUpload: [
@@ -38,6 +53,14 @@ export const FAULTS = {
   ObjectLockConfigurationNotFoundError: [404, 'Object Lock configuration does not exist for this bucket'],
   OperationAborted: [409, 'A conflicting conditional operation is in progress against this resource. Try again.'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+  RequestTimeTooSkewed: [403, 'The difference between the request time and the current time is too large.'],
+  SignatureDoesNotMatch: [
+    403,
+    'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
+  ],
+  UnexpectedContent: [400, 'This request does not support content'],
+  UnresolvableGrantByEmailAddress: [400, 'The e-mail address you provided does not match any account on record.'],
+  XSvcContentSHA256Mismatch: [400, 'The provided content SHA-256 does not match what was computed.'],
 } as const satisfies Record<string, readonly [number, string]>
 
 export type FaultCode = keyof typeof FAULTS

@@ -23,3 +23,9 @@ export function checkKey(key: string): void {
   if (size > LIMITS.keyBytesMax) throw new Fault('KeyTooLongError', { Size: size, MaxSizeAllowed: LIMITS.keyBytesMax })
   if (key.includes('\0') || LONE_SURROGATE.test(key)) throw new Fault('InvalidURI')
 }
+
+export function isKey(key: string): boolean {
+  return (
+    key.length > 0 && Buffer.byteLength(key) <= LIMITS.keyBytesMax && !key.includes('\0') && !LONE_SURROGATE.test(key)
+  )
+}

@@ -1,0 +1,72 @@
+/**
+ * Immutable bytes. `write` resolves when they are on stable storage and says where; nothing is changed in place
+ * afterwards. A blob has no name until a record points at it: this floor knows ids, places and files, no buckets.
+ */
+
+/** 16 bytes: the first six name the process that wrote it, so that a sweep can tell whose unnamed bytes these are. */
+export type BlobId = Buffer
+
+/** Where a blob lies. `volume` is undefined for a blob that has a file of its own. */
+export interface Place {
+  readonly volume: string | undefined
+  readonly offset: number
+  /** Payload bytes, without headers and checksums. */
+  readonly length: number
+  /** Payload bytes per checksummed frame: a read costs whole frames, so sealed blobs choose a multiple of theirs. */
+  readonly frameBytes: number
+}
+
+export type Body = AsyncIterable<Buffer> | Iterable<Buffer>
+
+export interface PackedRecord {
+  readonly id: BlobId
+  readonly place: Place
+}
+
+export interface VolumeState {
+  readonly name: string
+  /** Bytes of the file. */
+  readonly bytes: number
+  /** True while this process still appends to it. */
+  readonly open: boolean
+  /** Process that wrote it (the first six bytes of its blob ids). */
+  readonly writer: Buffer
+}
+
+export interface Blobs {
+  /** Durable when it resolves. A body that throws leaves nothing behind but dead bytes. */
+  write(id: BlobId, body: Body, frameBytes?: number): Promise<Place>
+  /** Payload bytes [start, end), every frame checked before any of it is handed on. Streams with back-pressure. */
+  read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer>
+  /** Frees a file of its own at once; packed bytes come back by compaction. */
+  remove(id: BlobId, place: Place): Promise<void>
+
+  volumes(): Promise<readonly VolumeState[]>
+  /** Every whole record of a volume in file order, headers only; ends at the first torn or foreign byte. */
+  records(volume: string): AsyncIterable<PackedRecord>
+  /** Stops appending to the volume that is open now, if any; the next packed write starts a new one. */
+  seal(): Promise<void>
+  /** Unlinks a volume that nothing points at any more. */
+  removeVolume(volume: string): Promise<void>
+  /** Ids of all blobs that have a file of their own, named or not. */
+  solos(): AsyncIterable<BlobId>
+  close(): Promise<void>
+}
+
+/** Stored bytes do not match their checksum, length or id. The reader gets this instead of wrong bytes. */
+export class DamagedBlob extends Error {
+  readonly id: BlobId
+  constructor(id: BlobId, what: string) {
+    super(`blob ${id.toString('hex')}: ${what}`)
+    this.name = 'DamagedBlob'
+    this.id = id
+  }
+}
+
+/** There is no room for more bytes; what is stored stays readable and removable. */
+export class DiskFull extends Error {
+  constructor(cause?: unknown) {
+    super('no space is left for object data', { cause })
+    this.name = 'DiskFull'
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * Blobs in files of a folder: short ones packed into volumes, long ones in a file each. It knows ids, places and
+ * bytes; which of them are still wanted is known above, and what is not is removed from there.
+ */
+import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path'
+import type { Disk, DiskFile } from '../lib/disk.ts'
+import {
+  type BlobId,
+  type Blobs,
+  type Body,
+  DamagedBlob,
+  DiskFull,
+  type PackedRecord,
+  type Place,
+  type VolumeState,
+} from './blobs.ts'
+import { FolderSync } from './folder-sync.ts'
+import { FrameBuilder } from './frame-builder.ts'
+import { type FrameSource, readFrames } from './frame-reader.ts'
+import { checkFrameBytes, ID_BYTES, parseVolumeName, WRITER_BYTES } from './frames.ts'
+import { type OpenVolume, OpenVolumes } from './open-volumes.ts'
+import { type SoloFiles, SoloFolders, SoloWriter, soloFolder, soloPath } from './solo.ts'
+import { Space } from './space.ts'
+import { walkVolume } from './volume-walk.ts'
+import { VolumeWriter } from './volume-writer.ts'
+
+export interface BlobsOptions {
+  readonly disk: Disk
+  readonly folder: string
+  /** Names this process; no two processes ever have the same. */
+  readonly writer: Buffer
+  /** 'os' leaves the bytes to the operating system: only to prove that the crash tests would notice. */
+  readonly durability?: 'fsync' | 'os'
+  /** Kept free on the filesystem. */
+  readonly reserveBytes?: number
+  /** Longer bodies get a file of their own. */
+  readonly packedBytesMax?: number
+  readonly volumeBytesMax?: number
+}
+
+const FRAME_BYTES = 64 * 1024
+const RESERVE_BYTES = 64 * 2 ** 20
+const PACKED_BYTES_MAX = 2 ** 20
+const VOLUME_BYTES_MAX = 256 * 2 ** 20
+/** A long body is written in steps of this size. */
+const CHUNK_BYTES = 512 * 1024
+
+export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
+  const { disk, folder, writer, durability = 'fsync' } = options
+  assert.equal(writer.length, WRITER_BYTES, 'a writer is named by six bytes')
+  const volumes = join(folder, 'volumes')
+  const solo = join(folder, 'solo')
+  await disk.makeFolder(volumes)
+  await disk.makeFolder(solo)
+  if (durability === 'fsync') {
+    // They may have been made by a process that died before it made their names durable.
+    await disk.syncFolder(folder)
+    await disk.syncFolder(dirname(folder))
+  }
+  return new FileBlobs(options, volumes, solo)
+}
+
+class FileBlobs implements Blobs {
+  readonly #disk: Disk
+  readonly #volumesFolder: string
+  readonly #packedBytesMax: number
+  readonly #durable: boolean
+  readonly #space: Space
+  readonly #writer: VolumeWriter
+  readonly #solo: SoloFiles
+  readonly #soloFolders: SoloFolders
+  readonly #folders: FolderSync
+  readonly #readers: OpenVolumes
+  readonly #writes = new Set<Promise<Place>>()
+  #closed = false
+
+  constructor(options: BlobsOptions, volumesFolder: string, soloRoot: string) {
+    const { disk, folder, writer, durability = 'fsync', volumeBytesMax = VOLUME_BYTES_MAX } = options
+    this.#disk = disk
+    this.#volumesFolder = volumesFolder
+    this.#packedBytesMax = options.packedBytesMax ?? PACKED_BYTES_MAX
+    this.#durable = durability === 'fsync'
+    this.#space = new Space(disk, folder, options.reserveBytes ?? RESERVE_BYTES)
+    const durable = this.#durable
+    this.#writer = new VolumeWriter({ disk, folder: volumesFolder, writer, durable, volumeBytesMax })
+    this.#folders = new FolderSync(disk)
+    this.#solo = { disk, root: soloRoot, folders: this.#folders, durable }
+    this.#soloFolders = new SoloFolders(this.#solo)
+    this.#readers = new OpenVolumes(disk, volumesFolder)
+  }
+
+  async write(id: BlobId, body: Body, frameBytes = FRAME_BYTES): Promise<Place> {
+    assert.equal(id.length, ID_BYTES, 'a blob id has 16 bytes')
+    checkFrameBytes(frameBytes)
+    if (this.#closed) throw new Error('the blobs are closed')
+    const writing = this.#store(id, body, frameBytes)
+    this.#writes.add(writing)
+    try {
+      return await writing
+    } catch (error) {
+      throw isFull(error) ? new DiskFull(error) : error
+    } finally {
+      this.#writes.delete(writing)
+    }
+  }
+
+  async #store(id: BlobId, body: Body, frameBytes: number): Promise<Place> {
+    await this.#space.admit(0)
+    const frames = new FrameBuilder(id, frameBytes)
+    let solo: SoloWriter | undefined
+    try {
+      for await (const chunk of body) {
+        for (let at = 0; at < chunk.length; ) {
+          at = frames.add(chunk, at)
+          if (!frames.atBorder || frames.pendingBytes < CHUNK_BYTES) continue
+          if (frames.length <= this.#packedBytesMax) continue
+          solo ??= await this.#createSolo(frames)
+          await this.#flush(solo, frames)
+        }
+      }
+      frames.end()
+      if (frames.length > this.#packedBytesMax) {
+        solo ??= await this.#createSolo(frames)
+        await this.#space.admit(frames.pendingBytes)
+        return await solo.finish(frames)
+      }
+    } catch (error) {
+      await solo?.abandon()
+      throw error
+    }
+    frames.head('packed')
+    const { length, pendingBytes: bytes } = frames
+    await this.#space.admit(bytes)
+    return this.#writer.append({ id, pieces: frames.take(), bytes, length, frameBytes })
+  }
+
+  async #createSolo(frames: FrameBuilder): Promise<SoloWriter> {
+    frames.head('solo')
+    await this.#soloFolders.ready(soloFolder(this.#solo.root, frames.id))
+    return SoloWriter.create(this.#solo, frames.id)
+  }
+
+  async #flush(solo: SoloWriter, frames: FrameBuilder): Promise<void> {
+    const bytes = frames.pendingBytes
+    await this.#space.admit(bytes)
+    await solo.write(frames.take(), bytes)
+  }
+
+  read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer> {
+    assert(0 <= start && start <= end && end <= place.length, `[${start}, ${end}) is not within ${place.length} bytes`)
+    const source = place.volume === undefined ? this.#soloSource(id) : this.#volumeSource(id, place.volume)
+    return readFrames(source, id, place, [start, end])
+  }
+
+  #soloSource(id: BlobId): FrameSource {
+    let opening: Promise<DiskFile> | undefined
+    return {
+      open: () => {
+        opening = this.#disk.open(soloPath(this.#solo.root, id), 'read')
+        return found(id, opening)
+      },
+      // Nothing was written through it, so there is nothing that closing could lose.
+      release: () => void opening?.then(file => file.close()).catch(() => {}),
+    }
+  }
+
+  #volumeSource(id: BlobId, name: string): FrameSource {
+    let volume: OpenVolume | undefined
+    return {
+      open: () => {
+        volume = this.#readers.borrow(name)
+        return found(id, volume.opening)
+      },
+      release: () => {
+        if (volume !== undefined) this.#readers.giveBack(volume)
+      },
+    }
+  }
+
+  async remove(id: BlobId, place: Place): Promise<void> {
+    if (place.volume === undefined) await this.#disk.remove(soloPath(this.#solo.root, id))
+  }
+
+  async volumes(): Promise<readonly VolumeState[]> {
+    const states: VolumeState[] = []
+    for (const name of await this.#disk.list(this.#volumesFolder)) {
+      const parsed = parseVolumeName(name)
+      if (parsed === undefined) continue
+      const bytes = await this.#volumeBytes(name)
+      if (bytes === undefined) continue
+      states.push({ name, bytes, open: name === this.#writer.open, writer: parsed.writer })
+    }
+    return states
+  }
+
+  /** Nothing when another process removed the volume since it was listed. */
+  async #volumeBytes(name: string): Promise<number | undefined> {
+    let file: DiskFile
+    try {
+      file = await this.#disk.open(join(this.#volumesFolder, name), 'read')
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw error
+    }
+    try {
+      return await file.size()
+    } finally {
+      await file.close()
+    }
+  }
+
+  async *records(volume: string): AsyncGenerator<PackedRecord, void, undefined> {
+    const borrowed = this.#readers.borrow(volume)
+    try {
+      yield* walkVolume(await borrowed.opening, volume)
+    } finally {
+      this.#readers.giveBack(borrowed)
+    }
+  }
+
+  seal(): Promise<void> {
+    return this.#writer.seal()
+  }
+
+  async removeVolume(volume: string): Promise<void> {
+    assert(parseVolumeName(volume) !== undefined, `${JSON.stringify(volume)} is not a volume`)
+    assert(volume !== this.#writer.open, `volume ${volume} is still being written`)
+    this.#readers.forget(volume)
+    await this.#disk.remove(join(this.#volumesFolder, volume))
+    if (this.#durable) await this.#folders.sync(this.#volumesFolder)
+  }
+
+  async *solos(): AsyncGenerator<BlobId, void, undefined> {
+    for (const folder of await this.#disk.list(this.#solo.root)) {
+      if (!/^[0-9a-f]{2}$/.test(folder)) continue
+      for (const name of await this.#disk.list(join(this.#solo.root, folder))) {
+        if (/^[0-9a-f]{32}$/.test(name) && name.endsWith(folder)) yield Buffer.from(name, 'hex')
+      }
+    }
+  }
+
+  /** Waits for the writes that have begun; a read that has begun may be finished. */
+  async close(): Promise<void> {
+    this.#closed = true
+    await Promise.allSettled(this.#writes)
+    await this.#writer.seal()
+    this.#readers.forgetAll()
+  }
+}
+
+async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {
+  try {
+    return await opening
+  } catch (error) {
+    throw isMissing(error) ? new DamagedBlob(id, 'the file that held it is missing') : error
+  }
+}
+
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
+const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT'
+/** A quota that is used up is a full disk to whoever meets it. */
+const isFull = (error: unknown): boolean => codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'

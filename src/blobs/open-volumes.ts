@@ -1,0 +1,94 @@
+import { join } from 'node:path'
+import type { Disk, DiskFile } from '../lib/disk.ts'
+import { parseVolumeName } from './frames.ts'
+
+/** A volume opened for reading, shared by everyone who reads it. */
+export interface OpenVolume {
+  readonly name: string
+  readonly opening: Promise<DiskFile>
+  readers: number
+  /** Out of the cache: the last reader closes it. */
+  dropped: boolean
+  usedSinceSweep: boolean
+}
+
+const OPEN_VOLUMES_MAX = 64
+/**
+ * After so many reads, volumes that none of them touched are closed: an open file keeps the space of a volume that
+ * another process has removed.
+ */
+const READS_BETWEEN_SWEEPS = 1024
+
+/** Keeps the volumes that are being read open, in order of last use. */
+export class OpenVolumes {
+  readonly #disk: Disk
+  readonly #folder: string
+  readonly #open = new Map<string, OpenVolume>()
+  #reads = 0
+
+  constructor(disk: Disk, folder: string) {
+    this.#disk = disk
+    this.#folder = folder
+  }
+
+  /** Every borrowed volume is given back, once. */
+  borrow(name: string): OpenVolume {
+    if (++this.#reads % READS_BETWEEN_SWEEPS === 0) this.#sweep()
+    let volume = this.#open.get(name)
+    if (volume === undefined) {
+      volume = this.#openVolume(name)
+    } else {
+      this.#open.delete(name)
+      this.#open.set(name, volume)
+    }
+    volume.readers++
+    volume.usedSinceSweep = true
+    return volume
+  }
+
+  giveBack(volume: OpenVolume): void {
+    volume.readers--
+    if (volume.dropped && volume.readers === 0) close(volume)
+  }
+
+  forget(name: string): void {
+    const volume = this.#open.get(name)
+    if (volume !== undefined) this.#drop(volume)
+  }
+
+  forgetAll(): void {
+    for (const volume of this.#open.values()) this.#drop(volume)
+  }
+
+  #openVolume(name: string): OpenVolume {
+    if (parseVolumeName(name) === undefined) throw new Error(`${JSON.stringify(name)} is not a volume`)
+    for (const oldest of this.#open.values()) {
+      if (this.#open.size < OPEN_VOLUMES_MAX) break
+      this.#drop(oldest)
+    }
+    const opening = this.#disk.open(join(this.#folder, name), 'read')
+    const volume: OpenVolume = { name, opening, readers: 0, dropped: false, usedSinceSweep: true }
+    this.#open.set(name, volume)
+    opening.catch(() => this.#drop(volume))
+    return volume
+  }
+
+  #sweep(): void {
+    for (const volume of this.#open.values()) {
+      if (volume.usedSinceSweep) volume.usedSinceSweep = false
+      else this.#drop(volume)
+    }
+  }
+
+  #drop(volume: OpenVolume): void {
+    if (volume.dropped) return
+    volume.dropped = true
+    this.#open.delete(volume.name)
+    if (volume.readers === 0) close(volume)
+  }
+}
+
+function close(volume: OpenVolume): void {
+  // Nothing was written through it, so there is nothing that closing could lose.
+  volume.opening.then(file => file.close()).catch(() => {})
+}

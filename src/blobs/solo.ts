@@ -1,0 +1,132 @@
+/** Blobs that have a file of their own: where it lies, and how it is written while the body still arrives. */
+import { join } from 'node:path'
+import type { Disk, DiskFile } from '../lib/disk.ts'
+import type { BlobId, Place } from './blobs.ts'
+import type { FolderSync } from './folder-sync.ts'
+import type { FrameBuilder } from './frame-builder.ts'
+import { footOf, ID_BYTES } from './frames.ts'
+
+/** After so many bytes their sync is begun ahead of the end. */
+const PUSH_BYTES = 8 * 2 ** 20
+
+/** Spread over 256 folders by the last byte of the id: the first ones name the writer and are all alike. */
+export function soloFolder(root: string, id: BlobId): string {
+  return join(root, id.toString('hex', ID_BYTES - 1))
+}
+
+export function soloPath(root: string, id: BlobId): string {
+  return join(soloFolder(root, id), id.toString('hex'))
+}
+
+export interface SoloFiles {
+  readonly disk: Disk
+  /** The folder of the 256 folders. */
+  readonly root: string
+  readonly folders: FolderSync
+  readonly durable: boolean
+}
+
+/** Folders known to exist durably; one maker per folder however many writers ask at once. */
+export class SoloFolders {
+  readonly #files: SoloFiles
+  readonly #made = new Map<string, Promise<void>>()
+
+  constructor(files: SoloFiles) {
+    this.#files = files
+  }
+
+  ready(folder: string): Promise<void> {
+    let made = this.#made.get(folder)
+    if (made === undefined) {
+      made = this.#make(folder)
+      this.#made.set(folder, made)
+      made.catch(() => this.#made.delete(folder))
+    }
+    return made
+  }
+
+  async #make(folder: string): Promise<void> {
+    const { disk, root, folders, durable } = this.#files
+    await disk.makeFolder(folder)
+    // Another process may have made it a moment ago, or died before it made the name durable.
+    if (durable) await folders.sync(root)
+  }
+}
+
+export class SoloWriter {
+  readonly #files: SoloFiles
+  readonly #id: BlobId
+  readonly #path: string
+  readonly #file: DiskFile
+  readonly #named: Promise<void>
+  /** The last write begun. One runs while the next chunk is being taken: two chunks in memory at most. */
+  #writing: Promise<void> = Promise.resolve()
+  #end = 0
+  #pushedTo = 0
+  #pushing: Promise<void> | undefined
+  /** A sync that failed is not tried again: it fails the blob, whatever a later one would say. */
+  #pushFailure: unknown
+
+  private constructor(files: SoloFiles, id: BlobId, file: DiskFile) {
+    this.#files = files
+    this.#id = id
+    this.#path = soloPath(files.root, id)
+    this.#file = file
+    // The name becomes durable while the body arrives, and costs nothing at the end.
+    this.#named = files.durable ? files.folders.sync(soloFolder(files.root, id)) : Promise.resolve()
+    this.#named.catch(() => {})
+  }
+
+  static async create(files: SoloFiles, id: BlobId): Promise<SoloWriter> {
+    return new SoloWriter(files, id, await files.disk.open(soloPath(files.root, id), 'create'))
+  }
+
+  /** Resolves when the write before this one is done. */
+  async write(pieces: readonly Buffer[], bytes: number): Promise<void> {
+    await this.#writing
+    if (this.#pushFailure !== undefined) throw this.#pushFailure
+    const position = this.#end
+    this.#end += bytes
+    this.#writing = this.#file.write(pieces, position)
+    this.#writing.catch(() => {})
+    if (position - this.#pushedTo >= PUSH_BYTES) this.#push(position)
+  }
+
+  /** Sends what was written on its way to the disk while the body still arrives, so that the last sync is short. */
+  #push(position: number): void {
+    if (!this.#files.durable || this.#pushing !== undefined) return
+    this.#pushedTo = position
+    this.#pushing = this.#file.datasync().then(
+      () => {
+        this.#pushing = undefined
+      },
+      error => {
+        this.#pushFailure = error
+      },
+    )
+  }
+
+  /** Writes what is left and the foot; resolves when bytes and name are durable. */
+  async finish(frames: FrameBuilder): Promise<Place> {
+    const { length, frameBytes, pendingBytes } = frames
+    const foot = footOf(this.#id, length)
+    await this.write([...frames.take(), foot], pendingBytes + foot.length)
+    await this.#writing
+    await this.#pushing
+    if (this.#pushFailure !== undefined) throw this.#pushFailure
+    if (this.#files.durable) await this.#file.datasync()
+    await this.#named
+    // The bytes are durable: whatever closing says changes nothing.
+    await this.#file.close().catch(() => {})
+    return { volume: undefined, offset: 0, length, frameBytes }
+  }
+
+  /** Frees what was written. A file that cannot be removed has no name in any record, and a sweep finds it. */
+  async abandon(): Promise<void> {
+    await this.#writing.catch(() => {})
+    await this.#pushing
+    await this.#file.close().catch(() => {})
+    await this.#files.disk.remove(this.#path).catch(() => {})
+    await this.#named.catch(() => {})
+  }
+}

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { crc32 as native } from '@node-rs/crc32'
+import fc from 'fast-check'
+import { crc32 } from './crc.ts'
+
+test('every runtime computes the same check, in one piece or continued', () => {
+  // The check value that defines CRC-32/ISO-HDLC.
+  assert.equal(crc32(Buffer.from('123456789')), 0xcbf43926)
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 5000 }), fc.uint8Array({ maxLength: 200 }), (first, second) => {
+      const whole = Buffer.concat([first, second])
+      assert.equal(crc32(second, crc32(first)), native(whole))
+    }),
+  )
+})

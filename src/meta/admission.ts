@@ -1,0 +1,43 @@
+/**
+ * What every driver refuses before it starts: a commit that one engine takes and another does not would make them
+ * differ. These are faults of the caller, so they throw and nothing is written.
+ */
+import { META_LIMITS, type Minitransaction } from './meta.ts'
+
+export function admitKey(key: Buffer): void {
+  if (key.length === 0 || key.length > META_LIMITS.keyBytesMax) {
+    throw new RangeError(`a metadata key has 1 to ${META_LIMITS.keyBytesMax} bytes, this one has ${key.length}`)
+  }
+}
+
+/** A key as a map key: one character per byte, so that the order of the texts is the order of the bytes. */
+export const keyText = (key: Buffer): string => key.toString('latin1')
+
+export function admitCommit({ checks, writes }: Minitransaction): void {
+  let bytes = 0
+  for (const { key } of checks) {
+    admitKey(key)
+    bytes += key.length
+  }
+  for (const { key, value } of writes) {
+    admitKey(key)
+    const length = value?.length ?? 0
+    if (length > META_LIMITS.valueBytesMax) {
+      throw new RangeError(`a metadata value has at most ${META_LIMITS.valueBytesMax} bytes, this one has ${length}`)
+    }
+    bytes += key.length + length
+  }
+  if (bytes > META_LIMITS.commitBytesMax) {
+    throw new RangeError(`a metadata commit has at most ${META_LIMITS.commitBytesMax} bytes, this one has ${bytes}`)
+  }
+  if (writes.length > 1) {
+    const written = new Set(writes.map(write => keyText(write.key)))
+    if (written.size !== writes.length) throw new RangeError('a metadata commit writes a key at most once')
+  }
+  if (checks.length + writes.length > META_LIMITS.commitKeysMax) {
+    const keys = new Set([...checks, ...writes].map(part => keyText(part.key)))
+    if (keys.size > META_LIMITS.commitKeysMax) {
+      throw new RangeError(`a metadata commit touches at most ${META_LIMITS.commitKeysMax} keys, this one ${keys.size}`)
+    }
+  }
+}

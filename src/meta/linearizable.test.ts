@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Call, isLinearizable } from './linearizable.ts'
+
+const read = (start: number, end: number, value: number, key = 0): Call => ({ start, end, reads: { key, value } })
+const commit = (start: number, end: number, checks: object, writes: object, taken = true): Call => {
+  const pairs = (of: object): Map<number, number> => new Map(Object.entries(of).map(([k, v]) => [Number(k), v]))
+  return { start, end, commit: { checks: pairs(checks), writes: pairs(writes), taken } }
+}
+
+test('a history that has an order is accepted', () => {
+  assert.ok(isLinearizable([commit(0, 3, { 0: 0 }, { 0: 7 }), read(1, 2, 0), read(4, 5, 7)], 1))
+  assert.ok(
+    isLinearizable([commit(0, 3, { 0: 0 }, { 0: 7 }), read(1, 2, 7)], 1),
+    'read during the write, after it took effect',
+  )
+})
+
+test('a read that misses a write that had ended is refused', () => {
+  assert.ok(!isLinearizable([commit(0, 1, {}, { 0: 7 }), read(2, 3, 0)], 1))
+})
+
+test('a read that goes back in time is refused', () => {
+  assert.ok(!isLinearizable([commit(0, 9, {}, { 0: 7 }), read(1, 2, 7), read(3, 4, 0)], 1))
+})
+
+test('two winners of one check are refused', () => {
+  assert.ok(!isLinearizable([commit(0, 5, { 0: 0 }, { 0: 1 }), commit(1, 6, { 0: 0 }, { 0: 2 })], 1))
+  assert.ok(isLinearizable([commit(0, 5, { 0: 0 }, { 0: 1 }), commit(1, 6, { 0: 0 }, { 0: 2 }, false)], 1))
+})
+
+test('half of a commit is refused', () => {
+  assert.ok(!isLinearizable([commit(0, 1, {}, { 0: 1, 1: 2 }), read(2, 3, 1, 0), read(4, 5, 0, 1)], 2))
+})
+
+test('a refusal without a reason is refused', () => {
+  assert.ok(!isLinearizable([commit(0, 1, { 0: 0 }, { 0: 1 }, false)], 1))
+})
+
+test('a call that never returned may have happened or not', () => {
+  const lost = commit(0, Number.POSITIVE_INFINITY, {}, { 0: 7 })
+  assert.ok(isLinearizable([lost, read(1, 2, 0)], 1))
+  assert.ok(isLinearizable([lost, read(1, 2, 7)], 1))
+  assert.ok(!isLinearizable([lost, read(1, 2, 7), read(3, 4, 0)], 1))
+})

@@ -1,0 +1,87 @@
+/**
+ * Opens LMDB with the options under which "committed" means "on stable storage", and makes sure that these are the
+ * options it really runs with. lmdb-js by default resolves a write when it is visible, before it is synced.
+ */
+import * as lmdb from 'lmdb'
+
+/** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */
+export interface Engine {
+  getBinaryFast(key: Buffer): Buffer | undefined
+  getRange(options: EngineRange): Iterable<{ key: Uint8Array; value: Uint8Array; version: number }>
+  /** Ends the cached read snapshot, so that the next read sees everything committed by any process. */
+  resetReadTxn(): void
+  put(key: Buffer, value: Buffer, version: number): unknown
+  remove(key: Buffer): unknown
+  ifVersion(key: Buffer, version: number, inside: () => void): Promise<boolean>
+  ifNoExists(key: Buffer, inside: () => void): Promise<boolean>
+  /** Everything issued inside is in one write transaction. */
+  batch(inside: () => void): Promise<boolean>
+  close(): Promise<void>
+  readonly env: { readonly address: number }
+}
+
+export interface EngineRange {
+  readonly start?: Buffer
+  readonly end?: Buffer
+  readonly limit: number
+  readonly reverse?: boolean
+  readonly exclusiveStart?: boolean
+  readonly inclusiveEnd?: boolean
+  readonly versions: true
+}
+
+export type Durability = 'fsync' | 'os'
+
+/** Version of the record that was read last. */
+export const lastVersion = (): number => lmdb.getLastVersion()
+
+/** Everything that would let a commit resolve before it is on stable storage (MDB_* flags of the environment). */
+const WEAKENING = {
+  overlappingSync: 0x1000,
+  noSync: 0x10000,
+  noMetaSync: 0x40000,
+  writeMap: 0x80000,
+  mapAsync: 0x100000,
+}
+const WEAKENING_MASK = Object.values(WEAKENING).reduce((mask, flag) => mask | flag, 0)
+
+/** Address space only: the file grows with what is stored. */
+const MAP_BYTES = 2 ** 40
+
+/** lmdb-js exports its native part without a type. `getEnvFlags` is mdb_env_get_flags. */
+const native = (lmdb as unknown as { nativeAddon: { getEnvFlags(address: number): number } }).nativeAddon
+
+function weakenings(flags: number): string {
+  const names = Object.entries(WEAKENING).filter(([, flag]) => (flags & flag) !== 0)
+  return names.map(([name]) => name).join(', ') || 'none'
+}
+
+export async function openEngine(path: string, durability: Durability, mapBytes = MAP_BYTES): Promise<Engine> {
+  const engine = lmdb.open({
+    path,
+    // Without this, a folder name with a dot in it would be taken for the name of a file.
+    noSubdir: false,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+    useVersions: true,
+    overlappingSync: false,
+    noSync: durability === 'os',
+    maxReaders: 1024,
+    mapSize: mapBytes,
+    // What is issued in one turn of the event loop shall be one transaction, and these two do that: nothing starts
+    // before the end of the turn. The other way to get it, eventTurnBatching, has a promise of its own that nobody
+    // can reach and that ends the process with an unhandled rejection when a commit fails.
+    eventTurnBatching: false,
+    txnStartThreshold: Number.MAX_SAFE_INTEGER,
+  } as lmdb.RootDatabaseOptionsWithPath) as unknown as Engine
+  // An environment that is open in this process already keeps the flags it was opened with, whatever is asked for.
+  const flags = native.getEnvFlags(engine.env.address)
+  const wanted = durability === 'os' ? WEAKENING.noSync : 0
+  if ((flags & WEAKENING_MASK) !== wanted) {
+    await engine.close()
+    throw new Error(
+      `LMDB at ${path} runs with ${weakenings(flags)}; durability '${durability}' needs ${weakenings(wanted)}`,
+    )
+  }
+  return engine
+}

@@ -1,0 +1,215 @@
+/**
+ * Metadata in LMDB: one file, shared by all the worker processes of a server. Reads are memory-mapped and
+ * synchronous. Commits that arrive in one turn of the event loop, or while a write transaction is being synced, share
+ * the next write transaction: so many commits cost one sync.
+ */
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { type Disk, realDisk } from '../lib/disk.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
+import { admitCommit, admitKey } from './admission.ts'
+import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
+import { type Entry, type KeyRange, type Meta, MetaFull, type Minitransaction, OutcomeUnknown } from './meta.ts'
+import { seal, unseal } from './sealed-value.ts'
+
+export interface LmdbOptions {
+  /** The folder of the database; made when missing. */
+  readonly path: string
+  /** `os` leaves syncing to the operating system: a power cut loses what was acknowledged. */
+  readonly durability?: Durability
+  /** Address space set aside, in bytes. */
+  readonly mapBytes?: number
+  readonly disk?: Disk
+  readonly random?: Random
+  readonly clock?: Clock
+}
+
+const EIO = 5
+/** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
+const NO_ROOM = new Set([28, 122, 27, -30792])
+/** With less than this free after a failed write, the failure was a short write. */
+const FULL_DISK_FREE_BYTES = 2 ** 20
+/** After a failed write of its root page LMDB never answers again, so a probe has an end. */
+const PROBE_MS = 5_000
+
+/** The first of this process's stamps: 52 random bits, so that no two processes give one key the same stamp. */
+function firstStamp(random: Random): number {
+  const bytes = random.bytes(7)
+  return (bytes[0]! & 0x0f) * 2 ** 48 + bytes.readUIntBE(1, 6) + 1
+}
+
+/** lmdb-js rejects with a general error that carries the cause as another promise, which is rejected in its turn. */
+async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
+  try {
+    await (error as { commitError?: Promise<unknown> }).commitError
+    return error as object
+  } catch (cause) {
+    return cause as object
+  }
+}
+
+class LmdbMeta implements Meta {
+  readonly #engine: Engine
+  readonly #path: string
+  readonly #disk: Disk
+  readonly #clock: Clock
+  #nextStamp: number
+  readonly #pending = new Set<{ reject(error: Error): void }>()
+  #closed = false
+  /** Set by the first commit whose outcome is unknown: from then on this process must not write. */
+  #broken: OutcomeUnknown | undefined
+
+  constructor(engine: Engine, options: LmdbOptions) {
+    this.#engine = engine
+    this.#path = options.path
+    this.#disk = options.disk ?? realDisk
+    this.#clock = options.clock ?? systemClock
+    this.#nextStamp = firstStamp(options.random ?? systemRandom)
+  }
+
+  async get(key: Buffer): Promise<Entry | undefined> {
+    this.#assertOpen()
+    admitKey(key)
+    // lmdb-js keeps a read snapshot for about a millisecond. Another process may have acknowledged a commit since.
+    this.#engine.resetReadTxn()
+    const sealed = this.#engine.getBinaryFast(key)
+    if (sealed === undefined) return undefined
+    const stamp = lastVersion()
+    // `length` of this buffer is set by hand to what was read; its true length is that of the whole scratch area.
+    return { key, value: Buffer.from(unseal(key, sealed.subarray(0, sealed.length))), stamp }
+  }
+
+  async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
+    this.#assertOpen()
+    if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return []
+    this.#engine.resetReadTxn()
+    const entries: Entry[] = []
+    for (const found of this.#engine.getRange(engineRange(range, limit, reverse))) {
+      const key = asBuffer(found.key)
+      entries.push({ key, value: unseal(key, asBuffer(found.value)), stamp: found.version })
+    }
+    return entries
+  }
+
+  commit(tx: Minitransaction): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#assertOpen()
+      if (this.#broken !== undefined) throw this.#broken
+      admitCommit(tx)
+      const answers = this.#issue(tx)
+      const pending = { reject }
+      this.#pending.add(pending)
+      let open = answers.length
+      let taken = true
+      const onAnswer = (answer: boolean): void => {
+        taken &&= answer
+        if (--open > 0) return
+        this.#pending.delete(pending)
+        resolve(taken)
+      }
+      const onError = async (error: unknown): Promise<void> => {
+        reject(await this.#failure(error))
+        this.#pending.delete(pending)
+      }
+      // One handler each instead of Promise.all: this is the hottest path there is.
+      for (const answer of answers) answer.then(onAnswer, onError)
+    })
+  }
+
+  /** Hands the commit to the engine in one go: nothing else can come between its parts. */
+  #issue(tx: Minitransaction): readonly Promise<boolean>[] {
+    const answers: Promise<boolean>[] = []
+    try {
+      if (tx.checks.length === 0) answers.push(this.#engine.batch(() => this.#write(tx)))
+      else this.#nest(tx, 0, answers)
+    } catch (error) {
+      // The engine may have taken a part of it.
+      throw this.#break(error)
+    }
+    return answers
+  }
+
+  /**
+   * The checks nest, and every write stands in the innermost one. Two commits must not share an outer condition and
+   * no write may be conditional by itself: inside a condition that does not hold, "the key is absent" counts as
+   * holding for lmdb-js 3.5, and what follows it would be written. For the same reason all the answers count, not
+   * just the innermost.
+   */
+  #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[]): void {
+    const check = tx.checks[depth]
+    if (check === undefined) {
+      this.#write(tx)
+      return
+    }
+    const inside = (): void => this.#nest(tx, depth + 1, answers)
+    const { key, stamp } = check
+    answers.push(
+      stamp === undefined ? this.#engine.ifNoExists(key, inside) : this.#engine.ifVersion(key, stamp, inside),
+    )
+  }
+
+  #write(tx: Minitransaction): void {
+    for (const { key, value } of tx.writes) {
+      if (value === undefined) this.#engine.remove(key)
+      else this.#engine.put(key, seal(key, value), this.#nextStamp++)
+    }
+  }
+
+  async #failure(error: unknown): Promise<Error> {
+    const cause = await causeOf(error)
+    if (typeof cause.code === 'number' && NO_ROOM.has(cause.code)) return new MetaFull(cause)
+    if (cause.code === EIO && (await this.#wasShortWrite())) return new MetaFull(cause)
+    return this.#break(cause)
+  }
+
+  /**
+   * LMDB reports a write that the full disk cut short as EIO. That is harmless: the pages come before the root that
+   * names them. So an EIO counts as "no room" if the disk is full and the environment still takes a transaction,
+   * which it does not after a failed write of its root page. Every other EIO is a failed sync or a failed root.
+   */
+  async #wasShortWrite(): Promise<boolean> {
+    if ((await this.#disk.free(this.#path)) >= FULL_DISK_FREE_BYTES) return false
+    const probe = this.#engine.batch(() => {}).catch(causeOf)
+    const answer = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
+    return answer === true
+  }
+
+  /** Nothing that is under way will be answered by the engine for certain, so all of it is answered here. */
+  #break(cause: unknown): OutcomeUnknown {
+    this.#broken ??= new OutcomeUnknown(cause)
+    for (const { reject } of this.#pending) reject(this.#broken)
+    this.#pending.clear()
+    return this.#broken
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('the metadata engine is closed')
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.#engine.close()
+  }
+}
+
+/** Views, not copies: lmdb-js hands out a fresh array for each, but Bun makes it a plain Uint8Array. */
+const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** LMDB has no empty key; the least one there can be is a zero byte. */
+const LEAST_KEY = Buffer.from([0])
+
+function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange {
+  const start = range.start.length === 0 ? LEAST_KEY : range.start
+  if (!reverse) return { start, ...(range.end && { end: range.end }), limit, versions: true }
+  // For lmdb-js a reverse range starts at its upper end.
+  const from = range.end && { start: range.end, exclusiveStart: true }
+  return { ...from, end: start, inclusiveEnd: true, reverse, limit, versions: true }
+}
+
+export async function openLmdbMeta(options: LmdbOptions): Promise<Meta> {
+  const disk = options.disk ?? realDisk
+  await disk.makeFolder(options.path)
+  const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)
+  await disk.syncFolder(options.path)
+  return new LmdbMeta(engine, options)
+}

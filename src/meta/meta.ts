@@ -1,0 +1,86 @@
+/**
+ * Ordered records and minitransactions: the whole seam between the store and a metadata engine. A driver knows bytes,
+ * not buckets. It promises: all or nothing, serializable, durable when `commit` resolves, keys in memcmp order.
+ */
+
+/** Changes with every write of the key; equal stamps mean the record has not been written in between. Opaque. */
+export type Stamp = number
+
+export interface Entry {
+  readonly key: Buffer
+  /** Owned by the caller: a driver never changes it afterwards. */
+  readonly value: Buffer
+  readonly stamp: Stamp
+}
+
+/** From `start` inclusive to `end` exclusive; no `end` means to the last key. */
+export interface KeyRange {
+  readonly start: Buffer
+  readonly end: Buffer | undefined
+}
+
+/** The key has this stamp, or is absent (`undefined`). */
+export interface Check {
+  readonly key: Buffer
+  readonly stamp: Stamp | undefined
+}
+
+/** Put, or delete when there is no value. */
+export interface Write {
+  readonly key: Buffer
+  readonly value: Buffer | undefined
+}
+
+/** The buffers belong to the driver until the commit has resolved; afterwards the caller may use them again. */
+export interface Minitransaction {
+  readonly checks: readonly Check[]
+  /** At most one write per key. */
+  readonly writes: readonly Write[]
+}
+
+export interface Meta {
+  get(key: Buffer): Promise<Entry | undefined>
+  /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
+  scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
+  /**
+   * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
+   * was written for want of room, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
+   * the commit is outside `META_LIMITS`.
+   */
+  commit(tx: Minitransaction): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** What a driver keeps to, so that every engine of this kind can take the place of another. No key is empty. */
+export const META_LIMITS = {
+  keyBytesMax: 1_800,
+  valueBytesMax: 100_000,
+  commitBytesMax: 1_000_000,
+  commitKeysMax: 256,
+} as const
+
+/** A stored record does not match its own checksum: reported, never passed on. */
+export class DamagedRecord extends Error {
+  readonly key: Buffer
+  constructor(key: Buffer) {
+    super(`metadata record ${key.toString('hex').slice(0, 64)} does not match its checksum`)
+    this.name = 'DamagedRecord'
+    this.key = key
+  }
+}
+
+/** The engine has no room: nothing of this commit was written, and reads go on. */
+export class MetaFull extends Error {
+  constructor(cause: unknown) {
+    super('the metadata engine is out of space', { cause })
+    this.name = 'MetaFull'
+  }
+}
+
+/** Whether the commit took effect cannot be known here. The process must not answer for it and must start again. */
+export class OutcomeUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the outcome of a metadata commit is unknown', { cause })
+    this.name = 'OutcomeUnknown'
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * What the driver keeps in PostgreSQL and the statements it uses. A batch of minitransactions is one call of one
+ * function: it takes advisory locks for all the keys in a fixed order, then looks, then writes. Each statement of a
+ * volatile function has a new snapshot under READ COMMITTED, so it looks after it has the locks; and since every
+ * writer goes through the function, the locks make the whole serializable. They also cover keys that are absent.
+ */
+const TABLE_NAME = /^[a-z][a-z0-9_]{0,40}$/
+
+export interface Statements {
+  readonly setUp: readonly string[]
+  readonly commit: string
+  readonly giveUp: string
+  readonly outcome: string
+  readonly forget: string
+  readonly get: string
+  readonly scan: (hasEnd: boolean, reverse: boolean) => string
+}
+
+function setUp(t: string): readonly string[] {
+  return [
+    // EXTERNAL: long values are kept aside but not compressed, which costs more time than it saves space here.
+    `CREATE TABLE IF NOT EXISTS ${t} (k bytea PRIMARY KEY, v bytea NOT NULL, s bigint NOT NULL)`,
+    `ALTER TABLE ${t} ALTER COLUMN v SET STORAGE EXTERNAL`,
+    `CREATE SEQUENCE IF NOT EXISTS ${t}_stamp`,
+    // failed: the minitransactions of the batch whose checks did not hold. NULL: given up, the batch must never run.
+    `CREATE TABLE IF NOT EXISTS ${t}_outcome
+      (token uuid PRIMARY KEY, failed int[], at timestamptz NOT NULL DEFAULT now())`,
+    `CREATE INDEX IF NOT EXISTS ${t}_outcome_at ON ${t}_outcome (at)`,
+    `CREATE OR REPLACE FUNCTION ${t}_commit(batch uuid, lock_hash bigint[], lock_write boolean[],
+        check_key bytea[], check_stamp bigint[], check_of int[], write_key bytea[], write_value bytea[], write_of int[])
+      RETURNS int[] LANGUAGE plpgsql VOLATILE AS $$
+      DECLARE refused int[]; stamp bigint;
+      BEGIN
+        PERFORM CASE WHEN w THEN pg_advisory_xact_lock(h) ELSE pg_advisory_xact_lock_shared(h) END
+          FROM unnest(lock_hash, lock_write) AS l(h, w);
+        SELECT coalesce(array_agg(DISTINCT c.i), '{}') INTO refused
+          FROM unnest(check_key, check_stamp, check_of) AS c(k, s, i) LEFT JOIN ${t} AS r ON r.k = c.k
+          WHERE r.s IS DISTINCT FROM c.s;
+        IF NOT EXISTS (SELECT FROM unnest(write_of) AS w(i) WHERE w.i <> ALL (refused)) THEN RETURN refused; END IF;
+        stamp := nextval('${t}_stamp');
+        INSERT INTO ${t} AS r (k, v, s)
+          SELECT w.k, w.v, stamp FROM unnest(write_key, write_value, write_of) AS w(k, v, i)
+            WHERE w.v IS NOT NULL AND w.i <> ALL (refused)
+          ON CONFLICT (k) DO UPDATE SET v = excluded.v, s = excluded.s;
+        IF array_position(write_value, NULL) IS NOT NULL THEN
+          DELETE FROM ${t} AS r USING unnest(write_key, write_value, write_of) AS w(k, v, i)
+            WHERE r.k = w.k AND w.v IS NULL AND w.i <> ALL (refused);
+        END IF;
+        INSERT INTO ${t}_outcome (token, failed) VALUES (batch, refused);
+        RETURN refused;
+      END $$`,
+  ]
+}
+
+export function statements(table: string): Statements {
+  if (!TABLE_NAME.test(table)) throw new Error(`'${table}' is no name for a table of metadata`)
+  const t = table
+  return {
+    setUp: setUp(t),
+    commit: `SELECT ${t}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    giveUp: `INSERT INTO ${t}_outcome (token, failed) VALUES ($1, NULL) ON CONFLICT DO NOTHING`,
+    outcome: `SELECT failed FROM ${t}_outcome WHERE token = $1`,
+    forget: `DELETE FROM ${t}_outcome WHERE token IN
+      (SELECT token FROM ${t}_outcome WHERE at < now() - interval '1 hour' ORDER BY at LIMIT 5000)`,
+    get: `SELECT u.i, r.v, r.s FROM unnest($1::bytea[]) WITH ORDINALITY AS u(k, i) JOIN ${t} AS r ON r.k = u.k`,
+    scan: (hasEnd, reverse) =>
+      `SELECT k, v, s FROM ${t} WHERE k >= $1 ${hasEnd ? 'AND k < $3' : ''}
+        ORDER BY k ${reverse ? 'DESC' : 'ASC'} LIMIT $2`,
+  }
+}

@@ -1,0 +1,33 @@
+/**
+ * LMDB's pages carry no checksum, so every value carries its own: CRC-32 over the key and the value, then the value.
+ * The key is part of it because a damaged page can also lead a search to a whole record of another key.
+ */
+import { crc32 } from '../lib/crc.ts'
+import { Slab } from '../lib/slab.ts'
+import { DamagedRecord } from './meta.ts'
+
+export const SEAL_BYTES = 4
+
+const checksum = (key: Buffer, value: Buffer): number => crc32(value, crc32(key)) >>> 0
+
+/**
+ * Sealed values are cut from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer it meets, and
+ * that together with making one costs more than the copy and the checksum.
+ */
+const slab = new Slab(2 ** 20)
+
+/** A new buffer: the engine reads it from another thread, so it must not be the caller's. */
+export function seal(key: Buffer, value: Buffer): Buffer {
+  const out = slab.cut(SEAL_BYTES + value.length)
+  out.writeUInt32BE(checksum(key, value), 0)
+  out.set(value, SEAL_BYTES)
+  return out
+}
+
+/** The value inside, as a view of `sealed`. */
+export function unseal(key: Buffer, sealed: Buffer): Buffer {
+  if (sealed.length < SEAL_BYTES) throw new DamagedRecord(key)
+  const value = sealed.subarray(SEAL_BYTES)
+  if (sealed.readUInt32BE(0) !== checksum(key, value)) throw new DamagedRecord(key)
+  return value
+}

@@ -1,0 +1,41 @@
+/** The other process of the driver suite: does `fill`, `count` or `echo` on the engine at the given place. */
+import { createInterface } from 'node:readline'
+import { openLmdbMeta } from './lmdb.ts'
+import type { Meta } from './meta.ts'
+import { openPostgresMeta } from './postgres.ts'
+import { increment, put } from './suite-driver.ts'
+
+const FILL_LANES = 8
+
+function openAt(where: string): Promise<Meta> {
+  if (!where.startsWith('postgres')) return openLmdbMeta({ path: where })
+  const [url, table] = where.split('#') as [string, string]
+  return openPostgresMeta({ url, table })
+}
+
+/** Commits without end and names each key once it is acknowledged. */
+async function fill(meta: Meta): Promise<void> {
+  const lane = async (name: number): Promise<void> => {
+    for (let index = 0; ; index++) {
+      const key = `fill/${name}/${index}`
+      await meta.commit({ checks: [], writes: [put(key, `${key} ${'x'.repeat(300)}`)] })
+      process.stdout.write(`${key}\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: FILL_LANES }, (_, name) => lane(name)))
+}
+
+/** Commits each line it is given and answers with it once it is acknowledged. */
+async function echo(meta: Meta): Promise<void> {
+  for await (const line of createInterface({ input: process.stdin })) {
+    await meta.commit({ checks: [], writes: [put('echo', line)] })
+    process.stdout.write(`${line}\n`)
+  }
+}
+
+const [mode, where, key, times] = process.argv.slice(2)
+const meta = await openAt(where!)
+if (mode === 'fill') await fill(meta)
+else if (mode === 'count') await increment(meta, key!, Number(times))
+else await echo(meta)
+await meta.close()

@@ -1,0 +1,45 @@
+/** What the driver suite asks of a driver, and the few words in which its tests are written. */
+import type { KeyRange, Meta, Stamp, Write } from './meta.ts'
+
+export interface Opened {
+  readonly meta: Meta
+  /** Where another process finds the same records: a folder or a PostgreSQL address with the table behind `#`. */
+  readonly where?: string
+  /** The same records, opened anew after the first opening was closed. */
+  reopen?(): Promise<Meta>
+  destroy(): Promise<void>
+}
+
+export interface Driver {
+  readonly name: string
+  /** True when the records outlive the process: `where` and `reopen` are there then. */
+  readonly durable: boolean
+  /** A new engine without any record. */
+  open(): Promise<Opened>
+}
+
+export type SuiteTest = (title: string, body: (opened: Opened) => Promise<void>) => void
+
+export const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
+export const put = (key: string, value: string): Write => ({ key: bytes(key), value: bytes(value) })
+export const remove = (key: string): Write => ({ key: bytes(key), value: undefined })
+export const ALL: KeyRange = { start: Buffer.alloc(0), end: undefined }
+
+export async function stampOf(meta: Meta, key: string): Promise<Stamp | undefined> {
+  return (await meta.get(bytes(key)))?.stamp
+}
+
+export async function textOf(meta: Meta, key: string): Promise<string | undefined> {
+  return (await meta.get(bytes(key)))?.value.toString('latin1')
+}
+
+/** Reads, adds one and commits with a check: true when the commit was taken. */
+export async function incrementOnce(meta: Meta, key: string): Promise<boolean> {
+  const entry = await meta.get(bytes(key))
+  const next = Number(entry?.value.toString() ?? 0) + 1
+  return meta.commit({ checks: [{ key: bytes(key), stamp: entry?.stamp }], writes: [put(key, `${next}`)] })
+}
+
+export async function increment(meta: Meta, key: string, times: number): Promise<void> {
+  for (let done = 0; done < times; ) if (await incrementOnce(meta, key)) done++
+}

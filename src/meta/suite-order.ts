@@ -1,0 +1,81 @@
+/** Scans against a sorted array: forwards, backwards, with every kind of range and limit. */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+import { prefixed } from './prefixed.ts'
+import { ALL, bytes, put, type SuiteTest } from './suite-driver.ts'
+
+/** Few different bytes, so that keys share prefixes and borders; the ones at which a wrong comparison shows. */
+const keyArbitrary = fc
+  .array(fc.constantFrom(0x00, 0x01, 0x61, 0x7f, 0x80, 0xff), { minLength: 1, maxLength: 5 })
+  .map(list => Buffer.from(list))
+const borderArbitrary = fc.oneof(keyArbitrary, fc.constant(Buffer.alloc(0)))
+const rangeArbitrary = fc.record({
+  start: borderArbitrary,
+  end: fc.option(keyArbitrary, { nil: undefined }),
+  limit: fc.integer({ min: 0, max: 12 }),
+  reverse: fc.boolean(),
+})
+
+export function orderSuite(suiteTest: SuiteTest): void {
+  suiteTest('a range includes its start, excludes its end and stops at its limit, both ways', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: ['a', 'b', 'ba', 'c', 'd'].map(key => put(key, key)) })
+    const keys = async (start: string, end: string | undefined, limit: number, reverse?: boolean): Promise<string> => {
+      const range = { start: bytes(start), end: end === undefined ? undefined : bytes(end) }
+      return (await meta.scan(range, limit, reverse)).map(entry => entry.value.toString()).join(' ')
+    }
+    assert.equal(await keys('b', 'd', 9), 'b ba c')
+    assert.equal(await keys('b', 'd', 9, true), 'c ba b')
+    assert.equal(await keys('b', 'd', 2), 'b ba')
+    assert.equal(await keys('b', 'd', 2, true), 'c ba')
+    assert.equal(await keys('', undefined, 9, true), 'd c ba b a')
+    assert.equal(await keys('bb', undefined, 9), 'c d')
+    assert.equal(await keys('bb', 'bc', 9), '')
+    assert.equal(await keys('d', 'b', 9), '')
+    assert.equal(await keys('b', 'b', 9, true), '')
+    assert.equal(await keys('', 'a', 9, true), '')
+    assert.equal(await keys('e', undefined, 9, true), '')
+    assert.equal(await keys('', undefined, 0), '')
+  })
+
+  suiteTest('scans agree with a sorted array for any keys', async ({ meta }) => {
+    let run = 0
+    const property = fc.asyncProperty(
+      fc.uniqueArray(keyArbitrary, { maxLength: 25, selector: key => key.toString('hex') }),
+      fc.array(rangeArbitrary, { minLength: 6, maxLength: 6 }),
+      async (keys, ranges) => {
+        // Each run has a key space of its own, with neighbours on both sides that must never show.
+        const space = prefixed(meta, Buffer.from([++run >> 8, run & 0xff]))
+        await space.commit({ checks: [], writes: keys.map(key => ({ key, value: key })) })
+        for (const { start, end, limit, reverse } of ranges) {
+          const model = keys
+            .filter(key => Buffer.compare(key, start) >= 0 && (end === undefined || Buffer.compare(key, end) < 0))
+            .sort((a, b) => (reverse ? Buffer.compare(b, a) : Buffer.compare(a, b)))
+            .slice(0, limit)
+          const found = await space.scan({ start, end }, limit, reverse)
+          assert.deepEqual(
+            found.map(entry => entry.key.toString('hex')),
+            model.map(key => key.toString('hex')),
+          )
+          for (const entry of found) assert.ok(entry.value.equals(entry.key))
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 60 })
+  })
+
+  suiteTest('a long walk page by page meets every key once', async ({ meta }) => {
+    const name = (index: number): string => `k${String((index * 7_919) % 3_000).padStart(5, '0')}`
+    for (let at = 0; at < 3_000; at += 250) {
+      await meta.commit({ checks: [], writes: Array.from({ length: 250 }, (_, index) => put(name(at + index), 'v')) })
+    }
+    const walked: string[] = []
+    for (let start = ALL.start; ; ) {
+      const page = await meta.scan({ start, end: undefined }, 117)
+      if (page.length === 0) break
+      walked.push(...page.map(entry => entry.key.toString()))
+      start = Buffer.concat([page.at(-1)!.key, Buffer.from([0])])
+    }
+    assert.equal(walked.length, 3_000)
+    assert.deepEqual(walked, [...new Set(walked)].sort())
+  })
+}

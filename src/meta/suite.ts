@@ -1,0 +1,222 @@
+/**
+ * The contract of a metadata driver, as tests. Every driver runs all of it; those that outlive a process also run the
+ * part with several processes.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Entry, META_LIMITS, type Stamp, type Write } from './meta.ts'
+import { ALL, bytes, type Driver, put, remove, type SuiteTest, stampOf, textOf } from './suite-driver.ts'
+import { historySuite } from './suite-history.ts'
+import { orderSuite } from './suite-order.ts'
+import { processSuite } from './suite-processes.ts'
+
+const shown = (entries: readonly Entry[]): string =>
+  entries.map(({ key, value }) => `${key.toString('latin1')}=${value.toString('latin1')}`).join(' ')
+
+export function metaSuite(driver: Driver): void {
+  const suiteTest: SuiteTest = (title, body) =>
+    void test(`${driver.name}: ${title}`, async () => {
+      const opened = await driver.open()
+      try {
+        await body(opened)
+      } finally {
+        await opened.destroy()
+      }
+    })
+  recordSuite(suiteTest)
+  commitSuite(suiteTest)
+  limitSuite(suiteTest)
+  orderSuite(suiteTest)
+  historySuite(suiteTest)
+  if (driver.durable) processSuite(suiteTest)
+}
+
+function recordSuite(suiteTest: SuiteTest): void {
+  suiteTest('a record is there after its commit and gone after its removal', async ({ meta }) => {
+    assert.equal(await meta.get(bytes('a')), undefined)
+    assert.equal(await meta.commit({ checks: [], writes: [put('a', 'one'), put('b', '')] }), true)
+    const entry = await meta.get(bytes('a'))
+    assert.deepEqual([entry?.key.toString(), entry?.value.toString(), typeof entry?.stamp], ['a', 'one', 'number'])
+    assert.equal((await meta.get(bytes('b')))?.value.length, 0)
+    assert.equal(await meta.commit({ checks: [], writes: [remove('a'), remove('never there')] }), true)
+    assert.equal(await meta.get(bytes('a')), undefined)
+    assert.equal(shown(await meta.scan(ALL, 10)), 'b=')
+  })
+
+  suiteTest('keys and values are any bytes', async ({ meta }) => {
+    const key = Buffer.from([0, 0xff, 0, 0x80, 0])
+    const value = Buffer.from(Array.from({ length: 256 }, (_, index) => index))
+    await meta.commit({ checks: [], writes: [{ key, value }] })
+    const entry = await meta.get(key)
+    assert.ok(Buffer.isBuffer(entry?.value) && entry.value.equals(value))
+    const [scanned] = await meta.scan(ALL, 1)
+    assert.ok(Buffer.isBuffer(scanned?.key) && scanned.key.equals(key))
+    assert.ok(Buffer.isBuffer(scanned.value) && scanned.value.equals(value))
+    assert.equal(scanned.stamp, entry.stamp)
+  })
+
+  suiteTest('nobody changes a stored record through a buffer of his own', async ({ meta }) => {
+    const key = bytes('key')
+    const value = bytes('value')
+    await meta.commit({ checks: [], writes: [{ key, value }] })
+    value.fill(0)
+    key.fill(0)
+    const entry = await meta.get(bytes('key'))
+    entry?.value.fill(0)
+    const [scanned] = await meta.scan(ALL, 1)
+    assert.equal(scanned?.value.toString(), 'value')
+    scanned.value.fill(0)
+    scanned.key.fill(0)
+    assert.equal(shown(await meta.scan(ALL, 2)), 'key=value')
+  })
+
+  suiteTest('what was read does not change when the record does', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: [put('a', 'before')] })
+    const entry = await meta.get(bytes('a'))
+    const [scanned] = await meta.scan(ALL, 1)
+    await meta.commit({ checks: [], writes: [put('a', 'later!'), put('b', 'other')] })
+    await Promise.all([meta.get(bytes('a')), meta.get(bytes('b')), meta.scan(ALL, 2)])
+    assert.equal(entry?.value.toString(), 'before')
+    assert.equal(scanned?.value.toString(), 'before')
+  })
+}
+
+function commitSuite(suiteTest: SuiteTest): void {
+  suiteTest('a check holds for the stamp that was read and for no other', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: [put('a', '1')] })
+    const stamp = await stampOf(meta, 'a')
+    const write = [put('a', '2')]
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: undefined }], writes: write }), false)
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: stamp! + 1 }], writes: write }), false)
+    assert.equal(await meta.commit({ checks: [{ key: bytes('b'), stamp }], writes: write }), false)
+    assert.equal(await textOf(meta, 'a'), '1')
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: write }), true)
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: write }), false)
+    assert.equal(await meta.commit({ checks: [{ key: bytes('b'), stamp: undefined }], writes: [put('b', '1')] }), true)
+  })
+
+  suiteTest('a commit without writes answers whether its checks hold', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: [put('a', '1')] })
+    const stamp = await stampOf(meta, 'a')
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: [] }), true)
+    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: undefined }], writes: [] }), false)
+    assert.equal(await meta.commit({ checks: [], writes: [] }), true)
+    assert.equal(await stampOf(meta, 'a'), stamp)
+  })
+
+  suiteTest('every combination of checks: one that fails leaves nothing behind', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: [put('x', '1'), put('y', '1'), put('gone', '1')] })
+    const there = { x: (await stampOf(meta, 'x'))!, y: (await stampOf(meta, 'y'))! }
+    const kinds = [
+      { check: { key: bytes('x'), stamp: there.x }, holds: true },
+      { check: { key: bytes('y'), stamp: there.y }, holds: true },
+      { check: { key: bytes('absent'), stamp: undefined }, holds: true },
+      { check: { key: bytes('missing'), stamp: undefined }, holds: true },
+      { check: { key: bytes('x'), stamp: there.x + 1 }, holds: false },
+      { check: { key: bytes('absent'), stamp: there.x }, holds: false },
+      { check: { key: bytes('y'), stamp: undefined }, holds: false },
+    ]
+    // Issued together, so that in a driver that groups commits a failing one stands between ones that hold.
+    const tries = kinds.flatMap(a => kinds.flatMap(b => kinds.map(c => [a, b, c])))
+    const answers = await Promise.all(
+      tries.map((parts, index) =>
+        meta.commit({ checks: parts.map(part => part.check), writes: [put(`w${index}`, 'w'), put(`v${index}`, 'v')] }),
+      ),
+    )
+    const expected = tries.map(parts => parts.every(part => part.holds))
+    assert.deepEqual(answers, expected)
+    const found = new Set((await meta.scan(ALL, 10_000)).map(entry => entry.key.toString()))
+    for (const [index, taken] of expected.entries()) {
+      assert.equal(found.has(`w${index}`), taken, `first write of ${index}`)
+      assert.equal(found.has(`v${index}`), taken, `second write of ${index}`)
+    }
+    assert.equal(
+      await meta.commit({ checks: [{ key: bytes('x'), stamp: undefined }], writes: [remove('gone')] }),
+      false,
+    )
+    assert.equal(await textOf(meta, 'gone'), '1')
+  })
+
+  suiteTest('every write changes the stamp, also a removal and a new start', async ({ meta }) => {
+    const seen = new Set<Stamp>()
+    for (let round = 0; round < 20; round++) {
+      await meta.commit({ checks: [], writes: [put('a', 'same')] })
+      seen.add((await stampOf(meta, 'a'))!)
+      if (round % 2 === 0) await meta.commit({ checks: [], writes: [remove('a')] })
+    }
+    assert.equal(seen.size, 20)
+    for (const stamp of seen) assert.ok(Number.isSafeInteger(stamp))
+  })
+
+  suiteTest('of commits issued together with one check, exactly one is taken', async ({ meta }) => {
+    for (let round = 0; round < 5; round++) {
+      const stamp = await stampOf(meta, 'a')
+      const tries = Array.from({ length: 40 }, (_, index) =>
+        meta.commit({
+          checks: [{ key: bytes('a'), stamp }],
+          writes: [put('a', `${round}/${index}`), put(`mark/${round}/${index}`, '')],
+        }),
+      )
+      const winners = (await Promise.all(tries)).flatMap((taken, index) => (taken ? [index] : []))
+      assert.equal(winners.length, 1)
+      assert.equal(await textOf(meta, 'a'), `${round}/${winners[0]}`)
+      const marks = await meta.scan({ start: bytes(`mark/${round}/`), end: bytes(`mark/${round}0`) }, 100)
+      assert.deepEqual(
+        marks.map(entry => entry.key.toString()),
+        [`mark/${round}/${winners[0]}`],
+      )
+    }
+  })
+
+  suiteTest(
+    'unconditional commits to one key issued together all count, and the last state is one of them',
+    async ({ meta }) => {
+      const taken = await Promise.all(
+        Array.from({ length: 30 }, (_, index) =>
+          meta.commit({ checks: [], writes: [put('a', `${index}`), put(`b${index}`, '')] }),
+        ),
+      )
+      assert.ok(taken.every(answer => answer))
+      assert.equal((await meta.scan({ start: bytes('b'), end: bytes('c') }, 100)).length, 30)
+      assert.match((await textOf(meta, 'a'))!, /^\d+$/)
+    },
+  )
+}
+
+function limitSuite(suiteTest: SuiteTest): void {
+  suiteTest('the longest keys and values, and as many keys as a commit may have', async ({ meta }) => {
+    const { keyBytesMax, valueBytesMax, commitKeysMax } = META_LIMITS
+    const key = Buffer.alloc(keyBytesMax, 0xff)
+    const value = Buffer.alloc(valueBytesMax, 'v')
+    for (const size of [0, 1, 4_000, 4_096, 32_768, valueBytesMax]) {
+      assert.equal(await meta.commit({ checks: [], writes: [{ key, value: value.subarray(0, size) }] }), true)
+      assert.ok((await meta.get(key))!.value.equals(value.subarray(0, size)), `${size} bytes`)
+      assert.ok((await meta.scan(ALL, 1))[0]!.value.equals(value.subarray(0, size)), `${size} bytes in a scan`)
+    }
+    const sibling = Buffer.concat([key.subarray(1), Buffer.from([0xfe])])
+    await meta.commit({ checks: [{ key: sibling, stamp: undefined }], writes: [{ key: sibling, value }] })
+    assert.ok((await meta.scan({ start: key, end: undefined }, 9))[0]!.key.equals(key))
+    const many = Array.from({ length: commitKeysMax }, (_, index) =>
+      put(`many/${String(index).padStart(3, '0')}`, `${index}`),
+    )
+    const checks = many.map(write => ({ key: write.key, stamp: undefined }))
+    assert.equal(await meta.commit({ checks, writes: many }), true)
+    assert.equal(await meta.commit({ checks, writes: many }), false)
+    assert.equal((await meta.scan({ start: bytes('many/'), end: bytes('many0') }, 1000)).length, commitKeysMax)
+  })
+
+  suiteTest('what is outside the limits is refused, and nothing of it is written', async ({ meta }) => {
+    const { keyBytesMax, valueBytesMax, commitKeysMax } = META_LIMITS
+    const refused: Write[][] = [
+      [put('a', ''), { key: Buffer.alloc(keyBytesMax + 1, 'k'), value: bytes('') }],
+      [put('a', ''), { key: Buffer.alloc(0), value: bytes('') }],
+      [put('a', ''), { key: bytes('b'), value: Buffer.alloc(valueBytesMax + 1) }],
+      [put('a', ''), put('a', '')],
+      Array.from({ length: commitKeysMax + 1 }, (_, index) => put(`a${index}`, '')),
+      Array.from({ length: 11 }, (_, index) => ({ key: bytes(`a${index}`), value: Buffer.alloc(valueBytesMax) })),
+    ]
+    for (const writes of refused) await assert.rejects(meta.commit({ checks: [], writes }), RangeError)
+    await assert.rejects(meta.get(Buffer.alloc(0)), RangeError)
+    assert.deepEqual(await meta.scan(ALL, 10), [])
+  })
+}

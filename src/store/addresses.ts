@@ -1,0 +1,54 @@
+/** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
+import { afterPrefix } from '../lib/bytes.ts'
+import { descending, key, readDescending } from '../lib/keys.ts'
+import type { KeyRange } from '../meta/meta.ts'
+
+export const at = {
+  bucket: (name: string) => key('B', name),
+  /** The current version: exactly what a plain listing shows. */
+  current: (bucket: string, name: string) => key('o', bucket, name),
+  /** Older versions and markers, newest first. */
+  older: (bucket: string, name: string, seq: number) => key('v', bucket, name, descending(seq)),
+  /** A key whose newest version is a marker. */
+  deleted: (bucket: string, name: string) => key('h', bucket, name),
+  upload: (bucket: string, name: string, id: Buffer) => key('u', bucket, name, id),
+  part: (upload: Buffer, number: number) => key('p', upload, number),
+  blob: (id: Buffer) => key('b', id),
+  content: (id: Buffer) => key('c', id),
+  page: (id: Buffer, page: number) => key('s', id, page),
+  garbage: (id: Buffer) => key('g', id),
+  owner: () => key('x', 'owner'),
+}
+
+/** Every record whose key starts so. */
+export function under(prefix: Buffer): KeyRange {
+  return { start: prefix, end: afterPrefix(prefix) }
+}
+
+export const all = {
+  buckets: () => under(key('B')),
+  current: (bucket: string) => under(key('o', bucket)),
+  older: (bucket: string) => under(key('v', bucket)),
+  olderOf: (bucket: string, name: string) => under(key('v', bucket, name)),
+  uploads: (bucket: string) => under(key('u', bucket)),
+  uploadsOf: (bucket: string, name: string) => under(key('u', bucket, name)),
+  parts: (upload: Buffer) => under(key('p', upload)),
+  pages: (id: Buffer) => under(key('s', id)),
+  kind: (kind: string) => under(Buffer.from(kind, 'latin1')),
+}
+
+/** Takes an address apart again: kind, bucket and name of `o`, `v`, `h` and `u` records. */
+export function parse(address: Buffer): { bucket: string; name: string; rest: Buffer } {
+  const first = address.indexOf(0, 1)
+  const second = address.indexOf(0, first + 1)
+  return {
+    bucket: address.toString('utf8', 1, first),
+    name: address.toString('utf8', first + 1, second),
+    rest: address.subarray(second + 1),
+  }
+}
+
+/** The place of an older version, read from its address alone. */
+export function seqOf(address: Buffer): number {
+  return readDescending(address, address.length - 8)
+}

@@ -1,0 +1,160 @@
+import { justAfter } from '../lib/bytes.ts'
+import type { KeyRange } from '../meta/meta.ts'
+import { type Bucket, bucketFormat, type DefaultRetention, type Versioning } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import { checkBucketName, isBucketName } from '../rules/naming.ts'
+import { all, at } from './addresses.ts'
+import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+import type { Uploads } from './uploads.ts'
+
+const PAGE = 1000
+const REMOVE_TRIES_MAX = 10
+
+/** Reads a bucket that the decision depends on. A writer that finds it closing takes that back: it is not empty. */
+export async function bucketForWrite(d: Decision, name: string): Promise<Bucket> {
+  const bucket = await bucketForRead(d, name)
+  if (!bucket.closing) return bucket
+  const open = { ...bucket, closing: false }
+  d.put(at.bucket(name), bucketFormat.encode(open))
+  return open
+}
+
+export async function bucketForRead(d: Decision, name: string): Promise<Bucket> {
+  const entry = isBucketName(name) ? await d.get(at.bucket(name)) : undefined
+  if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
+  return bucketFormat.decode(entry.value)
+}
+
+export interface BucketWish {
+  readonly name: string
+  readonly owner: string
+  /** Makes holds and retention possible; versioning is then on from the start. */
+  readonly lockEnabled: boolean
+}
+
+export class Buckets {
+  readonly #engine: Engine
+  readonly #uploads: Uploads
+
+  constructor(engine: Engine, uploads: Uploads) {
+    this.#engine = engine
+    this.#uploads = uploads
+  }
+
+  create(wish: BucketWish): Promise<Bucket> {
+    checkBucketName(wish.name)
+    return decide(this.#engine, async d => {
+      const entry = await d.get(at.bucket(wish.name))
+      if (entry !== undefined) {
+        const { owner } = bucketFormat.decode(entry.value)
+        throw new Fault(owner === wish.owner ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists', {
+          BucketName: wish.name,
+        })
+      }
+      const bucket: Bucket = {
+        name: wish.name,
+        owner: wish.owner,
+        createdAt: this.#engine.clock.now(),
+        versioning: wish.lockEnabled ? 'on' : 'off',
+        lockEnabled: wish.lockEnabled,
+        defaultRetention: undefined,
+        closing: false,
+      }
+      d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
+      return bucket
+    })
+  }
+
+  async get(name: string): Promise<Bucket> {
+    const entry = isBucketName(name) ? await this.#engine.meta.get(at.bucket(name)) : undefined
+    if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
+    return bucketFormat.decode(entry.value)
+  }
+
+  /** Buckets in order of their names; all of them, or those of one owner. */
+  async list(owner?: string): Promise<Bucket[]> {
+    const out: Bucket[] = []
+    const { end } = all.buckets()
+    let { start } = all.buckets()
+    for (;;) {
+      const page = await this.#engine.meta.scan({ start, end }, PAGE)
+      for (const entry of page) {
+        const bucket = bucketFormat.decode(entry.value)
+        if (owner === undefined || bucket.owner === owner) out.push(bucket)
+      }
+      if (page.length < PAGE) return out
+      start = justAfter(page.at(-1)!.key)
+    }
+  }
+
+  /** Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
+  setVersioning(name: string, versioning: Exclude<Versioning, 'off'>): Promise<void> {
+    return this.#change(name, bucket => {
+      if (bucket.lockEnabled && versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
+      return { ...bucket, versioning }
+    })
+  }
+
+  /** Switches locks on, for good, and sets the retention that new versions get by default. */
+  setLock(name: string, defaultRetention: DefaultRetention | undefined): Promise<void> {
+    return this.#change(name, bucket => {
+      if (bucket.versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
+      return { ...bucket, lockEnabled: true, defaultRetention }
+    })
+  }
+
+  #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {
+    return decide(this.#engine, async d => {
+      const bucket = await bucketForWrite(d, name)
+      d.put(at.bucket(name), bucketFormat.encode(change(bucket)))
+    })
+  }
+
+  /**
+   * Removes an empty bucket. First it is marked as closing: every writer that had read it before fails its check, and
+   * every later one takes the mark back. If the mark still stands after the look, nothing came in meanwhile.
+   */
+  async remove(name: string): Promise<void> {
+    for (let tries = 0; tries < REMOVE_TRIES_MAX; tries++) {
+      await decide(this.#engine, async d => {
+        const bucket = await bucketForRead(d, name)
+        d.put(at.bucket(name), bucketFormat.encode({ ...bucket, closing: true }))
+      })
+      // Uploads in progress are given up with the bucket, but only if nothing else keeps it.
+      if (!(await this.#holdsObjects(name))) await this.#uploads.abortAll(name)
+      const outcome = await this.#removeIfClosing(name)
+      if (outcome === 'removed') return
+      if (outcome === 'full') {
+        await this.#reopen(name)
+        throw new Fault('BucketNotEmpty', { BucketName: name })
+      }
+    }
+    throw new Fault('OperationAborted')
+  }
+
+  #removeIfClosing(name: string): Promise<'removed' | 'full' | 'reopened'> {
+    return decide(this.#engine, async d => {
+      const bucket = await bucketForRead(d, name)
+      if (!bucket.closing) return 'reopened'
+      if (await this.#holdsObjects(name)) return 'full'
+      if (await this.#isThere(all.uploads(name))) return 'reopened'
+      d.remove(at.bucket(name))
+      return 'removed'
+    })
+  }
+
+  #reopen(name: string): Promise<void> {
+    return decide(this.#engine, async d => {
+      await bucketForWrite(d, name)
+    })
+  }
+
+  async #holdsObjects(name: string): Promise<boolean> {
+    return (await this.#isThere(all.current(name))) || (await this.#isThere(all.older(name)))
+  }
+
+  async #isThere(range: KeyRange): Promise<boolean> {
+    return (await this.#engine.meta.scan(range, 1)).length > 0
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * Completing an upload: the object appears in one small commit, whatever the number of parts. The list of slices is
+ * written ahead, in pages; the part records stay behind for the reclaimer.
+ */
+import { META_LIMITS } from '../meta/meta.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { type ContentPage, type ContentPart, contentFormat, pageFormat } from '../model/content.ts'
+import { Fault } from '../model/faults.ts'
+import { garbageFormat } from '../model/garbage.ts'
+import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
+import type { Checksum, Lock, Version } from '../model/version.ts'
+import { type Assembly, assemble, type ListedPart } from '../rules/assembly.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { initialLock } from '../rules/lock.ts'
+import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import { all, at } from './addresses.ts'
+import { bucketForWrite } from './buckets.ts'
+import { decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { contentRecord } from './outflow.ts'
+import { NO_BYPASS } from './removal.ts'
+import { discard } from './sharing.ts'
+import { mustFindUpload, type UploadName } from './uploads.ts'
+import { publish, readHead } from './versions.ts'
+
+const SCAN_PAGE = 2000
+const PAGE_BYTES_MAX = META_LIMITS.valueBytesMax - 10_000
+const PAGES_PER_COMMIT = Math.floor(META_LIMITS.commitBytesMax / META_LIMITS.valueBytesMax) - 1
+const TRIES_MAX = 20
+
+export interface CompleteRequest extends UploadName {
+  readonly parts: readonly ListedPart[]
+  readonly condition?: Precondition
+  /** Looks at what would be made and may refuse it; returns the checksum to keep. */
+  readonly inspect?: (upload: Upload, assembly: Assembly) => Checksum | undefined
+}
+
+/** The slices of an assembly, cut into records. */
+interface Paged {
+  readonly id: Buffer
+  readonly index: readonly ContentPage[]
+  readonly records: readonly Buffer[]
+}
+
+export class Completion {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted. */
+  async complete(request: CompleteRequest): Promise<Version> {
+    const { readers } = this.#engine
+    const ticket = readers.enter()
+    try {
+      return await this.#complete(request)
+    } finally {
+      readers.leave(ticket)
+    }
+  }
+
+  async #complete(request: CompleteRequest): Promise<Version> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const upload = await this.#announce(request)
+      const assembly = assemble(request.parts, await this.#parts(upload), request.uploadId)
+      if (assembly.size > LIMITS.partBytesMax * LIMITS.partNumberMax) {
+        throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
+      }
+      const checksum = request.inspect?.(upload, assembly)
+      const made = await this.#make(request, assembly, checksum)
+      if (made !== undefined) return made
+    }
+    throw new Fault('OperationAborted')
+  }
+
+  /** From here on a part that is stored changes the upload's record, so the final commit sees it. */
+  #announce(request: CompleteRequest): Promise<Upload> {
+    return decide(this.#engine, async d => {
+      const upload = await mustFindUpload(d, request)
+      if (upload.completing) return upload
+      const announced = { ...upload, completing: true }
+      d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(announced))
+      return announced
+    })
+  }
+
+  async #parts(upload: Upload): Promise<Map<number, Part>> {
+    const out = new Map<number, Part>()
+    const { end } = all.parts(upload.id)
+    for (let next = 1; ; ) {
+      const entries = await this.#engine.meta.scan({ start: at.part(upload.id, next), end }, SCAN_PAGE)
+      for (const entry of entries) {
+        const part = partFormat.decode(entry.value)
+        out.set(part.number, part)
+        next = part.number + 1
+      }
+      if (entries.length < SCAN_PAGE) return out
+    }
+  }
+
+  /** Undefined when a part was stored meanwhile and the parts have to be read again. */
+  async #make(
+    request: CompleteRequest,
+    assembly: Assembly,
+    checksum: Checksum | undefined,
+  ): Promise<Version | undefined> {
+    const engine = this.#engine
+    const paged = paginate(engine.ids.next(), assembly.parts)
+    const depth = await this.#depth(assembly.parts)
+    const name = paged.id.toString('hex')
+    engine.drafts.add(name)
+    try {
+      const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
+      return await decide(engine, async d => {
+        const upload = await mustFindUpload(d, request)
+        if (!upload.completing) return undefined
+        const bucket = await bucketForWrite(d, request.bucket)
+        const head = await readHead(d, bucket, request.key)
+        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
+        else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
+        else d.remove(ahead)
+        const record = { shares: 1, size: assembly.size, depth, pages: paged.index }
+        d.put(at.content(paged.id), contentFormat.encode(record))
+        d.remove(at.upload(upload.bucket, upload.key, upload.id))
+        discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
+        const now = engine.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: upload.owner,
+          marker: false,
+          size: assembly.size,
+          etag: assembly.etag,
+          parts: assembly.parts.length,
+          checksum,
+          encryption: upload.encryption,
+          lock: lockAtCompletion(bucket, upload, now),
+          attributes: upload.attributes,
+          content: { kind: 'shared' as const, id: paged.id },
+        }
+        return publish(engine, d, head, version, NO_BYPASS)
+      })
+    } finally {
+      // Named or not: pages written ahead that got no name are the reclaimer's from now on.
+      engine.drafts.delete(name)
+    }
+  }
+
+  /** Writes the pages before the commit that names them, with a note for the reclaimer in case it never comes. */
+  async #writeAhead(paged: Paged): Promise<Buffer> {
+    const note = at.garbage(this.#engine.ids.next())
+    const value = garbageFormat.encode({ kind: 'pages', id: paged.id, held: false })
+    for (let from = 0; from < paged.records.length; from += PAGES_PER_COMMIT) {
+      await decide(this.#engine, async d => {
+        if (from === 0) d.put(note, value)
+        for (const [i, record] of paged.records.slice(from, from + PAGES_PER_COMMIT).entries()) {
+          d.put(at.page(paged.id, from + i), record)
+        }
+      })
+    }
+    return note
+  }
+
+  async #depth(parts: readonly Part[]): Promise<number> {
+    const below = new Map<string, Buffer>()
+    for (const { slices } of parts) {
+      for (const slice of slices) if (slice.of === 'content') below.set(slice.id.toString('hex'), slice.id)
+    }
+    let depth = 0
+    for (const id of below.values()) depth = Math.max(depth, 1 + (await contentRecord(this.#engine, id)).depth)
+    return depth
+  }
+}
+
+/** What was asked for when it began was checked then, and stands; only a default counts from completion. */
+function lockAtCompletion(bucket: Bucket, { lock }: Upload, now: number): Lock {
+  return lock.retention === undefined ? initialLock(bucket, lock, now) : lock
+}
+
+function bitmap(parts: readonly Part[]): Buffer {
+  const bits = Buffer.alloc((LIMITS.partNumberMax >> 3) + 1)
+  for (const { number } of parts) bits[number >> 3]! |= 1 << (number & 7)
+  return bits.subarray(0, (parts.at(-1)!.number >> 3) + 1)
+}
+
+/** True when the object took over the slices of the part with this number. */
+export function wasTaken(bits: Buffer, number: number): boolean {
+  return ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
+}
+
+function paginate(id: Buffer, parts: readonly Part[]): Paged {
+  const index: ContentPage[] = []
+  const records: Buffer[] = []
+  let page: ContentPart[] = []
+  let bytes = 0
+  let start = 0
+  let position = 0
+  const close = (): void => {
+    index.push({ start, firstPart: page[0]!.number, parts: page.length })
+    records.push(pageFormat.encode(page))
+    page = []
+    bytes = 0
+    start = position
+  }
+  for (const { number, size, etag, checksum, slices } of parts) {
+    const weight = 64 + etag.length + (checksum?.length ?? 0) + slices.length * 100
+    if (page.length > 0 && bytes + weight > PAGE_BYTES_MAX) close()
+    page.push({ number, size, etag, checksum, slices })
+    bytes += weight
+    position += size
+  }
+  close()
+  return { id, index, records }
+}

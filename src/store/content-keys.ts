@@ -1,0 +1,81 @@
+/** From what a client asks for to a content key and back. A customer's key passes through and is kept nowhere. */
+import { createHmac } from 'node:crypto'
+import { KeyDisabled, type KeyUse, WrongKey } from '../crypto/keyring.ts'
+import { Fault } from '../model/faults.ts'
+import type { Encryption } from '../model/version.ts'
+import type { Engine } from './engine.ts'
+
+const CONTENT_KEY_BYTES = 32
+
+/** The key a client names for its object. */
+export type KeyChoice =
+  | { readonly by: 'service' }
+  | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined; readonly bucketKey: boolean }
+  | { readonly by: 'customer'; readonly key: Buffer; readonly md5: string }
+
+function useOf(encryption: Omit<Encryption, 'wrappedKey'>, customerKey: Buffer | undefined): KeyUse {
+  if (encryption.by === 'service') return { by: 'service' }
+  if (encryption.by === 'named') return { by: 'named', name: encryption.keyName!, context: encryption.context }
+  if (customerKey === undefined) throw new Fault('InvalidRequest', { reason: 'The object needs its customer key' })
+  return { by: 'customer', key: customerKey }
+}
+
+function describe(choice: KeyChoice): Omit<Encryption, 'wrappedKey'> {
+  const named = choice.by === 'named' ? choice : undefined
+  return {
+    by: choice.by,
+    keyName: named?.name,
+    context: named?.context,
+    bucketKey: named?.bucketKey ?? false,
+    customerKeyMd5: choice.by === 'customer' ? choice.md5 : undefined,
+  }
+}
+
+const customerKeyOf = (choice: KeyChoice): Buffer | undefined => (choice.by === 'customer' ? choice.key : undefined)
+
+/** Wraps a content key, a new one unless one is given, as the client asks. */
+export function encryptionFor(
+  engine: Engine,
+  choice: KeyChoice,
+  contentKey = engine.random.bytes(CONTENT_KEY_BYTES),
+): { encryption: Encryption; contentKey: Buffer } {
+  const described = describe(choice)
+  const use = useOf(described, customerKeyOf(choice))
+  const wrappedKey = faulting(() => engine.keyring.wrap(contentKey, use))
+  return { encryption: { ...described, wrappedKey }, contentKey }
+}
+
+/** The content key of a stored object; undefined for plain bytes. */
+export function contentKeyOf(
+  engine: Engine,
+  encryption: Encryption | undefined,
+  customerKey: Buffer | undefined,
+): Buffer | undefined {
+  if (customerKey !== undefined && encryption?.by !== 'customer') {
+    throw new Fault('InvalidRequest', { reason: 'The object has no customer key' })
+  }
+  if (encryption === undefined) return undefined
+  const use = useOf(encryption, customerKey)
+  return faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use))
+}
+
+/** A wrong or disabled key is the client's business; anything else about keys is not. */
+function faulting<T>(use: () => T): T {
+  try {
+    return use()
+  } catch (error) {
+    if (error instanceof WrongKey) throw new Fault('AccessDenied', { reason: 'The key does not open this object' })
+    if (error instanceof KeyDisabled) throw new Fault('AccessDenied', { reason: 'The key is disabled' })
+    throw error
+  }
+}
+
+/**
+ * Entity tag of bytes with this MD5 (16 bytes). Under a named or a customer's key it must not give the plaintext's
+ * digest away, so it is keyed: stable for the same bytes and key, telling nothing.
+ */
+export function etagOf(engine: Engine, md5: Buffer, choice: KeyChoice | undefined): string {
+  if (choice === undefined || choice.by === 'service') return md5.toString('hex')
+  const secret = engine.keyring.etagSecret(useOf(describe(choice), customerKeyOf(choice)))
+  return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
+}

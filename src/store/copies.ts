@@ -1,0 +1,160 @@
+/** Copying: one commit whatever the size. Bytes move only when they must change between plain and sealed. */
+import { createHmac } from 'node:crypto'
+import { Fault } from '../model/faults.ts'
+import type { Attributes, Encryption, Lock, Version } from '../model/version.ts'
+import { UNLOCKED } from '../model/version.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { initialLock } from '../rules/lock.ts'
+import { checkKey } from '../rules/naming.ts'
+import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import { bucketForRead, bucketForWrite } from './buckets.ts'
+import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
+import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+import type { Objects, Which } from './objects.ts'
+import { NO_BYPASS } from './removal.ts'
+import { hold } from './sharing.ts'
+import { mustLocate, publish, readHead, type Unplaced } from './versions.ts'
+
+export interface CopyRequest {
+  readonly from: Which
+  readonly to: { readonly bucket: string; readonly key: string }
+  readonly owner: string
+  /** Opens a source that was stored with a customer's key. */
+  readonly customerKey?: Buffer
+  readonly encryption?: KeyChoice
+  /** The copy's attributes, given the source's; the source's own by default, without its grants and redirect. */
+  readonly attributes?: (source: Version) => Attributes
+  readonly lock?: Lock
+  /** Looks at the source inside the commit and may refuse it. */
+  readonly check?: (source: Version) => void
+  readonly condition?: Precondition
+}
+
+export interface Copied {
+  readonly source: Version
+  readonly version: Version
+}
+
+/** Data and metadata are the source's; who may see it, where it redirects and how it is kept are not. */
+const inherited = ({ attributes }: Version): Attributes => ({
+  ...attributes,
+  grants: [],
+  redirect: undefined,
+  storageClass: undefined,
+})
+
+/** Bytes may be shared when they stay as they are: plain, or sealed under keys that the server manages. */
+function canShare(source: Encryption | undefined, target: KeyChoice | undefined): boolean {
+  if (source === undefined || target === undefined) return source === target
+  return source.by !== 'customer' && target.by !== 'customer'
+}
+
+export class Copies {
+  readonly #engine: Engine
+  readonly #objects: Objects
+
+  constructor(engine: Engine, objects: Objects) {
+    this.#engine = engine
+    this.#objects = objects
+  }
+
+  async copy(request: CopyRequest): Promise<Copied> {
+    checkKey(request.to.key)
+    return (await this.#shareAsReader(request)) ?? this.#rewrite(request)
+  }
+
+  /** As a reader, so that what the source holds is not freed between looking at it and counting one share more. */
+  async #shareAsReader(request: CopyRequest): Promise<Copied | undefined> {
+    const { readers } = this.#engine
+    const ticket = readers.enter()
+    try {
+      return await decide(this.#engine, d => this.#share(d, request))
+    } finally {
+      readers.leave(ticket)
+    }
+  }
+
+  /** Undefined when the bytes cannot be shared. */
+  async #share(d: Decision, request: CopyRequest): Promise<Copied | undefined> {
+    const engine = this.#engine
+    const { from, to } = request
+    const fromBucket = await bucketForRead(d, from.bucket)
+    const { version: source } = await mustLocate(d, await readHead(d, fromBucket, from.key), from.versionId)
+    request.check?.(source)
+    if (source.size > LIMITS.copyBytesMax) {
+      throw new Fault('EntityTooLarge', { ProposedSize: source.size, MaxSizeAllowed: LIMITS.copyBytesMax })
+    }
+    if (request.customerKey !== undefined && source.encryption?.by !== 'customer') {
+      throw new Fault('InvalidRequest', { reason: 'The source has no customer key' })
+    }
+    if (!canShare(source.encryption, request.encryption)) return undefined
+    const bucket = await bucketForWrite(d, to.bucket)
+    const head = await readHead(d, bucket, to.key)
+    checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+    await hold(d, source.content)
+    const now = engine.clock.now()
+    const version: Unplaced = {
+      ...withoutPlace(source),
+      ...this.#rewrapped(source, request),
+      modifiedAt: now,
+      owner: request.owner,
+      attributes: (request.attributes ?? inherited)(source),
+      lock: initialLock(bucket, request.lock ?? UNLOCKED, now),
+    }
+    return { source, version: await publish(engine, d, head, version, NO_BYPASS) }
+  }
+
+  #rewrapped(source: Version, request: CopyRequest): Pick<Version, 'encryption' | 'etag'> {
+    const { encryption: choice } = request
+    if (source.encryption === undefined || choice === undefined) return { encryption: undefined, etag: source.etag }
+    const contentKey = contentKeyOf(this.#engine, source.encryption, undefined)
+    const { encryption } = encryptionFor(this.#engine, choice, contentKey)
+    return { encryption, etag: this.#etagUnder(source, choice) }
+  }
+
+  /** Tags keyed under different keys must not be comparable; within one class the content's tag stays. */
+  #etagUnder(source: Version, choice: KeyChoice): string {
+    const was = source.encryption?.by
+    if (was === choice.by && (choice.by !== 'named' || choice.name === source.encryption?.keyName)) return source.etag
+    const use = choice.by === 'named' ? { ...choice } : ({ by: 'service' } as const)
+    const secret = this.#engine.keyring.etagSecret(use)
+    const [tag, parts] = source.etag.split('-')
+    const keyed = createHmac('sha256', secret).update(tag!, 'hex').digest('hex').slice(0, 32)
+    return parts === undefined ? keyed : `${keyed}-${parts}`
+  }
+
+  /** Reads the source and stores its bytes anew. */
+  async #rewrite(request: CopyRequest): Promise<Copied> {
+    const handle = await this.#objects.open(request.from, request.customerKey)
+    const source = handle.version
+    try {
+      const version = await this.#objects.put({
+        bucket: request.to.bucket,
+        key: request.to.key,
+        owner: request.owner,
+        body: handle.read(),
+        bytesExpected: source.size,
+        attributes: (request.attributes ?? inherited)(source),
+        ...(request.lock === undefined ? {} : { lock: request.lock }),
+        ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
+        ...(request.condition === undefined ? {} : { condition: request.condition }),
+        inspection: {
+          chunk: () => {},
+          end: () => {
+            request.check?.(source)
+            return source.checksum?.type === 'FULL_OBJECT' ? source.checksum : undefined
+          },
+        },
+      })
+      return { source, version }
+    } finally {
+      handle.close()
+    }
+  }
+}
+
+function withoutPlace(version: Version): Unplaced {
+  const { seq: _seq, id: _id, nullSeq: _nullSeq, ...rest } = version
+  return rest
+}

@@ -1,0 +1,86 @@
+/**
+ * The read–decide–commit loop, the only way anything is changed. An attempt reads through its decision, which remembers
+ * what it saw, and says what to write; the commit holds only if nothing it saw has changed. Otherwise it starts over.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import { type Check, type Entry, type Meta, MetaFull, type Write } from '../meta/meta.ts'
+import { Fault } from '../model/faults.ts'
+
+const ATTEMPTS_MAX = 200
+const BACKOFF_MS_MAX = 50
+
+export class Decision {
+  readonly #meta: Meta
+  readonly checks: Check[] = []
+  readonly writes: Write[] = []
+
+  constructor(meta: Meta) {
+    this.#meta = meta
+  }
+
+  /** Reads a record that the decision depends on: the commit fails if it changes before. */
+  async get(key: Buffer): Promise<Entry | undefined> {
+    const entry = await this.#meta.get(key)
+    this.checks.push({ key, stamp: entry?.stamp })
+    return entry
+  }
+
+  /** The decision depends on a record that was read in another way, by a scan for example. */
+  relyOn(entry: Entry): void {
+    this.checks.push({ key: entry.key, stamp: entry.stamp })
+  }
+
+  /** True when everything that was read is still so: then there was a moment at which all of it was. */
+  async holds(): Promise<boolean> {
+    if (this.checks.length < 2) return true
+    for (const { key, stamp } of this.checks) if ((await this.#meta.get(key))?.stamp !== stamp) return false
+    return true
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    this.#write({ key, value })
+  }
+
+  remove(key: Buffer): void {
+    this.#write({ key, value: undefined })
+  }
+
+  #write(write: Write): void {
+    const same = this.writes.findIndex(other => other.key.equals(write.key))
+    if (same < 0) this.writes.push(write)
+    else this.writes[same] = write
+  }
+}
+
+export interface Deciding {
+  readonly meta: Meta
+  readonly clock: Clock
+  readonly random: Random
+}
+
+export async function decide<T>(engine: Deciding, attempt: (d: Decision) => Promise<T>): Promise<T> {
+  for (let tries = 1; tries <= ATTEMPTS_MAX; tries++) {
+    const decision = new Decision(engine.meta)
+    try {
+      const result = await attempt(decision)
+      const nothing = decision.writes.length === 0
+      if (nothing ? await decision.holds() : await commit(engine.meta, decision)) return result
+    } catch (error) {
+      // Records are read one by one while others move them: a refusal must not rest on what never was at one time.
+      if (!(error instanceof Fault) || (await decision.holds())) throw error
+    }
+    // The first conflicts are retried at once: whoever won has finished. Jitter keeps later ones apart.
+    if (tries > 3) await engine.clock.sleep(Math.ceil(engine.random.fraction() * Math.min(BACKOFF_MS_MAX, tries)))
+  }
+  throw new Fault('OperationAborted')
+}
+
+async function commit(meta: Meta, decision: Decision): Promise<boolean> {
+  try {
+    return await meta.commit(decision)
+  } catch (error) {
+    if (error instanceof MetaFull) throw new Fault('InsufficientStorage')
+    throw error
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted keys
+ * lie between the records that a plain listing reads.
+ */
+import { justAfter } from '../lib/bytes.ts'
+import type { Entry, KeyRange } from '../meta/meta.ts'
+import { type Upload, uploadFormat } from '../model/upload.ts'
+import { type Version, versionFormat } from '../model/version.ts'
+import { at, parse } from './addresses.ts'
+import { bucketForRead } from './buckets.ts'
+import { Decision } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { behind, behindPrefix, Cursor, type Listed, type ListRequest, Page, rangeOf, rolledUp } from './listing-page.ts'
+import { isUploadName } from './uploads.ts'
+import { readHead, seqOfVersion } from './versions.ts'
+
+export interface ListedVersion {
+  readonly key: string
+  readonly version: Version
+  readonly latest: boolean
+}
+
+export class Listing {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Current objects behind `after`, in the order of their keys' bytes. */
+  async objects(request: ListRequest & { readonly after?: string | undefined }): Promise<Listed<ListedVersion>> {
+    const { after } = request
+    await this.#mustExist(request.bucket)
+    const start = after === undefined ? undefined : behind('o', request, after)
+    const item = (entry: Entry): ListedVersion => ({
+      key: parse(entry.key).name,
+      version: versionFormat.decode(entry.value),
+      latest: true,
+    })
+    return this.#walk('o', request, rangeOf('o', request, start), item)
+  }
+
+  /** Uploads in progress: by key, then by when they were begun. */
+  async uploads(
+    request: ListRequest & { readonly after?: { readonly key: string; readonly uploadId?: string } },
+  ): Promise<Listed<Upload>> {
+    const { bucket, after } = request
+    await this.#mustExist(bucket)
+    const inside = after !== undefined && after.uploadId !== undefined && isUploadName(after.key, after.uploadId)
+    const start = inside
+      ? justAfter(at.upload(bucket, after.key, Buffer.from(after.uploadId!, 'hex')))
+      : after && behind('u', request, after.key)
+    return this.#walk('u', request, rangeOf('u', request, start), entry => uploadFormat.decode(entry.value))
+  }
+
+  async #walk<T>(kind: string, request: ListRequest, range: KeyRange, item: (entry: Entry) => T): Promise<Listed<T>> {
+    const page = new Page<T>(request.limit)
+    if (page.full) return page.close(false)
+    const cursor = new Cursor(this.#engine.meta, range, request)
+    for (let entry = await cursor.peek(); entry !== undefined; entry = await cursor.peek()) {
+      if (page.full) return page.close(true)
+      const { name } = parse(entry.key)
+      const prefix = rolledUp(name, request)
+      if (prefix === undefined) {
+        page.add(name, item(entry))
+        cursor.advance()
+      } else {
+        page.addPrefix(prefix)
+        cursor.seek(behindPrefix(kind, request.bucket, prefix))
+      }
+    }
+    return page.close(false)
+  }
+
+  /** All versions and markers behind the named one: keys in order, each one's newest first. */
+  async versions(
+    request: ListRequest & { readonly after?: { readonly key: string; readonly versionId?: string | undefined } },
+  ): Promise<Listed<ListedVersion>> {
+    const { bucket, after } = request
+    await this.#mustExist(bucket)
+    const page = new Page<ListedVersion>(request.limit)
+    if (page.full) return page.close(false)
+    const inside =
+      after?.versionId === undefined ? undefined : await this.#placeInside(bucket, after.key, after.versionId)
+    const current = this.#cursor('o', request, after && behind('o', request, after.key))
+    const older = this.#cursor('v', request, inside ?? (after && behind('v', request, after.key)))
+    let lastKey = inside === undefined ? undefined : after!.key
+    for (;;) {
+      const now = await current.peek()
+      const entry = first(now, await older.peek())
+      if (entry === undefined) return page.close(false)
+      if (page.full) return page.close(true)
+      const { name } = parse(entry.key)
+      const prefix = rolledUp(name, request)
+      if (prefix !== undefined) {
+        page.addPrefix(prefix)
+        current.seek(behindPrefix('o', bucket, prefix))
+        older.seek(behindPrefix('v', bucket, prefix))
+        continue
+      }
+      page.add(name, { key: name, version: versionFormat.decode(entry.value), latest: lastKey !== name })
+      lastKey = name
+      if (entry === now) current.advance()
+      else older.advance()
+    }
+  }
+
+  #cursor(kind: string, request: ListRequest, start: Buffer | undefined): Cursor {
+    return new Cursor(this.#engine.meta, rangeOf(kind, request, start), request)
+  }
+
+  /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */
+  async #placeInside(bucket: string, key: string, versionId: string): Promise<Buffer | undefined> {
+    const d = new Decision(this.#engine.meta)
+    const head = await readHead(d, await bucketForRead(d, bucket), key)
+    const seq = seqOfVersion(head, versionId)
+    return seq === undefined ? undefined : justAfter(at.older(bucket, key, seq))
+  }
+
+  async #mustExist(bucket: string): Promise<void> {
+    await bucketForRead(new Decision(this.#engine.meta), bucket)
+  }
+}
+
+/** The current version of a key comes before its older ones: its address, but for the kind, is a prefix of theirs. */
+function first(current: Entry | undefined, older: Entry | undefined): Entry | undefined {
+  if (current === undefined || older === undefined) return current ?? older
+  return current.key.compare(older.key, 1, older.key.length, 1, current.key.length) <= 0 ? current : older
+}

@@ -1,0 +1,240 @@
+import type { Body } from '../blobs/blobs.ts'
+import { Md5 } from '../lib/md5.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import {
+  type Attributes,
+  type Checksum,
+  type Grant,
+  type Lock,
+  NO_ATTRIBUTES,
+  NO_CONTENT,
+  type Pairs,
+  UNLOCKED,
+  type Version,
+  versionFormat,
+} from '../model/version.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { initialLock, mayRetain } from '../rules/lock.ts'
+import { checkKey } from '../rules/naming.ts'
+import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import { bucketForRead, bucketForWrite } from './buckets.ts'
+import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
+import { Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { takeIn, withDraft } from './intake.ts'
+import { ObjectHandle } from './object-handle.ts'
+import { type Allowance, NO_BYPASS } from './removal.ts'
+import { type Located, locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
+
+/** Looks at a body as it comes in, and may refuse it at its end. */
+export interface Inspection {
+  chunk(bytes: Buffer): void
+  /** Throws a fault when the body is not what the client said; returns the checksum to keep. */
+  end(md5: Buffer): Checksum | undefined
+}
+
+export interface PutRequest {
+  readonly bucket: string
+  readonly key: string
+  readonly owner: string
+  readonly body: Body
+  readonly bytesExpected?: number
+  readonly attributes?: Attributes
+  readonly lock?: Lock
+  readonly encryption?: KeyChoice
+  readonly condition?: Precondition
+  readonly inspection?: Inspection
+}
+
+export interface Which {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId?: string | undefined
+}
+
+export interface RemoveRequest extends Which {
+  readonly allowance?: Allowance
+  readonly condition?: Precondition
+  readonly owner: string
+  /** Refuses to hide a held version behind a marker. */
+  readonly keepHeld?: boolean
+}
+
+export interface Removed {
+  /** The marker that was put on top, if any. */
+  readonly marker: Version | undefined
+  /** The version that was taken out, if any. */
+  readonly removed: Version | undefined
+}
+
+export class Objects {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  async put(request: PutRequest): Promise<Version> {
+    const engine = this.#engine
+    const { bucket: name, key, inspection } = request
+    checkKey(key)
+    const keys = request.encryption === undefined ? undefined : encryptionFor(engine, request.encryption)
+    const md5 = new Md5()
+    const draft = await takeIn(engine, request.body, {
+      contentKey: keys?.contentKey,
+      tap: chunk => {
+        md5.update(chunk)
+        inspection?.chunk(chunk)
+      },
+      bytesMax: LIMITS.objectPutBytesMax,
+      bytesExpected: request.bytesExpected,
+      mayInline: true,
+    })
+    return withDraft(draft, async () => {
+      const digest = md5.digest()
+      const checksum = inspection?.end(digest)
+      const etag = etagOf(engine, digest, request.encryption)
+      return decide(engine, async d => {
+        const bucket = await bucketForWrite(d, name)
+        const head = await readHead(d, bucket, key)
+        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        draft.name(d)
+        const now = engine.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: request.owner,
+          marker: false,
+          size: draft.size,
+          etag,
+          parts: 0,
+          checksum,
+          encryption: keys?.encryption,
+          lock: initialLock(bucket, request.lock ?? UNLOCKED, now),
+          attributes: request.attributes ?? NO_ATTRIBUTES,
+          content: draft.content,
+        }
+        return publish(engine, d, head, version, NO_BYPASS)
+      })
+    })
+  }
+
+  /** The version's record alone. */
+  async head(which: Which): Promise<Version> {
+    return (await this.#find(which)).version
+  }
+
+  /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
+  async open(which: Which, customerKey?: Buffer): Promise<ObjectHandle> {
+    const { readers } = this.#engine
+    const ticket = readers.enter()
+    try {
+      const { version } = await this.#find(which)
+      const contentKey = contentKeyOf(this.#engine, version.encryption, customerKey)
+      return new ObjectHandle(this.#engine, version, contentKey, ticket)
+    } catch (error) {
+      readers.leave(ticket)
+      throw error
+    }
+  }
+
+  async #find(which: Which): Promise<Located> {
+    try {
+      return await this.#locate(new Decision(this.#engine.meta), which)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      // A version that is found was there; one that is not may have changed its place between two reads.
+      return decide(this.#engine, d => this.#locate(d, which))
+    }
+  }
+
+  /** A version that somebody else's decision depends on. */
+  async relyOn(d: Decision, which: Which): Promise<Version> {
+    return (await this.#locate(d, which)).version
+  }
+
+  async #locate(d: Decision, which: Which): Promise<Located> {
+    const bucket = await bucketForRead(d, which.bucket)
+    return mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
+  }
+
+  /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */
+  remove(request: RemoveRequest): Promise<Removed> {
+    const engine = this.#engine
+    const allowance = request.allowance ?? NO_BYPASS
+    return decide(engine, async d => {
+      const bucket = await bucketForWrite(d, request.bucket)
+      const head = await readHead(d, bucket, request.key)
+      const target = await locate(d, head, request.versionId)
+      checkPrecondition(request.condition ?? ALWAYS, target?.version.etag)
+      if (request.versionId !== undefined || bucket.versioning === 'off') {
+        if (target === undefined) return { marker: undefined, removed: undefined }
+        await takeOut(engine, d, head, target, allowance)
+        return { marker: undefined, removed: target.version }
+      }
+      if (request.keepHeld === true && target?.version.lock.hold === true) {
+        throw new Fault('AccessDenied', { lock: 'held', VersionId: target.version.id })
+      }
+      checkKey(request.key)
+      const marker = { ...MARKER, modifiedAt: engine.clock.now(), owner: request.owner }
+      return { marker: await publishMarker(engine, d, head, marker, allowance), removed: undefined }
+    })
+  }
+
+  setHold(which: Which, hold: boolean): Promise<Version> {
+    return this.#change(which, version => ({ ...version, lock: { ...version.lock, hold } }), needsLocks)
+  }
+
+  setRetention(which: Which, retention: Lock['retention'], allowance: Allowance = NO_BYPASS): Promise<Version> {
+    const change = (version: Version): Version => {
+      const now = this.#engine.clock.now()
+      if (retention !== undefined && retention.until <= now) {
+        throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
+      }
+      const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
+      if (refusal !== undefined) throw new Fault('AccessDenied', { lock: refusal, VersionId: version.id })
+      return { ...version, lock: { ...version.lock, retention } }
+    }
+    return this.#change(which, change, needsLocks)
+  }
+
+  setTags(which: Which, tags: Pairs): Promise<Version> {
+    return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, tags } }))
+  }
+
+  setGrants(which: Which, grants: readonly Grant[]): Promise<Version> {
+    return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, grants } }))
+  }
+
+  /** Changes what a version's record says beside its bytes; its place, name and content stay. */
+  #change(
+    which: Which,
+    change: (version: Version) => Version,
+    checkBucket: (bucket: Bucket) => void = () => {},
+  ): Promise<Version> {
+    return decide(this.#engine, async d => {
+      const bucket = await bucketForRead(d, which.bucket)
+      checkBucket(bucket)
+      const target = await mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
+      const changed = change(target.version)
+      d.put(target.entry.key, versionFormat.encode(changed))
+      return changed
+    })
+  }
+}
+
+const MARKER = {
+  marker: true,
+  size: 0,
+  etag: '',
+  parts: 0,
+  checksum: undefined,
+  encryption: undefined,
+  lock: UNLOCKED,
+  attributes: NO_ATTRIBUTES,
+  content: NO_CONTENT,
+} as const
+
+function needsLocks(bucket: Bucket): void {
+  if (!bucket.lockEnabled) throw new Fault('ObjectLockConfigurationNotFoundError', { BucketName: bucket.name })
+}

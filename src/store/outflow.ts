@@ -1,0 +1,165 @@
+/** Reads contents: any range, slice by slice, looked up only when its turn comes, so that memory stays flat. */
+import { DamagedBlob } from '../blobs/blobs.ts'
+import { unwrapBlobKey } from '../crypto/key-wrap.ts'
+import { open } from '../crypto/sealing.ts'
+import {
+  type BlobRecord,
+  blobFormat,
+  type Content,
+  type ContentPart,
+  type ContentRecord,
+  contentFormat,
+  type InlineSeal,
+  pageFormat,
+  type Slice,
+} from '../model/content.ts'
+import { at } from './addresses.ts'
+import type { Engine } from './engine.ts'
+
+/** A record that another one points at is not there: reported as damage, never as an empty object. */
+export class BrokenReference extends Error {
+  constructor(what: string, id: Buffer) {
+    super(`${what} ${id.toString('hex')} is missing`)
+    this.name = 'BrokenReference'
+  }
+}
+
+export async function blobRecord(engine: Engine, id: Buffer): Promise<BlobRecord> {
+  const entry = await engine.meta.get(at.blob(id))
+  if (entry === undefined) throw new BrokenReference('blob record', id)
+  return blobFormat.decode(entry.value)
+}
+
+export async function contentRecord(engine: Engine, id: Buffer): Promise<ContentRecord> {
+  const entry = await engine.meta.get(at.content(id))
+  if (entry === undefined) throw new BrokenReference('content record', id)
+  return contentFormat.decode(entry.value)
+}
+
+export async function contentPage(engine: Engine, id: Buffer, page: number): Promise<readonly ContentPart[]> {
+  const entry = await engine.meta.get(at.page(id, page))
+  if (entry === undefined) throw new BrokenReference('content page', id)
+  return pageFormat.decode(entry.value)
+}
+
+/** Plaintext bytes [start, end) of a content. `contentKey` opens sealed slices. */
+export async function* readContent(
+  engine: Engine,
+  content: Content,
+  contentKey: Buffer | undefined,
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  if (start >= end) return
+  if (content.kind === 'inline') {
+    if (content.seal === undefined) yield content.bytes.subarray(start, end)
+    else yield* openInline(engine, content.bytes, content.seal, contentKey, start, end)
+  } else if (content.kind === 'slices') {
+    yield* readSlices(engine, content.slices, contentKey, start, end)
+  } else {
+    yield* readShared(engine, content.id, contentKey, start, end)
+  }
+}
+
+async function* openInline(
+  engine: Engine,
+  bytes: Buffer,
+  sealed: InlineSeal,
+  contentKey: Buffer | undefined,
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  const { id } = sealed
+  const keys = {
+    blobKey: unwrapBlobKey(keyFor(contentKey, id), sealed.key, id),
+    storageKey: engine.keyring.storageKey(sealed.storageKey).key,
+    blobId: id,
+  }
+  const piece = async function* (from: number, to: number): AsyncGenerator<Buffer> {
+    yield bytes.subarray(from, to)
+  }
+  yield* open(piece, keys, sealedPlainLength(bytes.length), start, end)
+}
+
+/** Inline contents fit one frame: what is stored is the plaintext and two tags. */
+const sealedPlainLength = (stored: number): number => stored - 32
+
+function keyFor(contentKey: Buffer | undefined, id: Buffer): Buffer {
+  if (contentKey === undefined) throw new DamagedBlob(id, 'is sealed, but its holder has no key')
+  return contentKey
+}
+
+async function* readSlices(
+  engine: Engine,
+  slices: readonly Slice[],
+  contentKey: Buffer | undefined,
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  let position = 0
+  for (const slice of slices) {
+    const from = Math.max(start, position)
+    const to = Math.min(end, position + slice.length)
+    if (from < to) yield* readSlice(engine, slice, contentKey, from - position, to - position)
+    position += slice.length
+    if (position >= end) return
+  }
+  throw new Error(`a content ends at ${position}, before ${end}`)
+}
+
+async function* readSlice(
+  engine: Engine,
+  slice: Slice,
+  contentKey: Buffer | undefined,
+  from: number,
+  to: number,
+): AsyncGenerator<Buffer> {
+  const start = slice.start + from
+  const end = slice.start + to
+  const key = slice.key === undefined ? undefined : unwrapBlobKey(keyFor(contentKey, slice.id), slice.key, slice.id)
+  if (slice.of === 'content') {
+    yield* readShared(engine, slice.id, key, start, end)
+    return
+  }
+  const record = await blobRecord(engine, slice.id)
+  const place = {
+    volume: record.volume,
+    offset: record.offset,
+    length: record.storedLength,
+    frameBytes: record.frameBytes,
+  }
+  const { id } = slice
+  if (record.storageKey === undefined) {
+    yield* engine.blobs.read(id, place, start, end)
+    return
+  }
+  const keys = {
+    blobKey: keyFor(key, id),
+    storageKey: engine.keyring.storageKey(record.storageKey).key,
+    blobId: id,
+  }
+  yield* open((a, b) => engine.blobs.read(id, place, a, b), keys, record.length, start, end)
+}
+
+async function* readShared(
+  engine: Engine,
+  id: Buffer,
+  contentKey: Buffer | undefined,
+  start: number,
+  end: number,
+): AsyncGenerator<Buffer> {
+  const record = await contentRecord(engine, id)
+  for (const [index, page] of record.pages.entries()) {
+    const pageEnd = record.pages[index + 1]?.start ?? record.size
+    if (pageEnd <= start) continue
+    if (page.start >= end) return
+    let position = page.start
+    for (const part of await contentPage(engine, id, index)) {
+      const from = Math.max(start, position)
+      const to = Math.min(end, position + part.size)
+      if (from < to) yield* readSlices(engine, part.slices, contentKey, from - position, to - position)
+      position += part.size
+      if (position >= end) return
+    }
+  }
+}

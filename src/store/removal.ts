@@ -1,0 +1,37 @@
+/**
+ * The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same atomic step,
+ * so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a hold.
+ */
+import { Fault } from '../model/faults.ts'
+import { type Version, versionFormat } from '../model/version.ts'
+import { mayRemove } from '../rules/lock.ts'
+import type { Decision } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { abandon } from './sharing.ts'
+import type { Located } from './versions.ts'
+
+export interface Allowance {
+  /** The caller asked to bypass governance retention and has the right to. */
+  readonly bypass: boolean
+}
+
+export const NO_BYPASS: Allowance = { bypass: false }
+
+export function removeVersion(engine: Engine, d: Decision, target: Located, allowance: Allowance): void {
+  const refusal = mayRemove(target.version.lock, engine.clock.now(), allowance.bypass)
+  if (refusal !== undefined) {
+    throw new Fault('AccessDenied', {
+      reason: 'Access Denied because object protected by object lock.',
+      lock: refusal,
+      VersionId: target.version.id,
+    })
+  }
+  abandon(engine, d, target.version.content)
+  d.remove(target.entry.key)
+}
+
+/** The same version at another place among those of its key, in the same commit: nothing is given up. */
+export function moveVersion(d: Decision, from: Located, to: Buffer, version: Version): void {
+  d.remove(from.entry.key)
+  d.put(to, versionFormat.encode(version))
+}

@@ -1,0 +1,47 @@
+/**
+ * Joins names and bytes: buckets, versions, uploads and listings over a metadata driver, blobs and keys. Each public
+ * method is one atomic change by the read–decide–commit loop. It knows no HTTP and no driver.
+ */
+import type { Blobs } from '../blobs/blobs.ts'
+import type { Keyring } from '../crypto/keyring.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Ids } from '../lib/ids.ts'
+import type { Random } from '../lib/random.ts'
+import type { Meta } from '../meta/meta.ts'
+import { Buckets } from './buckets.ts'
+import { Completion } from './completion.ts'
+import { Copies } from './copies.ts'
+import type { Engine } from './engine.ts'
+import { Listing } from './listing.ts'
+import { Objects } from './objects.ts'
+import { Readers } from './readers.ts'
+import { Uploads } from './uploads.ts'
+
+export interface StoreParts {
+  readonly meta: Meta
+  readonly blobs: Blobs
+  readonly keyring: Keyring
+  readonly clock: Clock
+  readonly random: Random
+  readonly ids: Ids
+}
+
+export class Store {
+  readonly engine: Engine
+  readonly buckets: Buckets
+  readonly objects: Objects
+  readonly copies: Copies
+  readonly uploads: Uploads
+  readonly completion: Completion
+  readonly listing: Listing
+
+  constructor(parts: StoreParts) {
+    this.engine = { ...parts, readers: new Readers(), drafts: new Set() }
+    this.objects = new Objects(this.engine)
+    this.copies = new Copies(this.engine, this.objects)
+    this.uploads = new Uploads(this.engine, this.objects)
+    this.buckets = new Buckets(this.engine, this.uploads)
+    this.completion = new Completion(this.engine)
+    this.listing = new Listing(this.engine)
+  }
+}

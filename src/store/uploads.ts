@@ -1,0 +1,297 @@
+/** Multipart uploads up to their end: begin, parts, abort. Completing them is in `completion.ts`. */
+import { createHash } from 'node:crypto'
+import type { Body } from '../blobs/blobs.ts'
+import { EMPTY, justAfter } from '../lib/bytes.ts'
+import { uint64 } from '../lib/keys.ts'
+import { Md5 } from '../lib/md5.ts'
+import type { Entry } from '../meta/meta.ts'
+import type { Slice } from '../model/content.ts'
+import { Fault } from '../model/faults.ts'
+import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
+import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED } from '../model/version.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { initialLock } from '../rules/lock.ts'
+import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
+import { all, at } from './addresses.ts'
+import { bucketForWrite } from './buckets.ts'
+import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
+import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { takeIn, withDraft } from './intake.ts'
+import type { Inspection, Objects, Which } from './objects.ts'
+import { discard, sliceRange } from './sharing.ts'
+
+const PAGE = 1000
+const UPLOAD_TIME_BYTES = 6
+
+export interface CreateRequest {
+  readonly bucket: string
+  readonly key: string
+  readonly initiator: string
+  readonly owner: string
+  readonly attributes?: Attributes
+  readonly lock?: Lock
+  readonly encryption?: KeyChoice
+  readonly checksum?: Upload['checksum']
+}
+
+/** Names an upload as clients do. */
+export interface UploadName {
+  readonly bucket: string
+  readonly key: string
+  /** 32 hexadecimal digits. */
+  readonly uploadId: string
+}
+
+export interface PartRequest extends UploadName {
+  readonly number: number
+  readonly body: Body
+  readonly bytesExpected?: number
+  /** The customer's key, for an upload that was begun with one. */
+  readonly customerKey?: Buffer
+  readonly customerKeyMd5?: string
+  readonly inspection?: Inspection
+}
+
+export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection'> {
+  readonly from: Which
+  readonly sourceCustomerKey?: Buffer
+  readonly range?: { readonly start: number; readonly end: number }
+}
+
+const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
+
+/** False for what no upload can be called. */
+export function isUploadName(key: string, uploadId: string): boolean {
+  return UPLOAD_ID_SHAPE.test(uploadId) && isKey(key)
+}
+
+/** Reads an upload that the decision depends on: once it ends, nothing can be added to it any more. */
+export async function mustFindUpload(d: Decision, name: UploadName): Promise<Upload> {
+  const entry =
+    isBucketName(name.bucket) && isUploadName(name.key, name.uploadId)
+      ? await d.get(at.upload(name.bucket, name.key, Buffer.from(name.uploadId, 'hex')))
+      : undefined
+  if (entry === undefined) throw new Fault('NoSuchUpload', { UploadId: name.uploadId })
+  return uploadFormat.decode(entry.value)
+}
+
+export class Uploads {
+  readonly #engine: Engine
+  readonly #objects: Objects
+
+  constructor(engine: Engine, objects: Objects) {
+    this.#engine = engine
+    this.#objects = objects
+  }
+
+  create(request: CreateRequest): Promise<Upload> {
+    const engine = this.#engine
+    checkKey(request.key)
+    const keys = request.encryption === undefined ? undefined : encryptionFor(engine, request.encryption)
+    return decide(engine, async d => {
+      const bucket = await bucketForWrite(d, request.bucket)
+      const now = engine.clock.now()
+      const lock = request.lock ?? UNLOCKED
+      initialLock(bucket, lock, now)
+      const upload: Upload = {
+        // The time comes first, so that the uploads of a key list in the order they were begun.
+        id: Buffer.concat([uint64(now).subarray(8 - UPLOAD_TIME_BYTES), engine.random.bytes(16 - UPLOAD_TIME_BYTES)]),
+        bucket: request.bucket,
+        key: request.key,
+        initiator: request.initiator,
+        owner: request.owner,
+        initiatedAt: now,
+        attributes: request.attributes ?? NO_ATTRIBUTES,
+        lock,
+        encryption: keys?.encryption,
+        checksum: request.checksum,
+        completing: false,
+      }
+      d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
+      return upload
+    })
+  }
+
+  async putPart(request: PartRequest): Promise<Part> {
+    const engine = this.#engine
+    checkPartNumber(request.number)
+    const { upload, contentKey } = await this.#openUpload(request)
+    const begunAt = await this.#beginning(upload, request.number)
+    const md5 = new Md5()
+    const draft = await takeIn(engine, request.body, {
+      contentKey,
+      tap: chunk => {
+        md5.update(chunk)
+        request.inspection?.chunk(chunk)
+      },
+      bytesMax: LIMITS.partBytesMax,
+      bytesExpected: request.bytesExpected,
+      mayInline: false,
+    })
+    return withDraft(draft, async () => {
+      const digest = md5.digest()
+      const checksum = request.inspection?.end(digest)
+      const slices = draft.content.kind === 'slices' ? draft.content.slices : []
+      const part: Part = {
+        number: request.number,
+        size: draft.size,
+        etag: etagOf(engine, digest, keyChoiceOf(upload, request)),
+        checksum: checksum?.value,
+        modifiedAt: engine.clock.now(),
+        begunAt,
+        slices,
+      }
+      const stored = await decide(engine, async d => {
+        const place = await this.#placeFor(d, request, part)
+        if (place === undefined) return false
+        draft.name(d)
+        place()
+        return true
+      })
+      if (!stored) await draft.discard()
+      return part
+    })
+  }
+
+  /** A part made of a range of a stored object: shares its bytes where it can. */
+  async copyPart(request: CopyPartRequest): Promise<Part> {
+    const engine = this.#engine
+    checkPartNumber(request.number)
+    const { upload, contentKey } = await this.#openUpload(request)
+    const begunAt = await this.#beginning(upload, request.number)
+    const handle = await this.#objects.open(request.from, request.sourceCustomerKey)
+    try {
+      const source = handle.version
+      const range = request.range ?? { start: 0, end: source.size }
+      const size = range.end - range.start
+      if (request.range !== undefined && !(range.start >= 0 && size > 0 && range.end <= source.size)) {
+        throw new Fault('InvalidArgument', { ArgumentName: 'copy-source-range' })
+      }
+      if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
+      const whole = size === source.size && source.parts === 0 && source.encryption === undefined
+      const shared = await decide(engine, async d => {
+        // The source may be gone or replaced by now; what this commit shares must still be held by somebody.
+        const now = await this.#objects.relyOn(d, { ...request.from, versionId: source.id })
+        if (now.etag !== source.etag || now.modifiedAt !== source.modifiedAt) throw new Fault('OperationAborted')
+        const part: Part = {
+          number: request.number,
+          size,
+          etag: whole && upload.encryption === undefined ? source.etag : sharedEtag(source.etag, range),
+          checksum: undefined,
+          modifiedAt: engine.clock.now(),
+          begunAt,
+          slices: [],
+        }
+        const place = await this.#placeFor(d, request, part)
+        if (place === undefined) return part
+        const from = { content: now.content, contentKey: handle.contentKey }
+        const slices = await sliceRange(engine, d, from, range, contentKey)
+        if (slices === undefined) return undefined
+        place(slices)
+        return part
+      })
+      return shared ?? (await this.putPart({ ...request, body: handle.read(range.start, range.end) }))
+    } finally {
+      handle.close()
+    }
+  }
+
+  /** Now, but never before the part that is already there began, even if the clock was set back in between. */
+  async #beginning(upload: Upload, number: number): Promise<number> {
+    const entry = await this.#engine.meta.get(at.part(upload.id, number))
+    return Math.max(this.#engine.clock.now(), entry === undefined ? 0 : partFormat.decode(entry.value).begunAt)
+  }
+
+  /** How to add the part to the commit, in place of an older one; undefined when a newer request was faster. */
+  async #placeFor(
+    d: Decision,
+    name: UploadName,
+    part: Part,
+  ): Promise<((slices?: readonly Slice[]) => void) | undefined> {
+    const upload = await mustFindUpload(d, name)
+    const address = at.part(upload.id, part.number)
+    const entry = await d.get(address)
+    const old = entry === undefined ? undefined : partFormat.decode(entry.value)
+    if (old !== undefined && old.begunAt > part.begunAt) return undefined
+    return (slices = part.slices) => {
+      if (upload.completing) {
+        d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode({ ...upload, completing: false }))
+      }
+      if (old !== undefined && old.slices.length > 0) {
+        discard(this.#engine, d, { kind: 'slices', slices: old.slices })
+      }
+      d.put(address, partFormat.encode({ ...part, slices }))
+    }
+  }
+
+  async #openUpload(
+    request: UploadName & { readonly customerKey?: Buffer },
+  ): Promise<{ upload: Upload; contentKey: Buffer | undefined }> {
+    const upload = await this.find(request)
+    return { upload, contentKey: contentKeyOf(this.#engine, upload.encryption, request.customerKey) }
+  }
+
+  async find(name: UploadName): Promise<Upload> {
+    return decide(this.#engine, d => mustFindUpload(d, name))
+  }
+
+  /** Parts with a number above `after`, in order. */
+  async parts(upload: Upload, after: number, limit: number): Promise<readonly Part[]> {
+    const { end } = all.parts(upload.id)
+    const entries = await this.#engine.meta.scan({ start: at.part(upload.id, after + 1), end }, limit)
+    return entries.map(entry => partFormat.decode(entry.value))
+  }
+
+  /** Ends the upload: one commit, whatever the number of parts; the reclaimer frees what they hold. */
+  abort(name: UploadName): Promise<void> {
+    return decide(this.#engine, async d => {
+      const upload = await mustFindUpload(d, name)
+      d.remove(at.upload(upload.bucket, upload.key, upload.id))
+      discard(this.#engine, d, { kind: 'parts', upload: upload.id, taken: EMPTY })
+    })
+  }
+
+  /** Aborts every upload of a bucket that is being removed. */
+  async abortAll(bucket: string): Promise<void> {
+    const { end } = all.uploads(bucket)
+    let { start } = all.uploads(bucket)
+    for (;;) {
+      const page: readonly Entry[] = await this.#engine.meta.scan({ start, end }, PAGE)
+      for (const entry of page) {
+        const { key, id } = uploadFormat.decode(entry.value)
+        await this.abort({ bucket, key, uploadId: id.toString('hex') }).catch(ignoreGone)
+      }
+      if (page.length < PAGE) return
+      start = justAfter(page.at(-1)!.key)
+    }
+  }
+}
+
+function ignoreGone(error: unknown): void {
+  if (!(error instanceof Fault && error.code === 'NoSuchUpload')) throw error
+}
+
+function checkPartNumber(number: number): void {
+  if (Number.isInteger(number) && number >= 1 && number <= LIMITS.partNumberMax) return
+  throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', ArgumentValue: String(number) })
+}
+
+/** The choice of key that decides the form of a part's tag. */
+function keyChoiceOf(
+  upload: Upload,
+  request: { readonly customerKey?: Buffer; readonly customerKeyMd5?: string },
+): KeyChoice | undefined {
+  const { encryption } = upload
+  if (encryption === undefined) return undefined
+  if (encryption.by === 'service') return { by: 'service' }
+  if (encryption.by === 'named') {
+    return { by: 'named', name: encryption.keyName!, context: encryption.context, bucketKey: encryption.bucketKey }
+  }
+  return { by: 'customer', key: request.customerKey!, md5: request.customerKeyMd5 ?? '' }
+}
+
+/** Bytes that nobody read have no digest of their own: the tag is derived from the source's and the range. */
+function sharedEtag(etag: string, range: { readonly start: number; readonly end: number }): string {
+  return createHash('md5').update(`${etag}:${range.start}-${range.end}`).digest('hex')
+}

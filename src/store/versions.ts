@@ -1,0 +1,218 @@
+/**
+ * The versions of one key. The current one stands in its own record, so that a listing meets nothing else; older ones
+ * and markers stand behind it, newest first. When the newest is a marker there is no current record but a `deleted`
+ * one. Every change to the set reads one of the two through its decision, which keeps the set whole.
+ */
+import type { Entry } from '../meta/meta.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import { type Deleted, deletedFormat, NULL_VERSION, type Version, versionFormat } from '../model/version.ts'
+import { checkKey } from '../rules/naming.ts'
+import { all, at } from './addresses.ts'
+import type { Decision } from './decision.ts'
+import type { Engine } from './engine.ts'
+import { type Allowance, moveVersion, removeVersion } from './removal.ts'
+
+/** A stored version and the record it was read from. */
+export interface Located {
+  readonly entry: Entry
+  readonly version: Version
+}
+
+/** The head of a key: its current version, or that it is deleted, or nothing. */
+export interface Head {
+  readonly bucket: Bucket
+  readonly key: string
+  readonly current: Located | undefined
+  readonly deleted: Deleted | undefined
+}
+
+const VERSION_SEQ_BYTES = 6
+const VERSION_ID_BYTES = 16
+const VERSION_ID_SHAPE = /^[0-9a-f]{32}$/
+
+/** A version's public name: its place, and enough chance that nobody guesses one or meets it twice. */
+export function versionName(engine: Engine, seq: number): string {
+  const id = Buffer.alloc(VERSION_ID_BYTES)
+  id.writeUIntBE(seq, 0, VERSION_SEQ_BYTES)
+  engine.random.bytes(VERSION_ID_BYTES - VERSION_SEQ_BYTES).copy(id, VERSION_SEQ_BYTES)
+  return id.toString('hex')
+}
+
+function seqOfName(id: string): number {
+  if (!VERSION_ID_SHAPE.test(id)) {
+    throw new Fault('InvalidArgument', { ArgumentName: 'versionId', ArgumentValue: id })
+  }
+  return Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16)
+}
+
+const located = (entry: Entry | undefined): Located | undefined =>
+  entry === undefined ? undefined : { entry, version: versionFormat.decode(entry.value) }
+
+export async function readHead(d: Decision, bucket: Bucket, key: string): Promise<Head> {
+  checkKey(key)
+  const current = located(await d.get(at.current(bucket.name, key)))
+  // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
+  // every writer relies on, changes before there can be any.
+  if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
+  const entry = await d.get(at.deleted(bucket.name, key))
+  return { bucket, key, current, deleted: entry === undefined ? undefined : deletedFormat.decode(entry.value) }
+}
+
+/** Where a version of this name stands, or stood. */
+export function seqOfVersion(head: Head, versionId: string): number | undefined {
+  if (versionId !== NULL_VERSION) return seqOfName(versionId)
+  if (head.current?.version.id === NULL_VERSION) return head.current.version.seq
+  return head.current === undefined ? head.deleted?.nullSeq : head.current.version.nullSeq
+}
+
+/** A version by its name, or the current one when no name is given. */
+export async function locate(d: Decision, head: Head, versionId: string | undefined): Promise<Located | undefined> {
+  const { current } = head
+  if (versionId === undefined || current?.version.id === versionId) return current
+  const seq = seqOfVersion(head, versionId)
+  if (seq === undefined) return undefined
+  const found = located(await d.get(at.older(head.bucket.name, head.key, seq)))
+  return found?.version.id === versionId ? found : undefined
+}
+
+/** The version, or the fault that says why there is none; a marker is not an object. */
+export async function mustLocate(d: Decision, head: Head, versionId: string | undefined): Promise<Located> {
+  const found = await locate(d, head, versionId)
+  const Key = head.key
+  if (found === undefined) {
+    if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
+    throw new Fault('NoSuchKey', { Key, deleteMarker: head.deleted !== undefined })
+  }
+  if (found.version.marker) {
+    throw new Fault('MethodNotAllowed', { Key, VersionId: found.version.id, deleteMarker: true })
+  }
+  return found
+}
+
+/** A version that is about to get its place and its name. */
+export type Unplaced = Omit<Version, 'seq' | 'id' | 'nullSeq'>
+
+function placeOf(head: Head): { seq: number; nullSeq: number | undefined } {
+  const { current, deleted } = head
+  if (current === undefined) return { seq: (deleted?.top ?? 0) + 1, nullSeq: deleted?.nullSeq }
+  const { seq, id, nullSeq } = current.version
+  return { seq: seq + 1, nullSeq: id === NULL_VERSION ? seq : nullSeq }
+}
+
+/** Moves the current version behind the newest place. */
+function pushBack(d: Decision, head: Head): void {
+  if (head.current === undefined) return
+  const { version } = head.current
+  moveVersion(d, head.current, at.older(head.bucket.name, head.key, version.seq), { ...version, nullSeq: undefined })
+}
+
+/**
+ * Makes room at the top of the key for a new version or marker: on, the current one moves back; off or suspended, the
+ * null version goes, through the one gate that removes versions.
+ */
+async function makeRoom(
+  engine: Engine,
+  d: Decision,
+  head: Head,
+  allowance: Allowance,
+): Promise<{ seq: number; id: string; nullSeq: number | undefined }> {
+  const { seq, nullSeq } = placeOf(head)
+  if (head.bucket.versioning === 'on') {
+    pushBack(d, head)
+    return { seq, id: versionName(engine, seq), nullSeq }
+  }
+  if (head.current?.version.id === NULL_VERSION) {
+    removeVersion(engine, d, head.current, allowance)
+  } else {
+    if (nullSeq !== undefined) {
+      const old = await locate(d, head, NULL_VERSION)
+      if (old !== undefined) removeVersion(engine, d, old, allowance)
+    }
+    pushBack(d, head)
+  }
+  return { seq, id: NULL_VERSION, nullSeq: undefined }
+}
+
+/** Puts a version at the top of its key. */
+export async function publish(
+  engine: Engine,
+  d: Decision,
+  head: Head,
+  version: Unplaced,
+  allowance: Allowance,
+): Promise<Version> {
+  const place = await makeRoom(engine, d, head, allowance)
+  const placed: Version = { ...version, ...place }
+  d.put(at.current(head.bucket.name, head.key), versionFormat.encode(placed))
+  if (head.deleted !== undefined) d.remove(at.deleted(head.bucket.name, head.key))
+  return placed
+}
+
+/** Puts a marker at the top: the key is deleted, its versions stay. */
+export async function publishMarker(
+  engine: Engine,
+  d: Decision,
+  head: Head,
+  marker: Unplaced,
+  allowance: Allowance,
+): Promise<Version> {
+  const { name } = head.bucket
+  const { seq, id, nullSeq } = await makeRoom(engine, d, head, allowance)
+  const placed: Version = { ...marker, seq, id, nullSeq: undefined }
+  d.put(at.older(name, head.key, seq), versionFormat.encode(placed))
+  const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
+  d.put(at.deleted(name, head.key), deletedFormat.encode(deleted))
+  return placed
+}
+
+/** Takes one version out of the set; if it was the newest, the next one takes its place. */
+export async function takeOut(
+  engine: Engine,
+  d: Decision,
+  head: Head,
+  target: Located,
+  allowance: Allowance,
+): Promise<void> {
+  removeVersion(engine, d, target, allowance)
+  const { current, deleted } = head
+  const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
+  if (target === current) {
+    const [newest] = head.bucket.versioning === 'off' ? [] : await newestOlder(engine, d, head, 1)
+    promote(d, head, newest, nullSeq)
+    return
+  }
+  const wasNull = target.version.id === NULL_VERSION
+  const left = wasNull ? undefined : nullSeq
+  if (current !== undefined) {
+    if (wasNull) d.put(current.entry.key, versionFormat.encode({ ...current.version, nullSeq: undefined }))
+    return
+  }
+  const [newest, next] = await newestOlder(engine, d, head, 2)
+  if (newest?.version.seq === target.version.seq) promote(d, head, next, left)
+  else if (wasNull) {
+    d.put(at.deleted(head.bucket.name, head.key), deletedFormat.encode({ top: deleted!.top, nullSeq: undefined }))
+  }
+}
+
+/** The newest versions behind the current one; which they are is part of the decision. */
+async function newestOlder(engine: Engine, d: Decision, head: Head, count: number): Promise<Located[]> {
+  const entries = await engine.meta.scan(all.olderOf(head.bucket.name, head.key), count)
+  for (const entry of entries) d.relyOn(entry)
+  return entries.map(entry => ({ entry, version: versionFormat.decode(entry.value) }))
+}
+
+/** `next` becomes the newest: the current version if it is an object, or the key stays deleted, or nothing is left. */
+function promote(d: Decision, head: Head, next: Located | undefined, nullSeq: number | undefined): void {
+  const { name } = head.bucket
+  const top = head.current?.version.seq ?? head.deleted!.top
+  if (next !== undefined && !next.version.marker) {
+    const isNull = next.version.id === NULL_VERSION
+    const version: Version = { ...next.version, nullSeq: isNull ? undefined : nullSeq }
+    moveVersion(d, next, at.current(name, head.key), version)
+    if (head.current === undefined) d.remove(at.deleted(name, head.key))
+    return
+  }
+  if (next !== undefined) d.put(at.deleted(name, head.key), deletedFormat.encode({ top, nullSeq }))
+  else if (head.current === undefined) d.remove(at.deleted(name, head.key))
+}

@@ -1,0 +1,134 @@
+/**
+ * Brings back the space of packed bytes that nothing points at: what lives in a half-dead volume moves to the open one,
+ * and the emptied file goes when its last reader has left. Nothing is changed in place; a crash repeats the round.
+ *
+ * What lives is told by the records alone. A volume is never given up because a walk through it found nothing: one
+ * damaged head would hide everything behind it.
+ */
+import { DamagedBlob, type VolumeState } from '../blobs/blobs.ts'
+import type { DamagedRecord, Entry } from '../meta/meta.ts'
+import { type BlobRecord, blobFormat } from '../model/content.ts'
+import { garbageFormat } from '../model/garbage.ts'
+import { decide } from '../store/decision.ts'
+import type { Engine } from '../store/engine.ts'
+import { discard } from '../store/sharing.ts'
+import { recordsOf } from './records.ts'
+import type { Worker } from './worker.ts'
+
+/** Moving less live data than is freed: each volume is rewritten at most once for every halving of what lives in it. */
+const DEAD_SHARE_MIN = 0.5
+
+export class Compactor implements Worker {
+  readonly #engine: Engine
+  readonly #deadShareMin: number
+  /** For each closed volume, the drafts that were under way when it was first seen so: one may yet get its name in it. */
+  readonly #waitingFor = new Map<string, Set<string>>()
+  /** Payload bytes of closed volumes, live or not; they never change. */
+  readonly #payload = new Map<string, number>()
+  /** Blobs that could not be moved because their bytes do not match their checksum. */
+  readonly damaged: DamagedBlob[] = []
+
+  constructor(engine: Engine, deadShareMin = DEAD_SHARE_MIN) {
+    this.#engine = engine
+    this.#deadShareMin = deadShareMin
+  }
+
+  /** One round over all volumes. Busy when it emptied any. */
+  async step(): Promise<'busy' | 'idle'> {
+    const closed = await this.#closedVolumes()
+    if (closed.length === 0) return 'idle'
+    const live = await this.#liveBytes()
+    const worthIt = new Set<string>()
+    for (const volume of closed) {
+      if (await this.#isWorthIt(volume, live.get(volume.name) ?? 0)) worthIt.add(volume.name)
+    }
+    if (worthIt.size === 0) return 'idle'
+    const kept = await this.#moveOut(worthIt)
+    const emptied = [...worthIt].filter(name => !kept.has(name))
+    await decide(this.#engine, async d => {
+      for (const name of emptied) discard(this.#engine, d, { kind: 'volume', name })
+    })
+    return emptied.length > 0 ? 'busy' : 'idle'
+  }
+
+  /** Volumes that nobody appends to, in which no draft can get its name any more, and that are not on their way out. */
+  async #closedVolumes(): Promise<VolumeState[]> {
+    const { blobs, drafts } = this.#engine
+    const leaving = new Set<string>()
+    for await (const entry of recordsOf(this.#engine, 'g')) {
+      const garbage = garbageFormat.decode(entry.value)
+      if (garbage.kind === 'volume') leaving.add(garbage.name)
+    }
+    const closed = (await blobs.volumes()).filter(volume => !volume.open && !leaving.has(volume.name))
+    for (const { name } of closed) {
+      const waiting = this.#waitingFor.get(name) ?? new Set(drafts)
+      for (const draft of waiting) if (!drafts.has(draft)) waiting.delete(draft)
+      this.#waitingFor.set(name, waiting)
+    }
+    return closed.filter(({ name }) => this.#waitingFor.get(name)!.size === 0)
+  }
+
+  async #liveBytes(): Promise<Map<string, number>> {
+    const live = new Map<string, number>()
+    for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
+      const { volume, storedLength } = blobFormat.decode(entry.value)
+      if (volume !== undefined) live.set(volume, (live.get(volume) ?? 0) + storedLength)
+    }
+    return live
+  }
+
+  /** Heads and padding are not dead: only payload is compared, and it is counted only where the file size suggests it. */
+  async #isWorthIt({ name, bytes }: VolumeState, live: number): Promise<boolean> {
+    if (live === 0) return true
+    if (live > bytes * (1 - this.#deadShareMin)) return false
+    let payload = this.#payload.get(name)
+    if (payload === undefined) {
+      payload = 0
+      for await (const { place } of this.#engine.blobs.records(name)) payload += place.length
+      this.#payload.set(name, payload)
+    }
+    return live < payload && live <= payload * (1 - this.#deadShareMin)
+  }
+
+  /** Moves everything that lives in these volumes; returns those in which something had to stay. */
+  async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
+    const kept = new Set<string>()
+    for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
+      const record = blobFormat.decode(entry.value)
+      if (record.volume === undefined || !volumes.has(record.volume)) continue
+      try {
+        await this.#move(entry, record)
+      } catch (error) {
+        if (!(error instanceof DamagedBlob)) throw error
+        this.damaged.push(error)
+        kept.add(record.volume)
+      }
+    }
+    return kept
+  }
+
+  /** Reading checks every frame, so damage is never carried along. */
+  async #move(entry: Entry, { volume, offset, storedLength, frameBytes }: BlobRecord): Promise<void> {
+    const { blobs, readers } = this.#engine
+    const id = entry.key.subarray(1)
+    const place = { volume, offset, length: storedLength, frameBytes }
+    // As a reader: it may be freed at any moment, and its volume with it.
+    const ticket = readers.enter()
+    try {
+      const moved = await blobs.write(id, blobs.read(id, place, 0, storedLength), frameBytes)
+      await decide(this.#engine, async d => {
+        const now = await d.get(entry.key)
+        const record = now && blobFormat.decode(now.value)
+        if (record === undefined || record.volume !== volume || record.offset !== offset) return
+        d.put(entry.key, blobFormat.encode({ ...record, volume: moved.volume, offset: moved.offset }))
+      })
+    } finally {
+      readers.leave(ticket)
+    }
+  }
+}
+
+/** A blob record that cannot be read may point into any volume: until it is mended, none is given up. */
+function refuse(damaged: DamagedRecord): never {
+  throw damaged
+}

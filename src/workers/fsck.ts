@@ -1,0 +1,250 @@
+/**
+ * The invariants, checked by counting everything again. Meant for a store at rest: what changes during the walk shows up
+ * as a difference that is not one.
+ */
+import type { DamagedRecord } from '../meta/meta.ts'
+import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
+import { garbageFormat } from '../model/garbage.ts'
+import { partFormat, uploadFormat } from '../model/upload.ts'
+import { deletedFormat, NULL_VERSION, type Version, versionFormat } from '../model/version.ts'
+import { at, parse, seqOf } from '../store/addresses.ts'
+import { wasTaken } from '../store/completion.ts'
+import type { Engine } from '../store/engine.ts'
+import { heldBy, heldByGarbage, recordsOf } from './records.ts'
+import { Scrubber } from './scrub.ts'
+import { runUntilIdle } from './worker.ts'
+
+export interface FsckReport {
+  readonly problems: readonly string[]
+  readonly objects: number
+  readonly blobs: number
+  readonly contents: number
+  readonly garbage: number
+  /** Versions under a legal hold, as bucket/key@version. */
+  readonly held: readonly string[]
+}
+
+class Count {
+  readonly shares = new Map<string, number>()
+  readonly problems: string[] = []
+  readonly held: string[] = []
+  objects = 0
+  readonly damaged = (record: DamagedRecord): void => void this.problems.push(record.message)
+
+  add(id: Buffer, of: Slice['of']): void {
+    const name = of + id.toString('hex')
+    this.shares.set(name, (this.shares.get(name) ?? 0) + 1)
+  }
+
+  hold({ slices, content }: { slices: readonly Slice[]; content: Buffer | undefined }): void {
+    for (const slice of slices) this.add(slice.id, slice.of)
+    if (content !== undefined) this.add(content, 'content')
+  }
+
+  compare(of: Slice['of'], id: Buffer, shares: number): void {
+    const name = of + id.toString('hex')
+    const counted = this.shares.get(name) ?? 0
+    this.shares.delete(name)
+    if (counted !== shares) {
+      this.problems.push(`${of} ${id.toString('hex')}: ${shares} shares recorded, ${counted} counted`)
+    }
+  }
+}
+
+export async function fsck(engine: Engine): Promise<FsckReport> {
+  const count = new Count()
+  await countVersions(engine, count)
+  await checkHeads(engine, count)
+  const garbage = await countGarbage(engine, count)
+  await countParts(engine, count, garbage.ended)
+  await countPages(engine, count, garbage.unnamed)
+  let contents = 0
+  for await (const entry of recordsOf(engine, 'c', count.damaged)) {
+    contents++
+    count.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).shares)
+  }
+  const blobs = await compareBlobs(engine, count)
+  for (const name of count.shares.keys()) count.problems.push(`${name} is held, but has no record`)
+  return {
+    problems: count.problems,
+    objects: count.objects,
+    blobs,
+    contents,
+    garbage: garbage.records,
+    held: count.held,
+  }
+}
+
+async function countVersions(engine: Engine, count: Count): Promise<void> {
+  for (const kind of ['o', 'v']) {
+    for await (const entry of recordsOf(engine, kind, count.damaged)) {
+      const { bucket, name } = parse(entry.key)
+      const version = versionFormat.decode(entry.value)
+      const label = `${bucket}/${name}@${version.id}`
+      count.objects++
+      count.hold(heldBy(version))
+      if (version.lock.hold === true) count.held.push(label)
+      if (kind === 'o' && version.marker) count.problems.push(`${label}: a marker is current`)
+      if (kind === 'v' && seqOf(entry.key) !== version.seq) count.problems.push(`${label}: stands at the wrong place`)
+      if (!version.marker && sizeOf(version) !== undefined && sizeOf(version) !== version.size) {
+        count.problems.push(`${label}: its content does not have its size`)
+      }
+    }
+  }
+}
+
+/** The size that a version's own record implies; a shared content is checked with its pages. */
+function sizeOf({ content }: Version): number | undefined {
+  if (content.kind === 'shared') return undefined
+  if (content.kind === 'inline') return content.seal === undefined ? content.bytes.length : content.bytes.length - 32
+  return content.slices.reduce((sum, slice) => sum + slice.length, 0)
+}
+
+/** A key has a current version or is deleted, never both; its null version stands where its head says. */
+async function checkHeads(engine: Engine, count: Count): Promise<void> {
+  const { meta } = engine
+  for await (const entry of recordsOf(engine, 'h', count.damaged)) {
+    const { bucket, name } = parse(entry.key)
+    if ((await meta.get(at.current(bucket, name))) !== undefined) {
+      count.problems.push(`${bucket}/${name}: is both current and deleted`)
+    }
+    const { top } = deletedFormat.decode(entry.value)
+    const newest = await newestOlder(engine, bucket, name)
+    if (newest === undefined || !newest.marker || newest.seq > top) {
+      count.problems.push(`${bucket}/${name}: is deleted, but no marker is on top`)
+    }
+  }
+  for await (const entry of recordsOf(engine, 'v', count.damaged)) {
+    const { bucket, name } = parse(entry.key)
+    const version = versionFormat.decode(entry.value)
+    const current = await meta.get(at.current(bucket, name))
+    const head = current === undefined ? await meta.get(at.deleted(bucket, name)) : current
+    if (head === undefined) {
+      count.problems.push(`${bucket}/${name}@${version.id}: stands behind nothing`)
+      continue
+    }
+    const { seq, nullSeq } =
+      current === undefined
+        ? { seq: Number.MAX_SAFE_INTEGER, ...deletedFormat.decode(head.value) }
+        : versionFormat.decode(head.value)
+    if (version.seq >= seq) count.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
+    if (version.id === NULL_VERSION && nullSeq !== version.seq) {
+      count.problems.push(`${bucket}/${name}: its null version is not where its head says`)
+    }
+  }
+}
+
+async function newestOlder(engine: Engine, bucket: string, name: string): Promise<Version | undefined> {
+  const start = at.older(bucket, name, Number.MAX_SAFE_INTEGER)
+  const [entry] = await engine.meta.scan({ start, end: at.older(bucket, name, 0) }, 1)
+  return entry && versionFormat.decode(entry.value)
+}
+
+async function countGarbage(
+  engine: Engine,
+  count: Count,
+): Promise<{ records: number; unnamed: Map<string, boolean>; ended: Map<string, Buffer> }> {
+  const unnamed = new Map<string, boolean>()
+  const ended = new Map<string, Buffer>()
+  let records = 0
+  for await (const entry of recordsOf(engine, 'g', count.damaged)) {
+    records++
+    const garbage = garbageFormat.decode(entry.value)
+    count.hold(heldByGarbage(garbage))
+    if (garbage.kind === 'pages') unnamed.set(garbage.id.toString('hex'), garbage.held)
+    if (garbage.kind === 'parts') ended.set(garbage.upload.toString('hex'), garbage.taken)
+  }
+  return { records, unnamed, ended }
+}
+
+/** Parts of uploads in progress hold their slices; of an ended one, those that the object did not take over. */
+async function countParts(engine: Engine, count: Count, ended: ReadonlyMap<string, Buffer>): Promise<void> {
+  const open = new Set<string>()
+  for await (const entry of recordsOf(engine, 'u', count.damaged))
+    open.add(uploadFormat.decode(entry.value).id.toString('hex'))
+  for await (const entry of recordsOf(engine, 'p', count.damaged)) {
+    const upload = entry.key.toString('hex', 1, 17)
+    const part = partFormat.decode(entry.value)
+    const taken = ended.get(upload)
+    if (taken === undefined && !open.has(upload)) count.problems.push(`part ${part.number} of ${upload}: has no upload`)
+    if (taken === undefined || !wasTaken(taken, part.number)) count.hold({ slices: part.slices, content: undefined })
+  }
+}
+
+/** Pages of a named content, and of one that is being released, hold their slices; pages written ahead do not. */
+async function countPages(engine: Engine, count: Count, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
+  const sizes = new Map<string, number>()
+  for await (const entry of recordsOf(engine, 's', count.damaged)) {
+    const id = entry.key.subarray(1, 17)
+    const name = id.toString('hex')
+    const parts = pageFormat.decode(entry.value)
+    const held = unnamed.get(name)
+    if (held !== false) for (const part of parts) count.hold({ slices: part.slices, content: undefined })
+    sizes.set(name, (sizes.get(name) ?? 0) + parts.reduce((sum, part) => sum + part.size, 0))
+    if (held === undefined && (await engine.meta.get(at.content(id))) === undefined) {
+      count.problems.push(`page of content ${name}: has no content record`)
+    }
+  }
+  for await (const entry of recordsOf(engine, 'c', count.damaged)) {
+    const name = entry.key.toString('hex', 1, 17)
+    if (sizes.get(name) !== contentFormat.decode(entry.value).size) {
+      count.problems.push(`content ${name}: its pages do not have its size`)
+    }
+  }
+}
+
+interface Stretch {
+  readonly from: number
+  readonly to: number
+  readonly id: string
+}
+
+/** Share counts, and that every blob has its bytes: a file of its own, or a place in a volume that is nobody else's. */
+async function compareBlobs(engine: Engine, count: Count): Promise<number> {
+  const solos = new Set<string>()
+  for await (const id of engine.blobs.solos()) solos.add(id.toString('hex'))
+  const places = new Map<string, Stretch[]>()
+  let blobs = 0
+  for await (const entry of recordsOf(engine, 'b', count.damaged)) {
+    blobs++
+    const id = entry.key.subarray(1)
+    const name = id.toString('hex')
+    const { volume, offset, storedLength, shares } = blobFormat.decode(entry.value)
+    count.compare('blob', id, shares)
+    if (volume === undefined) {
+      if (!solos.has(name)) count.problems.push(`blob ${name}: its file is missing`)
+      continue
+    }
+    const list = places.get(volume) ?? []
+    list.push({ from: offset, to: offset + storedLength, id: name })
+    places.set(volume, list)
+  }
+  await checkPlaces(engine, count, places)
+  return blobs
+}
+
+async function checkPlaces(engine: Engine, count: Count, places: ReadonlyMap<string, Stretch[]>): Promise<void> {
+  const sizes = new Map((await engine.blobs.volumes()).map(volume => [volume.name, volume.bytes]))
+  for (const [volume, list] of places) {
+    const size = sizes.get(volume)
+    if (size === undefined) count.problems.push(`${volume}: is missing`)
+    list.sort((a, b) => a.from - b.from)
+    for (const [i, { to, id }] of list.entries()) {
+      const next = list[i + 1]
+      if (next !== undefined && next.from < to) count.problems.push(`${volume}: blobs ${id} and ${next.id} overlap`)
+      if (size !== undefined && to > size) count.problems.push(`${volume}: ends before blob ${id} does`)
+    }
+  }
+}
+
+/** The invariants, and every stored byte against its checksum. */
+export async function fsckDeep(engine: Engine): Promise<FsckReport> {
+  const report = await fsck(engine)
+  const scrubber = new Scrubber(engine)
+  await runUntilIdle(scrubber)
+  const damage = (await scrubber.report()).map(({ what, id, message, objects }) => {
+    const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
+    return `${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`
+  })
+  return { ...report, problems: [...report.problems, ...damage] }
+}

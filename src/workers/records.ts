@@ -1,0 +1,74 @@
+/** Every kind of record and how it is read, for those who look at all of them. */
+
+import { justAfter } from '../lib/bytes.ts'
+import type { RecordFormat } from '../lib/codec.ts'
+import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
+import { bucketFormat } from '../model/bucket.ts'
+import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
+import { type Garbage, garbageFormat } from '../model/garbage.ts'
+import { partFormat, uploadFormat } from '../model/upload.ts'
+import { deletedFormat, type Version, versionFormat } from '../model/version.ts'
+import type { Engine } from '../store/engine.ts'
+
+export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
+  B: bucketFormat,
+  o: versionFormat,
+  v: versionFormat,
+  h: deletedFormat,
+  u: uploadFormat,
+  p: partFormat,
+  b: blobFormat,
+  c: contentFormat,
+  s: pageFormat,
+  g: garbageFormat,
+} as Record<string, RecordFormat<unknown>>
+
+const PAGE = 500
+
+/** A page of records, up to the first damaged one, which is named. */
+export async function readPage(
+  engine: Engine,
+  range: KeyRange,
+  limit = PAGE,
+): Promise<{ entries: readonly Entry[]; damaged: DamagedRecord | undefined; next: Buffer | undefined }> {
+  try {
+    const entries = await engine.meta.scan(range, limit)
+    const next = entries.length < limit ? undefined : justAfter(entries.at(-1)!.key)
+    return { entries, damaged: undefined, next }
+  } catch (error) {
+    if (!(error instanceof DamagedRecord)) throw error
+    const entries = await engine.meta.scan({ start: range.start, end: error.key }, limit)
+    return { entries, damaged: error, next: justAfter(error.key) }
+  }
+}
+
+/** All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case. */
+export async function* recordsOf(
+  engine: Engine,
+  kind: string,
+  onDamage: (damaged: DamagedRecord) => void = () => {},
+): AsyncGenerator<Entry> {
+  const end = Buffer.from([kind.charCodeAt(0) + 1])
+  for (let start: Buffer | undefined = Buffer.from(kind, 'latin1'); start !== undefined; ) {
+    const page = await readPage(engine, { start, end })
+    yield* page.entries
+    if (page.damaged !== undefined) onDamage(page.damaged)
+    start = page.next
+  }
+}
+
+/** What a version's record holds directly: slices, or one share of a content. */
+export function heldBy(version: Version): { slices: readonly Slice[]; content: Buffer | undefined } {
+  const { content } = version
+  return {
+    slices: content.kind === 'slices' ? content.slices : [],
+    content: content.kind === 'shared' ? content.id : undefined,
+  }
+}
+
+export function heldByGarbage(garbage: Garbage): { slices: readonly Slice[]; content: Buffer | undefined } {
+  return {
+    slices: garbage.kind === 'slices' ? garbage.slices : [],
+    content: garbage.kind === 'content' ? garbage.id : undefined,
+  }
+}

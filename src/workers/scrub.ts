@@ -1,0 +1,109 @@
+/**
+ * Reads everything that is stored and compares it with its checksums: every record, and every byte of every blob. What
+ * it finds it reports with the objects that are hurt; it repairs nothing and hides nothing.
+ */
+import { DamagedBlob } from '../blobs/blobs.ts'
+import { EMPTY } from '../lib/bytes.ts'
+import { BadRecord } from '../lib/codec.ts'
+import type { Entry } from '../meta/meta.ts'
+import { blobFormat } from '../model/content.ts'
+import { at, parse } from '../store/addresses.ts'
+import type { Engine } from '../store/engine.ts'
+import { type Hurt, hurtBy } from './hurt.ts'
+import { FORMATS, readPage } from './records.ts'
+import type { Worker } from './worker.ts'
+
+const RECORDS_PER_STEP = 256
+
+export interface Damage extends Hurt {
+  readonly what: 'blob' | 'record'
+  /** Blob id or record key in hexadecimal. */
+  readonly id: string
+  readonly message: string
+}
+
+export class Scrubber implements Worker {
+  readonly #engine: Engine
+  #cursor = EMPTY
+  #found: { what: Damage['what']; id: string; message: string }[] = []
+  records = 0
+  bytes = 0
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Some records, and all the bytes that they name. Idle at the end of a whole round. */
+  async step(): Promise<'busy' | 'idle'> {
+    const page = await readPage(this.#engine, { start: this.#cursor, end: undefined }, RECORDS_PER_STEP)
+    for (const entry of page.entries) {
+      this.records++
+      await this.#check(entry)
+    }
+    const { damaged } = page
+    if (damaged !== undefined) this.#note('record', damaged.key.toString('hex'), damaged.message)
+    this.#cursor = page.next ?? EMPTY
+    return page.next === undefined ? 'idle' : 'busy'
+  }
+
+  async #check(entry: Entry): Promise<void> {
+    const kind = String.fromCharCode(entry.key[0]!)
+    try {
+      const format = FORMATS[kind]
+      // Records about the store itself have no common shape; their checksum was right.
+      if (kind === 'x') return
+      if (format === undefined) throw new BadRecord('is of an unknown kind')
+      format.decode(entry.value)
+    } catch (error) {
+      if (!(error instanceof BadRecord)) throw error
+      this.#note('record', entry.key.toString('hex'), error.message)
+      return
+    }
+    if (kind === 'b') await this.#checkBlob(entry)
+  }
+
+  async #checkBlob(entry: Entry): Promise<void> {
+    const id = entry.key.subarray(1)
+    // As a reader: the blob may be removed or moved at any time, and then it is not damaged.
+    const { readers, blobs } = this.#engine
+    const ticket = readers.enter()
+    try {
+      const now = await this.#engine.meta.get(at.blob(id))
+      if (now === undefined) return
+      const record = blobFormat.decode(now.value)
+      const place = { ...record, length: record.storedLength }
+      for await (const chunk of blobs.read(id, place, 0, place.length)) this.bytes += chunk.length
+    } catch (error) {
+      // A sector that the disk cannot read any more is damage too.
+      if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
+      this.#note('blob', id.toString('hex'), (error as Error).message)
+    } finally {
+      readers.leave(ticket)
+    }
+  }
+
+  #note(what: Damage['what'], id: string, message: string): void {
+    this.#found.push({ what, id, message })
+  }
+
+  /** What was found since the last report, each with the objects it hurts. */
+  async report(): Promise<readonly Damage[]> {
+    const found = this.#found
+    this.#found = []
+    const out: Damage[] = []
+    for (const damage of found) out.push({ ...damage, ...(await this.#hurt(damage)) })
+    return out
+  }
+
+  async #hurt(damage: { what: Damage['what']; id: string }): Promise<Hurt> {
+    if (damage.what === 'blob') return hurtBy(this.#engine, new Set([damage.id]))
+    const address = Buffer.from(damage.id, 'hex')
+    const kind = String.fromCharCode(address[0]!)
+    if (kind === 'b' || kind === 'c' || kind === 's') {
+      return hurtBy(this.#engine, new Set([address.toString('hex', 1, 17)]))
+    }
+    if (kind !== 'o' && kind !== 'v') return { objects: [], parts: [] }
+    const { bucket, name } = parse(address)
+    return { objects: [{ bucket, key: name, versionId: kind === 'o' ? 'current' : 'unknown' }], parts: [] }
+  }
+}

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { PackedRecord, Place } from '../../src/blobs/blobs.ts'
+import { crc32 } from '../../src/lib/crc.ts'
+import { MemoryDisk } from '../../src/lib/memory-disk.ts'
+import { contentOf, idOf, isDamaged, open, pathOf, payload, readAll, replace } from './fixture.ts'
+
+/** A disk with one blob of three frames, and the blob's place. */
+async function stored(kind: 'packed' | 'solo') {
+  const disk = new MemoryDisk()
+  const blobs = await open(disk, { packedBytesMax: kind === 'packed' ? 1000 : 10 })
+  const bytes = payload(90)
+  const place = await blobs.write(idOf(1), [bytes], 40)
+  await blobs.close()
+  return { disk, bytes, place, path: pathOf(idOf(1), place) }
+}
+
+async function readAnew(disk: MemoryDisk, place: Place): Promise<Buffer> {
+  const blobs = await open(disk)
+  try {
+    return await readAll(blobs, idOf(1), place)
+  } finally {
+    await blobs.close()
+  }
+}
+
+async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedRecord[]> {
+  const blobs = await open(disk)
+  const records: PackedRecord[] = []
+  for await (const record of blobs.records(volume)) records.push(record)
+  await blobs.close()
+  return records
+}
+
+for (const kind of ['packed', 'solo'] as const) {
+  test(`every flipped bit of a ${kind} blob is detected`, async () => {
+    const { disk, place, path } = await stored(kind)
+    const original = await contentOf(disk, path)
+    // Three frames behind the head, and the foot of a file of its own.
+    const end = place.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
+    if (kind === 'solo') assert.equal(end, original.length)
+    for (let at = place.offset; at < end; at++) {
+      for (let bit = 0; bit < 8; bit++) {
+        const flipped = Buffer.from(original)
+        flipped[at] = flipped[at]! ^ (1 << bit)
+        await replace(disk, path, flipped)
+        await assert.rejects(readAnew(disk, place), isDamaged, `byte ${at}, bit ${bit}`)
+      }
+    }
+  })
+
+  test(`a ${kind} blob that is cut short anywhere, or missing, is reported`, async () => {
+    const { disk, bytes, place, path } = await stored(kind)
+    const original = await contentOf(disk, path)
+    const end = place.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
+    for (let length = place.offset; length < end; length++) {
+      await replace(disk, path, original.subarray(0, length))
+      await assert.rejects(readAnew(disk, place), isDamaged, `cut at ${length}`)
+    }
+    await replace(disk, path, original)
+    assert.deepEqual(await readAnew(disk, place), bytes)
+    await disk.remove(path)
+    await assert.rejects(readAnew(disk, place), error => isDamaged(error) && /missing/.test(String(error)))
+  })
+
+  test(`frames of a ${kind} blob that changed places are detected`, async () => {
+    const { disk, place, path } = await stored(kind)
+    const swapped = await contentOf(disk, path)
+    const first = place.offset + 36
+    const frame = Buffer.from(swapped.subarray(first, first + 44))
+    swapped.copy(swapped, first, first + 44, first + 88)
+    frame.copy(swapped, first + 44)
+    await replace(disk, path, swapped)
+    await assert.rejects(readAnew(disk, place), isDamaged)
+  })
+}
+
+test('another blob in its place is not taken for it', async () => {
+  const disk = new MemoryDisk()
+  const blobs = await open(disk, { packedBytesMax: 50 })
+  const [mine, other, long, longer] = await Promise.all([
+    blobs.write(idOf(1), [payload(20, 1)]),
+    blobs.write(idOf(2), [payload(20, 2)]),
+    blobs.write(idOf(3), [payload(70, 3)]),
+    blobs.write(idOf(4), [payload(70, 4)]),
+  ])
+  await assert.rejects(readAll(blobs, idOf(1), other!), isDamaged)
+  await assert.rejects(readAll(blobs, idOf(1), { ...mine!, length: 19 }), isDamaged)
+  await assert.rejects(readAll(blobs, idOf(1), { ...mine!, frameBytes: 30 }), isDamaged)
+  await assert.rejects(readAll(blobs, idOf(1), { ...mine!, offset: mine!.offset + 1 }), isDamaged)
+  await assert.rejects(readAll(blobs, idOf(3), { ...long!, length: 69 }), isDamaged)
+  await replace(disk, pathOf(idOf(3), long!), await contentOf(disk, pathOf(idOf(4), longer!)))
+  await assert.rejects(readAll(blobs, idOf(3), long!), isDamaged)
+  await assert.rejects(readAll(blobs, idOf(3), long!, 0, 0), isDamaged)
+  await blobs.close()
+})
+
+test('nothing of a damaged frame is handed on, and the frames before it are', async () => {
+  const { disk, bytes, place, path } = await stored('packed')
+  const broken = await contentOf(disk, path)
+  const second = place.offset + 36 + 44 + 4
+  broken[second + 3] = broken[second + 3]! ^ 1
+  await replace(disk, path, broken)
+  const blobs = await open(disk)
+  const got: Buffer[] = []
+  await assert.rejects(async () => {
+    for await (const part of blobs.read(idOf(1), place, 0, 90)) got.push(part)
+  }, isDamaged)
+  assert.deepEqual(Buffer.concat(got), bytes.subarray(0, 40))
+  assert.deepEqual(await readAll(blobs, idOf(1), place, 80, 90), bytes.subarray(80))
+  await blobs.close()
+})
+
+test('the walk of a volume ends at the torn tail, wherever it was torn', async () => {
+  const disk = new MemoryDisk()
+  const blobs = await open(disk)
+  // Three batches: two of one record and, in one turn, one of two records; the batches start on blocks of 4 KiB.
+  const places = [await blobs.write(idOf(0), [payload(100)], 60)]
+  places.push(await blobs.write(idOf(1), [payload(5000)]))
+  places.push(...(await Promise.all([blobs.write(idOf(2), [payload(10)]), blobs.write(idOf(3), [payload(3000)])])))
+  await blobs.close()
+  assert.deepEqual(
+    places.map(place => place.offset),
+    [4096, 8192, 16384, 16384 + 36 + 4 + 10],
+  )
+  const path = pathOf(idOf(0), places[0]!)
+  const original = await contentOf(disk, path)
+  const ends = places.map(({ offset, length, frameBytes }) => offset + 36 + length + 4 * Math.ceil(length / frameBytes))
+  for (const length of [0, 10, 4096, 4100, ...ends.flatMap(end => [end - 1, end, end + 1]), original.length]) {
+    await replace(disk, path, original.subarray(0, length))
+    const whole = ends.filter(end => end <= length).length
+    assert.equal((await recordsOf(disk, places[0]!.volume!)).length, whole, `cut at ${length}`)
+  }
+  for (const [number, place] of places.entries()) {
+    for (let at = place.offset; at < place.offset + 36; at++) {
+      const flipped = Buffer.from(original)
+      flipped[at] = flipped[at]! ^ 0x10
+      await replace(disk, path, flipped)
+      assert.equal((await recordsOf(disk, place.volume!)).length, number, `byte ${at} flipped`)
+    }
+  }
+})
+
+test('a damaged superblock hides no record; a newer format is refused', async () => {
+  const { disk, place, path } = await stored('packed')
+  const original = await contentOf(disk, path)
+  const broken = Buffer.from(original)
+  broken[9] = broken[9]! ^ 1
+  await replace(disk, path, broken)
+  assert.equal((await recordsOf(disk, place.volume!)).length, 1)
+  const newer = Buffer.from(original)
+  newer.writeUInt32BE(2, 4)
+  newer.writeUInt32BE(crc32(newer.subarray(0, 24)), 24)
+  await replace(disk, path, newer)
+  await assert.rejects(recordsOf(disk, place.volume!), /format 2/)
+})

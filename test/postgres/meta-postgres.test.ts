@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type pg from 'pg'
+import { seededRandom } from '../../src/lib/random.ts'
+import type { Meta } from '../../src/meta/meta.ts'
+import { openPostgresMeta } from '../../src/meta/postgres.ts'
+import { addressesOf, UnfitServer } from '../../src/meta/postgres-connection.ts'
+import { metaSuite } from '../../src/meta/suite.ts'
+import { bytes, incrementOnce, put, textOf } from '../../src/meta/suite-driver.ts'
+import { cuttingProxy } from './cutting-proxy.ts'
+import { crashAndRestart, dropTable, newTable, serverUrl, withAdmin } from './server.ts'
+
+const skip = serverUrl === undefined ? 'run it through test/postgres/run.sh' : false
+
+if (!skip) {
+  metaSuite({
+    name: 'postgres',
+    durable: true,
+    async open() {
+      const table = newTable()
+      const reopen = (): Promise<Meta> => openPostgresMeta({ url: serverUrl!, table })
+      const meta = await reopen()
+      return {
+        meta,
+        where: `${serverUrl}#${table}`,
+        reopen,
+        async destroy() {
+          await meta.close()
+          await dropTable(table)
+        },
+      }
+    },
+  })
+}
+
+type Body = (metas: readonly Meta[], table: string) => Promise<void>
+
+async function withMetas(count: number, body: Body, url = serverUrl!): Promise<void> {
+  const table = newTable()
+  const metas: Meta[] = []
+  try {
+    for (let index = 0; index < count; index++) metas.push(await openPostgresMeta({ url, table }))
+    await body(metas, table)
+  } finally {
+    await Promise.all(metas.map(meta => meta.close()))
+    await dropTable(table)
+  }
+}
+
+const COUNTERS = 4
+const WORKERS = 16
+
+/**
+ * Workers increment counters by compare-and-set, each success leaving a mark of its own, while `hurt` does its worst.
+ * Afterwards the counters, the marks and the successes that were acknowledged must all be the same number.
+ */
+async function countUnder(metas: readonly Meta[], hurt: (progress: () => number) => Promise<void>): Promise<void> {
+  const acknowledged = new Array<number>(COUNTERS).fill(0)
+  let over = false
+  let failure: unknown
+  const progress = (): number => {
+    if (failure !== undefined) throw failure
+    return acknowledged.reduce((sum, count) => sum + count, 0)
+  }
+  const work = async (worker: number): Promise<void> => {
+    const meta = metas[worker % metas.length]!
+    for (let turn = 0; !over; turn++) {
+      const counter = (worker + turn) % COUNTERS
+      const key = bytes(`counter ${counter}`)
+      const entry = await meta.get(key)
+      const next = put(`counter ${counter}`, String(Number(entry?.value.toString() ?? 0) + 1))
+      const mark = put(`mark ${counter} ${worker} ${turn}`, '')
+      const checks = [
+        { key, stamp: entry?.stamp },
+        { key: mark.key, stamp: undefined },
+      ]
+      if (await meta.commit({ checks, writes: [next, mark] })) acknowledged[counter]!++
+    }
+  }
+  const workers = Array.from({ length: WORKERS }, (_, worker) =>
+    work(worker).catch(error => {
+      failure ??= error
+    }),
+  )
+  try {
+    await hurt(progress)
+  } finally {
+    over = true
+    await Promise.all(workers)
+  }
+  progress()
+  for (const [counter, count] of acknowledged.entries()) {
+    assert.equal(Number(await textOf(metas[0]!, `counter ${counter}`)), count, `counter ${counter}`)
+    const marks = await metas[0]!.scan({ start: bytes(`mark ${counter} `), end: bytes(`mark ${counter}!`) }, 1e6)
+    assert.equal(marks.length, count, `marks of counter ${counter}`)
+  }
+}
+
+/** Resolves when the workers have got on by that many successes, so that nothing here waits for a time. */
+async function untilProgress(progress: () => number, by: number): Promise<void> {
+  const goal = progress() + by
+  while (progress() < goal) await new Promise(resolve => setImmediate(resolve))
+}
+
+/** Ends the connections that are in the middle of a commit right now. */
+async function killCommits(admin: pg.Client, table: string): Promise<number> {
+  const { rowCount } = await admin.query(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE state = 'active' AND pid <> pg_backend_pid() AND query LIKE 'SELECT ${table}_commit(%'`,
+  )
+  return rowCount ?? 0
+}
+
+test('postgres: connections killed in the middle of commits lose no success and double none', { skip }, () =>
+  withMetas(2, async (metas, table) => {
+    let killed = 0
+    await countUnder(metas, progress =>
+      withAdmin(async admin => {
+        while (killed < 60) {
+          killed += await killCommits(admin, table)
+          await untilProgress(progress, 3)
+        }
+      }),
+    )
+    assert.ok(killed >= 60)
+  }),
+)
+
+test('postgres: connections cut just before and just after commits lose no success and double none', {
+  skip,
+}, async () => {
+  const proxy = await cuttingProxy(serverUrl!, 0.3, seededRandom(1))
+  const work: Body = metas => countUnder(metas, progress => untilProgress(progress, 300))
+  await withMetas(2, work, proxy.url).finally(() => proxy.close())
+  assert.ok(proxy.cuts.before >= 20 && proxy.cuts.after >= 20, JSON.stringify(proxy.cuts))
+})
+
+test('postgres: a server that crashes and comes back under load loses no success and doubles none', { skip }, () =>
+  withMetas(2, metas =>
+    countUnder(metas, async progress => {
+      for (let round = 0; round < 3; round++) {
+        await untilProgress(progress, 100)
+        await crashAndRestart()
+        await untilProgress(progress, 50)
+      }
+    }),
+  ),
+)
+
+test('postgres: two instances that race on counters agree', { skip }, () =>
+  withMetas(2, metas => countUnder(metas, progress => untilProgress(progress, 1_000))),
+)
+
+test('postgres: a batch that was given up can never be taken', { skip }, () =>
+  withMetas(1, ([meta], table) =>
+    withAdmin(async admin => {
+      await meta!.commit({ checks: [], writes: [put('a', '1')] })
+      const token = '00000000-0000-4000-8000-000000000001'
+      await admin.query(`INSERT INTO ${table}_outcome (token, failed) VALUES ($1, NULL) ON CONFLICT DO NOTHING`, [
+        token,
+      ])
+      const late = admin.query(
+        `SELECT ${table}_commit($1, '{7}', '{t}', '{}', '{}', '{}',
+          ARRAY['\\x62'::bytea], ARRAY['\\x31'::bytea], '{0}')`,
+        [token],
+      )
+      await assert.rejects(late, (error: pg.DatabaseError) => error.code === '23505')
+      assert.equal(await textOf(meta!, 'b'), undefined)
+    }),
+  ),
+)
+
+test('postgres: tokens older than an hour are forgotten in passing', { skip }, () =>
+  withMetas(1, ([meta], table) =>
+    withAdmin(async admin => {
+      await admin.query(
+        `INSERT INTO ${table}_outcome
+          SELECT gen_random_uuid(), '{}', now() - interval '2 hours' FROM generate_series(1, 500)`,
+      )
+      for (let index = 0; index < 1_000; index++) await meta!.commit({ checks: [], writes: [] })
+      await meta!.commit({ checks: [], writes: [put('a', '1')] })
+      const { rows } = await admin.query(
+        `SELECT count(*)::int AS n FROM ${table}_outcome WHERE at < now() - interval '1 hour'`,
+      )
+      assert.equal(rows[0].n, 0)
+    }),
+  ),
+)
+
+test('postgres: a server that does not sync is refused', { skip }, () =>
+  withAdmin(async admin => {
+    for (const setting of [
+      'synchronous_commit = off',
+      'synchronous_commit = local',
+      'full_page_writes = off',
+      'fsync = off',
+    ]) {
+      const name = setting.split(' ')[0]
+      try {
+        await admin.query(`ALTER SYSTEM SET ${setting}`)
+        await admin.query('SELECT pg_reload_conf()')
+        // The reload reaches this session when it reaches the server; a new session has it from its start.
+        while ((await admin.query(`SHOW ${name}`)).rows[0][name!] === 'on')
+          await new Promise(resolve => setImmediate(resolve))
+        await assert.rejects(openPostgresMeta({ url: serverUrl!, table: newTable() }), UnfitServer)
+      } finally {
+        await admin.query(`ALTER SYSTEM RESET ${name}`)
+        await admin.query('SELECT pg_reload_conf()')
+        while ((await admin.query(`SHOW ${name}`)).rows[0][name!] !== 'on')
+          await new Promise(resolve => setImmediate(resolve))
+      }
+    }
+  }),
+)
+
+test('postgres: of several hosts the one that answers is used', { skip }, async () => {
+  const table = newTable()
+  const url = serverUrl!.replace('@', '@127.0.0.1:1,')
+  const meta = await openPostgresMeta({ url, table })
+  assert.equal(await incrementOnce(meta, 'a'), true)
+  await meta.close()
+  await dropTable(table)
+})
+
+test('postgres: an address is split into one for each host', () => {
+  assert.deepEqual(addressesOf('postgres://u:p@one:1,two:2/db?sslmode=require'), [
+    'postgres://u:p@one:1/db?sslmode=require',
+    'postgres://u:p@two:2/db?sslmode=require',
+  ])
+  assert.deepEqual(addressesOf('postgresql://one/db'), ['postgresql://one/db'])
+  assert.throws(() => addressesOf('mysql://one/db'))
+})
+
+test('postgres: the table has a plain name', { skip }, async () => {
+  await assert.rejects(openPostgresMeta({ url: serverUrl!, table: 'a; DROP TABLE b' }), /is no name for a table/)
+})
+
+test('postgres: a closed engine answers with an error, after it has answered what was asked before', { skip }, () =>
+  withMetas(1, async ([meta]) => {
+    const asked = [
+      meta!.commit({ checks: [], writes: [put('a', '1')] }),
+      meta!.commit({ checks: [], writes: [put('a', '2')] }),
+    ]
+    await meta!.close()
+    assert.deepEqual(await Promise.all(asked), [true, true])
+    await assert.rejects(meta!.get(bytes('a')), /closed/)
+    await assert.rejects(meta!.commit({ checks: [], writes: [] }), /closed/)
+  }),
+)

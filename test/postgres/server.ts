@@ -1,0 +1,35 @@
+/** The server that `run.sh` started for these tests, and ways to hurt it. */
+import { exec } from 'node:child_process'
+import { promisify } from 'node:util'
+import pg from 'pg'
+
+/** Undefined when the tests are not run through `run.sh`. */
+export const serverUrl = process.env.HOLDFAST_POSTGRES_URL
+
+let tables = 0
+export const newTable = (): string => `t${process.pid}_${++tables}`
+
+/** One connection of the test's own. */
+export async function withAdmin<T>(body: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = new pg.Client({ connectionString: serverUrl! })
+  admin.on('error', () => {})
+  await admin.connect()
+  try {
+    return await body(admin)
+  } finally {
+    await admin.end()
+  }
+}
+
+export function dropTable(table: string): Promise<void> {
+  return withAdmin(async admin => {
+    await admin.query(`DROP FUNCTION IF EXISTS ${table}_commit`)
+    await admin.query(`DROP TABLE IF EXISTS ${table}, ${table}_outcome`)
+    await admin.query(`DROP SEQUENCE IF EXISTS ${table}_stamp`)
+  })
+}
+
+/** The server stops without a goodbye, as in a crash, and comes back. */
+export async function crashAndRestart(): Promise<void> {
+  await promisify(exec)(process.env.HOLDFAST_POSTGRES_RESTART!)
+}

@@ -1,0 +1,177 @@
+/** The house rules that nobody should have to remember: who may import whom, how long things get, what stays outside. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** This file runs from `dist/test`, or from `test` where the runtime reads TypeScript. */
+const here = dirname(fileURLToPath(import.meta.url))
+const root = resolve(here, basename(dirname(here)) === 'dist' ? '../..' : '..')
+
+/** Each floor may import only what stands below it. */
+const MAY: Readonly<Record<string, readonly string[]>> = {
+  lib: [],
+  model: ['lib'],
+  meta: ['lib'],
+  blobs: ['lib'],
+  crypto: ['lib'],
+  rules: ['model', 'lib'],
+  store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'lib'],
+  workers: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
+  // Composition: the files that stand directly in src.
+  '': ['workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
+}
+
+/** The store and its workers know the seams of these floors, not who stands behind them. */
+const SEAMS: Readonly<Record<string, readonly string[]>> = {
+  meta: ['meta.ts'],
+  blobs: ['blobs.ts'],
+  crypto: ['keyring.ts', 'key-wrap.ts', 'sealing.ts'],
+}
+
+const LINES_MAX = 400
+const FUNCTION_LINES_MAX = 70
+const LINE_CHARACTERS_MAX = 120
+
+interface Source {
+  readonly path: string
+  readonly folder: string
+  readonly text: string
+  readonly isTest: boolean
+}
+
+function sources(top: string): Source[] {
+  return readdirSync(join(root, top), { recursive: true, encoding: 'utf8' })
+    .filter(name => name.endsWith('.ts'))
+    .map(name => {
+      const path = join(top, name)
+      const folder = dirname(name) === '.' ? '' : name.split('/')[0]!
+      const isTest = /\.test\.ts$|(^|\/)suite[^/]*\.ts$/.test(name)
+      return { path, folder, text: readFileSync(join(root, path), 'utf8'), isTest }
+    })
+}
+
+const code = sources('src')
+const everything = [...code, ...sources('test'), ...sources('bench')]
+const core = code.filter(source => !source.isTest)
+
+/** Without comments and strings' contents mattering: good enough to look for calls. */
+const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+
+function importsOf(source: Source): string[] {
+  return [...source.text.matchAll(/from '(\.[^']+)'/g)].map(match =>
+    relative(join(root, 'src'), resolve(root, dirname(source.path), match[1]!)),
+  )
+}
+
+const none = (problems: readonly string[]): void => assert.deepEqual(problems, [])
+
+test('floors: each imports only what stands below it', () => {
+  const bad: string[] = []
+  for (const source of core) {
+    const may = MAY[source.folder]
+    assert(may !== undefined, `${source.path}: no floor of this name`)
+    for (const target of importsOf(source)) {
+      const folder = target.includes('/') ? target.split('/')[0]! : ''
+      if (folder === source.folder) continue
+      if (!may.includes(folder)) bad.push(`${source.path}: ${source.folder} may not import ${target}`)
+      const seam = SEAMS[folder]
+      const isComposition = source.folder === ''
+      if (!isComposition && seam !== undefined && !seam.includes(target.split('/')[1]!)) {
+        bad.push(`${source.path}: ${target} is not a seam`)
+      }
+    }
+  }
+  none(bad)
+})
+
+test('seams: nothing in the core calls fs, the clock or chance directly', () => {
+  const bad: string[] = []
+  for (const { path, text } of core) {
+    const plain = withoutComments(text)
+    if (/from 'node:fs(\/promises)?'/.test(plain) && !/^src\/lib\/(disk|presence)\.ts$/.test(path)) {
+      bad.push(`${path}: reaches for the filesystem past the disk`)
+    }
+    if (/\bDate\.now\(|new Date\(\)|setTimeout\(|setInterval\(/.test(plain) && path !== 'src/lib/clock.ts') {
+      bad.push(`${path}: reaches for time past the clock`)
+    }
+    if (
+      /\bMath\.random\(|\brandomBytes\(|\brandomUUID\(|\brandomFillSync\(/.test(plain) &&
+      path !== 'src/lib/random.ts'
+    ) {
+      bad.push(`${path}: reaches for chance past the random seam`)
+    }
+  }
+  none(bad)
+})
+
+/** What may be removed outside the gate: records that are no version's. */
+const OTHER_RECORDS = /^(at\.(deleted|upload|bucket)\(|ahead$)/
+
+test('P32: a version leaves its place through one gate only', () => {
+  const bad: string[] = []
+  for (const { path, text } of core) {
+    const plain = withoutComments(text)
+    // Releasing garbage removes records of blobs, contents, parts and garbage: it does not even know versions.
+    const isRelease = path === 'src/store/release.ts'
+    if (isRelease && /versionFormat|at\.(current|older)/.test(plain)) bad.push(`${path}: knows versions`)
+    if (isRelease || path === 'src/store/removal.ts' || path === 'src/store/decision.ts') continue
+    for (const [, what] of plain.matchAll(/\bd\.remove\(((?:[^()]|\([^()]*\))*)\)/g)) {
+      if (!OTHER_RECORDS.test(what!)) bad.push(`${path}: removes ${what}`)
+    }
+    if (/value: undefined/.test(plain) && /^src\/(store|workers)/.test(path))
+      bad.push(`${path}: deletes past the decision`)
+  }
+  none(bad)
+  const gate = readFileSync(join(root, 'src/store/removal.ts'), 'utf8')
+  assert.match(gate, /const refusal = mayRemove\(/, 'the gate asks the lock rule')
+})
+
+test('rules are pure: no clock, no I/O, nothing asynchronous', () => {
+  const bad = core
+    .filter(({ folder }) => folder === 'rules')
+    .filter(({ text }) => /\basync\b|\bawait\b|Promise</.test(withoutComments(text)))
+  none(bad.map(({ path }) => path))
+})
+
+test('dialect headers stay in edge', () => {
+  const bad = core.filter(({ folder, text }) => folder !== 'edge' && /['"`]x-(amz|svc)-/.test(text))
+  none(bad.map(({ path }) => path))
+})
+
+test('budgets: lines of a file, of a function, characters of a line', () => {
+  const bad: string[] = []
+  for (const { path, text } of everything) {
+    const lines = text.split('\n')
+    if (lines.length > LINES_MAX) bad.push(`${path}: ${lines.length} lines`)
+    for (const [index, line] of lines.entries()) {
+      if (line.length > LINE_CHARACTERS_MAX) bad.push(`${path}:${index + 1}: ${line.length} characters`)
+    }
+    bad.push(...longFunctions(path, lines))
+  }
+  none(bad)
+})
+
+/** The formatter closes a function or method at the indentation that opened it. */
+function longFunctions(path: string, lines: readonly string[]): string[] {
+  const bad: string[] = []
+  for (const [start, line] of lines.entries()) {
+    const opened = /^(\s*)(export )?(default )?(async )?(function\b|(static )?(async )?\*?#?\w+\(.*\{$)/.exec(line)
+    if (opened === null || /^\s*(if|for|while|switch|return|await|test|else)\b/.test(line)) continue
+    const indent = opened[1]!
+    const length = lines.slice(start + 1).indexOf(`${indent}}`)
+    if (length > FUNCTION_LINES_MAX) bad.push(`${path}:${start + 1}: a function of ${length} lines`)
+  }
+  return bad
+}
+
+test('nothing unfinished, nothing that tells of another place', () => {
+  const bad: string[] = []
+  const unfinished = new RegExp(['TO', 'DO|FIX', 'ME|X', 'XX|@ts-ig', 'nore|\\bas any\\b'].join(''))
+  for (const { path, text } of everything) {
+    if (unfinished.test(text)) bad.push(`${path}: looks unfinished`)
+    if (/\b(utils?|helpers?|manager|service)\.ts$/.test(path)) bad.push(`${path}: a name that says nothing`)
+  }
+  none(bad)
+})
