@@ -53,8 +53,8 @@ export function isThere(path: string): Promise<boolean> {
         })
         socket.once('error', (error: NodeJS.ErrnoException) => {
           if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
-          // A full queue means that somebody listens.
-          else if (error.code === 'EAGAIN') resolve(true)
+          // A full queue, or a connection that was accepted and dropped at once, means that somebody listens.
+          else if (error.code === 'EAGAIN' || error.code === 'ECONNRESET') resolve(true)
           else reject(error)
         })
       }),

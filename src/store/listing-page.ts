@@ -24,6 +24,10 @@ const BATCH_MAX = 1000
 /** With a delimiter nobody knows beforehand whether plain keys or common prefixes come. */
 const BATCH_UNSURE = 32
 
+export function firstBatch({ delimiter, limit }: ListRequest): number {
+  return delimiter === undefined || delimiter === '' ? limit + 1 : BATCH_UNSURE
+}
+
 /**
  * Entries of a range one at a time, fetched in batches that grow while they are used up and shrink after a seek: a run
  * of plain keys is read by the thousand, a run of common prefixes by twos.
@@ -39,8 +43,7 @@ export class Cursor {
   constructor(meta: Meta, range: KeyRange, request: ListRequest) {
     this.#meta = meta
     this.#range = range
-    const plain = request.delimiter === undefined || request.delimiter === ''
-    this.#size = Math.min(BATCH_MAX, plain ? request.limit + 1 : BATCH_UNSURE)
+    this.#size = Math.min(BATCH_MAX, firstBatch(request))
   }
 
   async peek(): Promise<Entry | undefined> {

@@ -10,8 +10,19 @@ import { at, parse } from './addresses.ts'
 import { bucketForRead } from './buckets.ts'
 import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
-import { behind, behindPrefix, Cursor, type Listed, type ListRequest, Page, rangeOf, rolledUp } from './listing-page.ts'
+import {
+  behind,
+  behindPrefix,
+  Cursor,
+  firstBatch,
+  type Listed,
+  type ListRequest,
+  Page,
+  rangeOf,
+  rolledUp,
+} from './listing-page.ts'
 import { isUploadName } from './uploads.ts'
+import { VersionCursor, type VersionPlace } from './version-cursor.ts'
 import { readHead, seqOfVersion } from './versions.ts'
 
 export interface ListedVersion {
@@ -82,48 +93,40 @@ export class Listing {
     if (page.full) return page.close(false)
     const inside =
       after?.versionId === undefined ? undefined : await this.#placeInside(bucket, after.key, after.versionId)
-    const current = this.#cursor('o', request, after && behind('o', request, after.key))
-    const older = this.#cursor('v', request, inside ?? (after && behind('v', request, after.key)))
-    let lastKey = inside === undefined ? undefined : after!.key
-    for (;;) {
-      const now = await current.peek()
-      const entry = first(now, await older.peek())
-      if (entry === undefined) return page.close(false)
+    const start = (kind: string) => (inside === undefined && after ? behind(kind, request, after.key) : undefined)
+    const cursor = new VersionCursor(this.#engine.meta, {
+      bucket,
+      current: rangeOf('o', request, start('o')),
+      older: rangeOf('v', request, start('v')),
+      behind: inside,
+      firstBatch: firstBatch(request),
+    })
+    let lastKey = inside?.key
+    for (let found = await cursor.peek(); found !== undefined; found = await cursor.peek()) {
       if (page.full) return page.close(true)
-      const { name } = parse(entry.key)
-      const prefix = rolledUp(name, request)
-      if (prefix !== undefined) {
+      const { key } = found
+      const prefix = rolledUp(key, request)
+      if (prefix === undefined) {
+        page.add(key, { ...found, latest: lastKey !== key })
+        lastKey = key
+        cursor.advance(found)
+      } else {
         page.addPrefix(prefix)
-        current.seek(behindPrefix('o', bucket, prefix))
-        older.seek(behindPrefix('v', bucket, prefix))
-        continue
+        cursor.seek(behindPrefix('o', bucket, prefix), behindPrefix('v', bucket, prefix))
       }
-      page.add(name, { key: name, version: versionFormat.decode(entry.value), latest: lastKey !== name })
-      lastKey = name
-      if (entry === now) current.advance()
-      else older.advance()
     }
-  }
-
-  #cursor(kind: string, request: ListRequest, start: Buffer | undefined): Cursor {
-    return new Cursor(this.#engine.meta, rangeOf(kind, request, start), request)
+    return page.close(false)
   }
 
   /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */
-  async #placeInside(bucket: string, key: string, versionId: string): Promise<Buffer | undefined> {
+  async #placeInside(bucket: string, key: string, versionId: string): Promise<VersionPlace | undefined> {
     const d = new Decision(this.#engine.meta)
     const head = await readHead(d, await bucketForRead(d, bucket), key)
     const seq = seqOfVersion(head, versionId)
-    return seq === undefined ? undefined : justAfter(at.older(bucket, key, seq))
+    return seq === undefined ? undefined : { key, seq }
   }
 
   async #mustExist(bucket: string): Promise<void> {
     await bucketForRead(new Decision(this.#engine.meta), bucket)
   }
-}
-
-/** The current version of a key comes before its older ones: its address, but for the kind, is a prefix of theirs. */
-function first(current: Entry | undefined, older: Entry | undefined): Entry | undefined {
-  if (current === undefined || older === undefined) return current ?? older
-  return current.key.compare(older.key, 1, older.key.length, 1, current.key.length) <= 0 ? current : older
 }

@@ -25,7 +25,10 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
 
 const PAGE = 500
 
-/** A page of records, up to the first damaged one, which is named. */
+/**
+ * A page of records, up to the first damaged one, which is named. A record that stands where its key cannot stand is the
+ * work of a damaged tree: there is no way past it, so it is the last one. Going on from its key would lead in circles.
+ */
 export async function readPage(
   engine: Engine,
   range: KeyRange,
@@ -33,13 +36,23 @@ export async function readPage(
 ): Promise<{ entries: readonly Entry[]; damaged: DamagedRecord | undefined; next: Buffer | undefined }> {
   try {
     const entries = await engine.meta.scan(range, limit)
+    const astray = entries.findIndex((entry, i) => !isAhead(range, entries[i - 1]?.key, entry.key))
+    if (astray >= 0) {
+      return { entries: entries.slice(0, astray), damaged: new DamagedRecord(entries[astray]!.key), next: undefined }
+    }
     const next = entries.length < limit ? undefined : justAfter(entries.at(-1)!.key)
     return { entries, damaged: undefined, next }
   } catch (error) {
     if (!(error instanceof DamagedRecord)) throw error
+    if (!isAhead(range, undefined, error.key)) return { entries: [], damaged: error, next: undefined }
     const entries = await engine.meta.scan({ start: range.start, end: error.key }, limit)
     return { entries, damaged: error, next: justAfter(error.key) }
   }
+}
+
+function isAhead({ start, end }: KeyRange, before: Buffer | undefined, key: Buffer): boolean {
+  if (before === undefined ? key.compare(start) < 0 : key.compare(before) <= 0) return false
+  return end === undefined || key.compare(end) < 0
 }
 
 /** All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case. */

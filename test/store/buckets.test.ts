@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ENGINES, faultOf, freshStore, makeBucket, OWNER, payload, put, remove } from './fixture.ts'
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: R12: a bucket is made, found, listed in order and removed`, () =>
+    run(async (store, clock) => {
+      const { createdAt } = await store.buckets.create({ name: 'beta', owner: OWNER, lockEnabled: false })
+      await store.buckets.create({ name: 'alpha', owner: 'somebody', lockEnabled: true })
+      assert.equal(createdAt, clock.now())
+      assert.deepEqual(await store.buckets.get('alpha'), {
+        name: 'alpha',
+        owner: 'somebody',
+        createdAt,
+        versioning: 'on',
+        lockEnabled: true,
+        defaultRetention: undefined,
+        closing: false,
+      })
+      assert.deepEqual(
+        (await store.buckets.list()).map(bucket => bucket.name),
+        ['alpha', 'beta'],
+      )
+      assert.deepEqual(
+        (await store.buckets.list(OWNER)).map(bucket => bucket.name),
+        ['beta'],
+      )
+      await store.buckets.remove('alpha')
+      assert.equal(await faultOf(store.buckets.get('alpha')), 'NoSuchBucket')
+      assert.equal(await faultOf(store.buckets.remove('alpha')), 'NoSuchBucket')
+    }))
+}
+
+test('D23: a bucket that is there already is told apart by its owner', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const again = (owner: string) => store.buckets.create({ name: 'bucket', owner, lockEnabled: false })
+  assert.equal(await faultOf(again(OWNER)), 'BucketAlreadyOwnedByYou')
+  assert.equal(await faultOf(again('somebody')), 'BucketAlreadyExists')
+})
+
+test('NAME-1: names that are no host labels are refused, and found to be no bucket', async () => {
+  const { store } = await freshStore()
+  const bad = [
+    'ab',
+    'a'.repeat(64),
+    'Upper',
+    'a..b',
+    'a.-b',
+    '-ab',
+    'ab-',
+    '10.0.0.1',
+    'xn--abc',
+    'a_b',
+    'a\0bc',
+    'x-s3alias',
+  ]
+  for (const name of bad) {
+    const made = async () => store.buckets.create({ name, owner: OWNER, lockEnabled: false })
+    assert.equal(await faultOf(made()), 'InvalidBucketName', name)
+    assert.equal(await faultOf(store.buckets.get(name)), 'NoSuchBucket', name)
+    assert.equal(await faultOf(store.objects.head({ bucket: name, key: 'key' })), 'NoSuchBucket', name)
+    assert.equal(await faultOf(store.listing.objects({ bucket: name, limit: 1 })), 'NoSuchBucket', name)
+  }
+  for (const name of ['abc', 'a.b', '1-2', 'a'.repeat(63)]) await makeBucket(store, name)
+})
+
+test('P10: a bucket with an object, a version or a marker is not removed, and its uploads go on', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'on')
+  const at = { bucket: 'bucket', key: 'key' }
+  const { id } = await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER })
+  const upload = { ...at, uploadId: id.toString('hex') }
+  const { etag } = await store.uploads.putPart({ ...upload, number: 1, body: [payload(9000)] })
+  const version = await put(store, 'bucket', 'key', 'bytes')
+  assert.equal(await faultOf(store.buckets.remove('bucket')), 'BucketNotEmpty')
+  const { marker } = await remove(store, 'bucket', 'key')
+  assert.equal(await faultOf(store.buckets.remove('bucket')), 'BucketNotEmpty')
+  await remove(store, 'bucket', 'key', version.id)
+  assert.equal(await faultOf(store.buckets.remove('bucket')), 'BucketNotEmpty')
+  const completed = await store.completion.complete({ ...upload, parts: [{ number: 1, etag }] })
+  for (const versionId of [marker!.id, completed.id]) await remove(store, 'bucket', 'key', versionId)
+  await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER })
+  await store.buckets.remove('bucket')
+  await makeBucket(store, 'bucket')
+  assert.deepEqual((await store.listing.uploads({ bucket: 'bucket', limit: 10 })).items, [])
+})
+
+test('a removal that was refused leaves a bucket that works', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'key', 'bytes')
+  assert.equal(await faultOf(store.buckets.remove('bucket')), 'BucketNotEmpty')
+  assert.equal((await store.buckets.get('bucket')).closing, false)
+  await put(store, 'bucket', 'other', 'bytes')
+})
+
+test('P9: versioning is suspended only where there are no locks, and locks need it on', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'plain')
+  await makeBucket(store, 'locked', 'locked')
+  assert.equal(await faultOf(store.buckets.setVersioning('locked', 'suspended')), 'InvalidBucketState')
+  assert.equal(await faultOf(store.buckets.setLock('plain', undefined)), 'InvalidBucketState')
+  await store.buckets.setVersioning('plain', 'on')
+  await store.buckets.setVersioning('plain', 'suspended')
+  assert.equal(await faultOf(store.buckets.setLock('plain', undefined)), 'InvalidBucketState')
+  await store.buckets.setVersioning('plain', 'on')
+  await store.buckets.setLock('plain', { mode: 'compliance', days: 3 })
+  assert.equal(await faultOf(store.buckets.setVersioning('plain', 'suspended')), 'InvalidBucketState')
+  const { lockEnabled, defaultRetention } = await store.buckets.get('plain')
+  assert.deepEqual(
+    { lockEnabled, defaultRetention },
+    { lockEnabled: true, defaultRetention: { mode: 'compliance', days: 3 } },
+  )
+})

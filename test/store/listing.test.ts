@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/store/store.ts'
+import { below, chance, ENGINES, faultOf, freshStore, makeBucket, OWNER, put, remove } from './fixture.ts'
+
+const bucket = 'bucket'
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+async function fill(store: Store, keys: readonly string[]): Promise<void> {
+  await makeBucket(store, bucket)
+  for (const key of keys) await put(store, bucket, key, key)
+}
+
+type Wish = { prefix?: string; delimiter?: string; after?: string; limit?: number }
+
+async function shown(
+  store: Store,
+  wish: Wish = {},
+): Promise<{ keys: string[]; prefixes: readonly string[]; next: string | undefined }> {
+  const { items, prefixes, next } = await store.listing.objects({ bucket, limit: 1000, ...wish })
+  return { keys: items.map(({ key }) => key), prefixes, next: next?.key }
+}
+
+/** All pages of a listing, joined in the order they came. */
+async function paged(store: Store, wish: Wish & { limit: number }): Promise<string[]> {
+  const out: string[] = []
+  for (let after = wish.after; ; ) {
+    const page = await shown(store, { ...wish, ...(after === undefined ? {} : { after }) })
+    out.push(...[...page.keys, ...page.prefixes].sort(byBytes))
+    assert.ok(page.keys.length + page.prefixes.length <= wish.limit)
+    if (page.next === undefined) return out
+    assert.equal(page.keys.length + page.prefixes.length, wish.limit, 'a page that has a successor is full')
+    after = page.next
+  }
+}
+
+/** Every border of UTF-8 and of the encoding of keys, and what UTF-16 would sort otherwise. */
+const ODD = [
+  '\x01',
+  ' ',
+  '~',
+  '\x7f',
+  '\x80',
+  'é',
+  '߿',
+  '\u0800',
+  '\ud7ff',
+  '\ue000',
+  '\uffff',
+  '\u{10000}',
+  '\u{10ffff}',
+  'a',
+  'a\x01',
+  'a\x01b',
+  'a ',
+  'a/',
+  'aa',
+  'ÿ',
+  'þ',
+]
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: ListObjects: keys come in the order of their UTF-8 bytes`, () =>
+    run(async store => {
+      await fill(store, ODD)
+      const sorted = [...ODD].sort(byBytes)
+      assert.deepEqual((await shown(store)).keys, sorted)
+      for (const [i, key] of sorted.entries()) {
+        assert.deepEqual((await shown(store, { after: key })).keys, sorted.slice(i + 1), JSON.stringify(key))
+        assert.deepEqual(
+          (await shown(store, { prefix: key })).keys,
+          sorted.filter(other => other.startsWith(key)),
+        )
+      }
+    }))
+
+  test(`${name}: ListObjects: any text is a marker or a prefix, also what no key can be`, () =>
+    run(async store => {
+      await fill(store, ['a', 'a\x01', 'ab', 'b'])
+      assert.deepEqual((await shown(store, { after: 'a\0' })).keys, ['a\x01', 'ab', 'b'])
+      assert.deepEqual((await shown(store, { after: 'a\0zzz' })).keys, ['a\x01', 'ab', 'b'])
+      assert.deepEqual((await shown(store, { after: 'a'.repeat(5000) })).keys, ['ab', 'b'])
+      assert.deepEqual((await shown(store, { after: '' })).keys, ['a', 'a\x01', 'ab', 'b'])
+      for (const prefix of ['a\0', '\0', 'a'.repeat(1025), 'a'.repeat(5000)]) {
+        assert.deepEqual(await shown(store, { prefix }), { keys: [], prefixes: [], next: undefined })
+        const versions = await store.listing.versions({ bucket, limit: 10, prefix })
+        assert.deepEqual(versions.items, [])
+      }
+      const uploads = { bucket, limit: 10, after: { key: 'a'.repeat(5000), uploadId: 'x'.repeat(5000) } }
+      assert.deepEqual((await store.listing.uploads(uploads)).items, [])
+    }))
+}
+
+test('ListObjects: common prefixes count as one each and are passed as one', async () => {
+  const { store } = await freshStore()
+  await fill(store, ['a', 'b/1', 'b/2', 'b/c/3', 'c', 'd/', 'd/e', 'e'])
+  assert.deepEqual(await shown(store, { delimiter: '/' }), {
+    keys: ['a', 'c', 'e'],
+    prefixes: ['b/', 'd/'],
+    next: undefined,
+  })
+  assert.deepEqual(await shown(store, { delimiter: '/', prefix: 'b/' }), {
+    keys: ['b/1', 'b/2'],
+    prefixes: ['b/c/'],
+    next: undefined,
+  })
+  assert.deepEqual(await shown(store, { delimiter: '/', limit: 2 }), { keys: ['a'], prefixes: ['b/'], next: 'b/' })
+  assert.deepEqual(await shown(store, { delimiter: '/', limit: 2, after: 'b/' }), {
+    keys: ['c'],
+    prefixes: ['d/'],
+    next: 'd/',
+  })
+  assert.deepEqual(await shown(store, { delimiter: '/', after: 'd/' }), { keys: ['e'], prefixes: [], next: undefined })
+  // A marker in the middle: what comes behind it under the prefix still shows as the prefix.
+  assert.deepEqual(await shown(store, { delimiter: '/', after: 'b/1' }), {
+    keys: ['c', 'e'],
+    prefixes: ['b/', 'd/'],
+    next: undefined,
+  })
+  assert.deepEqual(await shown(store, { delimiter: '/', after: 'b/c/3' }), {
+    keys: ['c', 'e'],
+    prefixes: ['d/'],
+    next: undefined,
+  })
+  assert.deepEqual(await shown(store, { delimiter: '/2' }), {
+    keys: ['a', 'b/1', 'b/c/3', 'c', 'd/', 'd/e', 'e'],
+    prefixes: ['b/2'],
+    next: undefined,
+  })
+})
+
+test('ListObjects: a delimiter of high code points, and prefixes that end in them', async () => {
+  const { store } = await freshStore()
+  await fill(store, ['x\u{10ffff}a', 'x\u{10ffff}b', 'x\u{10ffff}\u{10ffff}', 'y\uffffz', 'z'])
+  assert.deepEqual(await shown(store, { delimiter: '\u{10ffff}' }), {
+    keys: ['y\uffffz', 'z'],
+    prefixes: ['x\u{10ffff}'],
+    next: undefined,
+  })
+  assert.deepEqual(await shown(store, { delimiter: '\uffff', after: 'y\uffff' }), {
+    keys: ['z'],
+    prefixes: [],
+    next: undefined,
+  })
+  assert.deepEqual((await shown(store, { prefix: 'x\u{10ffff}\u{10ffff}' })).keys, ['x\u{10ffff}\u{10ffff}'])
+})
+
+test('ListObjects: a limit of zero shows nothing and promises nothing', async () => {
+  const { store } = await freshStore()
+  await fill(store, ['a'])
+  assert.deepEqual(await shown(store, { limit: 0 }), { keys: [], prefixes: [], next: undefined })
+  const versions = await store.listing.versions({ bucket, limit: 0 })
+  assert.deepEqual([versions.items, versions.next], [[], undefined])
+})
+
+test('listings: many pages show what one page shows, whatever their size', async () => {
+  const { store } = await freshStore()
+  const random = chance(5)
+  const letters = ['a', 'b', '/', 'ü', '\uffff', '\u{10000}']
+  const keys = new Set<string>()
+  while (keys.size < 150) {
+    keys.add(Array.from({ length: 1 + below(random, 5) }, () => letters[below(random, letters.length)]!).join(''))
+  }
+  await fill(store, [...keys])
+  for (const delimiter of ['', '/', 'ü', '//']) {
+    for (const prefix of ['', 'a', '/', '\uffff']) {
+      const whole = await shown(store, { prefix, delimiter })
+      const expected = [...whole.keys, ...whole.prefixes].sort(byBytes)
+      assert.equal(new Set(expected).size, expected.length)
+      for (const limit of [1, 2, 7, 150]) {
+        assert.deepEqual(await paged(store, { prefix, delimiter, limit }), expected, `${prefix} ${delimiter} ${limit}`)
+      }
+    }
+  }
+})
+
+test('ListObjects: a bucket that is not there', async () => {
+  const { store } = await freshStore()
+  assert.equal(await faultOf(store.listing.objects({ bucket, limit: 1 })), 'NoSuchBucket')
+  assert.equal(await faultOf(store.listing.versions({ bucket, limit: 1 })), 'NoSuchBucket')
+  assert.equal(await faultOf(store.listing.uploads({ bucket, limit: 1 })), 'NoSuchBucket')
+})
+
+test('ListObjectVersions: newest first, page by page, also in the middle of a key', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, bucket, 'on')
+  const expected: [string, string, boolean][] = []
+  for (const key of ['a', 'b/x', 'b/y', 'c']) {
+    const ids = [(await put(store, bucket, key, '1')).id, (await put(store, bucket, key, '2')).id]
+    if (key !== 'c') ids.push((await remove(store, bucket, key)).marker!.id)
+    for (const [i, id] of ids.reverse().entries()) expected.push([key, id, i === 0])
+  }
+  for (const limit of [1, 2, 3, 4, 100]) {
+    const got: [string, string, boolean][] = []
+    for (let after: { key: string; versionId: string } | undefined; ; ) {
+      const page = await store.listing.versions({ bucket, limit, ...(after === undefined ? {} : { after }) })
+      got.push(...page.items.map(({ key, version, latest }) => [key, version.id, latest] as [string, string, boolean]))
+      if (page.next === undefined) break
+      after = { key: page.next.key, versionId: page.items.at(-1)!.version.id }
+    }
+    assert.deepEqual(got, expected, `pages of ${limit}`)
+  }
+  const rolled = await store.listing.versions({ bucket, limit: 100, delimiter: '/' })
+  assert.deepEqual([rolled.items.length, rolled.prefixes], [5, ['b/']])
+  const behind = await store.listing.versions({ bucket, limit: 100, delimiter: '/', after: { key: 'b/' } })
+  assert.deepEqual(
+    behind.items.map(({ key }) => key),
+    ['c', 'c'],
+  )
+})
+
+test('ListObjectVersions: a page goes on behind a version that was removed meanwhile', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, bucket, 'on')
+  const ids: string[] = []
+  for (let n = 0; n < 4; n++) ids.unshift((await put(store, bucket, 'key', String(n))).id)
+  await remove(store, bucket, 'key', ids[1])
+  const after = (versionId: string) => store.listing.versions({ bucket, limit: 10, after: { key: 'key', versionId } })
+  assert.deepEqual(
+    (await after(ids[1]!)).items.map(({ version }) => version.id),
+    ids.slice(2),
+  )
+  assert.deepEqual((await after(ids[3]!)).items, [])
+  assert.equal(await faultOf(after('garbage')), 'InvalidArgument')
+})
+
+test('ListMultipartUploads: by key, then by when they were begun', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, bucket)
+  const begun: [string, string][] = []
+  for (const key of ['b', 'a', 'b', 'c/1', 'a']) {
+    clock.move(10)
+    const { id } = await store.uploads.create({ bucket, key, initiator: OWNER, owner: OWNER })
+    begun.push([key, id.toString('hex')])
+  }
+  const expected = [begun[1], begun[4], begun[0], begun[2], begun[3]]
+  for (const limit of [1, 2, 10]) {
+    const got: [string, string][] = []
+    for (let after: { key: string; uploadId: string } | undefined; ; ) {
+      const page = await store.listing.uploads({ bucket, limit, ...(after === undefined ? {} : { after }) })
+      got.push(...page.items.map(({ key, id }) => [key, id.toString('hex')] as [string, string]))
+      if (page.next === undefined) break
+      after = { key: page.next.key, uploadId: got.at(-1)![1] }
+    }
+    assert.deepEqual(got, expected)
+  }
+  const rolled = await store.listing.uploads({ bucket, limit: 10, delimiter: '/', after: { key: 'b' } })
+  assert.deepEqual([rolled.items.length, rolled.prefixes], [0, ['c/']])
+})
+
+test('a plain listing reads no more records than it shows, however much is deleted in between', async () => {
+  let read = 0
+  const { store } = await freshStore(1, meta => ({
+    ...meta,
+    get: key => meta.get(key),
+    commit: tx => meta.commit(tx),
+    close: () => meta.close(),
+    scan: async (range, limit, reverse) => {
+      const found = await meta.scan(range, limit, reverse)
+      read += found.length
+      return found
+    },
+  }))
+  await makeBucket(store, bucket, 'on')
+  for (let n = 0; n < 60; n++) {
+    const key = `key-${String(n).padStart(3, '0')}`
+    await put(store, bucket, key, 'old')
+    await put(store, bucket, key, 'new')
+    if (n % 20 !== 0) await remove(store, bucket, key)
+  }
+  read = 0
+  assert.deepEqual((await shown(store, { limit: 10 })).keys, ['key-000', 'key-020', 'key-040'])
+  assert.ok(read <= 11, `${read} records were read`)
+})

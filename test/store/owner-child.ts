@@ -1,0 +1,16 @@
+/** Another server on the folder that is named: says `owner` or why not, and stays until its input ends. */
+import { openFolder } from '../../src/compose.ts'
+
+const [folder, key] = process.argv.slice(2)
+try {
+  const { store, close } = await openFolder({ folder: folder!, durability: 'os' })
+  if (key !== undefined) {
+    await store.objects.put({ bucket: 'bucket', key, owner: 'owner', body: [Buffer.from(key)] })
+  }
+  process.stdout.write('owner\n')
+  process.stdin.resume()
+  await new Promise(resolve => process.stdin.once('end', resolve))
+  await close()
+} catch (error) {
+  process.stdout.write(`${(error as Error).name}\n`)
+}

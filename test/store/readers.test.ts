@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../src/store/store.ts'
+import { Compactor } from '../../src/workers/compact.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import {
+  ANY_DEAD,
+  assertWhole,
+  collect,
+  ENGINES,
+  freshStore,
+  makeBucket,
+  OWNER,
+  PART_BYTES_MIN,
+  payload,
+  put,
+  remove,
+  settle,
+} from './fixture.ts'
+
+/** One round of all upkeep, which leaves alone what somebody reads. */
+async function upkeep({ engine }: Store): Promise<void> {
+  await engine.blobs.seal()
+  for (let round = 0; round < 3; round++) {
+    for (const worker of [new Compactor(engine, ANY_DEAD), new Reclaimer(engine), new Sweeper(engine)]) {
+      await runUntilIdle(worker)
+    }
+  }
+}
+
+async function multipart(store: Store, bodies: readonly Buffer[]): Promise<void> {
+  const at = { bucket: 'bucket', key: 'key' }
+  const { id } = await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER })
+  const upload = { ...at, uploadId: id.toString('hex') }
+  const parts = []
+  for (const [i, body] of bodies.entries())
+    parts.push(await store.uploads.putPart({ ...upload, number: i + 1, body: [body] }))
+  await store.completion.complete({ ...upload, parts })
+}
+
+for (const { name, run } of ENGINES) {
+  for (const size of [2000, 50_000, 3 * 2 ** 20]) {
+    test(`${name}: a GET of ${size} bytes goes on to its end through delete, overwrite, reclaim and compaction`, () =>
+      run(async store => {
+        await makeBucket(store, 'bucket')
+        const bytes = payload(size)
+        await put(store, 'bucket', 'neighbour', payload(50_000, 2))
+        await put(store, 'bucket', 'key', bytes)
+        const untouched = await store.objects.open({ bucket: 'bucket', key: 'key' })
+        const handle = await store.objects.open({ bucket: 'bucket', key: 'key' })
+        const reading = handle.read()
+        const first = (await reading.next()).value as Buffer
+        await put(store, 'bucket', 'key', 'over it')
+        await remove(store, 'bucket', 'key')
+        await remove(store, 'bucket', 'neighbour')
+        await upkeep(store)
+        assert.ok(Buffer.concat([first, await collect(reading)]).equals(bytes), 'a read that had begun')
+        assert.ok((await collect(untouched.read())).equals(bytes), 'a read that had not begun')
+        await settle(store)
+        await assertWhole(store)
+        assert.equal((await fsck(store.engine)).blobs, 0)
+      }))
+  }
+}
+
+test('a GET of many parts goes on while its object, its content and its blobs lose their names', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const bodies = [payload(PART_BYTES_MIN, 1), payload(PART_BYTES_MIN, 2), payload(100, 3)]
+  await multipart(store, bodies)
+  const handle = await store.objects.open({ bucket: 'bucket', key: 'key' })
+  const reading = handle.read()
+  const first = (await reading.next()).value as Buffer
+  await remove(store, 'bucket', 'key')
+  await upkeep(store)
+  assert.ok((await fsck(store.engine)).blobs > 0)
+  assert.ok(Buffer.concat([first, await collect(reading)]).equals(Buffer.concat(bodies)))
+  await settle(store)
+  assert.equal((await fsck(store.engine)).blobs, 0)
+})
+
+test('packed bytes that move under a reader are read where they were and where they are', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const bytes = payload(60_000)
+  await put(store, 'bucket', 'dead', payload(60_000, 2))
+  await put(store, 'bucket', 'key', bytes)
+  const before = await store.objects.open({ bucket: 'bucket', key: 'key' })
+  const reading = before.read()
+  const first = (await reading.next()).value as Buffer
+  await remove(store, 'bucket', 'dead')
+  await upkeep(store)
+  assert.ok(Buffer.concat([first, await collect(reading)]).equals(bytes))
+  const after = await store.objects.open({ bucket: 'bucket', key: 'key' })
+  assert.ok((await collect(after.read())).equals(bytes))
+  await settle(store)
+  await assertWhole(store)
+})
+
+test('a reader that gives up lets its bytes be freed', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'key', payload(200_000))
+  const stopped = await store.objects.open({ bucket: 'bucket', key: 'key' })
+  const unread = await store.objects.open({ bucket: 'bucket', key: 'key' })
+  await remove(store, 'bucket', 'key')
+  await upkeep(store)
+  assert.equal((await fsck(store.engine)).blobs, 1)
+  for await (const _chunk of stopped.read()) break
+  unread.close()
+  assert.equal(store.engine.readers.count, 0)
+  await settle(store)
+  assert.equal((await fsck(store.engine)).blobs, 0)
+})
