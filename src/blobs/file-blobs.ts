@@ -210,6 +210,10 @@ class FileBlobs implements Blobs {
     }
   }
 
+  admit(bytes: number): Promise<void> | undefined {
+    return this.#space.admit(bytes)
+  }
+
   async *records(volume: string): AsyncGenerator<PackedRecord, void, undefined> {
     const borrowed = this.#readers.borrow(volume)
     try {

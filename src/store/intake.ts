@@ -19,6 +19,8 @@ import type { Engine } from './engine.ts'
 export const INLINE_BYTES_MAX = 4096
 
 const BLOB_KEY_BYTES = 32
+/** What a version's record takes on the disk beside its content, roughly. */
+const RECORD_BYTES = 4096
 
 export interface IntakeOptions {
   /** Seals what is taken in; plain without. */
@@ -117,6 +119,8 @@ async function smallDraft(
   size: number,
   options: IntakeOptions,
 ): Promise<Draft> {
+  // Its record goes to the same disk as blobs do: a full one refuses new bytes before there is no room to delete.
+  await engine.blobs.admit(RECORD_BYTES + size)
   const content = size === 0 ? NO_BYTES : await inlineContent(engine, chunks, options.contentKey)
   return { size, content, name: () => {}, named: () => {}, discard: nothing }
 }

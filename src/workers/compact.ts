@@ -25,8 +25,8 @@ export class Compactor implements Worker {
   readonly #waitingFor = new Map<string, Set<string>>()
   /** Payload bytes of closed volumes, live or not; they never change. */
   readonly #payload = new Map<string, number>()
-  /** Blobs that could not be moved because their bytes do not match their checksum. */
-  readonly damaged: DamagedBlob[] = []
+  /** Blobs that the last round could not move because their bytes do not match their checksum. */
+  damaged: DamagedBlob[] = []
 
   constructor(engine: Engine, deadShareMin = DEAD_SHARE_MIN) {
     this.#engine = engine
@@ -59,7 +59,12 @@ export class Compactor implements Worker {
       const garbage = garbageFormat.decode(entry.value)
       if (garbage.kind === 'volume') leaving.add(garbage.name)
     }
-    const closed = (await blobs.volumes()).filter(volume => !volume.open && !leaving.has(volume.name))
+    const all = await blobs.volumes()
+    const names = new Set(all.map(({ name }) => name))
+    for (const known of [this.#waitingFor, this.#payload]) {
+      for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+    }
+    const closed = all.filter(volume => !volume.open && !leaving.has(volume.name))
     for (const { name } of closed) {
       const waiting = this.#waitingFor.get(name) ?? new Set(drafts)
       for (const draft of waiting) if (!drafts.has(draft)) waiting.delete(draft)
@@ -93,6 +98,7 @@ export class Compactor implements Worker {
   /** Moves everything that lives in these volumes; returns those in which something had to stay. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const kept = new Set<string>()
+    this.damaged = []
     for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
       const record = blobFormat.decode(entry.value)
       if (record.volume === undefined || !volumes.has(record.volume)) continue

@@ -8,10 +8,12 @@ import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/cont
 import { type Garbage, garbageFormat } from '../model/garbage.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
 import { deletedFormat, type Version, versionFormat } from '../model/version.ts'
+import { documentFormat } from '../store/documents.ts'
 import type { Engine } from '../store/engine.ts'
 
 export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   B: bucketFormat,
+  d: documentFormat,
   o: versionFormat,
   v: versionFormat,
   h: deletedFormat,
@@ -26,8 +28,8 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
 const PAGE = 500
 
 /**
- * A page of records, up to the first damaged one, which is named. A record that stands where its key cannot stand is the
- * work of a damaged tree: there is no way past it, so it is the last one. Going on from its key would lead in circles.
+ * A page of records, up to the first damaged one, which is named. A record that stands where its key cannot stand is
+ * the work of a damaged tree: there is no way past it, so it is the last one. Going on from its key leads in circles.
  */
 export async function readPage(
   engine: Engine,

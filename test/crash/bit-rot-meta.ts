@@ -1,0 +1,78 @@
+/** Single bits turned in the metadata file of a closed store, each looked at by a process that may die of it. */
+import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { chance } from './chance.ts'
+import { Program } from './program.ts'
+import { build } from './rot.ts'
+import type { FlipVerdict } from './rot-child.ts'
+import { judge, type Suite } from './suite.ts'
+
+const FLIPS = 100
+/** A damaged tree may lead in circles. */
+const PATIENCE_MS = 10_000
+
+type Verdict = FlipVerdict | 'died' | 'hung'
+
+/** A child that lives until a flip ends it. */
+class Looker {
+  readonly #args: readonly string[]
+  #child: Program | undefined
+
+  constructor(args: readonly string[]) {
+    this.#args = args
+  }
+
+  async verdictOf(offset: number, bit: number): Promise<Verdict> {
+    const child = (this.#child ??= new Program('rot-child', this.#args))
+    const answer = child.nextLine()
+    child.send(`${offset} ${bit}`)
+    const patience = new AbortController()
+    const verdict = await Promise.race([
+      answer.then(line => (line ?? 'died') as Verdict),
+      wait(PATIENCE_MS, 'hung' as const, { signal: patience.signal }),
+    ])
+    patience.abort()
+    if (verdict === 'died' || verdict === 'hung') await this.end()
+    return verdict
+  }
+
+  async end(): Promise<void> {
+    await this.#child?.kill()
+    this.#child = undefined
+  }
+}
+
+export const bitRotMeta: Suite = {
+  name: 'bit-rot-meta',
+  async run({ seed, cycles = FLIPS, scratch }) {
+    mkdirSync(scratch, { recursive: true })
+    const pristine = join(scratch, 'pristine')
+    const folder = join(scratch, 'data')
+    const states = join(scratch, 'expected.json')
+    const expectation = await build(pristine)
+    writeFileSync(states, JSON.stringify(expectation.save()))
+    const { size } = statSync(join(pristine, 'meta', 'data.mdb'))
+    const random = chance(seed)
+    const looker = new Looker([pristine, folder, states])
+    const counts: Partial<Record<Verdict, number>> = {}
+    const problems: string[] = []
+    try {
+      for (let n = 0; n < cycles; n++) {
+        const offset = Math.floor(random.fraction() * size)
+        const bit = Math.floor(random.fraction() * 8)
+        const verdict = await looker.verdictOf(offset, bit)
+        counts[verdict] = (counts[verdict] ?? 0) + 1
+        if (verdict === 'wrong') problems.push(`bit ${bit} at ${offset} of ${size}: ${verdict}`)
+      }
+    } finally {
+      await looker.end()
+    }
+    if (Object.keys(counts).every(verdict => verdict === 'harmless'))
+      problems.push('no bit hurt anything: the look is blind')
+    const figures = Object.entries(counts)
+      .filter(([verdict]) => verdict !== 'wrong')
+      .map(([verdict, count]) => `${count} ${verdict}`)
+    return judge(problems, `${cycles} bits turned: ${figures.join(', ')}, ${counts.wrong ?? 0} wrong`)
+  },
+}

@@ -1,0 +1,48 @@
+/**
+ * The process that looks afterwards: `checker <folder> <journal> <expected states>`. Opens the folder as the next
+ * server would, compares, does upkeep, compares again; prints a report and puts the settled states back.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { openFolder } from '../../src/compose.ts'
+import { replayJournal } from './journal.ts'
+import { Expectation, type Saved } from './model.ts'
+import { observe } from './observe.ts'
+import { makeBuckets } from './perform.ts'
+import { audit } from './upkeep.ts'
+
+export interface CheckReport {
+  readonly problems: readonly string[]
+  /** Operations that failed in the writer without being refused. */
+  readonly failures: readonly string[]
+  readonly acknowledged: number
+  readonly refused: number
+  /** Operations that were begun and never answered. */
+  readonly open: number
+  readonly versions: number
+  readonly bytes: number
+  readonly openingMs: number
+}
+
+const [folder, journal, states] = process.argv.slice(2)
+const expectation = new Expectation(JSON.parse(readFileSync(states!, 'utf8')) as Saved)
+const failures = replayJournal(journal!, expectation)
+const open = expectation.openCount
+const startedAt = performance.now()
+const { store, close } = await openFolder({ folder: folder! })
+const openingMs = performance.now() - startedAt
+// A writer that was killed while it opened the folder may not have come to make them.
+await makeBuckets(store)
+const first = await observe(store, expectation)
+const problems = [...first.problems]
+if (problems.length === 0) {
+  problems.push(...(await audit(store)))
+  const second = await observe(store, expectation)
+  problems.push(...second.problems.map(problem => `after upkeep: ${problem}`))
+}
+await close()
+const { acknowledged, refused } = expectation
+if (problems.length === 0) writeFileSync(states!, JSON.stringify(expectation.save()))
+const { versions, bytes } = first
+const report: CheckReport = { problems, failures, acknowledged, refused, open, versions, bytes, openingMs }
+process.stdout.write(`${JSON.stringify(report)}\n`)

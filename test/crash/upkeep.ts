@@ -1,0 +1,72 @@
+/** Upkeep until nothing is left to do, and the checks that must hold then. */
+
+import { blobFormat } from '../../src/model/content.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Compactor } from '../../src/workers/compact.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { recordsOf } from '../../src/workers/records.ts'
+import { Scrubber } from '../../src/workers/scrub.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+
+const ROUNDS_MAX = 50
+
+/** Ends uploads that their writer did not live to complete. */
+export async function abortUploads(store: Store): Promise<void> {
+  for (const { name } of await store.buckets.list()) await store.uploads.abortAll(name)
+}
+
+/** Releasing makes new garbage and compaction empties volumes, so each goes round until none finds anything. */
+export async function settle(store: Store): Promise<void> {
+  const { engine } = store
+  const compactor = new Compactor(engine)
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    await runUntilIdle(new Reclaimer(engine))
+    await runUntilIdle(compactor)
+    const [left] = await engine.meta.scan({ start: Buffer.from('g'), end: Buffer.from('h') }, 1)
+    if (left === undefined) {
+      await runUntilIdle(new Sweeper(engine))
+      return
+    }
+  }
+  throw new Error(`garbage is left after ${ROUNDS_MAX} rounds`)
+}
+
+export async function counts(store: Store): Promise<readonly string[]> {
+  return (await fsck(store.engine)).problems.map(problem => `fsck: ${problem}`)
+}
+
+/** Every stored byte matches its checksum. */
+export async function scrub(store: Store): Promise<readonly string[]> {
+  const scrubber = new Scrubber(store.engine)
+  await runUntilIdle(scrubber)
+  const damaged = await scrubber.report()
+  return damaged.map(({ message, objects }) => `scrub: ${message}, hurts ${objects.map(o => o.key).join()}`)
+}
+
+/** After a sweep each file of its own has a record. */
+export async function leaks(store: Store): Promise<readonly string[]> {
+  const named = new Set<string>()
+  for await (const entry of recordsOf(store.engine, 'b')) {
+    if (blobFormat.decode(entry.value).volume === undefined) named.add(entry.key.toString('hex', 1))
+  }
+  const problems: string[] = []
+  for await (const id of store.engine.blobs.solos()) {
+    if (!named.delete(id.toString('hex'))) problems.push(`file ${id.toString('hex')} has no record`)
+  }
+  for (const id of named) problems.push(`blob ${id} has no file`)
+  return problems
+}
+
+/** The whole check of a store at rest: counts, upkeep, counts again, leaks, every byte. */
+export async function audit(store: Store): Promise<readonly string[]> {
+  const problems = [...(await counts(store))]
+  await abortUploads(store)
+  try {
+    await settle(store)
+  } catch (error) {
+    problems.push(`upkeep: ${error}`)
+  }
+  return [...problems, ...(await counts(store)), ...(await leaks(store)), ...(await scrub(store))]
+}

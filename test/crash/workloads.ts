@@ -1,0 +1,120 @@
+/** Small pieces of work whose every call and commit is made to fail once. */
+import { Compactor } from '../../src/workers/compact.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import type { BucketName, Name, Operation } from './model.ts'
+import type { Script } from './script.ts'
+
+export interface Workload {
+  readonly name: string
+  /** Done before anything fails. */
+  prepare?(script: Script): Promise<void>
+  run(script: Script): Promise<void>
+}
+
+const INLINE = 500
+const PACKED = 6000
+const SOLO = 30_000
+const UPKEEP_STEPS = 8
+
+const at = (key: string, bucket: BucketName = 'plain'): Name => ({ bucket, key })
+
+let seeds = 0
+const put = (to: Name, size: number, sealed = false): Operation => ({
+  kind: 'put',
+  to,
+  pieces: [{ seed: ++seeds, size }],
+  sealed,
+})
+
+function copy(script: Script, from: Name, to: Name, sealed = false): Operation {
+  const source = script.expectation.state(from).find(stored => !stored.marker)
+  return { kind: 'copy', from, to, pieces: source?.pieces ?? [], sealed }
+}
+
+async function each(script: Script, operations: readonly Operation[]): Promise<void> {
+  for (const operation of operations) await script.run(operation)
+}
+
+const puts: Workload = {
+  name: 'put',
+  async run(script) {
+    await each(script, [put(at('inline'), INLINE), put(at('packed'), PACKED), put(at('solo'), SOLO)])
+    await each(script, [put(at('inline'), PACKED, true), put(at('packed'), SOLO, true), put(at('solo'), INLINE, true)])
+    const together = [0, 1, 2, 3, 4, 5].map(n => put(at(`together-${n}`), PACKED + n, n % 2 === 0))
+    await Promise.all(together.map(operation => script.run(operation)))
+  },
+}
+
+const copies: Workload = {
+  name: 'copy',
+  async prepare(script) {
+    await each(script, [put(at('inline'), INLINE), put(at('packed'), PACKED), put(at('solo'), SOLO, true)])
+  },
+  async run(script) {
+    for (const [n, key] of ['inline', 'packed', 'solo'].entries()) {
+      await script.run(copy(script, at(key), at(`${key}-copy`, 'versioned')))
+      await script.run(copy(script, at(key), at(`${key}-sealed`), n !== 0))
+      await script.run(copy(script, at(key), at(key)))
+    }
+  },
+}
+
+const removals: Workload = {
+  name: 'delete',
+  async prepare(script) {
+    for (const bucket of ['plain', 'versioned'] as const) {
+      for (const [n, size] of [INLINE, PACKED, SOLO].entries()) await script.run(put(at(`key-${n}`, bucket), size))
+    }
+    await script.run(copy(script, at('key-2'), at('shared')))
+  },
+  async run(script) {
+    for (const key of ['key-0', 'key-1', 'key-2']) {
+      await script.run({ kind: 'remove', to: at(key) })
+      const to = at(key, 'versioned')
+      const versionId = script.expectation.state(to)[0]!.id
+      await script.run({ kind: 'hold', to, versionId, on: true })
+      await script.run({ kind: 'remove', to })
+      await script.run({ kind: 'remove', to, versionId })
+      await script.run({ kind: 'hold', to, versionId, on: false })
+      await script.run({ kind: 'remove', to, versionId })
+    }
+  },
+}
+
+const uploads: Workload = {
+  name: 'multipart',
+  async run(script) {
+    const first = { seed: ++seeds, size: 5 * 2 ** 20 }
+    const last = { seed: ++seeds, size: PACKED }
+    await script.run({ kind: 'complete', to: at('whole'), pieces: [first, last], sealed: false })
+    await script.run({ kind: 'complete', to: at('short', 'versioned'), pieces: [last], sealed: true })
+    await script.run(copy(script, at('whole'), at('whole-copy')))
+    await script.run({ kind: 'remove', to: at('whole') })
+  },
+}
+
+/** Upkeep as a server runs it: step after step, whatever one of them may have met. */
+async function upkeep(script: Script): Promise<void> {
+  const { engine } = script.process.store
+  await script.attempt(() => engine.blobs.seal())
+  const workers = [new Reclaimer(engine), new Compactor(engine), new Sweeper(engine)]
+  for (let step = 0; step < UPKEEP_STEPS; step++) {
+    for (const worker of workers) await script.attempt(() => worker.step())
+  }
+}
+
+const housekeeping: Workload = {
+  name: 'upkeep',
+  async prepare(script) {
+    const numbers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    for (const n of numbers) await script.run(put(at(`key-${n}`), n % 3 === 2 ? SOLO : PACKED, n % 4 === 0))
+    await script.run({ kind: 'complete', to: at('upload'), pieces: [{ seed: ++seeds, size: SOLO }], sealed: false })
+    await script.run(copy(script, at('key-0'), at('kept')))
+    for (const n of numbers) if (n !== 3) await script.run({ kind: 'remove', to: at(`key-${n}`) })
+    await script.run({ kind: 'remove', to: at('upload') })
+  },
+  run: upkeep,
+}
+
+export const WORKLOADS: readonly Workload[] = [puts, copies, removals, uploads, housekeeping]
