@@ -86,6 +86,11 @@ const bucket: Bucket = {
   versioning: 'on',
   lockEnabled: true,
   defaultRetention: { mode: 'compliance', days: 2 },
+  grants: [],
+  ownership: undefined,
+  publicAccessBlock: undefined,
+  requesterPays: false,
+  documents: [],
   closing: false,
 }
 

@@ -1,0 +1,173 @@
+/**
+ * From a request to its caller, and to the rule by which its body must be checked; or a fault. Signatures come in the
+ * Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
+ */
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import type { Caller, Credential } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import { type Canonical, canonicalFields, canonicalPairs, canonicalRequest, type Fields } from './canonical.ts'
+import { type Claim, hasOldQuerySignature, headerClaim, isPresigned, otherScheme, queryClaim } from './claim.ts'
+import { announcedPayload, anonymousPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
+import { refusal } from './refusal.ts'
+import { SCHEMES, type Scheme } from './schemes.ts'
+import { hmac, type Scope, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
+import { isoText } from './timestamps.ts'
+
+export interface Authentication {
+  readonly scheme: Scheme
+  readonly region: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Undefined for a key that is unknown, disabled or deleted. */
+  findCredential(accessKey: string): Promise<Credential | undefined>
+}
+
+export interface Authenticated {
+  readonly caller: Caller
+  readonly payload: PayloadRule
+}
+
+export const SKEW_MS_MAX = 900_000
+const ACCESS_KEY_CHARACTERS_MAX = 128
+
+export async function authenticate(request: RawRequest, by: Authentication): Promise<Authenticated> {
+  const { scheme } = by
+  const fields = canonicalFields(request)
+  const pairs = canonicalPairs(splitTarget(request.target).query)
+  const claim = claimOf(fields, pairs, scheme)
+  if (claim === undefined) return { caller: { kind: 'anonymous' }, payload: anonymousPayload(fields, scheme) }
+  const announced = announcedPayload(claim.contentHash, scheme)
+  checkSignedHeaders(fields, claim.signedHeaders, scheme)
+  checkTime(claim, by.now)
+  const scope = checkScope(claim, by)
+  if (claim.token !== undefined) throw refusal('InvalidToken', {})
+  const credential = await findCredential(claim.scope.accessKey, by)
+  const key = signingKey(scheme, credential, scope)
+  const canonical = { request, pairs, fields, signedHeaders: claim.signedHeaders, contentHash: claim.contentHash }
+  const text = stringToSign(canonical, claim, scheme)
+  if (!sameSignature(hmac(key, text), claim.signature)) throw mismatch(canonical, claim, text)
+  const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
+  return { caller: callerOf(credential), payload: payloadRule(announced, { fields, scheme, chain }) }
+}
+
+function claimOf(fields: Fields, pairs: Canonical['pairs'], scheme: Scheme): Claim | undefined {
+  const authorization = fields.get('authorization')
+  // No query, no signature in it: by far the most requests.
+  const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
+  const other = scheme === SCHEMES.svc ? SCHEMES.s3 : SCHEMES.svc
+  const foreign = pairs.length > 0 && (isPresigned(pairs, other) || hasOldQuerySignature(pairs))
+  if (Number(authorization !== undefined) + Number(presigned) + Number(foreign) > 1) {
+    throw refusal('InvalidArgument', {
+      ArgumentName: 'Authorization',
+      reason: 'Only one auth mechanism allowed: a signature in the query or the Authorization header.',
+    })
+  }
+  if (foreign) throw otherScheme(scheme)
+  if (authorization !== undefined) return headerClaim(authorization, fields, scheme)
+  return presigned ? queryClaim(pairs, fields, scheme) : undefined
+}
+
+/** What a signature does not cover, anyone on the way can add: so it covers the host and every dialect header. */
+function checkSignedHeaders(fields: Fields, signedHeaders: readonly string[], scheme: Scheme): void {
+  const signed = new Set(signedHeaders)
+  const missing = signed.has('host') ? [] : ['host']
+  for (const name of fields.keys()) if (name.startsWith(scheme.headerPrefix) && !signed.has(name)) missing.push(name)
+  if (missing.length > 0) {
+    throw new Fault('AccessDenied', {
+      reason: 'There were headers present in the request which were not signed',
+      HeadersNotSigned: missing.join(', '),
+    })
+  }
+  if (signedHeaders.some(name => !fields.has(name))) {
+    throw new Fault('AccessDenied', { reason: 'There were headers signed which are not present in the request' })
+  }
+}
+
+function checkTime(claim: Claim, now: number): void {
+  const { timestamp, presigned } = claim
+  if (presigned === undefined) {
+    if (Math.abs(now - timestamp.ms) <= SKEW_MS_MAX) return
+    throw new Fault('RequestTimeTooSkewed', {
+      RequestTime: timestamp.text,
+      ServerTime: isoText(now),
+      MaxAllowedSkewMilliseconds: SKEW_MS_MAX,
+    })
+  }
+  if (timestamp.ms > now + SKEW_MS_MAX) {
+    throw new Fault('AccessDenied', { reason: 'Request is not yet valid', ServerTime: isoText(now) })
+  }
+  const end = timestamp.ms + presigned.seconds * 1000
+  if (now < end) return
+  throw new Fault('AccessDenied', {
+    reason: 'Request has expired',
+    'X-Svc-Expires': presigned.seconds,
+    Expires: isoText(end),
+    ServerTime: isoText(now),
+  })
+}
+
+/** The scope must be the one that this server would have chosen; a key for another one opens nothing here. */
+export function checkScope(
+  claim: Pick<Claim, 'scope' | 'timestamp' | 'malformed'>,
+  by: { readonly scheme: Scheme; readonly region: string },
+): Scope {
+  const { date, region, service, terminator } = claim.scope
+  const day = claim.timestamp.text.slice(0, 8)
+  if (date !== day) {
+    throw claim.malformed(`Invalid credential date "${date}". This date is not the same as the request's: "${day}".`)
+  }
+  if (region !== by.region) {
+    const reason = `the region '${region}' is wrong; expecting '${by.region}'`
+    throw claim.malformed(reason, { Region: by.region })
+  }
+  if (service !== by.scheme.service) {
+    throw claim.malformed(`incorrect service "${service}". This endpoint belongs to "${by.scheme.service}".`)
+  }
+  if (terminator !== by.scheme.terminator) {
+    throw claim.malformed(`incorrect terminal "${terminator}". This endpoint uses "${by.scheme.terminator}".`)
+  }
+  return scopeOf(by.scheme, date, region)
+}
+
+export async function findCredential(
+  accessKey: string,
+  by: Pick<Authentication, 'findCredential'>,
+): Promise<Credential> {
+  const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : await by.findCredential(accessKey)
+  if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+  return found
+}
+
+export function callerOf(credential: Credential): Caller {
+  const { account, user, accessKey } = credential
+  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
+}
+
+function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): string {
+  const { date, region, service, terminator } = claim.scope
+  const digest = sha256Hex(canonicalRequest(canonical, claim.presigned?.signatureName))
+  return `${scheme.algorithm}\n${claim.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
+}
+
+// These never leave the server again, not even towards whoever sent them: faults are logged.
+const SECRET_HEADER = /-customer-key(-md5)?$|-security-token$/
+
+const bytesText = (text: string): string =>
+  Buffer.from(text, 'latin1')
+    .toString('hex')
+    .replace(/..(?=.)/g, '$& ')
+
+/** Tells the client what was signed here, so that it can find the difference. */
+function mismatch(canonical: Canonical, claim: Claim, text: string): Fault {
+  const fields = new Map(canonical.fields)
+  for (const name of fields.keys()) if (SECRET_HEADER.test(name)) fields.set(name, '***')
+  const shown = canonicalRequest({ ...canonical, fields }, claim.presigned?.signatureName)
+  return new Fault('SignatureDoesNotMatch', {
+    SvcAccessKeyId: claim.scope.accessKey,
+    StringToSign: text,
+    StringToSignBytes: bytesText(text),
+    SignatureProvided: claim.signature,
+    CanonicalRequest: shown,
+    CanonicalRequestBytes: bytesText(shown),
+  })
+}

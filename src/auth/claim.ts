@@ -1,0 +1,179 @@
+/**
+ * What a signed request claims, before anything is verified. The header form and the presigned form say the same in
+ * different places, and name their mistakes differently.
+ */
+import { Fault, type FaultDetail } from '../model/faults.ts'
+import { decodeCanonical, type Fields, type QueryPair } from './canonical.ts'
+import { refusal } from './refusal.ts'
+import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
+import { basicTimestamp, dateHeader, type Timestamp } from './timestamps.ts'
+
+export interface ClaimedScope {
+  readonly accessKey: string
+  readonly date: string
+  readonly region: string
+  readonly service: string
+  readonly terminator: string
+}
+
+export interface Claim {
+  readonly scope: ClaimedScope
+  readonly timestamp: Timestamp
+  readonly signedHeaders: readonly string[]
+  readonly signature: string
+  readonly contentHash: string
+  /** Of a presigned request: how long it is valid, and the query name of its signature. */
+  readonly presigned: { readonly seconds: number; readonly signatureName: string } | undefined
+  /** A temporary credential's token. */
+  readonly token: string | undefined
+  malformed(reason: string, detail?: FaultDetail): Fault
+}
+
+/** `key/date/region/service/terminator`. */
+export function claimedScope(credential: string): ClaimedScope | undefined {
+  const parts = credential.split('/', 6)
+  if (parts.length !== 5 || parts.includes('')) return undefined
+  const [accessKey, date, region, service, terminator] = parts as [string, string, string, string, string]
+  return { accessKey, date, region, service, terminator }
+}
+
+/** Clients list them in order already; sorting again costs more than looking. */
+function sorted(signedHeaders: string): string[] {
+  const names = signedHeaders.split(';')
+  for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return names.sort()
+  return names
+}
+
+const headerMalformed = (reason: string, detail: FaultDetail = {}): Fault =>
+  refusal('AuthorizationHeaderMalformed', { ...detail, reason: `The authorization header is malformed; ${reason}` })
+
+const PARTS = ['Credential', 'SignedHeaders', 'Signature']
+
+/** The three named parts behind the algorithm, each exactly once, in any order. */
+function authorizationParts(text: string): [credential: string, signedHeaders: string, signature: string] {
+  const found: (string | undefined)[] = [undefined, undefined, undefined]
+  for (const piece of text.split(',')) {
+    const equals = piece.indexOf('=')
+    const place = equals < 0 ? -1 : PARTS.indexOf(piece.slice(0, equals).trim())
+    if (place < 0 || found[place] !== undefined) throw partsMalformed()
+    found[place] = piece.slice(equals + 1).trim()
+  }
+  const [credential, signedHeaders, signature] = found
+  if (credential === undefined || signedHeaders === undefined || signature === undefined) throw partsMalformed()
+  return [credential, signedHeaders, signature]
+}
+
+const partsMalformed = (): Fault => headerMalformed(`it must have ${PARTS.join(', ')}, each once, and nothing else.`)
+
+export function headerClaim(authorization: string, fields: Fields, scheme: Scheme): Claim {
+  const { algorithm } = scheme
+  // Nothing but a space may follow the name, or it is another name.
+  if (!authorization.startsWith(algorithm) || (authorization[algorithm.length] ?? ' ') !== ' ')
+    throw otherScheme(scheme)
+  const [credential, signedHeaders, signature] = authorizationParts(authorization.slice(algorithm.length + 1))
+  const scope = claimedScope(credential)
+  if (scope === undefined) throw headerMalformed(expectedCredential(scheme))
+  const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
+  if (contentHash === undefined) {
+    throw new Fault('InvalidRequest', {
+      reason: `Missing required header for this request: ${scheme.headerPrefix}content-sha256`,
+    })
+  }
+  return {
+    scope,
+    timestamp: headerTimestamp(fields, scheme),
+    signedHeaders: sorted(signedHeaders),
+    signature,
+    contentHash,
+    presigned: undefined,
+    token: fields.get(`${scheme.headerPrefix}security-token`),
+    malformed: headerMalformed,
+  }
+}
+
+/** R9. The dialect's date header, or the plain one where that is not sent. */
+function headerTimestamp(fields: Fields, scheme: Scheme): Timestamp {
+  const own = fields.get(`${scheme.headerPrefix}date`)
+  const timestamp = own === undefined ? dateHeader(fields.get('date') ?? '') : basicTimestamp(own)
+  if (timestamp !== undefined) return timestamp
+  throw new Fault('AccessDenied', {
+    reason: `Authentication requires a valid Date or ${scheme.headerPrefix}date header`,
+  })
+}
+
+export const otherScheme = (scheme: Scheme): Fault =>
+  refusal('InvalidRequest', {
+    reason: `The authorization mechanism you have provided is not supported. Please use ${scheme.algorithm}.`,
+  })
+
+export const expectedCredential = (scheme: Scheme): string =>
+  `the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/${scheme.service}/${scheme.terminator}".`
+
+const queryMalformed = (reason: string, detail: FaultDetail = {}): Fault =>
+  refusal('AuthorizationQueryParametersError', { ...detail, reason })
+
+const QUERY_MARKS = ['Algorithm', 'Credential', 'Signature']
+
+/** Whether any query name says that the query carries a signature; then it must carry a whole one. */
+export function isPresigned(pairs: readonly QueryPair[], scheme: Scheme): boolean {
+  return pairs.some(
+    ({ name }) => name.startsWith(scheme.queryPrefix) && QUERY_MARKS.includes(name.slice(scheme.queryPrefix.length)),
+  )
+}
+
+/** The ways of signing a query that came before; they are told apart from having no signature at all. */
+export const hasOldQuerySignature = (pairs: readonly QueryPair[]): boolean =>
+  pairs.some(({ name }) => name === 'AWSAccessKeyId' || name === 'SVCAccessKeyId')
+
+const EXPIRES_SECONDS_MAX = 604_800
+
+function expiresSeconds(text: string, name: string): number {
+  if (!/^-?\d+$/.test(text)) throw queryMalformed(`${name} should be a number`)
+  const seconds = Number(text)
+  if (seconds < 0) throw queryMalformed(`${name} must be non-negative`)
+  if (seconds > EXPIRES_SECONDS_MAX) {
+    throw queryMalformed(
+      `${name} must be less than a week (in seconds); that is, the given ${name} must be less than 604800 seconds`,
+    )
+  }
+  return seconds
+}
+
+export function queryClaim(pairs: readonly QueryPair[], fields: Fields, scheme: Scheme): Claim {
+  const find = (word: string): string | undefined => {
+    const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
+    if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} is given twice`)
+    return found[0] === undefined ? undefined : decodeCanonical(found[0].value)
+  }
+  const take = (word: string): string => {
+    const value = find(word)
+    if (value !== undefined) return value
+    const x = scheme.queryPrefix
+    throw queryMalformed(
+      `Query-string authentication version 4 requires the ${x}Algorithm, ${x}Credential, ${x}Signature, ${x}Date, ` +
+        `${x}SignedHeaders, and ${x}Expires parameters.`,
+    )
+  }
+  if (take('Algorithm') !== scheme.algorithm) {
+    throw queryMalformed(`${scheme.queryPrefix}Algorithm only supports "${scheme.algorithm}"`)
+  }
+  const scope = claimedScope(take('Credential'))
+  if (scope === undefined) throw queryMalformed(`Error parsing the Credential; ${expectedCredential(scheme)}`)
+  const timestamp = basicTimestamp(take('Date'))
+  if (timestamp === undefined) {
+    throw queryMalformed(`${scheme.queryPrefix}Date must be in the ISO8601 Long Format "yyyyMMdd'T'HHmmss'Z'"`)
+  }
+  return {
+    scope,
+    timestamp,
+    presigned: {
+      seconds: expiresSeconds(take('Expires'), `${scheme.queryPrefix}Expires`),
+      signatureName: `${scheme.queryPrefix}Signature`,
+    },
+    signedHeaders: sorted(take('SignedHeaders')),
+    signature: take('Signature'),
+    contentHash: fields.get(`${scheme.headerPrefix}content-sha256`) ?? find('Content-Sha256') ?? UNSIGNED_PAYLOAD,
+    token: find('Security-Token') ?? fields.get(`${scheme.headerPrefix}security-token`),
+    malformed: queryMalformed,
+  }
+}

@@ -1,0 +1,27 @@
+/** Carries out a payload rule: the body as the client meant it, ending in a fault where it is not what was signed. */
+import { createHash } from 'node:crypto'
+import { Fault } from '../model/faults.ts'
+import { decodeChunks } from './chunked-body.ts'
+import type { PayloadRule } from './payload-rule.ts'
+
+/** Whoever reads must reach the end before anything takes effect: the checks are complete only then. */
+export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): AsyncIterable<Buffer> {
+  if (rule.kind === 'chunks') return decodeChunks(body, rule)
+  if (rule.kind === 'sha256') return hashedBody(body, rule.hex)
+  return body
+}
+
+async function* hashedBody(body: AsyncIterable<Buffer>, claimed: string): AsyncGenerator<Buffer, void> {
+  const hash = createHash('sha256')
+  for await (const piece of body) {
+    hash.update(piece)
+    yield piece
+  }
+  const computed = hash.digest('hex')
+  if (computed !== claimed) {
+    throw new Fault('XSvcContentSHA256Mismatch', {
+      ClientComputedContentSHA256: claimed,
+      SvcComputedContentSHA256: computed,
+    })
+  }
+}

@@ -1,0 +1,102 @@
+/**
+ * A POST form proves who asks by signing a policy, and the policy says which forms it allows. The form's fields come
+ * here as they will be used: those before the file, with the file's name already put into the key.
+ */
+import type { Caller } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import { type Authentication, callerOf, checkScope, findCredential } from './authenticate.ts'
+import { claimedScope, expectedCredential, otherScheme } from './claim.ts'
+import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
+import { refusal } from './refusal.ts'
+import type { Scheme } from './schemes.ts'
+import { derivedKey, hmac, sameSignature } from './signing.ts'
+import { basicTimestamp } from './timestamps.ts'
+
+export interface PostForm {
+  /** Where the form was sent to, whatever its fields say. */
+  readonly bucket: string
+  /** In the order sent. */
+  readonly fields: readonly (readonly [string, string])[]
+}
+
+export interface AllowedPost {
+  readonly caller: Caller
+  /** How many bytes the file may have; undefined when the policy does not say. */
+  readonly contentLength: LengthRange | undefined
+}
+
+export async function authenticatePost(form: PostForm, by: Authentication): Promise<AllowedPost> {
+  const { scheme } = by
+  const fields = uniqueFields(form)
+  if (!isSigned(fields, scheme)) return { caller: { kind: 'anonymous' }, contentLength: undefined }
+  const policy = take(fields, 'policy')
+  const caller = await policySigner(policy, fields, by)
+  const signatureName = `${scheme.headerPrefix}signature`
+  const isExempt = (name: string): boolean =>
+    name === signatureName || name === 'policy' || name === 'file' || name.startsWith('x-ignore-')
+  return { caller, contentLength: evaluatePolicy(parsePolicy(policy), { fields, isExempt }, by.now) }
+}
+
+/** By lower-case name, the bucket among them. Of a field sent twice nobody knows which one counts: refused. */
+function uniqueFields(form: PostForm): FormFields {
+  const fields = new Map<string, string>()
+  for (const [sent, value] of form.fields) {
+    const name = sent.toLowerCase()
+    if (fields.has(name)) {
+      throw new Fault('InvalidArgument', { ArgumentName: sent, reason: 'A field of the form was sent twice.' })
+    }
+    fields.set(name, value)
+  }
+  const named = fields.get('bucket')
+  if (named !== undefined && named !== form.bucket) {
+    throw new Fault('AccessDenied', { reason: 'The form names another bucket than the one it was sent to.' })
+  }
+  return fields.set('bucket', form.bucket)
+}
+
+const SIGNATURE_FIELDS = ['algorithm', 'credential', 'date', 'signature'] as const
+
+/** Any of the fields that belong to a signature makes the whole of them necessary. */
+function isSigned(fields: FormFields, scheme: Scheme): boolean {
+  if (SIGNATURE_FIELDS.some(word => fields.has(scheme.headerPrefix + word))) return true
+  if (fields.has('signature') || fields.has('awsaccesskeyid')) throw otherScheme(scheme)
+  return fields.has('policy')
+}
+
+function take(fields: FormFields, name: string): string {
+  const value = fields.get(name)
+  if (value !== undefined) return value
+  throw new Fault('InvalidArgument', {
+    ArgumentName: name,
+    reason:
+      `Bucket POST must contain a field named '${name}'.  ` +
+      'If it is specified, please check the order of the fields.',
+  })
+}
+
+async function policySigner(policy: string, fields: FormFields, by: Authentication): Promise<Caller> {
+  const { scheme } = by
+  const [algorithm, credentialText, date, signature] = SIGNATURE_FIELDS.map(word =>
+    take(fields, scheme.headerPrefix + word),
+  ) as [string, string, string, string]
+  if (algorithm !== scheme.algorithm) throw otherScheme(scheme)
+  const malformed = (reason: string, detail = {}): Fault =>
+    refusal('AuthorizationQueryParametersError', { ...detail, reason })
+  const scope = claimedScope(credentialText)
+  if (scope === undefined) throw malformed(expectedCredential(scheme))
+  const timestamp = basicTimestamp(date)
+  if (timestamp === undefined) throw malformed(`${scheme.headerPrefix}date is not a valid date`)
+  // No check of the clock here: how long a form may be used is the policy's to say.
+  const checked = checkScope({ scope, timestamp, malformed }, by)
+  if (fields.has(`${scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
+  const credential = await findCredential(scope.accessKey, by)
+  // Forms are rare and may name any day, so their keys take no room among the remembered ones.
+  if (!sameSignature(hmac(derivedKey(scheme, credential, checked), policy), signature)) {
+    throw new Fault('SignatureDoesNotMatch', {
+      SvcAccessKeyId: scope.accessKey,
+      StringToSign: policy,
+      SignatureProvided: signature,
+    })
+  }
+  return callerOf(credential)
+}

@@ -1,0 +1,9 @@
+import { Fault, type FaultCode, type FaultDetail } from '../model/faults.ts'
+
+/**
+ * D11. A fault in how a request proves who asks. The mark tells the edge that one dialect answers 403 to all of these,
+ * where the other one answers what the table of faults says; it is never shown to the client.
+ */
+export function refusal(code: FaultCode, detail: FaultDetail): Fault {
+  return new Fault(code, { ...detail, authentication: true })
+}

@@ -1,0 +1,83 @@
+/**
+ * The two signature schemes. They differ in these words and in nothing else; the edge decides which one a request
+ * speaks and hands it in.
+ */
+import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+
+export interface Scheme {
+  readonly name: 'svc' | 's3'
+  readonly algorithm: string
+  /** Stands before the secret when a signing key is derived. */
+  readonly keyPrefix: string
+  readonly service: string
+  readonly terminator: string
+  /** What dialect headers, form fields and trailers begin with, up to the second hyphen. */
+  readonly headerPrefix: string
+  readonly queryPrefix: string
+  /** The content coding that announces a body in chunks. */
+  readonly chunkEncoding: string
+  /** Values of the content hash header that announce signed chunks. */
+  readonly signedChunks: string
+  readonly signedChunksTrailer: string
+  /** First lines of what the signature of a chunk and of the trailers are made over. */
+  readonly chunkAlgorithm: string
+  readonly trailerAlgorithm: string
+}
+
+export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD'
+export const UNSIGNED_CHUNKS_TRAILER = 'STREAMING-UNSIGNED-PAYLOAD-TRAILER'
+
+function scheme(words: {
+  name: Scheme['name']
+  version: string
+  service: string
+  vendor: string
+  token: string
+  chunkEncoding: string
+}): Scheme {
+  const algorithm = `${words.version}-HMAC-SHA256`
+  return {
+    name: words.name,
+    algorithm,
+    keyPrefix: words.version,
+    service: words.service,
+    terminator: `${words.version.toLowerCase()}_request`,
+    headerPrefix: `x-${words.token}-`,
+    queryPrefix: `X-${words.vendor}-`,
+    chunkEncoding: words.chunkEncoding,
+    signedChunks: `STREAMING-${algorithm}-PAYLOAD`,
+    signedChunksTrailer: `STREAMING-${algorithm}-PAYLOAD-TRAILER`,
+    chunkAlgorithm: `${algorithm}-PAYLOAD`,
+    trailerAlgorithm: `${algorithm}-TRAILER`,
+  }
+}
+
+export const SCHEMES: { readonly svc: Scheme; readonly s3: Scheme } = {
+  svc: scheme({
+    name: 'svc',
+    version: 'SVC4',
+    service: 'svc',
+    vendor: 'Svc',
+    token: 'svc',
+    chunkEncoding: 'svc-chunked',
+  }),
+  s3: scheme({
+    name: 's3',
+    version: 'AWS4',
+    service: 's3',
+    vendor: 'Amz',
+    token: 'amz',
+    chunkEncoding: 'aws-chunked',
+  }),
+}
+
+/** The scheme that a request's signature names; undefined when it carries none that we know. */
+export function schemeNamedBy(request: RawRequest): Scheme | undefined {
+  const authorization = headerValues(request, 'authorization')[0] ?? ''
+  const { query } = splitTarget(request.target)
+  const all = [SCHEMES.svc, SCHEMES.s3]
+  return (
+    all.find(one => authorization.startsWith(one.algorithm)) ??
+    all.find(one => `&${query}`.includes(`&${one.queryPrefix}Algorithm=`))
+  )
+}

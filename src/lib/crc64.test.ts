@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { CRC64_NVME, crc64 } from './crc64.ts'
+
+/** A bit at a time: slow, and too simple to be wrong. */
+function bitByBit(bytes: Uint8Array): bigint {
+  let crc = 0xffff_ffff_ffff_ffffn
+  for (const byte of bytes) {
+    crc ^= BigInt(byte)
+    for (let bit = 0; bit < 8; bit++) crc = (crc & 1n) === 1n ? (crc >> 1n) ^ CRC64_NVME : crc >> 1n
+  }
+  return crc ^ 0xffff_ffff_ffff_ffffn
+}
+
+test('the check value of the catalogue', () => {
+  assert.equal(crc64(Buffer.from('123456789')), 0xae8b14860a799888n)
+  assert.equal(crc64(Buffer.alloc(0)), 0n)
+  assert.equal(crc64(Buffer.from('aaa')).toString(16), '467af6ff93fb1ac9')
+})
+
+test('the same as a bit at a time, for every length and any split', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(200), (bytes, cut) => {
+      const expected = bitByBit(bytes)
+      assert.equal(crc64(bytes), expected)
+      assert.equal(crc64(bytes.subarray(cut), crc64(bytes.subarray(0, cut))), expected)
+    }),
+  )
+})
+
+test('more than the window holds, at any alignment', () => {
+  const bytes = Buffer.alloc(200_003, 'holdfast')
+  const expected = bitByBit(bytes)
+  assert.equal(crc64(bytes), expected)
+  let crc = 0n
+  for (let at = 0; at < bytes.length; at += 65_537) crc = crc64(bytes.subarray(at, at + 65_537), crc)
+  assert.equal(crc, expected)
+})

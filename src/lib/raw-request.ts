@@ -1,0 +1,27 @@
+/**
+ * A request as it came over the wire: nothing decoded, merged, sorted or normalised. Signatures and keys are made of
+ * these bytes, so whoever needs a decoded form decodes once, from here.
+ */
+export interface RawRequest {
+  readonly method: string
+  /** Everything between the method and the version: path and query as sent. */
+  readonly target: string
+  /** Names and values in the order sent; values as latin1 text, a character for each byte. */
+  readonly headers: readonly (readonly [string, string])[]
+}
+
+/** All values of a header, by its lower-case name. */
+export function headerValues(request: RawRequest, name: string): string[] {
+  return request.headers.filter(([sent]) => sent.toLowerCase() === name).map(([, value]) => value)
+}
+
+/** The only value of a header; undefined when it was not sent. More than one is the caller's to refuse. */
+export function headerValue(request: RawRequest, name: string): string | undefined {
+  return headerValues(request, name)[0]
+}
+
+/** Path and query of the target, both as sent; no `?` gives an empty query. */
+export function splitTarget(target: string): { readonly path: string; readonly query: string } {
+  const mark = target.indexOf('?')
+  return mark < 0 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) }
+}

@@ -1,0 +1,285 @@
+/**
+ * Reads the XML that clients send: small documents of elements and text. What XML has beyond that is refused, since it
+ * has only ever served attackers here: no document types, no entities of one's own, no processing instructions. One
+ * pass, no recursion, a limit on everything that can be repeated.
+ */
+import { BadXml, type XmlNode } from './xml.ts'
+
+export const XML_LIMITS = {
+  depthMax: 32,
+  /** Elements, attributes, comments and CDATA sections together: 10,000 parts of five elements fit. */
+  nodesMax: 60_000,
+  /** `&quot;` twice around each of 10,000 tags fits, and long keys written in references. */
+  referencesMax: 100_000,
+} as const
+
+const NAME_START =
+  ':A-Z_a-z\\xC0-\\xD6\\xD8-\\xF6\\xF8-\\u02FF\\u0370-\\u037D\\u037F-\\u1FFF\\u200C\\u200D\\u2070-\\u218F' +
+  '\\u2C00-\\u2FEF\\u3001-\\uD7FF\\uF900-\\uFDCF\\uFDF0-\\uFFFD\\u{10000}-\\u{EFFFF}'
+const NAME = new RegExp(`[${NAME_START}][-.0-9\\xB7\\u0300-\\u036F\\u203F\\u2040${NAME_START}]*`, 'uy')
+const SPACE = /[ \t\n]*/y
+const EQUALS = '[ \\t\\n]*=[ \\t\\n]*'
+const DECLARATION = new RegExp(
+  `<\\?xml[ \\t\\n]+version${EQUALS}["']1\\.\\d["']` +
+    `(?:[ \\t\\n]+encoding${EQUALS}["']([A-Za-z0-9._-]+)["'])?` +
+    `(?:[ \\t\\n]+standalone${EQUALS}["'](?:yes|no)["'])?[ \\t\\n]*\\?>`,
+  'y',
+)
+const ENCODINGS = ['utf-8', 'utf8', 'us-ascii']
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
+const LONE_SURROGATE = /\p{Surrogate}/u
+const NOT_SPACE = /[^ \t\n]/
+const REFERENCE_CHARACTERS_MAX = 12
+
+const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
+const NO_CHILDREN: XmlNode[] = []
+Object.freeze(NO_CHILDREN)
+
+/** The root of the document. Throws BadXml on anything that is not a well-formed, harmless document in UTF-8. */
+export function parseXml(input: Uint8Array | string, nodesMax: number = XML_LIMITS.nodesMax): XmlNode {
+  return new Reader(decode(input), nodesMax).document()
+}
+
+function decode(input: Uint8Array | string): string {
+  let text: string
+  if (typeof input === 'string') {
+    if (LONE_SURROGATE.test(input)) throw new BadXml('not Unicode')
+    text = input.startsWith('\ufeff') ? input.slice(1) : input
+  } else {
+    try {
+      // Takes a byte order mark away; UTF-16 is not UTF-8, or is full of zeros.
+      text = new TextDecoder('utf-8', { fatal: true }).decode(input)
+    } catch {
+      throw new BadXml('not UTF-8')
+    }
+  }
+  if (FORBIDDEN.test(text)) throw new BadXml('a character that XML does not have')
+  return text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text
+}
+
+interface OpenElement extends XmlNode {
+  /** With its prefix: an end tag must repeat it exactly. */
+  readonly written: string
+  children: XmlNode[]
+  text: string
+}
+
+class Reader {
+  readonly #source: string
+  readonly #nodesMax: number
+  #at = 0
+  #nodes = 0
+  #references = 0
+
+  constructor(source: string, nodesMax: number) {
+    this.#source = source
+    this.#nodesMax = nodesMax
+  }
+
+  document(): XmlNode {
+    this.#declaration()
+    const source = this.#source
+    const open: OpenElement[] = []
+    let inside: OpenElement | undefined
+    let root: XmlNode | undefined
+    while (this.#at < source.length) {
+      if (source.charCodeAt(this.#at) !== 0x3c) {
+        this.#characters(inside)
+        continue
+      }
+      const next = source.charCodeAt(this.#at + 1)
+      if (next === 0x2f) {
+        this.#endTag(inside)
+        open.pop()
+        inside = open[open.length - 1]
+      } else if (next === 0x21) {
+        this.#commentOrData(inside)
+      } else {
+        if (inside === undefined && root !== undefined) throw this.#bad('a second root')
+        const element = this.#startTag()
+        root ??= element
+        if (inside !== undefined) append(inside, element)
+        if (this.#emptyElement()) continue
+        if (open.push(element) > XML_LIMITS.depthMax) throw this.#bad('too deep')
+        inside = element
+      }
+    }
+    if (root === undefined || inside !== undefined) throw this.#bad('the document ends too early')
+    return root
+  }
+
+  #declaration(): void {
+    if (!this.#source.startsWith('<?xml')) return
+    DECLARATION.lastIndex = 0
+    const match = DECLARATION.exec(this.#source)
+    if (match === null) throw this.#bad('not an XML declaration')
+    const encoding = match[1]?.toLowerCase()
+    if (encoding !== undefined && !ENCODINGS.includes(encoding)) throw this.#bad('an encoding other than UTF-8')
+    this.#at = DECLARATION.lastIndex
+  }
+
+  /** Character data up to the next tag. */
+  #characters(inside: OpenElement | undefined): void {
+    const next = this.#source.indexOf('<', this.#at)
+    const end = next < 0 ? this.#source.length : next
+    const raw = this.#source.slice(this.#at, end)
+    if (inside === undefined) {
+      if (NOT_SPACE.test(raw)) throw this.#bad('text outside the root')
+    } else {
+      if (raw.includes(']]>')) throw this.#bad(']]> in text')
+      inside.text += this.#expand(raw)
+    }
+    this.#at = end
+  }
+
+  /** After `<!`: a comment, or inside an element a CDATA section. A document type is neither. */
+  #commentOrData(inside: OpenElement | undefined): void {
+    this.#count()
+    const source = this.#source
+    if (source.startsWith('<!--', this.#at)) {
+      const end = source.indexOf('--', this.#at + 4)
+      if (end < 0 || source.charCodeAt(end + 2) !== 0x3e) throw this.#bad('a comment that does not end')
+      this.#at = end + 3
+      return
+    }
+    if (inside === undefined || !source.startsWith('<![CDATA[', this.#at)) throw this.#bad('markup that is not allowed')
+    const end = source.indexOf(']]>', this.#at + 9)
+    if (end < 0) throw this.#bad('a CDATA section that does not end')
+    inside.text += source.slice(this.#at + 9, end)
+    this.#at = end + 3
+  }
+
+  #endTag(inside: OpenElement | undefined): void {
+    if (inside === undefined || !this.#source.startsWith(inside.written, this.#at + 2))
+      throw this.#bad('a stray end tag')
+    this.#at += 2 + inside.written.length
+    this.#space()
+    this.#expect('>')
+  }
+
+  /** `<name attributes`; how the tag ends is left to the caller. */
+  #startTag(): OpenElement {
+    this.#count()
+    this.#at++
+    const written = this.#name()
+    const colon = written.indexOf(':')
+    const name = written.slice(colon + 1)
+    if (name === '' || colon === 0 || name.includes(':')) throw this.#bad('a name with an odd colon')
+    return { name, written, attributes: this.#attributes(), children: NO_CHILDREN, text: '' }
+  }
+
+  #attributes(): ReadonlyMap<string, string> {
+    let attributes: Map<string, string> | undefined
+    for (;;) {
+      const separated = this.#space()
+      const next = this.#source.charCodeAt(this.#at)
+      if (next === 0x3e || next === 0x2f || Number.isNaN(next)) return attributes ?? NO_ATTRIBUTES
+      if (!separated) throw this.#bad('an attribute without a space before it')
+      this.#count()
+      const name = this.#name()
+      this.#space()
+      this.#expect('=')
+      this.#space()
+      attributes ??= new Map()
+      if (attributes.has(name)) throw this.#bad('an attribute twice')
+      attributes.set(name, this.#attributeValue())
+    }
+  }
+
+  #attributeValue(): string {
+    const quote = this.#source[this.#at]
+    if (quote !== '"' && quote !== "'") throw this.#bad('an attribute without quotes')
+    const end = this.#source.indexOf(quote, this.#at + 1)
+    if (end < 0) throw this.#bad('an attribute that does not end')
+    const raw = this.#source.slice(this.#at + 1, end)
+    if (raw.includes('<')) throw this.#bad('< in an attribute')
+    this.#at = end + 1
+    return this.#expand(raw.replace(/[\t\n]/g, ' '))
+  }
+
+  /** Takes the end of a start tag; true when it was `/>`. */
+  #emptyElement(): boolean {
+    const empty = this.#source.charCodeAt(this.#at) === 0x2f
+    if (empty) this.#at++
+    this.#expect('>')
+    return empty
+  }
+
+  /** References resolved. Only the five names of XML itself and numbers exist. */
+  #expand(raw: string): string {
+    let ampersand = raw.indexOf('&')
+    if (ampersand < 0) return raw
+    let out = ''
+    let from = 0
+    while (ampersand >= 0) {
+      if (++this.#references > XML_LIMITS.referencesMax) throw this.#bad('too many references')
+      const end = raw.slice(ampersand, ampersand + REFERENCE_CHARACTERS_MAX).indexOf(';')
+      const character = end < 0 ? undefined : referenced(raw.slice(ampersand + 1, ampersand + end))
+      if (character === undefined) throw this.#bad('a reference to nothing')
+      out += raw.slice(from, ampersand) + character
+      from = ampersand + end + 1
+      ampersand = raw.indexOf('&', from)
+    }
+    return out + raw.slice(from)
+  }
+
+  #name(): string {
+    NAME.lastIndex = this.#at
+    if (!NAME.test(this.#source)) throw this.#bad('no name')
+    const name = this.#source.slice(this.#at, NAME.lastIndex)
+    this.#at = NAME.lastIndex
+    return name
+  }
+
+  #space(): boolean {
+    const first = this.#source.charCodeAt(this.#at)
+    if (first !== 0x20 && first !== 0x0a && first !== 0x09) return false
+    SPACE.lastIndex = this.#at
+    SPACE.test(this.#source)
+    this.#at = SPACE.lastIndex
+    return true
+  }
+
+  #expect(character: string): void {
+    if (this.#source[this.#at] !== character) throw this.#bad(`no ${character}`)
+    this.#at++
+  }
+
+  #count(): void {
+    if (++this.#nodes > this.#nodesMax) throw this.#bad('too many nodes')
+  }
+
+  #bad(reason: string): BadXml {
+    return new BadXml(`${reason}, at character ${this.#at}`)
+  }
+}
+
+function append(parent: OpenElement, element: XmlNode): void {
+  if (parent.children === NO_CHILDREN) parent.children = [element]
+  else parent.children.push(element)
+}
+
+/**
+ * The character that a reference names. A number may name any character but zero, also those that XML 1.0 leaves out:
+ * keys have them, our own listings write them so, and whoever could list a key must be able to name it.
+ */
+function referenced(reference: string): string | undefined {
+  switch (reference) {
+    case 'amp':
+      return '&'
+    case 'lt':
+      return '<'
+    case 'gt':
+      return '>'
+    case 'quot':
+      return '"'
+    case 'apos':
+      return "'"
+  }
+  const number = /^#(?:x([0-9A-Fa-f]+)|([0-9]+))$/.exec(reference)
+  if (number === null) return undefined
+  const code = number[1] === undefined ? Number.parseInt(number[2]!, 10) : Number.parseInt(number[1], 16)
+  if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return undefined
+  return String.fromCodePoint(code)
+}

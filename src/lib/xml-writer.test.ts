@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isXmlText, renderRoot, renderXml, XML_DECLARATION, type XmlDocument, XmlWriter } from './xml-writer.ts'
+
+const leaf = (value: string | number | boolean | undefined): string => new XmlWriter().leaf('k', value).end().toString()
+
+test('R1: a document begins with its declaration; a namespace stands on its root', () => {
+  const document: XmlDocument = { root: 'R', write: to => void to.leaf('A', 1) }
+  assert.equal(renderXml(document).toString(), '<?xml version="1.0" encoding="UTF-8"?>\n<R><A>1</A></R>')
+  assert.equal(renderXml(document, 'http://n/').toString(), `${XML_DECLARATION}<R xmlns="http://n/"><A>1</A></R>`)
+  assert.equal(renderRoot(document).toString(), '<R><A>1</A></R>')
+})
+
+test('elements nest, values are text, undefined is nothing', () => {
+  const writer = new XmlWriter().open('a').open('b', { 'xsi:type': 'x"<' }).close()
+  writer.leaf('c', undefined).leaf('d', false).leaf('e', '').leaf('f', -1.5).close()
+  assert.equal(writer.end().toString(), '<a><b xsi:type="x&quot;&lt;"></b><d>false</d><e></e><f>-1.5</f></a>')
+})
+
+test('attack 80: markup in text is escaped', () => {
+  assert.equal(leaf('<img onerror="x">&\''), "<k>&lt;img onerror=&quot;x&quot;&gt;&amp;'</k>")
+})
+
+test('attack 41: every character of a key has a form', () => {
+  assert.equal(leaf('a\tb\nc\rd\u0001\u001f'), '<k>a&#x9;b&#xA;c&#xD;d&#x1;&#x1F;</k>')
+  assert.equal(leaf('\u007f é \u202e 日本 😀 e\u0301'), '<k>\u007f é \u202e 日本 😀 e\u0301</k>')
+  assert.equal(leaf('\ufffd\ufffe\uffff'), '<k>\ufffd&#xFFFE;&#xFFFF;</k>')
+  assert.equal(leaf('\0\ud83dx\ude00\ud83d'), '<k>\ufffd\ufffdx\ufffd\ufffd</k>')
+  assert.equal(leaf('\u07ff\u0800\ud7ff\ue000'), '<k>\u07ff\u0800\ud7ff\ue000</k>')
+})
+
+test('which texts every parser takes', () => {
+  for (const text of ['', 'a\t\r\n', 'é', '😀', '\u007f', '\ufffd']) assert(isXmlText(text), text)
+  for (const text of ['\0', '\u0001', '\u001f', '\ufffe', 'a\ud800']) assert(!isXmlText(text), JSON.stringify(text))
+})
+
+test('more than there was room for, and two documents at once', () => {
+  const outer = new XmlWriter().open('outer')
+  const inner = new XmlWriter().leaf('inner', 'i'.repeat(100_000)).leaf('inner', 'é'.repeat(300_000))
+  outer.leaf('x', 'o').close()
+  assert.equal(inner.end().length, 100_000 + 600_000 + 2 * 15)
+  assert.equal(outer.end().toString(), '<outer><x>o</x></outer>')
+  const first = new XmlWriter().leaf('a', '1').end()
+  const second = new XmlWriter().leaf('b', '2').end()
+  assert.equal(`${first}${second}`, '<a>1</a><b>2</b>')
+})
+
+test('a document that is not closed, or closed too often, is an error of ours', () => {
+  assert.throws(() => new XmlWriter().open('a').end(), /a is still open/)
+  assert.throws(() => new XmlWriter().close(), /no element/)
+})

@@ -1,0 +1,85 @@
+/** Reads an AccessControlPolicy document (R30, R31, 5.4). Grantees stay names until `acl-request.ts` resolves them. */
+import {
+  attribute,
+  BadXml,
+  child,
+  childWord,
+  onlyChildren,
+  requiredChild,
+  requiredText,
+  rootNamed,
+  type XmlNode,
+} from '../../lib/xml.ts'
+import { Fault } from '../../model/faults.ts'
+import { PERMISSIONS } from './acl.ts'
+import { GRANTS_MAX, type RequestedGrant } from './acl-request.ts'
+import { GRANTEE_TYPES } from './names.ts'
+
+/** Where the dialects differ about a document (D14, D16, D21). */
+export interface AclDocumentForm {
+  readonly mayHaveNoGrants: boolean
+  /** A grantee that does not say its type has that of its child. */
+  readonly infersType: boolean
+  /** The list may be called `Grants`. */
+  readonly acceptsGrantsAsList: boolean
+}
+
+export interface AclDocument {
+  readonly ownerId: string
+  readonly grants: readonly RequestedGrant[]
+}
+
+/** Which child names the grantee. */
+const CHILD = { id: 'ID', uri: 'URI', email: 'EmailAddress' } as const
+
+export function readAclDocument(root: XmlNode, form: AclDocumentForm): AclDocument {
+  try {
+    return readDocument(root, form)
+  } catch (error) {
+    if (error instanceof BadXml) throw new Fault('MalformedACLError')
+    throw error
+  }
+}
+
+function readDocument(root: XmlNode, form: AclDocumentForm): AclDocument {
+  const lists = form.acceptsGrantsAsList ? ['AccessControlList', 'Grants'] : ['AccessControlList']
+  onlyChildren(rootNamed(root, 'AccessControlPolicy'), 'Owner', ...lists)
+  const owner = requiredChild(root, 'Owner')
+  onlyChildren(owner, 'ID', 'DisplayName')
+  const [list, another] = root.children.filter(({ name }) => lists.includes(name))
+  if (list === undefined || another !== undefined) throw new BadXml('there must be one list of grants')
+  onlyChildren(list, 'Grant')
+  if (list.children.length === 0 && !form.mayHaveNoGrants) throw new BadXml('the list is empty')
+  if (list.children.length > GRANTS_MAX) throw new BadXml('the list is too long')
+  return { ownerId: named(owner, 'ID'), grants: list.children.map(grant => readGrant(grant, form)) }
+}
+
+function readGrant(grant: XmlNode, form: AclDocumentForm): RequestedGrant {
+  onlyChildren(grant, 'Grantee', 'Permission')
+  const grantee = requiredChild(grant, 'Grantee')
+  const permission = childWord(grant, 'Permission', PERMISSIONS)
+  if (permission === undefined) throw new BadXml('a grant has no permission')
+  const by = granteeKind(grantee, form)
+  // A display name may stand beside any of them and says nothing.
+  onlyChildren(grantee, CHILD[by], 'DisplayName')
+  return { by, value: named(grantee, CHILD[by]), permission }
+}
+
+function granteeKind(grantee: XmlNode, { infersType }: AclDocumentForm): RequestedGrant['by'] {
+  const type = attribute(grantee, 'type')
+  if (type !== undefined) {
+    const by = GRANTEE_TYPES.get(type)
+    if (by === undefined) throw new BadXml('a grantee has an unknown type')
+    return by
+  }
+  if (!infersType) throw new BadXml('a grantee has no type')
+  const kinds = (['id', 'uri', 'email'] as const).filter(by => child(grantee, CHILD[by]) !== undefined)
+  if (kinds.length !== 1) throw new BadXml('a grantee does not say whom it means')
+  return kinds[0]!
+}
+
+function named(element: XmlNode, name: string): string {
+  const text = requiredText(element, name).trim()
+  if (text === '') throw new BadXml(`${name} is empty`)
+  return text
+}

@@ -1,0 +1,94 @@
+/**
+ * What a client asks for when it sets an ACL: a canned name, grant headers, or a document, and never two of them. The
+ * grantees are names until they have been looked up; the look-ups are somebody else's, so that this stays pure.
+ */
+import { Fault } from '../../model/faults.ts'
+import type { Grant, Permission } from '../../model/version.ts'
+import { groupOf, headerName } from './names.ts'
+
+export const GRANTS_MAX = 100
+
+export interface RequestedGrant {
+  readonly by: 'id' | 'uri' | 'email'
+  readonly value: string
+  readonly permission: Permission
+}
+
+/** What is known about the accounts that a request names. */
+export interface Directory {
+  readonly isCanonicalId: (id: string) => boolean
+  /** Canonical ids of all accounts with this address. */
+  readonly canonicalIdsOf: (email: string) => readonly string[]
+}
+
+export interface AclSources {
+  /** Value of the canned header. */
+  readonly canned: string | undefined
+  /** Whether any grant header was sent. */
+  readonly hasGrantHeaders: boolean
+  readonly hasBody: boolean
+}
+
+/** R56. Where an ACL may come by header only, and may be left out. */
+export function checkOneHeaderKind({ canned, hasGrantHeaders }: Omit<AclSources, 'hasBody'>): void {
+  if (canned === undefined || !hasGrantHeaders) return
+  throw new Fault('InvalidRequest', {
+    reason: 'Specifying both Canned ACLs and Header Grants is not allowed',
+  })
+}
+
+/** R102. Where an ACL is what the request is for: exactly one of the three. */
+export function chooseSource(sources: AclSources): 'canned' | 'headers' | 'body' {
+  checkOneHeaderKind(sources)
+  const hasHeader = sources.canned !== undefined || sources.hasGrantHeaders
+  if (hasHeader && sources.hasBody) throw new Fault('UnexpectedContent')
+  if (sources.canned !== undefined) return 'canned'
+  if (sources.hasGrantHeaders) return 'headers'
+  if (sources.hasBody) return 'body'
+  throw new Fault('MissingSecurityHeader', { MissingHeaderName: headerName('acl') })
+}
+
+/** What faults call the parts of a grantee, by where it was written. */
+const ARGUMENTS = {
+  body: { id: 'CanonicalUser/ID', uri: 'Group/URI' },
+  header: { id: 'id', uri: 'uri' },
+} as const
+
+/** R56, 5.4. Names become accounts and groups; order and duplicates stay as they were sent. */
+export function resolveGrants(
+  requested: readonly RequestedGrant[],
+  directory: Directory,
+  from: keyof typeof ARGUMENTS,
+): Grant[] {
+  if (requested.length > GRANTS_MAX) throw new Fault('MalformedACLError')
+  return requested.map(({ by, value, permission }) => {
+    if (by === 'uri') return { grantee: knownGroup(value, ARGUMENTS[from].uri), group: true, permission }
+    const grantee = by === 'id' ? knownId(value, directory, ARGUMENTS[from].id) : idOfEmail(value, directory)
+    return { grantee, group: false, permission }
+  })
+}
+
+/** 5.4. A list never changes who owns the resource. */
+export function checkSameOwner(ownerId: string, currentOwner: string, directory: Directory): void {
+  if (ownerId === currentOwner) return
+  knownId(ownerId, directory, ARGUMENTS.body.id)
+  throw new Fault('AccessDenied')
+}
+
+function knownId(id: string, directory: Directory, argument: string): string {
+  if (directory.isCanonicalId(id)) return id
+  throw new Fault('InvalidArgument', { reason: 'Invalid id', ArgumentName: argument, ArgumentValue: id })
+}
+
+function knownGroup(uri: string, argument: string): string {
+  const group = groupOf(uri)
+  if (group !== undefined) return group
+  throw new Fault('InvalidArgument', { reason: 'Invalid group uri', ArgumentName: argument, ArgumentValue: uri })
+}
+
+function idOfEmail(email: string, directory: Directory): string {
+  const [id, another] = directory.canonicalIdsOf(email)
+  if (id === undefined) throw new Fault('UnresolvableGrantByEmailAddress')
+  if (another !== undefined) throw new Fault('AmbiguousGrantByEmailAddress')
+  return id
+}

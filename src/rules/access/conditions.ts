@@ -1,0 +1,236 @@
+/** Conditions of a policy statement: reading them, and whether one holds for a request. */
+import { type AddressRange, contains, readAddress, readRange } from './addresses.ts'
+import { type Context, isConditionKey } from './condition-keys.ts'
+import { readDate } from './dates.ts'
+import { foldCase } from './fold-case.ts'
+import { malformed } from './malformed.ts'
+import { neutralArn, neutralKey, neutralValue } from './names.ts'
+import { readTemplate, resolve, type Template } from './template.ts'
+import { matches } from './wildcard.ts'
+
+type Relation = 'equal' | 'less' | 'less or equal' | 'greater' | 'greater or equal'
+
+export interface Operator {
+  readonly family: 'string' | 'like' | 'number' | 'date' | 'bool' | 'address' | 'arn' | 'null'
+  readonly relation: Relation
+  readonly negated: boolean
+  /** Letters of either case are the same. */
+  readonly folded: boolean
+}
+
+export type ConditionValue =
+  | { readonly kind: 'text'; readonly template: Template }
+  | { readonly kind: 'arn'; readonly fields: readonly Template[] }
+  | { readonly kind: 'amount'; readonly amount: number }
+  | { readonly kind: 'bool'; readonly bool: boolean }
+  | { readonly kind: 'range'; readonly range: AddressRange }
+
+export interface Condition {
+  readonly key: string
+  readonly operator: Operator
+  /** How a key with several values is judged; `plain` for one that has at most one. */
+  readonly quantifier: 'plain' | 'any' | 'all'
+  readonly ifExists: boolean
+  readonly values: readonly ConditionValue[]
+}
+
+const row = (family: Operator['family'], more: Partial<Operator> = {}): Operator => ({
+  family,
+  relation: 'equal',
+  negated: false,
+  folded: false,
+  ...more,
+})
+
+const ordered = (name: string, family: 'number' | 'date'): [string, Operator][] => [
+  [`${name}Equals`, row(family)],
+  [`${name}NotEquals`, row(family, { negated: true })],
+  [`${name}LessThan`, row(family, { relation: 'less' })],
+  [`${name}LessThanEquals`, row(family, { relation: 'less or equal' })],
+  [`${name}GreaterThan`, row(family, { relation: 'greater' })],
+  [`${name}GreaterThanEquals`, row(family, { relation: 'greater or equal' })],
+]
+
+export const OPERATORS: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+  ['StringEquals', row('string')],
+  ['StringNotEquals', row('string', { negated: true })],
+  ['StringEqualsIgnoreCase', row('string', { folded: true })],
+  ['StringNotEqualsIgnoreCase', row('string', { folded: true, negated: true })],
+  ['StringLike', row('like')],
+  ['StringNotLike', row('like', { negated: true })],
+  ...ordered('Numeric', 'number'),
+  ...ordered('Date', 'date'),
+  ['Bool', row('bool')],
+  ['IpAddress', row('address')],
+  ['NotIpAddress', row('address', { negated: true })],
+  ['ArnEquals', row('arn')],
+  ['ArnNotEquals', row('arn', { negated: true })],
+  ['ArnLike', row('arn')],
+  ['ArnNotLike', row('arn', { negated: true })],
+  ['Null', row('null')],
+])
+
+const QUANTIFIERS: ReadonlyMap<string, 'any' | 'all'> = new Map([
+  ['ForAnyValue', 'any'],
+  ['ForAllValues', 'all'],
+])
+
+const ARN_FIELDS = 6
+
+export function readCondition(operatorText: string, keyText: string, texts: readonly string[], variables: boolean) {
+  const [, quantifierText, name, exists] = /^(?:([^:]*):)?(.*?)(IfExists)?$/s.exec(operatorText)!
+  const operator = OPERATORS.get(name!)
+  const quantifier = quantifierText === undefined ? 'plain' : QUANTIFIERS.get(quantifierText)
+  if (operator === undefined || quantifier === undefined) {
+    throw malformed(`Invalid Condition type : ${operatorText}`)
+  }
+  const ifExists = exists !== undefined
+  if (operator.family === 'null' && (ifExists || quantifier !== 'plain')) {
+    throw malformed(`Invalid Condition type : ${operatorText}`)
+  }
+  const key = neutralKey(keyText)
+  if (key === undefined || !isConditionKey(key)) throw malformed(`Policy has an invalid condition key: ${keyText}`)
+  const values = texts.map(text => readValue(operator, neutralValue(key, text), variables))
+  return { key, operator, quantifier, ifExists, values } satisfies Condition
+}
+
+function readValue(operator: Operator, text: string, variables: boolean): ConditionValue {
+  const value = READERS[operator.family](text, { operator, variables })
+  if (value === undefined) throw malformed(`Invalid condition value: ${text}`)
+  return value
+}
+
+interface ValueForm {
+  readonly operator: Operator
+  readonly variables: boolean
+}
+
+const READERS: Record<Operator['family'], (text: string, form: ValueForm) => ConditionValue | undefined> = {
+  string: (text, { operator, variables }) => {
+    // Folding must not touch the name of a variable, which is read without regard to case anyway.
+    const template = readTemplate(operator.folded ? foldCase(text) : text, { wildcards: false, variables })
+    return { kind: 'text', template }
+  },
+  like: (text, { variables }) => ({ kind: 'text', template: readTemplate(text, { wildcards: true, variables }) }),
+  arn: (text, { variables }) => readArn(neutralArn(text), variables),
+  number: text => amountOf(readNumber(text)),
+  date: text => amountOf(readDate(text)),
+  bool: text => boolOf(text),
+  null: text => boolOf(text),
+  address: text => {
+    const range = readRange(text)
+    return range === undefined ? undefined : { kind: 'range', range }
+  },
+}
+
+const amountOf = (amount: number | undefined): ConditionValue | undefined =>
+  amount === undefined ? undefined : { kind: 'amount', amount }
+
+function boolOf(text: string): ConditionValue | undefined {
+  const folded = foldCase(text)
+  return folded === 'true' || folded === 'false' ? { kind: 'bool', bool: folded === 'true' } : undefined
+}
+
+function readNumber(text: string): number | undefined {
+  return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
+}
+
+/** Field by field, so that a star in one field never swallows a colon; the last field takes whatever is left. */
+function arnFields(text: string): string[] | undefined {
+  const all = text.split(':')
+  if (all.length < ARN_FIELDS || all[0] !== 'arn') return undefined
+  return [...all.slice(0, ARN_FIELDS - 1), all.slice(ARN_FIELDS - 1).join(':')]
+}
+
+function readArn(text: string, variables: boolean): ConditionValue | undefined {
+  // A variable's name has a colon of its own, which is no border between fields.
+  const covered = text.replace(/\$\{[^}]*\}/g, variable => variable.replaceAll(':', '\0'))
+  const fields = arnFields(covered)?.map(field =>
+    readTemplate(field.replaceAll('\0', ':'), { wildcards: true, variables }),
+  )
+  return fields === undefined ? undefined : { kind: 'arn', fields }
+}
+
+/**
+ * Whether a condition holds. `unknown` is the answer for a negated comparison with a variable that has no value: an
+ * allowing statement must not apply because of what nobody knows, and a denying one must.
+ */
+export function holds(condition: Condition, context: Context, unknown: boolean): boolean {
+  const { operator, values, quantifier } = condition
+  const actual = context.get(condition.key) ?? []
+  if (operator.family === 'null') {
+    return values.some(value => value.kind === 'bool' && value.bool === (actual.length === 0))
+  }
+  if (actual.length === 0) {
+    if (condition.ifExists || quantifier === 'all') return true
+    return quantifier === 'plain' && operator.negated
+  }
+  if (operator.negated && values.some(value => isUnresolved(value, context))) return unknown
+  const one = (text: string): boolean =>
+    values.some(value => valueMatches(value, text, { operator, context })) !== operator.negated
+  // Without a quantifier a negated comparison is the opposite of the plain one: no value may match.
+  return quantifier === 'all' || (quantifier === 'plain' && operator.negated) ? actual.every(one) : actual.some(one)
+}
+
+const templatesOf = (value: ConditionValue): readonly Template[] =>
+  value.kind === 'text' ? [value.template] : value.kind === 'arn' ? value.fields : []
+
+function isUnresolved(value: ConditionValue, context: Context): boolean {
+  return templatesOf(value).some(template => resolve(template, context) === undefined)
+}
+
+/** Whether a value names one fixed thing: no wildcard and no variable in it. */
+export const isFixed = (value: ConditionValue): boolean =>
+  templatesOf(value).every(template => template.pattern?.literal !== undefined)
+
+interface Comparison {
+  readonly operator: Operator
+  readonly context: Context
+}
+
+function valueMatches(value: ConditionValue, text: string, { operator, context }: Comparison): boolean {
+  switch (value.kind) {
+    case 'text': {
+      const folded = operator.folded ? foldCase(text) : text
+      return templateMatches(value.template, folded, { operator, context })
+    }
+    case 'arn': {
+      const fields = arnFields(neutralArn(text))
+      if (fields === undefined) return false
+      return value.fields.every((template, index) => templateMatches(template, fields[index]!, { operator, context }))
+    }
+    case 'amount': {
+      const amount = operator.family === 'date' ? readDate(text) : readNumber(text)
+      return amount !== undefined && compare(amount, value.amount, operator.relation)
+    }
+    case 'bool':
+      return foldCase(text) === String(value.bool)
+    case 'range': {
+      const address = readAddress(text)
+      return address !== undefined && contains(value.range, address)
+    }
+  }
+}
+
+function templateMatches(template: Template, text: string, { operator, context }: Comparison): boolean {
+  const pattern = resolve(template, context)
+  if (pattern === undefined) return false
+  // What a variable brought in has not been folded yet.
+  if (operator.folded && template.pattern === undefined) return foldCase(pattern.literal!) === text
+  return matches(pattern, text)
+}
+
+function compare(actual: number, wanted: number, relation: Relation): boolean {
+  switch (relation) {
+    case 'equal':
+      return actual === wanted
+    case 'less':
+      return actual < wanted
+    case 'less or equal':
+      return actual <= wanted
+    case 'greater':
+      return actual > wanted
+    case 'greater or equal':
+      return actual >= wanted
+  }
+}

@@ -1,0 +1,294 @@
+/**
+ * The one place that decides whether a caller may do something, and says why. It knows no dialect, no clock and no
+ * store: whoever asks hands in the facts. The order of its steps is that of the requirements (5.2).
+ */
+import type { Account, Caller } from '../../model/caller.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Grant, Pairs } from '../../model/version.ts'
+import { effectiveAcl, isPublicGrant, type Ownership, permissionFor } from './acl.ts'
+import { type Action, actionFacts } from './actions.ts'
+import { type Context, EXISTING_TAG } from './condition-keys.ts'
+import { isPublicPolicy } from './is-public.ts'
+import { accountArn, neutralValue, userArn } from './names.ts'
+import type { Policy } from './policy.ts'
+import { bucketPolicy, identityPolicy } from './policy-memo.ts'
+import type { Reason } from './reasons.ts'
+import { applying, type Question } from './statements.ts'
+
+export interface PublicAccessBlock {
+  readonly blockPublicAcls: boolean
+  readonly ignorePublicAcls: boolean
+  readonly blockPublicPolicy: boolean
+  readonly restrictPublicBuckets: boolean
+}
+
+export interface BucketFacts {
+  readonly ownerAccountId: string
+  readonly ownerCanonicalId: string
+  /** The text as it was given. */
+  readonly policy: string | undefined
+  readonly grants: readonly Grant[]
+  readonly ownership: Ownership
+  readonly publicAccessBlock: PublicAccessBlock
+}
+
+export interface ObjectFacts {
+  readonly ownerCanonicalId: string
+  readonly grants: readonly Grant[]
+  readonly tags: Pairs
+}
+
+export interface AccessRequest {
+  readonly caller: Caller
+  readonly action: Action
+  /** Neither for what concerns the whole account, a bucket alone for what concerns the bucket. */
+  readonly resource: { readonly bucket?: string; readonly key?: string }
+  /** Undefined where there is none yet, or none at all. */
+  readonly bucket: BucketFacts | undefined
+  /** The stored object that the action is about; undefined where there is none, and for one that is being made. */
+  readonly object: ObjectFacts | undefined
+  /** What the request says, by neutral condition key. */
+  readonly context: Context
+  /** The caller began the upload that the action is about. */
+  readonly isInitiator?: boolean
+  /** Lists do not give this to a caller without a name: beginning an upload, copying. */
+  readonly anonymousNeedsPolicy?: boolean
+}
+
+export interface Decision {
+  readonly allowed: boolean
+  /** What decided, most important first. Never empty. */
+  readonly reasons: readonly Reason[]
+}
+
+const POLICY_ACTIONS: readonly Action[] = ['GetBucketPolicy', 'PutBucketPolicy', 'DeleteBucketPolicy']
+const UPLOAD_ACTIONS: readonly Action[] = ['AbortMultipartUpload', 'ListMultipartUploadParts']
+const ACL_WRITES: readonly Action[] = ['PutObjectAcl', 'PutObjectVersionAcl']
+
+/** What one side says: the reasons for which it allows, empty when it does not, and what held it back. */
+interface Voice {
+  readonly allows: readonly Reason[]
+  readonly withheld: readonly Reason[]
+}
+
+const SILENT: Voice = { allows: [], withheld: [] }
+
+export function evaluate(request: AccessRequest): Decision {
+  let policies: Policies
+  try {
+    policies = policiesOf(request)
+  } catch (error) {
+    // It was accepted once, so this is damage. What it denied cannot be known, hence everything is denied.
+    if (error instanceof Fault) return { allowed: false, reasons: [{ kind: 'unreadable policy' }] }
+    throw error
+  }
+  const question = questionOf(request)
+  const denials = denialsOf(request, policies, question)
+  if (denials.length > 0) return { allowed: false, reasons: denials }
+  return withoutDenial(request, policies, question)
+}
+
+export function authorize(request: AccessRequest): void {
+  if (!evaluate(request).allowed) throw new Fault('AccessDenied')
+}
+
+/**
+ * Whether a caller may learn that a key does not exist: who may list the bucket could find out anyway. A missing
+ * object has no ACL, so nothing but an explicit denial says whether it could have been read.
+ */
+export function mayLearnAbsence(request: AccessRequest): Decision {
+  const asked = evaluate({ ...request, object: undefined })
+  if (!asked.allowed && asked.reasons.some(isDenial)) return asked
+  const { bucket } = request.resource
+  const resource = bucket === undefined ? {} : { bucket }
+  return evaluate({ ...request, action: 'ListBucket', resource, object: undefined })
+}
+
+const isDenial = (reason: Reason): boolean =>
+  reason.kind === 'unreadable policy' || (reason.kind === 'statement' && reason.effect === 'Deny')
+
+interface Policies {
+  readonly identity: readonly Policy[]
+  readonly bucket: Policy | undefined
+}
+
+function policiesOf({ caller, bucket }: AccessRequest): Policies {
+  return {
+    identity: caller.kind === 'user' ? caller.user.policies.map(identityPolicy) : [],
+    bucket: bucket?.policy === undefined ? undefined : bucketPolicy(bucket.policy),
+  }
+}
+
+function questionOf({ caller, action, resource, context, bucket, object }: AccessRequest): Question {
+  const full = new Map<string, readonly string[]>()
+  for (const [key, values] of context) {
+    full.set(
+      key,
+      values.map(value => neutralValue(key, value)),
+    )
+  }
+  for (const [key, value] of derivedContext(caller, bucket)) {
+    if (value === undefined) full.delete(key)
+    else full.set(key, [value])
+  }
+  for (const key of full.keys()) if (key.startsWith(EXISTING_TAG)) full.delete(key)
+  for (const [name, value] of object?.tags ?? []) full.set(EXISTING_TAG + name, [value])
+  const name = resource.key === undefined ? (resource.bucket ?? '*') : `${resource.bucket}/${resource.key}`
+  return { caller, action, resource: name, context: full }
+}
+
+function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [string, string | undefined][] {
+  const account = accountOf(caller)
+  const name = caller.kind === 'user' ? caller.user.name : undefined
+  const types = { anonymous: 'Anonymous', account: 'Account', user: 'User' }
+  const id = account?.accountId
+  return [
+    ['principalaccount', id],
+    ['principalarn', id === undefined ? undefined : name === undefined ? accountArn(id) : userArn(id, name)],
+    ['principaltype', types[caller.kind]],
+    ['resourceaccount', bucket?.ownerAccountId],
+    ['userid', id === undefined ? 'anonymous' : name === undefined ? id : `${id}:${name}`],
+    ['username', name],
+  ]
+}
+
+const accountOf = (caller: Caller): Account | undefined => (caller.kind === 'anonymous' ? undefined : caller.account)
+
+/** Step 1. The owner's account key always reaches the bucket's policy, or a slip in it could never be mended. */
+function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies, question: Question): Reason[] {
+  const reasons = identityReasons(policies, 'Deny', question)
+  const isOwnersKey = caller.kind === 'account' && caller.account.accountId === bucket?.ownerAccountId
+  if (policies.bucket === undefined || (isOwnersKey && POLICY_ACTIONS.includes(action))) return reasons
+  return [...reasons, ...bucketReasons(policies.bucket, 'Deny', question)]
+}
+
+function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question: Question): Reason[] {
+  return policies.identity.flatMap((policy, number) =>
+    applying(policy, effect, question).map(
+      ({ statement, index }): Reason => ({
+        kind: 'statement',
+        policy: 'identity',
+        number,
+        index,
+        sid: statement.sid,
+        effect,
+      }),
+    ),
+  )
+}
+
+function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Question, reach?: 'caller'): Reason[] {
+  return applying(policy, effect, question)
+    .filter(found => reach === undefined || found.reach === reach)
+    .map(({ statement, index }) => ({
+      kind: 'statement',
+      policy: 'bucket',
+      number: 0,
+      index,
+      sid: statement.sid,
+      effect,
+    }))
+}
+
+/** Steps 2 to 8. */
+function withoutDenial(request: AccessRequest, policies: Policies, question: Question): Decision {
+  const { caller, bucket, action } = request
+  const account = accountOf(caller)
+  if (account !== undefined && request.isInitiator === true && UPLOAD_ACTIONS.includes(action)) {
+    return { allowed: true, reasons: [{ kind: 'ownership', rule: 'initiator of the upload' }] }
+  }
+  const identity = identityVoice(caller, policies, question)
+  const policy = bucket === undefined ? SILENT : policyVoice(request, bucket, policies, question)
+  const isOwner = account !== undefined && account.canonicalId === resourceOwner(request)
+  if (isOwner) {
+    const decision = decide(identity.allows, policy.allows, policy.withheld, 'resource owner')
+    return decision.allowed && ACL_WRITES.includes(action) ? andWriteObject(decision, request, policies) : decision
+  }
+  const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
+  const granted = [...policy.allows, ...acl.allows]
+  const withheld = [...policy.withheld, ...acl.withheld]
+  if (account === undefined) return decide([], granted, withheld, 'anonymous')
+  // What concerns no existing bucket is the caller's own affair.
+  if (bucket === undefined) return decide(identity.allows, [], [], 'own account')
+  if (identity.allows.length === 0) return refused([{ kind: 'nothing allows', side: 'identity' }, ...withheld])
+  if (granted.length === 0) return refused([{ kind: 'nothing allows', side: 'resource' }, ...withheld])
+  return { allowed: true, reasons: [...granted, ...identity.allows] }
+}
+
+type Rule = Extract<Reason, { kind: 'ownership' }>['rule']
+
+function decide(one: readonly Reason[], other: readonly Reason[], withheld: readonly Reason[], rule: Rule): Decision {
+  const reasons = [...one, ...other]
+  if (reasons.length === 0) return refused([{ kind: 'nothing allows', side: 'either' }, ...withheld])
+  return { allowed: true, reasons: [...reasons, { kind: 'ownership', rule }] }
+}
+
+const refused = (reasons: readonly Reason[]): Decision => ({ allowed: false, reasons })
+
+/** Step 2. */
+function identityVoice(caller: Caller, policies: Policies, question: Question): Voice {
+  if (caller.kind === 'account') return { allows: [{ kind: 'account key' }], withheld: [] }
+  return { allows: identityReasons(policies, 'Allow', question), withheld: [] }
+}
+
+/** Whose permission counts. Under BucketOwnerEnforced that is always the bucket owner's. */
+function resourceOwner({ action, bucket, object }: AccessRequest): string | undefined {
+  if (bucket === undefined) return undefined
+  if (object === undefined || actionFacts(action).judgedBy === 'bucket') return bucket.ownerCanonicalId
+  return effectiveAcl(object, bucket.ownership, bucket.ownerCanonicalId).ownerCanonicalId
+}
+
+/** Step 3. */
+function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Policies, question: Question): Voice {
+  if (policies.bucket === undefined) return SILENT
+  const isDelegated = request.caller.kind !== 'user' || identityReasons(policies, 'Allow', question).length > 0
+  const allows = bucketReasons(policies.bucket, 'Allow', question, isDelegated ? undefined : 'caller')
+  if (allows.length === 0) return SILENT
+  if (resourceOwner(request) !== bucket.ownerCanonicalId) {
+    return { allows: [], withheld: [{ kind: 'ownership', rule: 'object of another owner' }] }
+  }
+  const isOwnAccount = accountOf(request.caller)?.accountId === bucket.ownerAccountId
+  if (bucket.publicAccessBlock.restrictPublicBuckets && !isOwnAccount && isPublicPolicy(policies.bucket)) {
+    return { allows: [], withheld: [{ kind: 'block', block: 'RestrictPublicBuckets' }] }
+  }
+  return { allows, withheld: [] }
+}
+
+/** Step 4. */
+function aclVoice(request: AccessRequest, bucket: BucketFacts): Voice {
+  const { caller, object } = request
+  const wanted = permissionFor(request.action)
+  if (wanted === undefined || (caller.kind === 'anonymous' && request.anonymousNeedsPolicy === true)) return SILENT
+  const listed = wanted.on === 'bucket' ? bucket : object
+  if (listed === undefined) return SILENT
+  const { grants } = effectiveAcl(listed, bucket.ownership, bucket.ownerCanonicalId)
+  const allows: Reason[] = []
+  const withheld: Reason[] = []
+  for (const [index, grant] of grants.entries()) {
+    if (grant.permission !== wanted.permission && grant.permission !== 'FULL_CONTROL') continue
+    if (!reaches(grant, caller)) continue
+    const isVoid = bucket.publicAccessBlock.ignorePublicAcls && isPublicGrant(grant)
+    if (isVoid) withheld.push({ kind: 'block', block: 'IgnorePublicAcls' })
+    else allows.push({ kind: 'grant', on: wanted.on, index, grant })
+  }
+  return { allows, withheld }
+}
+
+function reaches(grant: Grant, caller: Caller): boolean {
+  const account = accountOf(caller)
+  if (!grant.group) return account !== undefined && grant.grantee === account.canonicalId
+  return grant.grantee === 'AllUsers' || (grant.grantee === 'AuthenticatedUsers' && account !== undefined)
+}
+
+/** R106. Who changes the ACL of an object of the own account must be allowed to write the object as well. */
+function andWriteObject(decision: Decision, request: AccessRequest, policies: Policies): Decision {
+  const writing = { ...request, action: 'PutObject' } as const
+  const question = questionOf(writing)
+  const { bucket } = policies
+  const isDenied = identityReasons(policies, 'Deny', question).length > 0
+  const byIdentity = isDenied ? [] : identityVoice(request.caller, policies, question).allows
+  const isBarred = bucket === undefined || bucketReasons(bucket, 'Deny', question).length > 0
+  const byPolicy = isBarred ? [] : policyVoice(writing, request.bucket!, policies, question).allows
+  if (byIdentity.length + byPolicy.length > 0) return decision
+  return refused([{ kind: 'nothing allows', side: 'writing the object' }])
+}

@@ -1,0 +1,125 @@
+/**
+ * The names that the two dialects spell differently, as far as access rules meet them: the only file of these rules
+ * that knows there are two. Both spellings are read everywhere; stored and compared is the neutral form.
+ */
+import { foldCase } from './fold-case.ts'
+
+const ACTION_PREFIX = /^(?:svc|s3):/
+const RESOURCE_PREFIX = /^arn:(?:svc:svc|aws:s3):::/
+const ACCOUNT_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):root$/
+const USER_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):user\/(.+)$/s
+const KEY_PREFIX = /^(?:svc|s3|aws):/
+const HEADER_PREFIX = /^x-(?:svc|amz)-/
+
+/** The names under which a principal's accounts and users are listed. */
+export const PRINCIPAL_KEYS: readonly string[] = ['SVC', 'AWS']
+
+const HEADER = 'x-svc'
+
+/** A neutral header name as fault details carry it; the edge turns it into the dialect of the answer. */
+export const headerName = (neutral: string): string => `${HEADER}-${neutral}`
+
+/** An action as a policy writes it, without its prefix; undefined when it belongs to no dialect. */
+export function neutralAction(text: string): string | undefined {
+  if (text === '*') return '*'
+  const folded = foldCase(text)
+  return ACTION_PREFIX.test(folded) ? folded.replace(ACTION_PREFIX, '') : undefined
+}
+
+/** The action's name in each dialect, for whoever lists permissions. */
+export const actionNames = (action: string): readonly [string, string] => [`svc:${action}`, `s3:${action}`]
+
+/** What a resource pattern says after its prefix: `bucket` or `bucket/key`. */
+export function neutralResource(text: string): string | undefined {
+  if (text === '*') return '*'
+  return RESOURCE_PREFIX.test(text) ? text.replace(RESOURCE_PREFIX, '') : undefined
+}
+
+export type PrincipalName =
+  | { readonly kind: 'account'; readonly accountId: string }
+  | { readonly kind: 'user'; readonly accountId: string; readonly name: string }
+
+export function readPrincipal(text: string): PrincipalName | undefined {
+  if (/^\d{12}$/.test(text)) return { kind: 'account', accountId: text }
+  const account = ACCOUNT_PRINCIPAL.exec(text)
+  if (account !== null) return { kind: 'account', accountId: account[1]! }
+  const user = USER_PRINCIPAL.exec(text)
+  // A wildcard in here would look as if it worked: principals are named one by one or with a lone star.
+  if (user === null || /[*?]/.test(user[2]!)) return undefined
+  return { kind: 'user', accountId: user[1]!, name: user[2]! }
+}
+
+export const accountArn = (accountId: string): string => `arn:svc:iam::${accountId}:root`
+export const userArn = (accountId: string, name: string): string => `arn:svc:iam::${accountId}:user/${name}`
+
+/** ARNs compare in one spelling. */
+export const neutralArn = (text: string): string =>
+  text.replace(/^arn:aws:s3:/, 'arn:svc:svc:').replace(/^arn:aws:/, 'arn:svc:')
+
+/**
+ * A condition key without its prefixes, in lower case. What follows a slash is the name of a tag and keeps its case.
+ * Undefined when the text carries no dialect's prefix.
+ */
+export function neutralKey(text: string): string | undefined {
+  const slash = text.indexOf('/')
+  const name = foldCase(slash < 0 ? text : text.slice(0, slash))
+  if (!KEY_PREFIX.test(name)) return undefined
+  const bare = name.replace(KEY_PREFIX, '').replace(HEADER_PREFIX, '')
+  const key = bare.replace(/^(server-side-encryption)-(?:svc|aws)-(kms-key-id)$/, '$1-$2')
+  return slash < 0 ? key : key + text.slice(slash)
+}
+
+const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
+  ['acl', new Map([['aws-exec-read', 'svc-exec-read']])],
+  [
+    'server-side-encryption',
+    new Map([
+      ['aws:kms', 'verenc'],
+      ['aws:kms:dsse', 'verenc'],
+    ]),
+  ],
+])
+
+/** A condition key's value in the spelling that is compared: a policy holds for requests of both dialects. */
+export function neutralValue(key: string, value: string): string {
+  if (key === 'principalarn') return neutralArn(value)
+  if (key.startsWith('grant-'))
+    return Object.values(GROUP_URIS).reduce((text, uri) => text.replaceAll(uri.s3, uri.svc), value)
+  return VALUE_SPELLINGS.get(key)?.get(value) ?? value
+}
+
+export type Group = 'AllUsers' | 'AuthenticatedUsers' | 'LogDelivery'
+
+export const GROUP_URIS: Readonly<Record<Group, { readonly svc: string; readonly s3: string }>> = {
+  AllUsers: {
+    svc: 'http://acs.svc/groups/global/AllUsers',
+    s3: 'http://acs.amazonaws.com/groups/global/AllUsers',
+  },
+  AuthenticatedUsers: {
+    svc: 'http://acs.svc/groups/global/AuthenticatedUsers',
+    s3: 'http://acs.amazonaws.com/groups/global/AuthenticatedUsers',
+  },
+  LogDelivery: {
+    svc: 'http://acs.svc/groups/svc/LogDelivery',
+    s3: 'http://acs.amazonaws.com/groups/s3/LogDelivery',
+  },
+}
+
+const GROUPS: ReadonlyMap<string, Group> = new Map(
+  Object.entries(GROUP_URIS).flatMap(([group, { svc, s3 }]) => [
+    [svc, group as Group],
+    [s3, group as Group],
+  ]),
+)
+
+export const groupOf = (uri: string): Group | undefined => GROUPS.get(uri)
+
+/** How a grantee is named, by the type that a document gives it. */
+export const GRANTEE_TYPES: ReadonlyMap<string, 'id' | 'uri' | 'email'> = new Map([
+  ['CanonicalUser', 'id'],
+  ['Group', 'uri'],
+  ['SvcCustomerByEmail', 'email'],
+  ['AmazonCustomerByEmail', 'email'],
+])
+
+export const EXEC_READ_NAMES: readonly string[] = ['svc-exec-read', 'aws-exec-read']

@@ -1,0 +1,214 @@
+/**
+ * Policy documents: JSON text into statements with neutral names. Reading is strict: whatever would be silently
+ * ignored or read in two ways is refused, since a statement that does not do what it says is a hole.
+ */
+import { ACTIONS } from './actions.ts'
+import { type Condition, readCondition } from './conditions.ts'
+import { foldCase } from './fold-case.ts'
+import { malformed } from './malformed.ts'
+import { neutralAction, neutralResource, PRINCIPAL_KEYS, type PrincipalName, readPrincipal } from './names.ts'
+import { type Json, type JsonObject, readJson } from './policy-json.ts'
+import { readTemplate, type Template } from './template.ts'
+import { compileText, matches, type Pattern } from './wildcard.ts'
+
+export const POLICY_BYTES_MAX = 20_480
+
+export type Principal =
+  | { readonly kind: 'everyone' }
+  | { readonly kind: 'canonical'; readonly canonicalId: string }
+  | PrincipalName
+
+/** A list, or everything but the list. */
+export interface Choice<T> {
+  readonly except: boolean
+  readonly of: readonly T[]
+}
+
+export interface Statement {
+  readonly sid: string | undefined
+  readonly effect: 'Allow' | 'Deny'
+  /** Whom it is about; undefined in an identity policy, which is about its owner. */
+  readonly principals: Choice<Principal> | undefined
+  /** Over folded neutral names. */
+  readonly actions: Choice<Pattern>
+  /** Over `bucket` and `bucket/key`. */
+  readonly resources: Choice<Template>
+  /** All of them must hold. */
+  readonly conditions: readonly Condition[]
+}
+
+export interface Policy {
+  readonly statements: readonly Statement[]
+}
+
+const TOP_MEMBERS = ['Version', 'Id', 'Statement']
+const STATEMENT_MEMBERS = [
+  'Sid',
+  'Effect',
+  'Principal',
+  'NotPrincipal',
+  'Action',
+  'NotAction',
+  'Resource',
+  'NotResource',
+  'Condition',
+]
+const VERSIONS = ['2008-10-17', '2012-10-17']
+const CANONICAL_ID = /^[0-9a-f]{64}$/
+
+/** The policy of a bucket: says whom it is about, and is about that bucket only. */
+export function readBucketPolicy(text: string, bucket: string): Policy {
+  return readPolicy(text, { aboutOthers: true, bucket })
+}
+
+/** A bucket's policy that was accepted before: its resources need not be held against the bucket again. */
+export function readStoredBucketPolicy(text: string): Policy {
+  return readPolicy(text, { aboutOthers: true, bucket: undefined })
+}
+
+/** The policy of a user: is about that user, and may name any bucket. */
+export function readIdentityPolicy(text: string): Policy {
+  return readPolicy(text, { aboutOthers: false, bucket: undefined })
+}
+
+interface Kind {
+  readonly aboutOthers: boolean
+  readonly bucket: string | undefined
+}
+
+interface Reading extends Kind {
+  readonly variables: boolean
+}
+
+function readPolicy(text: string, kind: Kind): Policy {
+  const size = Buffer.byteLength(text)
+  if (size > POLICY_BYTES_MAX) throw malformed(`Policy exceeds the maximum size of ${POLICY_BYTES_MAX} bytes: ${size}`)
+  const top = members(readJson(text), TOP_MEMBERS, 'The policy')
+  const version = top.get('Version') ?? VERSIONS[0]
+  if (typeof version !== 'string' || !VERSIONS.includes(version)) {
+    throw malformed('The policy must contain a valid version string')
+  }
+  if (top.has('Id') && typeof top.get('Id') !== 'string') throw malformed('The Id must be a string')
+  const statements = list(top.get('Statement'), 'Statement')
+  const reading = { ...kind, variables: version === VERSIONS[1] }
+  return { statements: statements.map(statement => readStatement(statement, reading)) }
+}
+
+function readStatement(json: Json, reading: Reading): Statement {
+  const statement = members(json, STATEMENT_MEMBERS, 'A statement')
+  const sid = statement.get('Sid')
+  const effect = statement.get('Effect')
+  if (sid !== undefined && typeof sid !== 'string') throw malformed('The Sid must be a string')
+  if (effect !== 'Allow' && effect !== 'Deny') throw malformed(`Invalid effect: ${JSON.stringify(effect) ?? 'none'}`)
+  const [actions, resources] = [one(statement, 'Action'), one(statement, 'Resource')]
+  const { variables, bucket } = reading
+  return {
+    sid,
+    effect,
+    principals: readPrincipals(statement, effect, reading),
+    actions: { except: actions.except, of: strings(actions.json, 'Action').map(readAction) },
+    resources: {
+      except: resources.except,
+      of: strings(resources.json, 'Resource').map(text => readResource(text, bucket, variables)),
+    },
+    conditions: readConditions(statement.get('Condition'), variables),
+  }
+}
+
+function readPrincipals(statement: JsonObject, effect: Statement['effect'], { aboutOthers }: Reading) {
+  if (!aboutOthers) {
+    if (!statement.has('Principal') && !statement.has('NotPrincipal')) return undefined
+    throw malformed('The policy of a user must not name a principal')
+  }
+  const { except, json } = one(statement, 'Principal')
+  // Allowing everyone but some is allowing everyone who has no name here yet.
+  if (except && effect === 'Allow') throw malformed('Allow with NotPrincipal is not allowed.')
+  if (json === '*') return { except, of: [{ kind: 'everyone' } as const] }
+  if (!(json instanceof Map)) throw malformed('Invalid principal in policy')
+  const of: Principal[] = []
+  for (const [family, names] of json as JsonObject) {
+    of.push(...strings(names, 'Principal').map(name => principalOf(family, name)))
+  }
+  if (of.length === 0) throw malformed('Invalid principal in policy')
+  return { except, of }
+}
+
+function principalOf(family: string, name: string): Principal {
+  if (family === 'CanonicalUser' && CANONICAL_ID.test(name)) return { kind: 'canonical', canonicalId: name }
+  if (PRINCIPAL_KEYS.includes(family)) {
+    if (name === '*') return { kind: 'everyone' }
+    const principal = readPrincipal(name)
+    if (principal !== undefined) return principal
+  }
+  throw malformed('Invalid principal in policy')
+}
+
+const FOLDED_ACTIONS: readonly string[] = Array.from(ACTIONS.keys(), foldCase)
+
+function readAction(text: string): Pattern {
+  const name = neutralAction(text)
+  const pattern = compileText(name ?? '')
+  // A pattern that no action answers to is a slip of the pen, and in a Deny a dangerous one.
+  if (!FOLDED_ACTIONS.some(action => matches(pattern, action))) throw malformed(`Policy has invalid action: ${text}`)
+  return pattern
+}
+
+function readResource(text: string, bucket: string | undefined, variables: boolean): Template {
+  const name = neutralResource(text)
+  if (name === undefined || name === '') throw malformed(`Policy has invalid resource: ${text}`)
+  // The bucket's part ends at the first slash. It may have wildcards, as long as it can mean this bucket.
+  const isOurs = bucket === undefined || matches(compileText(name.split('/')[0]!), bucket)
+  if (!isOurs) throw malformed(`Policy has invalid resource: ${text}`)
+  return readTemplate(name, { wildcards: true, variables })
+}
+
+function readConditions(json: Json | undefined, variables: boolean): Condition[] {
+  if (json === undefined) return []
+  const conditions: Condition[] = []
+  for (const [operator, keys] of object(json, 'Condition')) {
+    for (const [key, values] of object(keys, 'Condition')) {
+      const texts = list(values, key).map(value => {
+        if (value === null || typeof value === 'object') throw malformed(`Invalid condition value for ${key}`)
+        return String(value)
+      })
+      conditions.push(readCondition(operator, key, texts, variables))
+    }
+  }
+  return conditions
+}
+
+/** A member or its opposite: exactly one of the two must be there. */
+function one(statement: JsonObject, name: string): { readonly except: boolean; readonly json: Json } {
+  const [plain, opposite] = [statement.get(name), statement.get(`Not${name}`)]
+  if (plain !== undefined && opposite !== undefined) throw malformed(`A statement has both ${name} and Not${name}`)
+  const json = plain ?? opposite
+  if (json === undefined) throw malformed(`Missing required field ${name}`)
+  return { except: plain === undefined, json }
+}
+
+function object(json: Json, name: string): JsonObject {
+  if (json instanceof Map) return json as JsonObject
+  throw malformed(`${name} must be an object`)
+}
+
+function members(json: Json, known: readonly string[], name: string): JsonObject {
+  const found = object(json, name)
+  for (const member of found.keys()) {
+    if (!known.includes(member)) throw malformed(`Unknown field ${member}`)
+  }
+  return found
+}
+
+/** One of something may stand without its brackets. */
+function list(json: Json | undefined, name: string): readonly Json[] {
+  const items = Array.isArray(json) ? json : json === undefined ? [] : [json as Json]
+  if (items.length === 0) throw malformed(`Missing required field ${name}`)
+  return items
+}
+
+function strings(json: Json, name: string): string[] {
+  return list(json, name).map(item => {
+    if (typeof item === 'string') return item
+    throw malformed(`${name} must be a string or a list of strings`)
+  })
+}

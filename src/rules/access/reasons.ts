@@ -1,0 +1,51 @@
+import type { Grant } from '../../model/version.ts'
+
+/** What decided about a request, for the audit log and for whoever asks for an explanation. */
+export type Reason =
+  | {
+      readonly kind: 'statement'
+      readonly policy: 'identity' | 'bucket'
+      /** Which of the user's policies; 0 for the bucket's. */
+      readonly number: number
+      /** Place of the statement in its policy. */
+      readonly index: number
+      readonly sid: string | undefined
+      readonly effect: 'Allow' | 'Deny'
+    }
+  | { readonly kind: 'grant'; readonly on: 'bucket' | 'object'; readonly index: number; readonly grant: Grant }
+  /** The caller uses the account's own key, which its account has not limited. */
+  | { readonly kind: 'account key' }
+  | {
+      readonly kind: 'ownership'
+      readonly rule:
+        | 'resource owner'
+        | 'own account'
+        | 'anonymous'
+        | 'initiator of the upload'
+        /** What the bucket's policy allows does not count for an object that the bucket owner does not own. */
+        | 'object of another owner'
+    }
+  | { readonly kind: 'block'; readonly block: 'RestrictPublicBuckets' | 'IgnorePublicAcls' }
+  | { readonly kind: 'nothing allows'; readonly side: 'identity' | 'resource' | 'either' | 'writing the object' }
+  | { readonly kind: 'unreadable policy' }
+
+/** One line for a log. */
+export function describeReason(reason: Reason): string {
+  switch (reason.kind) {
+    case 'statement': {
+      const policy = reason.policy === 'bucket' ? 'bucket policy' : `identity policy ${reason.number}`
+      const sid = reason.sid === undefined ? '' : ` (${reason.sid})`
+      return `${reason.effect}: ${policy}, statement ${reason.index}${sid}`
+    }
+    case 'grant':
+      return `grant ${reason.index} of the ${reason.on}: ${reason.grant.permission} to ${reason.grant.grantee}`
+    case 'ownership':
+      return `ownership: ${reason.rule}`
+    case 'block':
+      return `public access block: ${reason.block}`
+    case 'nothing allows':
+      return `nothing allows it: ${reason.side}`
+    default:
+      return reason.kind
+  }
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { naiveLike, wildSigns } from '../../../test/access/reference.ts'
+import { compileText, matches } from './wildcard.ts'
+
+const like = (pattern: string, text: string): boolean => matches(compileText(pattern), text)
+
+test('5.2: wildcards, as a table', () => {
+  const rows: [string, string, boolean][] = [
+    ['', '', true],
+    ['*', '', true],
+    ['*', 'anything/at\nall', true],
+    ['?', '', false],
+    ['?', '😀', true],
+    ['a*', 'a', true],
+    ['a*', 'ba', false],
+    ['*a', 'bab', false],
+    ['a*a', 'a', false],
+    ['a**a', 'aa', true],
+    ['a?*?a', 'axxa', true],
+    ['a?*?a', 'axa', false],
+    ['*ab*ab*', 'abab', true],
+    ['*ab*ab*', 'aba', false],
+    ['*aab', 'aaab', true],
+    ['a.c', 'abc', false],
+    ['[a]', 'a', false],
+  ]
+  for (const [pattern, text, expected] of rows) assert.equal(like(pattern, text), expected, `${pattern} ~ ${text}`)
+})
+
+test('5.2: the matcher agrees with the table of all partial matches', () => {
+  const letters = (signs: string): fc.Arbitrary<string> =>
+    fc.string({ unit: fc.constantFrom(...signs), minLength: 0, maxLength: 12 })
+  fc.assert(
+    fc.property(letters('ab*?'), letters('ab'), (pattern, text) => {
+      assert.equal(like(pattern, text), naiveLike(wildSigns(pattern), text))
+    }),
+    { numRuns: 3000 },
+  )
+})
+
+test('5.2: pieces longer than a machine word are found across its borders', () => {
+  for (const length of [31, 32, 33, 63, 64, 65, 200]) {
+    const piece = `${'a'.repeat(length - 2)}?b`
+    const text = `xx${'a'.repeat(length + 5)}bxx`
+    assert.equal(like(`*${piece}*`, text), true, `${length}`)
+    assert.equal(like(`*${piece}*`, text.replace('b', 'c')), false, `${length}`)
+  }
+})
+
+test('67: patterns made to hurt cost steps in proportion to the text', () => {
+  const count = (pattern: string, text: string): number => {
+    const work = { steps: 0 }
+    matches(compileText(pattern), text, work)
+    return work.steps
+  }
+  const text = 'a'.repeat(1024)
+  assert(count(`${'*a'.repeat(50)}*b`, text) <= 3 * 1024)
+  assert(count(`${'*a'.repeat(50)}*b*`, text) <= 3 * 1024)
+  assert(count(`${'*?'.repeat(50)}*b*`, text) <= 3 * 1024)
+  // A long piece that fails at its end everywhere: 16 words for each character, not 512 comparisons.
+  assert(count(`*${'a'.repeat(511)}b*`, text) <= 18 * 1024)
+  // The worst that fits into a policy, against the longest header.
+  assert(count(`*${'a'.repeat(10_000)}b*`, 'a'.repeat(16_384)) <= 16_384 * (10_001 / 32 + 3))
+})

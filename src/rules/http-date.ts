@@ -1,0 +1,57 @@
+/** Moments as headers and documents write them. Inside, a moment is milliseconds since 1970, UTC. */
+
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
+const TIME = '(\\d{2}):(\\d{2}):(\\d{2})'
+const FIXED = new RegExp(`^[A-Z][a-z]{2}, (\\d{2}) ([A-Z][a-z]{2}) (\\d{4}) ${TIME} (?:GMT|UTC)$`)
+const OBSOLETE = new RegExp(`^[A-Z][a-z]{5,8}, (\\d{2})-([A-Z][a-z]{2})-(\\d{2}) ${TIME} GMT$`)
+const ASCTIME = new RegExp(`^[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \\d]\\d) ${TIME} (\\d{4})$`)
+const ISO =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2}))?)?$/
+
+/** R5, R17. `Sun, 06 Nov 1994 08:49:37 GMT`. */
+export const formatHttpDate = (ms: number): string => new Date(ms).toUTCString()
+
+/** R17. `2026-11-15T02:31:00.000Z`. */
+export const formatTimestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** The three forms of RFC 7231; undefined for anything else, and for days and times that do not exist. */
+export function parseHttpDate(text: string): number | undefined {
+  const trimmed = text.trim()
+  const fixed = FIXED.exec(trimmed)
+  if (fixed !== null) return moment(Number(fixed[3]), monthOf(fixed[2]), fixed[1], fixed.slice(4))
+  const obsolete = OBSOLETE.exec(trimmed)
+  if (obsolete !== null) {
+    // Two digits of a year: nothing that is dated here is older than 1970.
+    const year = Number(obsolete[3])
+    return moment(year < 70 ? 2000 + year : 1900 + year, monthOf(obsolete[2]), obsolete[1], obsolete.slice(4))
+  }
+  const asctime = ASCTIME.exec(trimmed)
+  if (asctime === null) return undefined
+  return moment(Number(asctime[6]), monthOf(asctime[1]), asctime[2], asctime.slice(3, 6))
+}
+
+/**
+ * R27. A moment in ISO 8601: a day, or a day and a time with or without seconds, their fraction and a zone; no zone
+ * means UTC. Undefined for anything else, and for days and times that do not exist.
+ */
+export function parseTimestamp(text: string): number | undefined {
+  const match = ISO.exec(text.trim())
+  if (match === null) return undefined
+  const [, year, month, day, hour = '0', minute = '0', second = '0', fraction = '', sign, zoneHour, zoneMinute] = match
+  const ms = moment(Number(year), Number(month) - 1, day, [hour, minute, second])
+  if (ms === undefined) return undefined
+  const [offsetHours, offsetMinutes] = [Number(zoneHour ?? 0), Number(zoneMinute ?? 0)]
+  if (offsetHours > 23 || offsetMinutes > 59) return undefined
+  const offset = (offsetHours * 60 + offsetMinutes) * 60_000 * (sign === '-' ? -1 : 1)
+  return ms + Number(fraction.padEnd(3, '0').slice(0, 3)) - offset
+}
+
+const monthOf = (name: string | undefined): number => MONTHS.indexOf(name ?? '')
+
+/** Date.UTC would carry the 31st of a short month into the next, and 25 o'clock into tomorrow. */
+function moment(year: number, month: number, day: string | undefined, time: readonly string[]): number | undefined {
+  const [hour, minute, second] = time.map(Number) as [number, number, number]
+  if (hour > 23 || minute > 59 || second > 59 || month < 0 || month > 11 || year < 1000) return undefined
+  const ms = Date.UTC(year, month, Number(day), hour, minute, second)
+  return new Date(ms).getUTCDate() === Number(day) ? ms : undefined
+}

@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../model/faults.ts'
+import type { Checksum } from '../model/version.ts'
+import { type ChecksumAlgorithm, checksumClaim, digestOf, type UploadChecksum } from './checksum.ts'
+import {
+  checkListedChecksum,
+  copiedChecksum,
+  derivedChecksum,
+  judgeCompletion,
+  type SummedPart,
+  withoutCount,
+} from './part-checksums.ts'
+
+const fault = (run: () => unknown): Fault => {
+  try {
+    run()
+  } catch (error) {
+    assert(error instanceof Fault, String(error))
+    return error
+  }
+  assert.fail('no fault')
+}
+
+const MIB5 = 5 * 2 ** 20
+const A = (length: number): Buffer => Buffer.alloc(length, 'a')
+const sum = (algorithm: ChecksumAlgorithm, parts: readonly Buffer[]): SummedPart[] =>
+  parts.map(part => ({ size: part.length, checksum: digestOf(algorithm, part).toString('base64') }))
+
+const HELLO = [Buffer.from('hello '), Buffer.from('world')]
+
+const TABLE: readonly (readonly [readonly Buffer[], full: readonly string[], composite: readonly string[]])[] = [
+  [
+    [Buffer.alloc(MIB5, 'A'), Buffer.alloc(MIB5, 'B'), Buffer.alloc(MIB5, 'C')],
+    ['WgDhBQ==', 'xU+Krw==', 'i+6LR0y3eFo='],
+    ['Z+ry2Q==-3', 'g9DPqQ==-3', 'sizjvY4eud3MrcHdZM3cQ/ol39o=-3', 'uWBwpe1dxI4Vw8Gf0X9ynOdw/SS6VBzfWm9giiv1sf4=-3'],
+  ],
+  [
+    HELLO,
+    ['DUoRhQ==', 'yZRlqg==', 'jSnVw/bqjr4='],
+    ['1Fu2mQ==-2', 'vUZpoA==-2', '9oeo+kMlG3hL6irRRMB+8GuSWwc=-2', 'Zhie15keHg/OBlOZxcoF/BXCgYZaeimRvdZnwUZqkaQ=-2'],
+  ],
+  [
+    [A(MIB5 + 1), A(MIB5 + 1), A(10)],
+    ['qSEQSA==', 'eTdAQA==', 'ZMNX55lZurA='],
+    ['5FRUiw==-3', 'XF5+4A==-3', 'AyE60nyQoBgJcwsyPHWu7aJuxBs=-3', '9o++y6AejqboiJ7MZCx0fahK2Vu5YC/qnNhhYsCLciI=-3'],
+  ],
+]
+
+test('R20 §4.4: full and composite values of objects in parts', () => {
+  for (const [parts, full, composite] of TABLE) {
+    for (const [index, algorithm] of (['CRC32', 'CRC32C', 'CRC64NVME'] as const).entries()) {
+      const made = derivedChecksum({ algorithm, type: 'FULL_OBJECT' }, sum(algorithm, parts))
+      assert.deepEqual(made, { algorithm, type: 'FULL_OBJECT', value: full[index] })
+    }
+    for (const [index, algorithm] of (['CRC32', 'CRC32C', 'SHA1', 'SHA256'] as const).entries()) {
+      const made = derivedChecksum({ algorithm, type: 'COMPOSITE' }, sum(algorithm, parts))
+      assert.deepEqual(made, { algorithm, type: 'COMPOSITE', value: composite[index] })
+    }
+  }
+  assert.equal(
+    derivedChecksum({ algorithm: 'CRC64NVME', type: 'FULL_OBJECT' }, sum('CRC64NVME', [A(3)]))?.value,
+    'Rnr2/5P7Gsk=',
+  )
+  assert.equal(withoutCount('1Fu2mQ==-2'), '1Fu2mQ==')
+  assert.equal(withoutCount('1Fu2mQ=='), '1Fu2mQ==')
+})
+
+test('what does not follow from the parts is not made up', () => {
+  const full = { algorithm: 'SHA256', type: 'FULL_OBJECT' } as const
+  assert.equal(derivedChecksum(full, sum('SHA256', HELLO)), undefined)
+  assert.equal(derivedChecksum(full, sum('SHA256', [A(3)]))?.value, digestOf('SHA256', A(3)).toString('base64'))
+  const crc = { algorithm: 'CRC32', type: 'COMPOSITE' } as const
+  assert.equal(derivedChecksum(crc, []), undefined)
+  assert.equal(derivedChecksum(crc, [...sum('CRC32', HELLO), { size: 1, checksum: undefined }]), undefined)
+  assert.equal(derivedChecksum(crc, sum('SHA1', HELLO)), undefined)
+})
+
+test('R52: a copy reuses or combines where it can', () => {
+  const composite: Checksum = { algorithm: 'CRC32', type: 'COMPOSITE', value: '1Fu2mQ==-2' }
+  const whole: Checksum = { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'DUoRhQ==' }
+  const sha: Checksum = { algorithm: 'SHA1', type: 'COMPOSITE', value: '9oeo+kMlG3hL6irRRMB+8GuSWwc=-2' }
+  assert.deepEqual(copiedChecksum(composite, 'CRC32', sum('CRC32', HELLO)), whole)
+  assert.deepEqual(copiedChecksum(whole, 'CRC32', []), whole)
+  assert.equal(copiedChecksum(composite, 'CRC32C', sum('CRC32', HELLO)), undefined)
+  assert.equal(copiedChecksum(composite, 'CRC32', []), undefined)
+  assert.equal(copiedChecksum(sha, 'SHA1', sum('SHA1', HELLO)), undefined)
+  assert.equal(copiedChecksum(undefined, 'CRC32', []), undefined)
+})
+
+const place = { uploadId: 'u', number: 7, etag: 'e' }
+const composite: UploadChecksum = { algorithm: 'CRC32', type: 'COMPOSITE' }
+const full: UploadChecksum = { algorithm: 'CRC32', type: 'FULL_OBJECT' }
+
+test('R79 R80: what is said about a listed part', () => {
+  const listed = (declared: UploadChecksum | undefined, ...sent: (readonly [ChecksumAlgorithm, string])[]) =>
+    checkListedChecksum(declared, sent, declared === undefined ? undefined : 'DUoRhQ==', place)
+  listed(undefined)
+  listed(full)
+  listed(full, ['CRC32', 'DUoRhQ=='])
+  listed(composite, ['CRC32', 'DUoRhQ=='])
+  const missing = fault(() => listed(composite))
+  assert.equal(missing.code, 'InvalidRequest')
+  assert.match(String(missing.detail.reason), /created using a crc32 checksum.*missing for part 7 in/)
+  assert.equal(fault(() => listed(composite, ['CRC32C', 'yZRlqg=='])).code, 'InvalidRequest')
+  const wrong = fault(() => listed(full, ['CRC32', 'AAAAAA==']))
+  assert.equal(wrong.code, 'InvalidPart')
+  assert.deepEqual(wrong.detail, { UploadId: 'u', PartNumber: 7, ETag: 'e' })
+  const other = fault(() => listed(full, ['CRC32C', 'yZRlqg==']))
+  assert.equal(other.code, 'BadDigest')
+  assert.match(String(other.detail.reason), /for part 7/)
+  assert.equal(fault(() => listed(undefined, ['CRC32', 'DUoRhQ=='])).code, 'BadDigest')
+  assert.equal(fault(() => listed(full, ['CRC32', 'DUoRhQ=='], ['CRC32C', 'yZRlqg=='])).code, 'InvalidArgument')
+  assert.equal(fault(() => listed(full, ['CRC32', 'nonsense'])).code, 'InvalidArgument')
+})
+
+const claim = (name: string, value: string) => checksumClaim([[name, value]], true)
+
+test('R82 R83: a completion that says what the parts say, or less', () => {
+  const parts = sum('CRC32', HELLO)
+  const derivedFull = { ...full, value: 'DUoRhQ==' }
+  const derivedComposite = { ...composite, value: '1Fu2mQ==-2' }
+  const settled = (checksum: Checksum | undefined) => ({ checksum, unproven: undefined })
+  assert.deepEqual(judgeCompletion(undefined, undefined, undefined, parts), settled(undefined))
+  assert.deepEqual(judgeCompletion(full, undefined, undefined, parts), settled(derivedFull))
+  assert.deepEqual(judgeCompletion(full, 'FULL_OBJECT', claim('crc32', 'DUoRhQ=='), parts), settled(derivedFull))
+  assert.deepEqual(judgeCompletion(composite, 'COMPOSITE', undefined, parts), settled(derivedComposite))
+  assert.deepEqual(
+    judgeCompletion(composite, undefined, claim('crc32', '1Fu2mQ==-2'), parts),
+    settled(derivedComposite),
+  )
+  assert.deepEqual(judgeCompletion(composite, undefined, claim('crc32', '1Fu2mQ=='), parts), settled(derivedComposite))
+})
+
+test('R82 R83: a completion that contradicts', () => {
+  const parts = sum('CRC32', HELLO)
+  const type = fault(() => judgeCompletion(composite, 'FULL_OBJECT', undefined, parts))
+  assert.deepEqual([type.code, type.detail.typeDiffers], ['BadDigest', true])
+  for (const [declared, value] of [
+    [composite, '1Fu2mQ==-3'],
+    [composite, 'AAAAAA==-2'],
+    [composite, 'DUoRhQ=='],
+    [full, 'AAAAAA=='],
+    [full, 'DUoRhQ==-2'],
+    [undefined, 'DUoRhQ==-3'],
+  ] as const) {
+    const wrong = fault(() => judgeCompletion(declared, undefined, claim('crc32', value), parts))
+    assert.deepEqual([wrong.code, wrong.detail.typeDiffers], ['BadDigest', undefined], value)
+  }
+  assert.equal(
+    fault(() => judgeCompletion(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), parts)).code,
+    'InvalidRequest',
+  )
+  assert.equal(
+    fault(() => judgeCompletion(full, undefined, claim('sha1', `${'A'.repeat(27)}=-2`), parts)).code,
+    'InvalidRequest',
+  )
+})
+
+test('R83: what the parts cannot decide must be read', () => {
+  const parts = sum('CRC32', HELLO)
+  const sha = claim('sha256', 'uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=')!
+  assert.deepEqual(judgeCompletion(full, undefined, sha, parts), {
+    checksum: { ...full, value: 'DUoRhQ==' },
+    unproven: sha,
+  })
+  const bare = parts.map(({ size }) => ({ size, checksum: undefined }))
+  const crc = claim('crc32c', 'yZRlqg==')!
+  assert.deepEqual(judgeCompletion(undefined, 'FULL_OBJECT', crc, bare), {
+    checksum: { algorithm: 'CRC32C', type: 'FULL_OBJECT', value: 'yZRlqg==' },
+    unproven: crc,
+  })
+})

@@ -1,0 +1,158 @@
+/** Checksums of objects that came in parts: made from the parts' own, judged against what the client says (R79–R83). */
+import { Fault } from '../model/faults.ts'
+import type { Checksum } from '../model/version.ts'
+import {
+  type ChecksumAlgorithm,
+  type ChecksumClaim,
+  type ChecksumType,
+  checkClaim,
+  decodeDigest,
+  startHasher,
+  type UploadChecksum,
+} from './checksum.ts'
+import { type CrcPiece, combineCrcs } from './crc-combine.ts'
+
+/** A stored part: its checksum is base64, of the algorithm that the upload declared. */
+export interface SummedPart {
+  readonly size: number
+  readonly checksum: string | undefined
+}
+
+function pieces(algorithm: ChecksumAlgorithm, parts: readonly SummedPart[]): CrcPiece[] | undefined {
+  const found: CrcPiece[] = []
+  for (const { checksum, size } of parts) {
+    const digest = checksum === undefined ? undefined : decodeDigest(algorithm, checksum)
+    if (digest === undefined) return undefined
+    found.push({ digest, size })
+  }
+  return found
+}
+
+/** CHK-3. The digest of the parts' digests, one after another in binary. */
+export function compositeDigest(algorithm: ChecksumAlgorithm, digests: Iterable<Buffer>): Buffer {
+  const hasher = startHasher(algorithm)
+  for (const digest of digests) hasher.update(digest)
+  return hasher.digest()
+}
+
+/** The digest of the whole from those of its pieces; undefined when only reading can tell. */
+function fullDigest(algorithm: ChecksumAlgorithm, of: readonly CrcPiece[]): Buffer | undefined {
+  if (of.length === 1) return of[0]!.digest
+  return algorithm === 'SHA1' || algorithm === 'SHA256' ? undefined : combineCrcs(algorithm, of)
+}
+
+/** The checksum of an object made of these parts; undefined when it does not follow from theirs. */
+export function derivedChecksum(of: UploadChecksum, parts: readonly SummedPart[]): Checksum | undefined {
+  const known = pieces(of.algorithm, parts)
+  if (known === undefined || known.length === 0) return undefined
+  if (of.type === 'FULL_OBJECT') {
+    const digest = fullDigest(of.algorithm, known)
+    return digest === undefined ? undefined : { ...of, value: digest.toString('base64') }
+  }
+  const digest = compositeDigest(
+    of.algorithm,
+    known.map(piece => piece.digest),
+  )
+  return { ...of, value: `${digest.toString('base64')}-${parts.length}` }
+}
+
+/** CHK-3. A composite value as object attributes show it: without the number of parts. */
+export const withoutCount = (value: string): string => value.replace(/-\d+$/, '')
+
+/**
+ * R52. The checksum of a copy for which an algorithm was asked: always of the whole. Undefined when only reading can
+ * tell. `parts` are those of the source, summed by the algorithm of its own checksum.
+ */
+export function copiedChecksum(
+  source: Checksum | undefined,
+  asked: ChecksumAlgorithm,
+  parts: readonly SummedPart[],
+): Checksum | undefined {
+  if (source === undefined || source.algorithm !== asked) return undefined
+  if (source.type === 'FULL_OBJECT') return source
+  return derivedChecksum({ algorithm: asked, type: 'FULL_OBJECT' }, parts)
+}
+
+/** Where a listed part stands: what a fault about it tells. */
+export interface ListedPartPlace {
+  readonly uploadId: string
+  readonly number: number
+  readonly etag: string
+}
+
+/**
+ * R79, R80. What a client says about one part when completing: `sent` are the checksums in its entry, by algorithm;
+ * `stored` is the part's own, of the declared algorithm.
+ */
+export function checkListedChecksum(
+  declared: UploadChecksum | undefined,
+  sent: readonly (readonly [ChecksumAlgorithm, string])[],
+  stored: string | undefined,
+  place: ListedPartPlace,
+): void {
+  const [only, second] = sent
+  if (second !== undefined) {
+    throw new Fault('InvalidArgument', { ArgumentName: 'Part', reason: 'A part may have only one checksum.' })
+  }
+  if (only !== undefined && decodeDigest(only[0], only[1]) === undefined) {
+    throw new Fault('InvalidArgument', { ArgumentName: `Checksum${only[0]}`, ArgumentValue: only[1] })
+  }
+  if (declared?.type === 'COMPOSITE' && only?.[0] !== declared.algorithm) {
+    const created = `The upload was created using a ${declared.algorithm.toLowerCase()} checksum.`
+    const missing = `It was missing for part ${place.number} in the request.`
+    const reason = `${created} The complete request must include the checksum for each part. ${missing}`
+    throw new Fault('InvalidRequest', { reason })
+  }
+  if (only === undefined) return
+  if (only[0] !== declared?.algorithm) {
+    const reason = `The ${only[0]} you specified for part ${place.number} did not match what we received.`
+    throw new Fault('BadDigest', { reason })
+  }
+  if (only[1] !== stored) {
+    throw new Fault('InvalidPart', { UploadId: place.uploadId, PartNumber: place.number, ETag: place.etag })
+  }
+}
+
+/** What is known about a completed object's checksum without reading it. */
+export interface CompletionVerdict {
+  /** To be kept with the object; when something must be read, only if that agrees. */
+  readonly checksum: Checksum | undefined
+  /** A claim that the parts' checksums do not decide: the object must be read and summed. */
+  readonly unproven: ChecksumClaim | undefined
+}
+
+/**
+ * R82, R83. `declared` was fixed when the upload began; `type` and `claim` come with its completion. A type that
+ * differs is marked `typeDiffers` in the fault, since the dialects name it differently (D5).
+ */
+export function judgeCompletion(
+  declared: UploadChecksum | undefined,
+  type: ChecksumType | undefined,
+  claim: ChecksumClaim | undefined,
+  parts: readonly SummedPart[],
+): CompletionVerdict {
+  if (declared !== undefined && type !== undefined && type !== declared.type) {
+    const reason = `The upload was created using the ${declared.type} checksum mode. `
+    throw new Fault('BadDigest', {
+      reason: `${reason}The complete request must use the same checksum mode.`,
+      typeDiffers: true,
+    })
+  }
+  if (claim !== undefined && claim.parts !== undefined && claim.parts !== parts.length) throw countDiffers(claim)
+  const derived = declared === undefined ? undefined : derivedChecksum(declared, parts)
+  if (claim === undefined) return { checksum: derived, unproven: undefined }
+  if (derived !== undefined && claim.algorithm === declared?.algorithm) {
+    if (derived.type === 'FULL_OBJECT' && claim.parts !== undefined) throw countDiffers(claim)
+    checkClaim(claim, decodeDigest(claim.algorithm, withoutCount(derived.value))!)
+    return { checksum: derived, unproven: undefined }
+  }
+  if (type === 'COMPOSITE' || claim.parts !== undefined) {
+    const reason = 'A composite checksum needs the same algorithm at the beginning of the upload.'
+    throw new Fault('InvalidRequest', { reason })
+  }
+  const whole: Checksum = { algorithm: claim.algorithm, type: 'FULL_OBJECT', value: claim.digest.toString('base64') }
+  return { checksum: derived ?? whole, unproven: claim }
+}
+
+const countDiffers = ({ algorithm }: ChecksumClaim): Fault =>
+  new Fault('BadDigest', { reason: `The ${algorithm} you specified did not match the calculated checksum.` })

@@ -1,0 +1,68 @@
+/** Which bytes of an object are asked for: one stretch or all of it. */
+import { Fault } from '../model/faults.ts'
+import { headerName } from './access/names.ts'
+
+/** Bytes from `start` up to but without `end`. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+const SINGLE = /^bytes=(\d*)-(\d*)$/i
+const COPY = /^bytes=(\d+)-(\d+)$/
+
+/** Digits of any length: beyond what a number holds exactly, all are simply beyond the end of any object. */
+const position = (digits: string): number => Math.min(Number(digits), Number.MAX_SAFE_INTEGER)
+
+/**
+ * RANGE-1. The Range header of a read. Undefined means the whole object: a range that is malformed, backwards or one of
+ * several is ignored. One that begins behind the end, or asks for the last 0 bytes, is refused.
+ */
+export function requestedRange(header: string, size: number): ByteRange | undefined {
+  const match = SINGLE.exec(header.trim())
+  if (match === null) return undefined
+  const [, first, last] = match as unknown as [string, string, string]
+  if (first === '' && last === '') return undefined
+  if (first === '') {
+    const length = Math.min(position(last), size)
+    if (length === 0) throw unsatisfiable(header, size)
+    return { start: size - length, end: size }
+  }
+  const start = position(first)
+  if (last !== '' && position(last) < start) return undefined
+  if (start >= size) throw unsatisfiable(header, size)
+  return { start, end: last === '' ? size : Math.min(position(last) + 1, size) }
+}
+
+const unsatisfiable = (header: string, size: number): Fault =>
+  new Fault('InvalidRange', { RangeRequested: header, ActualObjectSize: size })
+
+/** RANGE-2. The stretch of the source that becomes a part: both ends given, both inside the source. */
+export function copyRange(header: string, size: number): ByteRange {
+  const match = COPY.exec(header.trim())
+  const start = match === null ? 0 : position(match[1]!)
+  const last = match === null ? -1 : position(match[2]!)
+  if (last < start) {
+    throw new Fault('InvalidArgument', {
+      ArgumentName: headerName('copy-source-range'),
+      ArgumentValue: header,
+      reason: 'The range must be of the form bytes=first-last where first and last are the zero-based offsets.',
+    })
+  }
+  if (start >= size)
+    throw new Fault('InvalidRequest', { reason: 'The specified copy range is invalid for the source.' })
+  if (last >= size) {
+    throw new Fault('InvalidArgument', {
+      ArgumentName: headerName('copy-source-range'),
+      ArgumentValue: header,
+      reason: `Range specified is not valid for source object of size: ${size}`,
+    })
+  }
+  return { start, end: last + 1 }
+}
+
+/** The Content-Range of a partial answer. */
+export const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end - 1}/${size}`
+
+/** The Content-Range that goes with InvalidRange. */
+export const unsatisfiedRange = (size: number): string => `bytes */${size}`

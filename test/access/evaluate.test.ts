@@ -1,0 +1,75 @@
+/** The evaluator against a slow one that shares no code with it (T16), and what must hold whatever the policies are. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { evaluate } from '../../src/rules/access/evaluate.ts'
+import { accessRequest, BUCKET, policyText } from './arbitrary.ts'
+import { referenceAllows } from './reference.ts'
+
+const RUNS = Number(process.env.HOLDFAST_RUNS ?? 1000)
+
+test('T16: every decision is that of the reference evaluator, and gives its reasons', () => {
+  const seen = { allowed: 0, refused: 0 }
+  fc.assert(
+    fc.property(accessRequest, request => {
+      const { allowed, reasons } = evaluate(request)
+      assert.equal(allowed, referenceAllows(request), JSON.stringify(reasons))
+      assert(reasons.length > 0)
+      seen[allowed ? 'allowed' : 'refused'] += 1
+    }),
+    { numRuns: RUNS },
+  )
+  // A generator that allows or refuses nearly everything would prove nothing.
+  assert(seen.allowed > RUNS / 20 && seen.refused > RUNS / 20, JSON.stringify(seen))
+})
+
+const withStatement = (policy: string | undefined, statement: unknown): string => {
+  const before = policy === undefined ? [] : JSON.parse(policy).Statement
+  return JSON.stringify({ Version: '2012-10-17', Statement: [...before, statement] })
+}
+
+const DENY_ALL = { Sid: 'no', Effect: 'Deny', Principal: '*', Action: '*', Resource: '*' }
+
+test('T16 5.2: an explicit denial of everything in the bucket policy wins, but for the keeper of the policy', () => {
+  fc.assert(
+    fc.property(accessRequest, request => {
+      fc.pre(request.bucket !== undefined)
+      const policy = withStatement(request.bucket!.policy, DENY_ALL)
+      const { allowed } = evaluate({ ...request, bucket: { ...request.bucket!, policy } })
+      const isKeeper =
+        request.caller.kind === 'account' &&
+        request.caller.account.accountId === request.bucket!.ownerAccountId &&
+        /^(Get|Put|Delete)BucketPolicy$/.test(request.action)
+      assert.equal(allowed, isKeeper)
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  )
+})
+
+test('T16: adding denials never allows what was refused', () => {
+  const denials = policyText(false).map(text =>
+    JSON.parse(text).Statement.map((one: object) => ({ ...one, Effect: 'Deny' })),
+  )
+  fc.assert(
+    fc.property(accessRequest, denials, (request, added) => {
+      fc.pre(request.bucket !== undefined && !evaluate(request).allowed)
+      const policy = added.reduce(withStatement, request.bucket!.policy)
+      assert.equal(evaluate({ ...request, bucket: { ...request.bucket!, policy } }).allowed, false)
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  )
+})
+
+test('T16: an identity denial of everything stops its user everywhere', () => {
+  const deny = JSON.stringify({ Statement: { Effect: 'Deny', Action: '*', Resource: '*' } })
+  fc.assert(
+    fc.property(accessRequest, request => {
+      fc.pre(request.caller.kind === 'user')
+      if (request.caller.kind !== 'user') return
+      const { user } = request.caller
+      const caller = { ...request.caller, user: { ...user, policies: [...user.policies, deny] } }
+      assert.equal(evaluate({ ...request, caller, isInitiator: true }).allowed, false, BUCKET)
+    }),
+    { numRuns: Math.ceil(RUNS / 3) },
+  )
+})
