@@ -16,6 +16,7 @@ import { openLmdbMeta } from './meta/lmdb.ts'
 import { openMemoryMeta } from './meta/memory.ts'
 import type { Meta } from './meta/meta.ts'
 import { openPostgresMeta } from './meta/postgres.ts'
+import { FencedMeta } from './store/fenced-meta.ts'
 import { takeOwnership } from './store/ownership.ts'
 import { Store } from './store/store.ts'
 
@@ -48,13 +49,16 @@ export async function openFolder(options: FolderOptions): Promise<ServerParts> {
     const ownership = await takeOwnership(folder, meta, disk, random)
     try {
       const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
-      const store = await openStore({ meta, disk, folder, blobsFolder, durability, clock, random })
+      // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
+      const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta)
+      const store = await openStore({ meta: fenced, disk, folder, blobsFolder, durability, clock, random })
       return {
         store,
         async close() {
           await store.engine.blobs.close()
-          await ownership.end()
+          // The last commits first: whoever takes the folder next must find either their names or no trace of them.
           await meta.close()
+          await ownership.end()
         },
       }
     } catch (error) {

@@ -150,6 +150,7 @@ class Volume {
 export class VolumeWriter {
   readonly #options: VolumeWriterOptions
   #volume: Volume | undefined
+  #creating: string | undefined
   #number = 0
   #queue: Waiting[] = []
   #queuedBytes = 0
@@ -162,6 +163,8 @@ export class VolumeWriter {
 
   /** The volume that is being appended to, if there is one. */
   get open(): string | undefined {
+    // One that is being made is about to be appended to.
+    if (this.#creating !== undefined) return this.#creating
     return this.#volume?.failure === undefined ? this.#volume?.name : undefined
   }
 
@@ -198,6 +201,7 @@ export class VolumeWriter {
       for (const { blob } of batch) bytes += blob.bytes
       // No await between choosing the volume and writing to it: it must not be sealed in between.
       const volume = this.#roomy(bytes) ?? (this.#volume = await this.#create())
+      this.#creating = undefined
       await volume.write(batch)
     } catch (error) {
       for (const waiting of batch) waiting.reject(error)
@@ -239,7 +243,11 @@ export class VolumeWriter {
     const self = { writer, number: ++this.#number }
     const name = volumeName(self)
     const path = join(folder, name)
-    const file = await disk.open(path, 'create')
+    this.#creating = name
+    const file = await disk.open(path, 'create').catch((error: unknown) => {
+      this.#creating = undefined
+      throw error
+    })
     try {
       await file.write([superblockOf(self)], 0)
       if (durable) {
@@ -249,6 +257,7 @@ export class VolumeWriter {
     } catch (error) {
       await file.close().catch(() => {})
       await disk.remove(path).catch(() => {})
+      this.#creating = undefined
       throw error
     }
     return new Volume(name, file, durable, () => {

@@ -34,6 +34,8 @@ export function show(path: string): Promise<Presence> {
       server.once('error', reject)
       server.listen({ path: address }, () => {
         server.off('error', reject)
+        // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
+        server.on('error', () => {})
         resolve({ end: () => new Promise(done => server.close(() => done())) })
       })
     })

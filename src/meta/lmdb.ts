@@ -170,7 +170,9 @@ class LmdbMeta implements Meta {
     if ((await this.#disk.free(this.#path)) >= FULL_DISK_FREE_BYTES) return false
     const probe = this.#engine.batch(() => {}).catch(causeOf)
     const answer = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
-    return answer === true
+    // After a failed root every transaction is refused as such. One that fails for want of room only says it again.
+    const code = (answer as { readonly code?: unknown } | undefined)?.code
+    return answer === true || code === EIO || (typeof code === 'number' && NO_ROOM.has(code))
   }
 
   /** Nothing that is under way will be answered by the engine for certain, so all of it is answered here. */

@@ -47,9 +47,15 @@ export type Row = readonly (string | null)[]
 
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
+/** By code, not by severity: the word for that is in the server's language. */
+const SQLSTATE = /^[0-9A-Z]{5}$/
+/** Connection exceptions, shutdowns and crashes, an idle session cut off. */
+const ENDS_CONNECTION = /^(08|57P0|25P03)/
+
 /** True when the server said no and goes on: the transaction was rolled back. Everything else leaves it open. */
 export function wasRefused(error: unknown): boolean {
-  return (error as { severity?: unknown }).severity === 'ERROR'
+  const { code } = error as { code?: unknown }
+  return typeof code === 'string' && SQLSTATE.test(code) && !ENDS_CONNECTION.test(code)
 }
 
 export class Connection {

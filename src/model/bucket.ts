@@ -1,4 +1,5 @@
-import { flag, format, optional, struct, text, uint, word } from '../lib/codec.ts'
+import { flag, format, list, optional, struct, text, uint, word } from '../lib/codec.ts'
+import { type Grant, grantCodec } from './grant.ts'
 
 export type Versioning = 'off' | 'on' | 'suspended'
 export type LockMode = 'governance' | 'compliance'
@@ -8,9 +9,18 @@ export interface DefaultRetention {
   readonly days: number
 }
 
+export type Ownership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'
+
+export interface PublicAccessBlock {
+  readonly blockPublicAcls: boolean
+  readonly ignorePublicAcls: boolean
+  readonly blockPublicPolicy: boolean
+  readonly restrictPublicBuckets: boolean
+}
+
 export interface Bucket {
   readonly name: string
-  /** Account that made it. */
+  /** Canonical id of the account that made it. */
   readonly owner: string
   readonly createdAt: number
   /** Once it has been on it is never off again, only suspended. */
@@ -18,6 +28,14 @@ export interface Bucket {
   /** Holds and retention are possible; once true it stays true, and versioning stays on. */
   readonly lockEnabled: boolean
   readonly defaultRetention: DefaultRetention | undefined
+  readonly grants: readonly Grant[]
+  /** Undefined: nobody set it, and whoever writes an object owns it. */
+  readonly ownership: Ownership | undefined
+  readonly publicAccessBlock: PublicAccessBlock | undefined
+  /** Whoever asks pays, and says so. */
+  readonly requesterPays: boolean
+  /** Names of the documents that stand in records of their own: policy, CORS rules and the like. */
+  readonly documents: readonly string[]
   /** Somebody is deleting the bucket and looks whether it is empty. Whoever writes into it meanwhile takes this back. */
   readonly closing: boolean
 }
@@ -31,6 +49,18 @@ export const bucketFormat = format<Bucket>(
     versioning: word('off', 'on', 'suspended'),
     lockEnabled: flag,
     defaultRetention: optional(struct<DefaultRetention>({ mode: word('governance', 'compliance'), days: uint })),
+    grants: list(grantCodec),
+    ownership: optional(word('ObjectWriter', 'BucketOwnerPreferred', 'BucketOwnerEnforced')),
+    publicAccessBlock: optional(
+      struct<PublicAccessBlock>({
+        blockPublicAcls: flag,
+        ignorePublicAcls: flag,
+        blockPublicPolicy: flag,
+        restrictPublicBuckets: flag,
+      }),
+    ),
+    requesterPays: flag,
+    documents: list(text),
     closing: flag,
   }),
 )

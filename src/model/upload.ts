@@ -24,6 +24,8 @@ export interface Upload {
   readonly checksum: { readonly algorithm: string; readonly type: Checksum['type'] } | undefined
   /** Somebody has read the parts in order to complete. Whoever stores a part meanwhile takes this back. */
   readonly completing: boolean
+  /** Counts how often that was taken back: whoever completes must find the round in which it read the parts. */
+  readonly round: number
 }
 
 export const uploadFormat = format<Upload>(
@@ -40,6 +42,7 @@ export const uploadFormat = format<Upload>(
     encryption: optional(encryptionCodec),
     checksum: optional(struct({ algorithm: text, type: word('COMPOSITE', 'FULL_OBJECT') })),
     completing: flag,
+    round: uint,
   }),
 )
 

@@ -1,17 +1,11 @@
 import { bytes, type Codec, flag, format, list, optional, pair, struct, text, uint, word } from '../lib/codec.ts'
 import type { LockMode } from './bucket.ts'
 import { type Content, contentCodec } from './content.ts'
+import { type Grant, grantCodec } from './grant.ts'
 
 export type Pairs = readonly (readonly [string, string])[]
 
-export type Permission = 'FULL_CONTROL' | 'READ' | 'WRITE' | 'READ_ACP' | 'WRITE_ACP'
-
-export interface Grant {
-  /** Canonical id of an account, or the name of a group. */
-  readonly grantee: string
-  readonly group: boolean
-  readonly permission: Permission
-}
+export type { Grant, Permission } from './grant.ts'
 
 /** What a client may say about an object, apart from its bytes. */
 export interface Attributes {
@@ -94,13 +88,7 @@ export const attributesCodec: Codec<Attributes> = struct<Attributes>({
   headers: pairs,
   metadata: pairs,
   tags: pairs,
-  grants: list(
-    struct<Grant>({
-      grantee: text,
-      group: flag,
-      permission: word('FULL_CONTROL', 'READ', 'WRITE', 'READ_ACP', 'WRITE_ACP'),
-    }),
-  ),
+  grants: list(grantCodec),
   redirect: optional(text),
   storageClass: optional(text),
 })

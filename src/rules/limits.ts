@@ -9,6 +9,8 @@ export const LIMITS = {
   objectPutBytesMax: 5 * 2 ** 30,
   copyBytesMax: 5 * 2 ** 30,
   listKeysMax: 1000,
+  keyContextBytesMax: 8192,
+  keyNameCharactersMax: 2048,
 } as const
 
 // A whole object of the largest single size fits the part count many times over.

@@ -5,6 +5,7 @@ import type { KeyRange } from '../meta/meta.ts'
 
 export const at = {
   bucket: (name: string) => key('B', name),
+  document: (bucket: string, name: string) => key('d', bucket, name),
   /** The current version: exactly what a plain listing shows. */
   current: (bucket: string, name: string) => key('o', bucket, name),
   /** Older versions and markers, newest first. */

@@ -1,7 +1,8 @@
 import { justAfter } from '../lib/bytes.ts'
 import type { KeyRange } from '../meta/meta.ts'
-import { type Bucket, bucketFormat, type DefaultRetention, type Versioning } from '../model/bucket.ts'
+import { type Bucket, bucketFormat, type DefaultRetention, type Ownership, type Versioning } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
+import type { Grant } from '../model/grant.ts'
 import { checkBucketName, isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
@@ -31,6 +32,8 @@ export interface BucketWish {
   readonly owner: string
   /** Makes holds and retention possible; versioning is then on from the start. */
   readonly lockEnabled: boolean
+  readonly grants?: readonly Grant[]
+  readonly ownership?: Ownership | undefined
 }
 
 export class Buckets {
@@ -59,6 +62,11 @@ export class Buckets {
         versioning: wish.lockEnabled ? 'on' : 'off',
         lockEnabled: wish.lockEnabled,
         defaultRetention: undefined,
+        grants: wish.grants ?? [],
+        ownership: wish.ownership,
+        publicAccessBlock: undefined,
+        requesterPays: false,
+        documents: [],
         closing: false,
       }
       d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
@@ -139,6 +147,7 @@ export class Buckets {
       if (!bucket.closing) return 'reopened'
       if (await this.#holdsObjects(name)) return 'full'
       if (await this.#isThere(all.uploads(name))) return 'reopened'
+      for (const document of bucket.documents) d.remove(at.document(name, document))
       d.remove(at.bucket(name))
       return 'removed'
     })

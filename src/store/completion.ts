@@ -68,7 +68,7 @@ export class Completion {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
       const checksum = request.inspect?.(upload, assembly)
-      const made = await this.#make(request, assembly, checksum)
+      const made = await this.#make(request, upload.round, assembly, checksum)
       if (made !== undefined) return made
     }
     throw new Fault('OperationAborted')
@@ -102,6 +102,7 @@ export class Completion {
   /** Undefined when a part was stored meanwhile and the parts have to be read again. */
   async #make(
     request: CompleteRequest,
+    round: number,
     assembly: Assembly,
     checksum: Checksum | undefined,
   ): Promise<Version | undefined> {
@@ -114,7 +115,8 @@ export class Completion {
       const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
       return await decide(engine, async d => {
         const upload = await mustFindUpload(d, request)
-        if (!upload.completing) return undefined
+        // Another round: a part was stored since, even if somebody else has announced a completion after that.
+        if (!upload.completing || upload.round !== round) return undefined
         const bucket = await bucketForWrite(d, request.bucket)
         const head = await readHead(d, bucket, request.key)
         checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)

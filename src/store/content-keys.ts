@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { KeyDisabled, type KeyUse, WrongKey } from '../crypto/keyring.ts'
 import { Fault } from '../model/faults.ts'
 import type { Encryption } from '../model/version.ts'
+import { LIMITS } from '../rules/limits.ts'
 import type { Engine } from './engine.ts'
 
 const CONTENT_KEY_BYTES = 32
@@ -33,12 +34,19 @@ function describe(choice: KeyChoice): Omit<Encryption, 'wrappedKey'> {
 
 const customerKeyOf = (choice: KeyChoice): Buffer | undefined => (choice.by === 'customer' ? choice.key : undefined)
 
+/** Both stand in the version's record, which has a size. */
+function checkNamed({ name, context }: Extract<KeyChoice, { by: 'named' }>): void {
+  const tooLong = name.length > LIMITS.keyNameCharactersMax || (context?.length ?? 0) > LIMITS.keyContextBytesMax
+  if (tooLong) throw new Fault('InvalidRequest', { reason: 'The key id or its context is too long' })
+}
+
 /** Wraps a content key, a new one unless one is given, as the client asks. */
 export function encryptionFor(
   engine: Engine,
   choice: KeyChoice,
   contentKey = engine.random.bytes(CONTENT_KEY_BYTES),
 ): { encryption: Encryption; contentKey: Buffer } {
+  if (choice.by === 'named') checkNamed(choice)
   const described = describe(choice)
   const use = useOf(described, customerKeyOf(choice))
   const wrappedKey = faulting(() => engine.keyring.wrap(contentKey, use))
@@ -76,6 +84,6 @@ function faulting<T>(use: () => T): T {
  */
 export function etagOf(engine: Engine, md5: Buffer, choice: KeyChoice | undefined): string {
   if (choice === undefined || choice.by === 'service') return md5.toString('hex')
-  const secret = engine.keyring.etagSecret(useOf(describe(choice), customerKeyOf(choice)))
+  const secret = faulting(() => engine.keyring.etagSecret(useOf(describe(choice), customerKeyOf(choice))))
   return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
 }

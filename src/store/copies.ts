@@ -11,6 +11,7 @@ import { bucketForRead, bucketForWrite } from './buckets.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { admitRecord } from './intake.ts'
 import type { Objects, Which } from './objects.ts'
 import { NO_BYPASS } from './removal.ts'
 import { hold } from './sharing.ts'
@@ -61,6 +62,7 @@ export class Copies {
 
   async copy(request: CopyRequest): Promise<Copied> {
     checkKey(request.to.key)
+    await admitRecord(this.#engine)
     return (await this.#shareAsReader(request)) ?? this.#rewrite(request)
   }
 

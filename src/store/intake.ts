@@ -111,6 +111,18 @@ export async function takeIn(engine: Engine, body: Body, options: IntakeOptions)
   }
 }
 
+/**
+ * Records go to the same disk as blobs do. A full one refuses whatever adds to it while there still is room for what
+ * removes: deleting, reclaiming, changing in place.
+ */
+export async function admitRecord(engine: Engine, size = 0): Promise<void> {
+  try {
+    await engine.blobs.admit(RECORD_BYTES + size)
+  } catch (error) {
+    throw error instanceof DiskFull ? new Fault('InsufficientStorage') : error
+  }
+}
+
 const nothing = async (): Promise<void> => {}
 
 async function smallDraft(
@@ -119,8 +131,7 @@ async function smallDraft(
   size: number,
   options: IntakeOptions,
 ): Promise<Draft> {
-  // Its record goes to the same disk as blobs do: a full one refuses new bytes before there is no room to delete.
-  await engine.blobs.admit(RECORD_BYTES + size)
+  await admitRecord(engine, size)
   const content = size === 0 ? NO_BYTES : await inlineContent(engine, chunks, options.contentKey)
   return { size, content, name: () => {}, named: () => {}, discard: nothing }
 }
@@ -182,8 +193,11 @@ async function blobDraft(
       name: d => d.put(at.blob(id), blobFormat.encode(record)),
       named: () => void engine.drafts.delete(name),
       async discard() {
-        await engine.blobs.remove(id, place)
-        engine.drafts.delete(name)
+        try {
+          await engine.blobs.remove(id, place)
+        } finally {
+          engine.drafts.delete(name)
+        }
       },
     }
   } catch (error) {

@@ -20,7 +20,8 @@ export interface Listed<T> {
 }
 
 const BATCH_MIN = 2
-const BATCH_MAX = 1000
+/** A full page and the one behind it that tells that there is more. */
+const BATCH_MAX = 1001
 /** With a delimiter nobody knows beforehand whether plain keys or common prefixes come. */
 const BATCH_UNSURE = 32
 

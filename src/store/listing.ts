@@ -123,7 +123,8 @@ export class Listing {
     const d = new Decision(this.#engine.meta)
     const head = await readHead(d, await bucketForRead(d, bucket), key)
     const seq = seqOfVersion(head, versionId)
-    return seq === undefined ? undefined : { key, seq }
+    // A null version that is gone leaves no place behind: rather all of its key once more than one version missed.
+    return { key, seq: seq ?? Number.MAX_SAFE_INTEGER }
   }
 
   async #mustExist(bucket: string): Promise<void> {

@@ -21,13 +21,37 @@ export class ObjectHandle {
     return this.#contentKey
   }
 
-  /** Bytes [start, end), streamed as the consumer takes them. Can be called once; closes the handle when it ends. */
-  async *read(start = 0, end = this.version.size): AsyncGenerator<Buffer> {
-    if (start < 0 || start > end || end > this.version.size) throw new RangeError(`no such range: ${start}–${end}`)
-    try {
-      yield* readContent(this.#engine, this.version.content, this.#contentKey, start, end)
-    } finally {
+  /**
+   * Bytes [start, end), streamed as the consumer takes them. Can be called once; closes the handle when it ends, fails
+   * or is given up. Not a bare generator: one that is given up before its first step would never get to close anything.
+   */
+  read(start = 0, end = this.version.size): AsyncIterableIterator<Buffer> {
+    if (start < 0 || start > end || end > this.version.size) {
       this.close()
+      throw new RangeError(`no such range: ${start}–${end}`)
+    }
+    const bytes = readContent(this.#engine, this.version.content, this.#contentKey, start, end)
+    return {
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      next: async () => {
+        try {
+          const step = await bytes.next()
+          if (step.done === true) this.close()
+          return step
+        } catch (error) {
+          this.close()
+          throw error
+        }
+      },
+      return: async () => {
+        try {
+          return await bytes.return(undefined)
+        } finally {
+          this.close()
+        }
+      },
     }
   }
 

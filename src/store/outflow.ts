@@ -162,4 +162,5 @@ async function* readShared(
       if (position >= end) return
     }
   }
+  throw new Error(`content ${id.toString('hex')} ends before ${end}`)
 }

@@ -40,16 +40,18 @@ export async function takeOwnership(folder: string, meta: Meta, disk: Disk, rand
   const socket = `owner-${random.bytes(8).toString('hex')}.sock`
   const presence: Presence = await show(join(folder, socket))
   const epoch = (before?.epoch ?? 0) + 1
-  const won = await meta.commit({
-    checks: [{ key: at.owner(), stamp: entry?.stamp }],
-    writes: [{ key: at.owner(), value: ownerFormat.encode({ epoch, socket }) }],
-  })
-  if (!won) {
+  try {
+    const won = await meta.commit({
+      checks: [{ key: at.owner(), stamp: entry?.stamp }],
+      writes: [{ key: at.owner(), value: ownerFormat.encode({ epoch, socket }) }],
+    })
+    if (!won) throw new FolderInUse(folder)
+    for (const name of await disk.list(folder)) {
+      if (SOCKET.test(name) && name !== socket) await disk.remove(join(folder, name))
+    }
+    return { epoch, end: () => presence.end() }
+  } catch (error) {
     await presence.end()
-    throw new FolderInUse(folder)
+    throw error
   }
-  for (const name of await disk.list(folder)) {
-    if (SOCKET.test(name) && name !== socket) await disk.remove(join(folder, name))
-  }
-  return { epoch, end: () => presence.end() }
 }

@@ -163,6 +163,7 @@ async function drop(engine: Engine, d: Decision, slices: readonly Slice[], freed
       d.put(entry.key, blobFormat.encode({ ...record, shares: record.shares - count }))
       continue
     }
+    if (record.shares < count) throw new Error(`blob ${slice.id.toString('hex')} has fewer shares than holders`)
     d.remove(entry.key)
     freed.push({ id: slice.id, record })
   }

@@ -11,6 +11,7 @@ import type { Meta } from '../meta/meta.ts'
 import { Buckets } from './buckets.ts'
 import { Completion } from './completion.ts'
 import { Copies } from './copies.ts'
+import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Listing } from './listing.ts'
 import { Objects } from './objects.ts'
@@ -29,6 +30,7 @@ export interface StoreParts {
 export class Store {
   readonly engine: Engine
   readonly buckets: Buckets
+  readonly documents: Documents
   readonly objects: Objects
   readonly copies: Copies
   readonly uploads: Uploads
@@ -37,6 +39,7 @@ export class Store {
 
   constructor(parts: StoreParts) {
     this.engine = { ...parts, readers: new Readers(), drafts: new Set() }
+    this.documents = new Documents(this.engine)
     this.objects = new Objects(this.engine)
     this.copies = new Copies(this.engine, this.objects)
     this.uploads = new Uploads(this.engine, this.objects)

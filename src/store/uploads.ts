@@ -17,7 +17,7 @@ import { bucketForWrite } from './buckets.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
-import { takeIn, withDraft } from './intake.ts'
+import { admitRecord, takeIn, withDraft } from './intake.ts'
 import type { Inspection, Objects, Which } from './objects.ts'
 import { discard, sliceRange } from './sharing.ts'
 
@@ -85,9 +85,10 @@ export class Uploads {
     this.#objects = objects
   }
 
-  create(request: CreateRequest): Promise<Upload> {
+  async create(request: CreateRequest): Promise<Upload> {
     const engine = this.#engine
     checkKey(request.key)
+    await admitRecord(engine)
     const keys = request.encryption === undefined ? undefined : encryptionFor(engine, request.encryption)
     return decide(engine, async d => {
       const bucket = await bucketForWrite(d, request.bucket)
@@ -107,6 +108,7 @@ export class Uploads {
         encryption: keys?.encryption,
         checksum: request.checksum,
         completing: false,
+        round: 0,
       }
       d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
       return upload
@@ -158,6 +160,7 @@ export class Uploads {
   async copyPart(request: CopyPartRequest): Promise<Part> {
     const engine = this.#engine
     checkPartNumber(request.number)
+    await admitRecord(engine)
     const { upload, contentKey } = await this.#openUpload(request)
     const begunAt = await this.#beginning(upload, request.number)
     const handle = await this.#objects.open(request.from, request.sourceCustomerKey)
@@ -216,7 +219,10 @@ export class Uploads {
     if (old !== undefined && old.begunAt > part.begunAt) return undefined
     return (slices = part.slices) => {
       if (upload.completing) {
-        d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode({ ...upload, completing: false }))
+        d.put(
+          at.upload(upload.bucket, upload.key, upload.id),
+          uploadFormat.encode({ ...upload, completing: false, round: upload.round + 1 }),
+        )
       }
       if (old !== undefined && old.slices.length > 0) {
         discard(this.#engine, d, { kind: 'slices', slices: old.slices })

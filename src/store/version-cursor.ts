@@ -10,7 +10,7 @@ import { type Version, versionFormat } from '../model/version.ts'
 import { at, parse } from './addresses.ts'
 
 const BATCH_MIN = 2
-const BATCH_MAX = 1000
+const BATCH_MAX = 1001
 /** Each try looks at fewer keys, so that a busy one does not hold up the rest for long. */
 const TRIES_MAX = 50
 

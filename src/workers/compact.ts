@@ -5,7 +5,7 @@
  * What lives is told by the records alone. A volume is never given up because a walk through it found nothing: one
  * damaged head would hide everything behind it.
  */
-import { DamagedBlob, type VolumeState } from '../blobs/blobs.ts'
+import { DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
 import type { DamagedRecord, Entry } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
@@ -17,6 +17,7 @@ import type { Worker } from './worker.ts'
 
 /** Moving less live data than is freed: each volume is rewritten at most once for every halving of what lives in it. */
 const DEAD_SHARE_MIN = 0.5
+const VOLUMES_PER_COMMIT = 100
 
 export class Compactor implements Worker {
   readonly #engine: Engine
@@ -26,7 +27,7 @@ export class Compactor implements Worker {
   /** Payload bytes of closed volumes, live or not; they never change. */
   readonly #payload = new Map<string, number>()
   /** Blobs that the last round could not move because their bytes do not match their checksum. */
-  damaged: DamagedBlob[] = []
+  damaged: Error[] = []
 
   constructor(engine: Engine, deadShareMin = DEAD_SHARE_MIN) {
     this.#engine = engine
@@ -43,12 +44,23 @@ export class Compactor implements Worker {
       if (await this.#isWorthIt(volume, live.get(volume.name) ?? 0)) worthIt.add(volume.name)
     }
     if (worthIt.size === 0) return 'idle'
+    // Those with nothing in them need no room elsewhere, so they go first, also when the disk is full.
+    const dead = [...worthIt].filter(name => !live.has(name))
+    await this.#giveUp(dead)
     const kept = await this.#moveOut(worthIt)
-    const emptied = [...worthIt].filter(name => !kept.has(name))
-    await decide(this.#engine, async d => {
-      for (const name of emptied) discard(this.#engine, d, { kind: 'volume', name })
-    })
-    return emptied.length > 0 ? 'busy' : 'idle'
+    const emptied = [...worthIt].filter(name => live.has(name) && !kept.has(name))
+    await this.#giveUp(emptied)
+    return dead.length + emptied.length > 0 ? 'busy' : 'idle'
+  }
+
+  async #giveUp(volumes: readonly string[]): Promise<void> {
+    for (let from = 0; from < volumes.length; from += VOLUMES_PER_COMMIT) {
+      await decide(this.#engine, async d => {
+        for (const name of volumes.slice(from, from + VOLUMES_PER_COMMIT)) {
+          discard(this.#engine, d, { kind: 'volume', name })
+        }
+      })
+    }
   }
 
   /** Volumes that nobody appends to, in which no draft can get its name any more, and that are not on their way out. */
@@ -60,9 +72,10 @@ export class Compactor implements Worker {
       if (garbage.kind === 'volume') leaving.add(garbage.name)
     }
     const all = await blobs.volumes()
-    const names = new Set(all.map(({ name }) => name))
+    // What was noted about a volume that is gone, or is being appended to after all, says nothing any more.
+    const settled = new Set(all.filter(({ open }) => !open).map(({ name }) => name))
     for (const known of [this.#waitingFor, this.#payload]) {
-      for (const name of known.keys()) if (!names.has(name)) known.delete(name)
+      for (const name of known.keys()) if (!settled.has(name)) known.delete(name)
     }
     const closed = all.filter(volume => !volume.open && !leaving.has(volume.name))
     for (const { name } of closed) {
@@ -105,9 +118,11 @@ export class Compactor implements Worker {
       try {
         await this.#move(entry, record)
       } catch (error) {
-        if (!(error instanceof DamagedBlob)) throw error
-        this.damaged.push(error)
         kept.add(record.volume)
+        if (error instanceof DiskFull) continue
+        // A sector that the disk cannot read any more is damage too.
+        if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
+        this.damaged.push(error as Error)
       }
     }
     return kept

@@ -1,11 +1,11 @@
 /** Frees what nothing names any more, once every reader that might still hold it has left. */
 
-import { justAfter } from '../lib/bytes.ts'
-import type { Entry } from '../meta/meta.ts'
+import { type Entry, OutcomeUnknown } from '../meta/meta.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { all } from '../store/addresses.ts'
 import type { Engine } from '../store/engine.ts'
 import { release } from '../store/release.ts'
+import { readPage } from './records.ts'
 import type { Worker } from './worker.ts'
 
 const BATCH = 256
@@ -16,6 +16,9 @@ export class Reclaimer implements Worker {
   /** Everybody who entered before the batch was read may have seen what it holds. */
   #line = 0
   #cursor = all.kind('g').start
+  /** What could not be freed, and why the last time. */
+  failures = 0
+  lastFailure: unknown
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -26,18 +29,34 @@ export class Reclaimer implements Worker {
     if (!this.#engine.readers.passed(this.#line)) return 'idle'
     const batch = this.#batch
     this.#batch = []
-    for (const entry of batch) if (!this.#isDraft(entry)) await release(this.#engine, entry)
+    for (const entry of batch) await this.#release(entry)
     return 'busy'
   }
 
   /** Reads the next garbage; at the end of a round the next one starts from the beginning. */
   async #collect(): Promise<boolean> {
     const { start, end } = all.kind('g')
-    this.#batch = await this.#engine.meta.scan({ start: this.#cursor, end }, BATCH)
+    const page = await readPage(this.#engine, { start: this.#cursor, end }, BATCH)
+    if (page.damaged !== undefined) this.#note(page.damaged)
+    this.#batch = page.entries
     this.#line = this.#engine.readers.line()
-    const last = this.#batch.at(-1)
-    this.#cursor = last === undefined ? start : justAfter(last.key)
-    return last !== undefined
+    this.#cursor = page.next ?? start
+    return page.entries.length > 0 || page.next !== undefined
+  }
+
+  /** One that cannot be freed is noted and stays; the others do not wait for it. */
+  async #release(entry: Entry): Promise<void> {
+    try {
+      if (!this.#isDraft(entry)) await release(this.#engine, entry)
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) throw error
+      this.#note(error)
+    }
+  }
+
+  #note(error: unknown): void {
+    this.failures++
+    this.lastFailure = error
   }
 
   /** Pages written ahead of a commit that is still under way are not garbage yet. */

@@ -3,7 +3,7 @@
  * it finds it reports with the objects that are hurt; it repairs nothing and hides nothing.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
-import { EMPTY } from '../lib/bytes.ts'
+import { EMPTY, justAfter } from '../lib/bytes.ts'
 import { BadRecord } from '../lib/codec.ts'
 import type { Entry } from '../meta/meta.ts'
 import { blobFormat } from '../model/content.ts'
@@ -14,6 +14,8 @@ import { FORMATS, readPage } from './records.ts'
 import type { Worker } from './worker.ts'
 
 const RECORDS_PER_STEP = 256
+/** A step ends after the blob that goes beyond this. */
+const BYTES_PER_STEP = 64 * 2 ** 20
 
 export interface Damage extends Hurt {
   readonly what: 'blob' | 'record'
@@ -36,9 +38,13 @@ export class Scrubber implements Worker {
   /** Some records, and all the bytes that they name. Idle at the end of a whole round. */
   async step(): Promise<'busy' | 'idle'> {
     const page = await readPage(this.#engine, { start: this.#cursor, end: undefined }, RECORDS_PER_STEP)
+    const enough = this.bytes + BYTES_PER_STEP
     for (const entry of page.entries) {
       this.records++
       await this.#check(entry)
+      if (this.bytes < enough) continue
+      this.#cursor = justAfter(entry.key)
+      return 'busy'
     }
     const { damaged } = page
     if (damaged !== undefined) this.#note('record', damaged.key.toString('hex'), damaged.message)
