@@ -1,4 +1,6 @@
-/** The house rules that nobody should have to remember: who may import whom, how long things get, what stays outside. */
+/**
+ * The house rules that nobody should have to remember: who may import whom, how long things get, what stays outside.
+ */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -19,8 +21,11 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   rules: ['model', 'lib'],
   store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'lib'],
   workers: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
+  auth: ['rules', 'model', 'lib'],
+  operations: ['store', 'rules', 'model', 'lib'],
+  edge: ['operations', 'auth', 'rules', 'model', 'lib'],
   // Composition: the files that stand directly in src.
-  '': ['workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
+  '': ['edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
 }
 
 /** The store and its workers know the seams of these floors, not who stands behind them. */
@@ -107,7 +112,7 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
 })
 
 /** What may be removed outside the gate: records that are no version's. */
-const OTHER_RECORDS = /^(at\.(deleted|upload|bucket)\(|ahead$)/
+const OTHER_RECORDS = /^(at\.(deleted|upload|bucket|document)\(|ahead$)/
 
 test('P32: a version leaves its place through one gate only', () => {
   const bad: string[] = []
@@ -142,13 +147,14 @@ test('dialect headers stay in edge', () => {
 
 test('budgets: lines of a file, of a function, characters of a line', () => {
   const bad: string[] = []
-  for (const { path, text } of everything) {
+  for (const { path, text, isTest } of everything) {
     const lines = text.split('\n')
     if (lines.length > LINES_MAX) bad.push(`${path}: ${lines.length} lines`)
     for (const [index, line] of lines.entries()) {
       if (line.length > LINE_CHARACTERS_MAX) bad.push(`${path}:${index + 1}: ${line.length} characters`)
     }
-    bad.push(...longFunctions(path, lines))
+    // A test's steps are read from top to bottom, however many there are.
+    if (!isTest) bad.push(...longFunctions(path, lines))
   }
   none(bad)
 })

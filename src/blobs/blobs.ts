@@ -34,7 +34,9 @@ export interface VolumeState {
 }
 
 export interface Blobs {
-  /** Throws DiskFull when so many bytes would eat into the reserve; for bytes that are stored elsewhere on this disk. */
+  /**
+   * Throws DiskFull when so many bytes would eat into the reserve; for bytes that are stored elsewhere on this disk.
+   */
   admit(bytes: number): Promise<void> | undefined
   /** Durable when it resolves. A body that throws leaves nothing behind but dead bytes. */
   write(id: BlobId, body: Body, frameBytes?: number): Promise<Place>

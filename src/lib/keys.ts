@@ -27,11 +27,18 @@ export function readDescending(bytes: Buffer, at: number): number {
   return (~bytes.readUInt32BE(at) >>> 0) * 2 ** 32 + (~bytes.readUInt32BE(at + 4) >>> 0)
 }
 
-/** `kind`, then texts (zero-terminated), numbers (eight bytes) and raw bytes (as they are, so only at the end or of fixed length). */
+function sizeOf(component: Component): number {
+  if (typeof component === 'string') return Buffer.byteLength(component) + 1
+  return typeof component === 'number' ? 8 : component.length
+}
+
+/**
+ * `kind`, then texts (zero-terminated), numbers (eight bytes) and raw bytes (as they are, so only at the end or of
+ * fixed length).
+ */
 export function key(kind: string, ...components: readonly Component[]): Buffer {
   let length = 1
-  for (const c of components)
-    length += typeof c === 'string' ? Buffer.byteLength(c) + 1 : typeof c === 'number' ? 8 : c.length
+  for (const c of components) length += sizeOf(c)
   const out = Buffer.allocUnsafe(length)
   out.write(kind, 0, 1, 'latin1')
   let at = 1

@@ -45,6 +45,13 @@ const WEAKENING = {
 }
 const WEAKENING_MASK = Object.values(WEAKENING).reduce((mask, flag) => mask | flag, 0)
 
+/**
+ * So many instructions start a transaction before the turn is over: about sixteen commits of five each. The writer then
+ * works on them while this thread prepares the next, which share the transaction or the one after it. A commit itself
+ * is never cut: inside a condition the writer waits for the rest.
+ */
+const START_INSTRUCTIONS = 80
+
 /** Address space only: the file grows with what is stored. */
 const MAP_BYTES = 2 ** 40
 
@@ -68,11 +75,11 @@ export async function openEngine(path: string, durability: Durability, mapBytes 
     noSync: durability === 'os',
     maxReaders: 1024,
     mapSize: mapBytes,
-    // What is issued in one turn of the event loop shall be one transaction, and these two do that: nothing starts
-    // before the end of the turn. The other way to get it, eventTurnBatching, has a promise of its own that nobody
+    // Commits of one turn of the event loop share a transaction: it starts at the end of the turn, or as soon as a
+    // good number of them is there. The other way to get it, eventTurnBatching, has a promise of its own that nobody
     // can reach and that ends the process with an unhandled rejection when a commit fails.
     eventTurnBatching: false,
-    txnStartThreshold: Number.MAX_SAFE_INTEGER,
+    txnStartThreshold: START_INSTRUCTIONS,
   } as lmdb.RootDatabaseOptionsWithPath) as unknown as Engine
   // An environment that is open in this process already keeps the flags it was opened with, whatever is asked for.
   const flags = native.getEnvFlags(engine.env.address)

@@ -23,7 +23,9 @@ export function multipartEtag(partEtags: readonly string[]): string {
   return `${hash.digest('hex')}-${partEtags.length}`
 }
 
-/** R76–R78, R81. The listed parts in strictly ascending order, each stored with that tag, none but the last too small. */
+/**
+ * R76–R78, R81. The listed parts in strictly ascending order, each stored with that tag, none but the last too small.
+ */
 export function assemble(listed: readonly ListedPart[], stored: ReadonlyMap<number, Part>, uploadId: string): Assembly {
   if (listed.length === 0) throw new Fault('InvalidRequest', { reason: 'You must specify at least one part' })
   const parts: Part[] = []

@@ -16,7 +16,9 @@ export function checkBucketName(name: string): void {
   if (!isBucketName(name)) throw new Fault('InvalidBucketName', { BucketName: name })
 }
 
-/** NAME-2. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business. */
+/**
+ * NAME-2. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business.
+ */
 export function checkKey(key: string): void {
   if (key.length === 0) throw new Fault('InvalidArgument', { ArgumentName: 'key' })
   const size = Buffer.byteLength(key)

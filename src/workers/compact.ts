@@ -22,7 +22,9 @@ const VOLUMES_PER_COMMIT = 100
 export class Compactor implements Worker {
   readonly #engine: Engine
   readonly #deadShareMin: number
-  /** For each closed volume, the drafts that were under way when it was first seen so: one may yet get its name in it. */
+  /**
+   * For each closed volume, the drafts that were under way when it was first seen so: one may yet get its name in it.
+   */
   readonly #waitingFor = new Map<string, Set<string>>()
   /** Payload bytes of closed volumes, live or not; they never change. */
   readonly #payload = new Map<string, number>()
@@ -95,7 +97,9 @@ export class Compactor implements Worker {
     return live
   }
 
-  /** Heads and padding are not dead: only payload is compared, and it is counted only where the file size suggests it. */
+  /**
+   * Heads and padding are not dead: only payload is compared, and it is counted only where the file size suggests it.
+   */
   async #isWorthIt({ name, bytes }: VolumeState, live: number): Promise<boolean> {
     if (live === 0) return true
     if (live > bytes * (1 - this.#deadShareMin)) return false

@@ -1,6 +1,6 @@
 /**
- * The invariants, checked by counting everything again. Meant for a store at rest: what changes during the walk shows up
- * as a difference that is not one.
+ * The invariants, checked by counting everything again. Meant for a store at rest: what changes during the walk shows
+ * up as a difference that is not one.
  */
 import type { DamagedRecord } from '../meta/meta.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'

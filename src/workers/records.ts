@@ -4,6 +4,7 @@ import { justAfter } from '../lib/bytes.ts'
 import type { RecordFormat } from '../lib/codec.ts'
 import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
+import { completedFormat } from '../model/completed.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
 import { type Garbage, garbageFormat } from '../model/garbage.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
@@ -23,6 +24,7 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   c: contentFormat,
   s: pageFormat,
   g: garbageFormat,
+  e: completedFormat,
 } as Record<string, RecordFormat<unknown>>
 
 const PAGE = 500
@@ -57,7 +59,9 @@ function isAhead({ start, end }: KeyRange, before: Buffer | undefined, key: Buff
   return end === undefined || key.compare(end) < 0
 }
 
-/** All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case. */
+/**
+ * All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case.
+ */
 export async function* recordsOf(
   engine: Engine,
   kind: string,
