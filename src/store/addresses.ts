@@ -18,6 +18,8 @@ export const at = {
   content: (id: Buffer) => key('c', id),
   page: (id: Buffer, page: number) => key('s', id, page),
   garbage: (id: Buffer) => key('g', id),
+  /** What became of a completed upload. */
+  completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
 }
 

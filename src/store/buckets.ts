@@ -36,6 +36,17 @@ export interface BucketWish {
   readonly ownership?: Ownership | undefined
 }
 
+/** What `configure` may change. Versioning and locks have rules of their own. */
+export type Settings = Pick<Bucket, 'grants' | 'ownership' | 'publicAccessBlock' | 'requesterPays'>
+
+export interface BucketPage {
+  readonly owner: string
+  readonly prefix: string
+  /** Names behind this one. */
+  readonly after: string | undefined
+  readonly limit: number
+}
+
 export class Buckets {
   readonly #engine: Engine
   readonly #uploads: Uploads
@@ -96,6 +107,25 @@ export class Buckets {
     }
   }
 
+  /** A page of an owner's buckets in order of their names, and whether there are more behind it. */
+  async page({ owner, prefix, after, limit }: BucketPage): Promise<{ buckets: Bucket[]; more: boolean }> {
+    const { end } = all.buckets()
+    let start = after === undefined || after < prefix ? at.bucket(prefix) : justAfter(at.bucket(after))
+    const buckets: Bucket[] = []
+    for (;;) {
+      const page = await this.#engine.meta.scan({ start, end }, PAGE)
+      for (const entry of page) {
+        const bucket = bucketFormat.decode(entry.value)
+        if (!bucket.name.startsWith(prefix)) return { buckets, more: false }
+        if (bucket.owner !== owner) continue
+        if (buckets.length === limit) return { buckets, more: true }
+        buckets.push(bucket)
+      }
+      if (page.length < PAGE) return { buckets, more: false }
+      start = justAfter(page.at(-1)!.key)
+    }
+  }
+
   /** Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
   setVersioning(name: string, versioning: Exclude<Versioning, 'off'>): Promise<void> {
     return this.#change(name, bucket => {
@@ -110,6 +140,13 @@ export class Buckets {
       if (bucket.versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
       return { ...bucket, lockEnabled: true, defaultRetention }
     })
+  }
+
+  /**
+   * Changes settings that anything may have at any time; whether they go together, `change` says of what it is given.
+   */
+  configure(name: string, change: (bucket: Bucket) => Partial<Settings>): Promise<void> {
+    return this.#change(name, bucket => ({ ...bucket, ...change(bucket) }))
   }
 
   #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {

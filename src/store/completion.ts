@@ -2,8 +2,11 @@
  * Completing an upload: the object appears in one small commit, whatever the number of parts. The list of slices is
  * written ahead, in pages; the part records stay behind for the reclaimer.
  */
+import { createHash } from 'node:crypto'
+import { justAfter } from '../lib/bytes.ts'
 import { META_LIMITS } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
+import { type Completed, completedFormat } from '../model/completed.ts'
 import { type ContentPage, type ContentPart, contentFormat, pageFormat } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
 import { garbageFormat } from '../model/garbage.ts'
@@ -15,24 +18,32 @@ import { initialLock } from '../rules/lock.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { all, at } from './addresses.ts'
 import { bucketForWrite } from './buckets.ts'
+import { contentKeyOf } from './content-keys.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
-import { contentRecord } from './outflow.ts'
+import { contentRecord, readContent } from './outflow.ts'
 import { NO_BYPASS } from './removal.ts'
 import { discard } from './sharing.ts'
-import { mustFindUpload, type UploadName } from './uploads.ts'
+import { isUploadName, mustFindUpload, type UploadName } from './uploads.ts'
 import { publish, readHead } from './versions.ts'
 
 const SCAN_PAGE = 2000
 const PAGE_BYTES_MAX = META_LIMITS.valueBytesMax - 10_000
 const PAGES_PER_COMMIT = Math.floor(META_LIMITS.commitBytesMax / META_LIMITS.valueBytesMax) - 1
 const TRIES_MAX = 20
+const FORGET_PAGE = 200
 
 export interface CompleteRequest extends UploadName {
   readonly parts: readonly ListedPart[]
   readonly condition?: Precondition
-  /** Looks at what would be made and may refuse it; returns the checksum to keep. */
-  readonly inspect?: (upload: Upload, assembly: Assembly) => Checksum | undefined
+  /** The customer's key, for an upload that was begun with one: only needed to read what would be made. */
+  readonly customerKey?: Buffer
+  /** Looks at what would be made and may refuse it; returns the checksum to keep. `read` gives its bytes. */
+  readonly inspect?: (
+    upload: Upload,
+    assembly: Assembly,
+    read: () => AsyncIterable<Buffer>,
+  ) => Checksum | undefined | Promise<Checksum | undefined>
 }
 
 /** The slices of an assembly, cut into records. */
@@ -67,11 +78,36 @@ export class Completion {
       if (assembly.size > LIMITS.partBytesMax * LIMITS.partNumberMax) {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
-      const checksum = request.inspect?.(upload, assembly)
+      const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
       const made = await this.#make(request, upload.round, assembly, checksum)
       if (made !== undefined) return made
     }
     throw new Fault('OperationAborted')
+  }
+
+  #read({ customerKey }: CompleteRequest, upload: Upload, { parts, size }: Assembly): AsyncIterable<Buffer> {
+    const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
+    return readContent(this.#engine, content, contentKeyOf(this.#engine, upload.encryption, customerKey), 0, size)
+  }
+
+  /** R96. What a completed upload became, as long as it is remembered. */
+  async find(name: UploadName): Promise<Completed | undefined> {
+    if (!isUploadName(name.key, name.uploadId)) return undefined
+    const entry = await this.#engine.meta.get(at.completed(Buffer.from(name.uploadId, 'hex')))
+    const found = entry === undefined ? undefined : completedFormat.decode(entry.value)
+    return found?.bucket === name.bucket && found.key === name.key ? found : undefined
+  }
+
+  /** Forgets what was completed before that moment, a page at a time; resolves to where to go on. */
+  async forget(before: number, from: Buffer = all.kind('e').start): Promise<Buffer | undefined> {
+    const entries = await this.#engine.meta.scan({ start: from, end: all.kind('e').end }, FORGET_PAGE)
+    const old = entries.filter(entry => completedFormat.decode(entry.value).completedAt < before)
+    if (old.length > 0) {
+      await decide(this.#engine, async d => {
+        for (const entry of old) d.remove(entry.key)
+      })
+    }
+    return entries.length < FORGET_PAGE ? undefined : justAfter(entries.at(-1)!.key)
   }
 
   /** From here on a part that is stored changes the upload's record, so the final commit sees it. */
@@ -141,7 +177,9 @@ export class Completion {
           attributes: upload.attributes,
           content: { kind: 'shared' as const, id: paged.id },
         }
-        return publish(engine, d, head, version, NO_BYPASS)
+        const made = await publish(engine, d, head, version, NO_BYPASS)
+        d.put(at.completed(upload.id), completedFormat.encode(remembered(request, made)))
+        return made
       })
     } finally {
       // Named or not: pages written ahead that got no name are the reclaimer's from now on.
@@ -174,6 +212,22 @@ export class Completion {
     return depth
   }
 }
+
+/** R96. Two lists are the same when this is. */
+export function listDigest(parts: readonly ListedPart[]): Buffer {
+  const hash = createHash('sha256')
+  for (const { number, etag } of parts) hash.update(`${number}:${etag}\n`)
+  return hash.digest()
+}
+
+const remembered = ({ bucket, key, parts }: CompleteRequest, made: Version): Completed => ({
+  bucket,
+  key,
+  completedAt: made.modifiedAt,
+  versionId: made.id,
+  etag: made.etag,
+  list: listDigest(parts),
+})
 
 /** What was asked for when it began was checked then, and stands; only a default counts from completion. */
 function lockAtCompletion(bucket: Bucket, { lock }: Upload, now: number): Lock {

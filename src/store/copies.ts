@@ -1,18 +1,22 @@
 /** Copying: one commit whatever the size. Bytes move only when they must change between plain and sealed. */
 import { createHmac } from 'node:crypto'
 import { Fault } from '../model/faults.ts'
-import type { Attributes, Encryption, Lock, Version } from '../model/version.ts'
+import type { Attributes, Checksum, Encryption, Lock, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
+import { type ChecksumAlgorithm, checksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
+import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './buckets.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord } from './intake.ts'
-import type { Objects, Which } from './objects.ts'
+import type { Inspection, Objects, Which } from './objects.ts'
+import { readContent } from './outflow.ts'
+import { partsAfter } from './part-table.ts'
 import { NO_BYPASS } from './removal.ts'
 import { hold } from './sharing.ts'
 import { mustLocate, publish, readHead, type Unplaced } from './versions.ts'
@@ -30,6 +34,8 @@ export interface CopyRequest {
   /** Looks at the source inside the commit and may refuse it. */
   readonly check?: (source: Version) => void
   readonly condition?: Precondition
+  /** R52. Asks for a checksum of the whole by this algorithm, whatever the source has. */
+  readonly algorithm?: ChecksumAlgorithm
 }
 
 export interface Copied {
@@ -71,14 +77,15 @@ export class Copies {
     const { readers } = this.#engine
     const ticket = readers.enter()
     try {
-      return await decide(this.#engine, d => this.#share(d, request))
+      const summing = new Summing(this.#engine, request.algorithm)
+      return await decide(this.#engine, d => this.#share(d, request, summing))
     } finally {
       readers.leave(ticket)
     }
   }
 
   /** Undefined when the bytes cannot be shared. */
-  async #share(d: Decision, request: CopyRequest): Promise<Copied | undefined> {
+  async #share(d: Decision, request: CopyRequest, summing: Summing): Promise<Copied | undefined> {
     const engine = this.#engine
     const { from, to } = request
     const fromBucket = await bucketForRead(d, from.bucket)
@@ -94,11 +101,13 @@ export class Copies {
     const bucket = await bucketForWrite(d, to.bucket)
     const head = await readHead(d, bucket, to.key)
     checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+    const checksum = await summing.of(source)
     await hold(d, source.content)
     const now = engine.clock.now()
     const version: Unplaced = {
       ...withoutPlace(source),
       ...this.#rewrapped(source, request),
+      checksum,
       modifiedAt: now,
       owner: request.owner,
       attributes: (request.attributes ?? inherited)(source),
@@ -141,18 +150,60 @@ export class Copies {
         ...(request.lock === undefined ? {} : { lock: request.lock }),
         ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
         ...(request.condition === undefined ? {} : { condition: request.condition }),
-        inspection: {
-          chunk: () => {},
-          end: () => {
-            request.check?.(source)
-            return source.checksum?.type === 'FULL_OBJECT' ? source.checksum : undefined
-          },
-        },
+        inspection: inspectionOf(request, source),
       })
       return { source, version }
     } finally {
       handle.close()
     }
+  }
+}
+
+/** Bytes that pass anyway are summed anew: the table of parts, which a composite checksum needs, is not rewritten. */
+function inspectionOf({ check, algorithm }: CopyRequest, source: Version): Inspection {
+  const { checksum } = source
+  const asked = algorithm ?? (checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm))
+  const isKnown = checksum?.type === 'FULL_OBJECT' && checksum.algorithm === asked
+  const hasher = asked === undefined || isKnown ? undefined : startHasher(asked)
+  return {
+    chunk: bytes => hasher?.update(bytes),
+    end: () => {
+      check?.(source)
+      return hasher === undefined ? checksum : wholeChecksum(asked!, hasher.digest())
+    },
+  }
+}
+
+/** R52. The checksum of a copy that shares its source's bytes; they are read once, and only when nothing else tells. */
+class Summing {
+  readonly #engine: Engine
+  readonly #algorithm: ChecksumAlgorithm | undefined
+  #known: { readonly source: Version; readonly checksum: Checksum } | undefined
+
+  constructor(engine: Engine, algorithm: ChecksumAlgorithm | undefined) {
+    this.#engine = engine
+    this.#algorithm = algorithm
+  }
+
+  async of(source: Version): Promise<Checksum | undefined> {
+    const algorithm = this.#algorithm
+    if (algorithm === undefined) return source.checksum
+    const known = this.#known
+    // A version of the same name, time and tag is the same version: another attempt of the same decision reads nothing.
+    if (known?.source.id === source.id && known.source.modifiedAt === source.modifiedAt) {
+      if (known.source.etag === source.etag) return known.checksum
+    }
+    const { parts } = await partsAfter(this.#engine, source, 0, LIMITS.partNumberMax)
+    const checksum = copiedChecksum(source.checksum, algorithm, parts) ?? (await this.#read(source, algorithm))
+    this.#known = { source, checksum }
+    return checksum
+  }
+
+  async #read({ content, encryption, size }: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
+    const hasher = startHasher(algorithm)
+    const contentKey = contentKeyOf(this.#engine, encryption, undefined)
+    for await (const chunk of readContent(this.#engine, content, contentKey, 0, size)) hasher.update(chunk)
+    return wholeChecksum(algorithm, hasher.digest())
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes in a body: bytes first, name last. What comes out is a draft: durable, but no name points at it. The commit that
- * names it also writes its records; a draft that is never named is freed here, or by the sweep after a crash.
+ * Takes in a body: bytes first, name last. What comes out is a draft: durable, but no name points at it. The commit
+ * that names it also writes its records; a draft that is never named is freed here, or by the sweep after a crash.
  */
 import { type Body, DiskFull } from '../blobs/blobs.ts'
 import { wrapBlobKey } from '../crypto/key-wrap.ts'

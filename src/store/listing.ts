@@ -1,12 +1,12 @@
 /**
- * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted keys
- * lie between the records that a plain listing reads.
+ * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted
+ * keys lie between the records that a plain listing reads.
  */
 import { justAfter } from '../lib/bytes.ts'
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
 import { type Version, versionFormat } from '../model/version.ts'
-import { at, parse } from './addresses.ts'
+import { all, at, parse, seqOf } from './addresses.ts'
 import { bucketForRead } from './buckets.ts'
 import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -101,13 +101,14 @@ export class Listing {
       behind: inside,
       firstBatch: firstBatch(request),
     })
-    let lastKey = inside?.key
+    let lastKey: string | undefined
     for (let found = await cursor.peek(); found !== undefined; found = await cursor.peek()) {
       if (page.full) return page.close(true)
       const { key } = found
       const prefix = rolledUp(key, request)
       if (prefix === undefined) {
-        page.add(key, { ...found, latest: lastKey !== key })
+        const latest = key === inside?.key ? found.version.seq === inside.newest : key !== lastKey
+        page.add(key, { ...found, latest })
         lastKey = key
         cursor.advance(found)
       } else {
@@ -119,12 +120,18 @@ export class Listing {
   }
 
   /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */
-  async #placeInside(bucket: string, key: string, versionId: string): Promise<VersionPlace | undefined> {
+  async #placeInside(
+    bucket: string,
+    key: string,
+    versionId: string,
+  ): Promise<VersionPlace & { readonly newest: number | undefined }> {
     const d = new Decision(this.#engine.meta)
     const head = await readHead(d, await bucketForRead(d, bucket), key)
     const seq = seqOfVersion(head, versionId)
     // A null version that is gone leaves no place behind: rather all of its key once more than one version missed.
-    return { key, seq: seq ?? Number.MAX_SAFE_INTEGER }
+    const [behindIt] = await this.#engine.meta.scan(all.olderOf(bucket, key), 1)
+    const newest = head.current?.version.seq ?? (behindIt && seqOf(behindIt.key))
+    return { key, seq: seq ?? Number.MAX_SAFE_INTEGER, newest }
   }
 
   async #mustExist(bucket: string): Promise<void> {

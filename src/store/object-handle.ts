@@ -1,6 +1,7 @@
 import type { Version } from '../model/version.ts'
 import type { Engine } from './engine.ts'
 import { readContent } from './outflow.ts'
+import { type PartsPage, type PlacedPart, partsAfter } from './part-table.ts'
 
 /** An object that is being read. Closing it, also by reading to the end of a `read`, lets its bytes be freed. */
 export class ObjectHandle {
@@ -53,6 +54,17 @@ export class ObjectHandle {
         }
       },
     }
+  }
+
+  /** The part of this number; undefined when the object has none. */
+  async part(number: number): Promise<PlacedPart | undefined> {
+    const [found] = (await this.parts(number - 1, 1)).parts
+    return found?.number === number ? found : undefined
+  }
+
+  /** Parts with numbers above `after`. */
+  parts(after: number, limit: number): Promise<PartsPage> {
+    return partsAfter(this.#engine, this.version, after, limit)
   }
 
   close(): void {

@@ -24,7 +24,7 @@ import { Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { takeIn, withDraft } from './intake.ts'
 import { ObjectHandle } from './object-handle.ts'
-import { type Allowance, NO_BYPASS } from './removal.ts'
+import { type Allowance, NO_BYPASS, PROTECTED } from './removal.ts'
 import { type Located, locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
 
 /** Looks at a body as it comes in, and may refuse it at its end. */
@@ -173,7 +173,7 @@ export class Objects {
         return { marker: undefined, removed: target.version }
       }
       if (request.keepHeld === true && target?.version.lock.hold === true) {
-        throw new Fault('AccessDenied', { lock: 'held', VersionId: target.version.id })
+        throw new Fault('AccessDenied', { reason: PROTECTED, lock: 'held', VersionId: target.version.id })
       }
       checkKey(request.key)
       const marker = { ...MARKER, modifiedAt: engine.clock.now(), owner: request.owner }
@@ -192,7 +192,9 @@ export class Objects {
         throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
       }
       const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
-      if (refusal !== undefined) throw new Fault('AccessDenied', { lock: refusal, VersionId: version.id })
+      if (refusal !== undefined) {
+        throw new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
+      }
       return { ...version, lock: { ...version.lock, retention } }
     }
     return this.#change(which, change, needsLocks)
@@ -202,8 +204,12 @@ export class Objects {
     return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, tags } }))
   }
 
-  setGrants(which: Which, grants: readonly Grant[]): Promise<Version> {
-    return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, grants } }))
+  /** The grants may depend on the version that gets them: on who owns it, for one. */
+  setGrants(which: Which, grants: readonly Grant[] | ((version: Version) => readonly Grant[])): Promise<Version> {
+    return this.#change(which, version => {
+      const given = typeof grants === 'function' ? grants(version) : grants
+      return { ...version, attributes: { ...version.attributes, grants: given } }
+    })
   }
 
   /** Changes what a version's record says beside its bytes; its place, name and content stay. */

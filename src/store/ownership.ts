@@ -1,6 +1,7 @@
 /**
- * One server on a data folder. The owner is named in a record, changed only by compare-and-set, and proves that it lives
- * by its socket in the folder: of two that start at once one wins, and nobody has to guess whether a process is dead.
+ * One server on a data folder. The owner is named in a record, changed only by compare-and-set, and proves that it
+ * lives by its socket in the folder: of two that start at once one wins, and nobody has to guess whether a process is
+ * dead.
  */
 import { join } from 'node:path'
 import { format, struct, text, uint } from '../lib/codec.ts'

@@ -22,7 +22,9 @@ export class Readers {
     return this.#next
   }
 
-  /** True when everybody who stood before the line has left. Tickets enter the set in order, so the first is the oldest. */
+  /**
+   * True when everybody who stood before the line has left. Tickets enter the set in order, so the first is the oldest.
+   */
   passed(line: number): boolean {
     for (const oldest of this.#active) return oldest >= line
     return true

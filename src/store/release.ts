@@ -152,7 +152,8 @@ async function drop(engine: Engine, d: Decision, slices: readonly Slice[], freed
   }
   for (const { slice, count } of counts.values()) {
     if (slice.of === 'content') {
-      // Each share goes the way of a version's: through a garbage record, so that readers have left before the pages go.
+      // Each share goes the way of a version's: through a garbage record, so that readers have left before the pages
+      // go.
       for (let i = 0; i < count; i++) discard(engine, d, { kind: 'content', id: slice.id })
       continue
     }

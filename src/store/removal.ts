@@ -1,6 +1,6 @@
 /**
- * The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same atomic step,
- * so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a hold.
+ * The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same atomic
+ * step, so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a hold.
  */
 import { Fault } from '../model/faults.ts'
 import { type Version, versionFormat } from '../model/version.ts'
@@ -15,13 +15,16 @@ export interface Allowance {
   readonly bypass: boolean
 }
 
+/** R39. */
+export const PROTECTED = 'Access Denied because object protected by object lock.'
+
 export const NO_BYPASS: Allowance = { bypass: false }
 
 export function removeVersion(engine: Engine, d: Decision, target: Located, allowance: Allowance): void {
   const refusal = mayRemove(target.version.lock, engine.clock.now(), allowance.bypass)
   if (refusal !== undefined) {
     throw new Fault('AccessDenied', {
-      reason: 'Access Denied because object protected by object lock.',
+      reason: PROTECTED,
       lock: refusal,
       VersionId: target.version.id,
     })

@@ -8,17 +8,21 @@ import type { Entry } from '../meta/meta.ts'
 import type { Slice } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
-import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED } from '../model/version.ts'
+import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED, type Version } from '../model/version.ts'
+import { checksumAlgorithm, startHasher } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
+import type { ByteRange } from '../rules/range.ts'
 import { all, at } from './addresses.ts'
 import { bucketForWrite } from './buckets.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord, takeIn, withDraft } from './intake.ts'
+import type { ObjectHandle } from './object-handle.ts'
 import type { Inspection, Objects, Which } from './objects.ts'
+import { readContent } from './outflow.ts'
 import { discard, sliceRange } from './sharing.ts'
 
 const PAGE = 1000
@@ -56,7 +60,10 @@ export interface PartRequest extends UploadName {
 export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection'> {
   readonly from: Which
   readonly sourceCustomerKey?: Buffer
-  readonly range?: { readonly start: number; readonly end: number }
+  /** Given the source's size, or as it is. */
+  readonly range?: ByteRange | ((size: number) => ByteRange)
+  /** Looks at the source and may refuse it. */
+  readonly check?: (source: Version) => void
 }
 
 const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
@@ -166,13 +173,17 @@ export class Uploads {
     const handle = await this.#objects.open(request.from, request.sourceCustomerKey)
     try {
       const source = handle.version
-      const range = request.range ?? { start: 0, end: source.size }
+      request.check?.(source)
+      const asked = typeof request.range === 'function' ? request.range(source.size) : request.range
+      const range = asked ?? { start: 0, end: source.size }
       const size = range.end - range.start
-      if (request.range !== undefined && !(range.start >= 0 && size > 0 && range.end <= source.size)) {
+      if (asked !== undefined && !(range.start >= 0 && size > 0 && range.end <= source.size)) {
         throw new Fault('InvalidArgument', { ArgumentName: 'copy-source-range' })
       }
       if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
       const whole = size === source.size && source.parts === 0 && source.encryption === undefined
+      const tag = whole && upload.encryption === undefined ? source.etag : sharedEtag(source.etag, range)
+      const sums = await this.#sumsOf(handle, range, upload, request)
       const shared = await decide(engine, async d => {
         // The source may be gone or replaced by now; what this commit shares must still be held by somebody.
         const now = await this.#objects.relyOn(d, { ...request.from, versionId: source.id })
@@ -180,8 +191,8 @@ export class Uploads {
         const part: Part = {
           number: request.number,
           size,
-          etag: whole && upload.encryption === undefined ? source.etag : sharedEtag(source.etag, range),
-          checksum: undefined,
+          etag: sums.etag ?? tag,
+          checksum: sums.checksum,
           modifiedAt: engine.clock.now(),
           begunAt,
           slices: [],
@@ -194,10 +205,40 @@ export class Uploads {
         place(slices)
         return part
       })
-      return shared ?? (await this.putPart({ ...request, body: handle.read(range.start, range.end) }))
+      if (shared !== undefined) return shared
+      const { checksum: value } = sums
+      const inspection: Inspection = {
+        chunk: () => {},
+        end: () => (value === undefined ? undefined : { ...upload.checksum!, value }),
+      }
+      return await this.putPart({ ...request, body: handle.read(range.start, range.end), inspection })
     } finally {
       handle.close()
     }
+  }
+
+  /** An upload that has checksums needs one of every part: then the bytes are read, unless the source has it already. */
+  async #sumsOf(
+    handle: ObjectHandle,
+    range: ByteRange,
+    upload: Upload,
+    keys: { readonly customerKey?: Buffer; readonly customerKeyMd5?: string },
+  ): Promise<{ readonly etag?: string; readonly checksum?: string }> {
+    const { version } = handle
+    if (upload.checksum === undefined) return {}
+    const algorithm = checksumAlgorithm(upload.checksum.algorithm)
+    const { checksum: known } = version
+    const isWhole = range.start === 0 && range.end === version.size
+    if (isWhole && known?.algorithm === algorithm && known.type === 'FULL_OBJECT') return { checksum: known.value }
+    const md5 = new Md5()
+    const hasher = startHasher(algorithm)
+    const bytes = readContent(this.#engine, version.content, handle.contentKey, range.start, range.end)
+    for await (const chunk of bytes) {
+      md5.update(chunk)
+      hasher.update(chunk)
+    }
+    const etag = etagOf(this.#engine, md5.digest(), keyChoiceOf(upload, keys))
+    return { etag, checksum: hasher.digest().toString('base64') }
   }
 
   /** Now, but never before the part that is already there began, even if the clock was set back in between. */

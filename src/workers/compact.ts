@@ -38,6 +38,7 @@ export class Compactor implements Worker {
 
   /** One round over all volumes. Busy when it emptied any. */
   async step(): Promise<'busy' | 'idle'> {
+    this.damaged = []
     const closed = await this.#closedVolumes()
     if (closed.length === 0) return 'idle'
     const live = await this.#liveBytes()
@@ -105,17 +106,27 @@ export class Compactor implements Worker {
     if (live > bytes * (1 - this.#deadShareMin)) return false
     let payload = this.#payload.get(name)
     if (payload === undefined) {
-      payload = 0
-      for await (const { place } of this.#engine.blobs.records(name)) payload += place.length
+      payload = await this.#payloadOf(name)
       this.#payload.set(name, payload)
     }
     return live < payload && live <= payload * (1 - this.#deadShareMin)
   }
 
+  /** Of a volume that cannot be walked to its end it is what was found: too little, so that it is left alone. */
+  async #payloadOf(volume: string): Promise<number> {
+    let payload = 0
+    try {
+      for await (const { place } of this.#engine.blobs.records(volume)) payload += place.length
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error
+      this.damaged.push(error as Error)
+    }
+    return payload
+  }
+
   /** Moves everything that lives in these volumes; returns those in which something had to stay. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const kept = new Set<string>()
-    this.damaged = []
     for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
       const record = blobFormat.decode(entry.value)
       if (record.volume === undefined || !volumes.has(record.volume)) continue

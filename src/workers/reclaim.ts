@@ -1,9 +1,11 @@
 /** Frees what nothing names any more, once every reader that might still hold it has left. */
 
+import { justAfter } from '../lib/bytes.ts'
 import { type Entry, OutcomeUnknown } from '../meta/meta.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { all } from '../store/addresses.ts'
 import type { Engine } from '../store/engine.ts'
+import { OwnershipLost } from '../store/fenced-meta.ts'
 import { release } from '../store/release.ts'
 import { readPage } from './records.ts'
 import type { Worker } from './worker.ts'
@@ -16,6 +18,7 @@ export class Reclaimer implements Worker {
   /** Everybody who entered before the batch was read may have seen what it holds. */
   #line = 0
   #cursor = all.kind('g').start
+  #freedAny = false
   /** What could not be freed, and why the last time. */
   failures = 0
   lastFailure: unknown
@@ -25,7 +28,7 @@ export class Reclaimer implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    if (this.#batch.length === 0 && !(await this.#collect())) return 'idle'
+    if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
     if (!this.#engine.readers.passed(this.#line)) return 'idle'
     const batch = this.#batch
     this.#batch = []
@@ -40,16 +43,28 @@ export class Reclaimer implements Worker {
     if (page.damaged !== undefined) this.#note(page.damaged)
     this.#batch = page.entries
     this.#line = this.#engine.readers.line()
-    this.#cursor = page.next ?? start
+    // After a short page the round goes on behind it: only an empty one ends it, or what cannot be freed would be met
+    // again and again.
+    const last = page.entries.at(-1)
+    this.#cursor = page.next ?? (last === undefined ? start : justAfter(last.key))
     return page.entries.length > 0 || page.next !== undefined
+  }
+
+  /** Freeing may leave new garbage behind the cursor, so a round that freed anything is followed by another. */
+  #endRound(): 'busy' | 'idle' {
+    const again = this.#freedAny
+    this.#freedAny = false
+    return again ? 'busy' : 'idle'
   }
 
   /** One that cannot be freed is noted and stays; the others do not wait for it. */
   async #release(entry: Entry): Promise<void> {
     try {
-      if (!this.#isDraft(entry)) await release(this.#engine, entry)
+      if (this.#isDraft(entry)) return
+      await release(this.#engine, entry)
+      this.#freedAny = true
     } catch (error) {
-      if (error instanceof OutcomeUnknown) throw error
+      if (error instanceof OutcomeUnknown || error instanceof OwnershipLost) throw error
       this.#note(error)
     }
   }

@@ -15,6 +15,11 @@ for (const { name, run } of ENGINES) {
         versioning: 'on',
         lockEnabled: true,
         defaultRetention: undefined,
+        grants: [],
+        ownership: undefined,
+        publicAccessBlock: undefined,
+        requesterPays: false,
+        documents: [],
         closing: false,
       })
       assert.deepEqual(

@@ -224,6 +224,15 @@ export async function assertWhole({ engine }: Store): Promise<void> {
 /** Lets other work go first: no time passes, only turns. */
 export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
+/** Something to wait for until a test opens it. */
+export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
+  let open = (): void => {}
+  const opened = new Promise<void>(resolve => {
+    open = resolve
+  })
+  return { opened, open: () => open() }
+}
+
 /** A metadata engine whose answers come after a random number of turns, so that every schedule has its chance. */
 export function unhurried(meta: Meta, random: Random, turnsMax = 3): Meta {
   const dawdle = async (): Promise<void> => {

@@ -224,6 +224,29 @@ test('ListObjectVersions: a page goes on behind a version that was removed meanw
   assert.equal(await faultOf(after('garbage')), 'InvalidArgument')
 })
 
+test('ListObjectVersions: what lies behind a null version that is gone is listed', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, bucket, 'on')
+  const ids = [(await put(store, bucket, 'key', '1')).id, (await put(store, bucket, 'key', '2')).id]
+  await store.buckets.setVersioning(bucket, 'suspended')
+  assert.equal((await put(store, bucket, 'key', '3')).id, 'null')
+  await store.buckets.setVersioning(bucket, 'on')
+  await put(store, bucket, 'key', '4')
+  await put(store, bucket, 'later', '5')
+  // Whoever empties a bucket page by page goes on behind what he has just removed.
+  const page = await store.listing.versions({ bucket, limit: 2 })
+  assert.equal(page.items.at(-1)!.version.id, 'null')
+  for (const { key, version } of page.items) await remove(store, bucket, key, version.id)
+  const after = { key: 'key', versionId: 'null' }
+  const behind = await store.listing.versions({ bucket, limit: 10, after })
+  assert.deepEqual(
+    behind.items.map(({ key, version }) => (key === 'key' ? version.id : key)),
+    [...ids.reverse(), 'later'],
+  )
+  for (const { key, version } of behind.items) await remove(store, bucket, key, version.id)
+  await store.buckets.remove(bucket)
+})
+
 test('ListMultipartUploads: by key, then by when they were begun', async () => {
   const { store, clock } = await freshStore()
   await makeBucket(store, bucket)
@@ -248,19 +271,29 @@ test('ListMultipartUploads: by key, then by when they were begun', async () => {
   assert.deepEqual([rolled.items.length, rolled.prefixes], [0, ['c/']])
 })
 
-test('a plain listing reads no more records than it shows, however much is deleted in between', async () => {
-  let read = 0
+/** A store, and how many records its scans find while something is done. */
+async function countingStore(): Promise<{ store: Store; read: (during: () => Promise<void>) => Promise<number> }> {
+  let found = 0
   const { store } = await freshStore(1, meta => ({
-    ...meta,
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
     scan: async (range, limit, reverse) => {
-      const found = await meta.scan(range, limit, reverse)
-      read += found.length
-      return found
+      const entries = await meta.scan(range, limit, reverse)
+      found += entries.length
+      return entries
     },
   }))
+  const read = async (during: () => Promise<void>): Promise<number> => {
+    found = 0
+    await during()
+    return found
+  }
+  return { store, read }
+}
+
+test('a plain listing reads no more records than it shows, however much is deleted in between', async () => {
+  const { store, read } = await countingStore()
   await makeBucket(store, bucket, 'on')
   for (let n = 0; n < 60; n++) {
     const key = `key-${String(n).padStart(3, '0')}`
@@ -268,7 +301,49 @@ test('a plain listing reads no more records than it shows, however much is delet
     await put(store, bucket, key, 'new')
     if (n % 20 !== 0) await remove(store, bucket, key)
   }
-  read = 0
-  assert.deepEqual((await shown(store, { limit: 10 })).keys, ['key-000', 'key-020', 'key-040'])
-  assert.ok(read <= 11, `${read} records were read`)
+  assert.ok(
+    (await read(async () => {
+      assert.deepEqual((await shown(store, { limit: 10 })).keys, ['key-000', 'key-020', 'key-040'])
+    })) <= 11,
+  )
+})
+
+test('a listing of 1,000 keys reads 1,001 records, one of versions about three times that', async () => {
+  const { store, read } = await countingStore()
+  await makeBucket(store, bucket)
+  for (let n = 0; n < 2100; n++) await put(store, bucket, `key-${String(n).padStart(4, '0')}`, 'x')
+  const plain = await read(async () => {
+    const page = await store.listing.objects({ bucket, limit: 1000 })
+    assert.deepEqual([page.items.length, page.next?.key], [1000, 'key-0999'])
+  })
+  assert.equal(plain, 1001)
+  const versions = await read(async () => {
+    const page = await store.listing.versions({ bucket, limit: 1000 })
+    assert.deepEqual([page.items.length, page.next?.key], [1000, 'key-0999'])
+  })
+  assert.ok(versions <= 3 * 1001, `${versions} records were read`)
+})
+
+test('a page that goes on inside a key knows which version is the latest now', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'on')
+  const ids: string[] = []
+  for (let n = 0; n < 3; n++) ids.push((await put(store, 'bucket', 'key', `${n}`)).id)
+  const after = { key: 'key', versionId: ids[2]! }
+  const older = async () => (await store.listing.versions({ bucket: 'bucket', limit: 9, after })).items
+  assert.deepEqual(
+    (await older()).map(({ version, latest }) => [version.id, latest]),
+    [
+      [ids[1], false],
+      [ids[0], false],
+    ],
+  )
+  await remove(store, 'bucket', 'key', ids[2])
+  assert.deepEqual(
+    (await older()).map(({ version, latest }) => [version.id, latest]),
+    [
+      [ids[1], true],
+      [ids[0], false],
+    ],
+  )
 })

@@ -1,6 +1,7 @@
 /**
- * One random sequence of operations on the store and on the model beside it. Every answer is compared, and whatever only
- * the store can know (names of versions and uploads, keyed tags) is taken over into the model and stays fixed from then.
+ * One random sequence of operations on the store and on the model beside it. Every answer is compared, and whatever
+ * only the store can know (names of versions and uploads, keyed tags) is taken over into the model and stays fixed from
+ * then.
  */
 import assert from 'node:assert/strict'
 import type { ManualClock } from '../../src/lib/clock.ts'

@@ -1,7 +1,7 @@
 /**
- * What the store should do, as plainly as it can be said: arrays that are searched, filtered and sorted. Written from the
- * requirements, not from the store. Names that only the store can choose (versions, uploads, keyed tags) are taken over
- * from its answers by whoever compares the two.
+ * What the store should do, as plainly as it can be said: arrays that are searched, filtered and sorted. Written from
+ * the requirements, not from the store. Names that only the store can choose (versions, uploads, keyed tags) are taken
+ * over from its answers by whoever compares the two.
  */
 import { createHash } from 'node:crypto'
 

@@ -7,7 +7,27 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openFolder } from '../../src/compose.ts'
-import { bytesOf, makeBucket, put, withFolder } from './fixture.ts'
+import { realDisk } from '../../src/lib/disk.ts'
+import { key } from '../../src/lib/keys.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { FencedMeta } from '../../src/store/fenced-meta.ts'
+import { takeOwnership } from '../../src/store/ownership.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import {
+  assertWhole,
+  bytesOf,
+  freshStore,
+  gate,
+  makeBucket,
+  openOn,
+  payload,
+  put,
+  turn,
+  verdict,
+  withFolder,
+} from './fixture.ts'
 
 /** Beside this file, with the ending that this file has. */
 const CHILD = fileURLToPath(import.meta.url.replace(/ownership\.test(\.\w+)$/, 'owner-child$1'))
@@ -88,5 +108,99 @@ test('a store whose keyring is gone or another one does not start', async () => 
     await (await openFolder({ folder, durability: 'os' })).close()
     await rm(join(folder, 'keyring'))
     await assert.rejects(openFolder({ folder, durability: 'os' }), /keyring .* is missing/)
+  })
+})
+
+test('closing lets the last commit land before anybody else can take the folder', async () => {
+  await withFolder(async folder => {
+    const open = () => openFolder({ folder, durability: 'os' })
+    const first = await open()
+    const { meta, drafts } = first.store.engine
+    await makeBucket(first.store, 'bucket')
+    await put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 1))
+    const commit = meta.commit.bind(meta)
+    const close = meta.close.bind(meta)
+    const [reached, landing] = [gate(), gate()]
+    meta.commit = async tx => {
+      reached.open()
+      await landing.opened
+      return commit(tx)
+    }
+    // Its bytes are written, its commit is on its way.
+    const last = verdict(put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 2)))
+    await reached.opened
+    assert.equal(drafts.size, 1)
+    let taken = 'never tried'
+    meta.close = async () => {
+      taken = await open().then(
+        other => other.close().then(() => 'taken'),
+        (error: Error) => error.name,
+      )
+      landing.open()
+      assert.equal(await last, 'ok')
+      await close()
+    }
+    await first.close()
+    assert.equal(taken, 'FolderInUse')
+    const second = await open()
+    const sweeper = new Sweeper(second.store.engine)
+    await runUntilIdle(sweeper)
+    assert.equal(sweeper.removed, 0)
+    const bytes = await bytesOf(second.store, { bucket: 'bucket', key: 'key' })
+    await second.close()
+    assert.ok(bytes.equals(payload(2 * 2 ** 20, 2)))
+  })
+})
+
+const THING = key('x', 'thing')
+const writing = (value: string) => ({ checks: [], writes: [{ key: THING, value: Buffer.from(value) }] })
+
+test('behind the fence an owner commits as long as it is one, and nothing from then on', async () => {
+  await withFolder(async folder => {
+    const meta = await openMemoryMeta()
+    const before = await takeOwnership(folder, meta, realDisk, systemRandom)
+    const old = await FencedMeta.over(meta)
+    assert.equal(await old.commit(writing('old')), true)
+    // What somebody else changed is a conflict like any other.
+    assert.equal(await old.commit({ ...writing('newer'), checks: [{ key: THING, stamp: undefined }] }), false)
+    await before.end()
+    const after = await takeOwnership(folder, meta, realDisk, systemRandom)
+    const now = await FencedMeta.over(meta)
+    await assert.rejects(old.commit(writing('too late')), { name: 'OwnershipLost' })
+    await assert.rejects(old.commit({ ...writing('x'), checks: [{ key: THING, stamp: undefined }] }), {
+      name: 'OwnershipLost',
+    })
+    assert.equal((await meta.get(THING))!.value.toString(), 'old')
+    assert.equal(await now.commit(writing('new')), true)
+    assert.equal((await old.get(THING))!.value.toString(), 'new')
+    await after.end()
+  })
+})
+
+test('a write of an owner that was replaced meanwhile has no effect on the store of the new one', async () => {
+  await withFolder(async folder => {
+    const fresh = await freshStore()
+    const before = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
+    const old = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    await makeBucket(old, 'bucket')
+    await put(old, 'bucket', 'key', payload(100_000, 1))
+    const waiting = gate()
+    const body = async function* () {
+      yield payload(100_000, 2)
+      await waiting.opened
+    }
+    const late = old.objects.put({ bucket: 'bucket', key: 'key', owner: 'owner', body: body() }).then(
+      () => 'ok',
+      (error: Error) => error.name,
+    )
+    await turn()
+    await before.end()
+    const after = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
+    const now = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    waiting.open()
+    assert.equal(await late, 'OwnershipLost')
+    assert.ok((await bytesOf(now, { bucket: 'bucket', key: 'key' })).equals(payload(100_000, 1)))
+    await assertWhole(now)
+    await after.end()
   })
 })

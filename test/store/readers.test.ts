@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { Readable } from 'node:stream'
+import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { recordsOf } from '../../src/workers/records.ts'
 import { Sweeper } from '../../src/workers/sweep.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
@@ -114,4 +117,49 @@ test('a reader that gives up lets its bytes be freed', async () => {
   assert.equal(store.engine.readers.count, 0)
   await settle(store)
   assert.equal((await fsck(store.engine)).blobs, 0)
+})
+
+test('a read that is given up before its first byte gives its ticket back', async () => {
+  const { store } = await freshStore()
+  const { readers } = store.engine
+  await makeBucket(store, 'bucket')
+  const at = { bucket: 'bucket', key: 'key' }
+  await put(store, 'bucket', 'key', payload(100_000))
+  const gone = Readable.from((await store.objects.open(at)).read())
+  gone.destroy()
+  await finished(gone).catch(() => undefined)
+  assert.equal(readers.count, 0, 'a stream whose client has left')
+  await (await store.objects.open(at)).read().return?.()
+  assert.equal(readers.count, 0, 'an iterator that is ended at once')
+  const broken = Readable.from((await store.objects.open(at)).read())
+  broken.on('error', () => {})
+  broken.destroy(new Error('the client is gone'))
+  await finished(broken).catch(() => undefined)
+  assert.equal(readers.count, 0, 'a stream that broke')
+  await remove(store, 'bucket', 'key')
+  await settle(store)
+  await assertWhole(store)
+})
+
+test('a read that is refused for its range, or fails, gives its ticket back', async () => {
+  const { store } = await freshStore()
+  const { readers, meta } = store.engine
+  await makeBucket(store, 'bucket')
+  const at = { bucket: 'bucket', key: 'key' }
+  await put(store, 'bucket', 'key', payload(100_000))
+  for (const [start, end] of [
+    [0, 100_001],
+    [-1, 5],
+    [7, 3],
+  ]) {
+    const handle = await store.objects.open(at)
+    await assert.rejects(async () => collect(handle.read(start, end)), RangeError)
+    assert.equal(readers.count, 0, `${start}–${end}`)
+  }
+  const handle = await store.objects.open(at)
+  for await (const entry of recordsOf(store.engine, 'b')) {
+    await meta.commit({ checks: [], writes: [{ key: entry.key, value: undefined }] })
+  }
+  await assert.rejects(collect(handle.read()), { name: 'BrokenReference' })
+  assert.equal(readers.count, 0, 'a read that failed')
 })

@@ -15,6 +15,7 @@ import {
   assertWhole,
   bytesOf,
   FOLDER,
+  faultOf,
   freshStore,
   makeBucket,
   OWNER,
@@ -102,6 +103,53 @@ test('the sweep leaves a body alone that is still coming in', async () => {
   await runUntilIdle(swept)
   const whole = Buffer.concat([1, 2, 3].map(seed => payload(600_000, seed)))
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(whole))
+})
+
+test('a discard that fails leaves no draft: the sweep frees what it left', async () => {
+  const { store, disk } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const unlink = disk.remove.bind(disk)
+  disk.remove = async () => {
+    throw Object.assign(new Error('EIO: i/o error, unlink'), { code: 'EIO' })
+  }
+  const body = async function* () {
+    yield payload(100_000)
+    await store.buckets.remove('bucket')
+  }
+  const refused = store.objects.put({ bucket: 'bucket', key: 'key', owner: OWNER, body: body() })
+  assert.equal(await faultOf(refused), 'NoSuchBucket')
+  assert.equal(await count(store.engine.blobs.solos()), 1)
+  assert.equal(store.engine.drafts.size, 0)
+  disk.remove = unlink
+  await settle(store)
+  await assertWhole(store)
+})
+
+test('a full disk refuses whatever adds records, and still takes deletes', async () => {
+  const fresh = await freshStore()
+  await makeBucket(fresh.store, 'bucket', 'on')
+  await put(fresh.store, 'bucket', 'key', payload(70_000))
+  const upload = await begin(fresh.store)
+  fresh.disk.freeBytes = 1000
+  const store = await openOn(fresh)
+  const from = { bucket: 'bucket', key: 'key' }
+  for (const adding of [
+    () => put(store, 'bucket', 'other', 'short'),
+    () => put(store, 'bucket', 'other', payload(70_000)),
+    () => begin(store),
+    () => store.copies.copy({ from, to: { bucket: 'bucket', key: 'copy' }, owner: OWNER }),
+    () => store.uploads.copyPart({ ...upload, number: 1, from }),
+    () => store.uploads.putPart({ ...upload, number: 1, body: [payload(5000)] }),
+  ]) {
+    assert.equal(await faultOf(adding()), 'InsufficientStorage', String(adding))
+  }
+  await store.uploads.abort(upload)
+  const [found] = (await store.listing.versions({ bucket: 'bucket', limit: 10 })).items
+  await remove(store, 'bucket', 'key')
+  await remove(store, 'bucket', 'key', found!.version.id)
+  await settle(store)
+  await assertWhole(store)
+  assert.equal((await fsck(store.engine)).blobs, 0)
 })
 
 test('compaction gives back what is dead and keeps what lives, by its threshold', async () => {
@@ -229,6 +277,35 @@ test('T11: the scrub names an object whose content of many parts is hurt deep be
     damage.map(({ objects }) => objects.map(({ key }) => key)),
     [['key']],
   )
+})
+
+test('T11: a step of the scrub is bounded in bytes, and a round reads everything once', async () => {
+  const { store } = await freshStore()
+  const { engine } = store
+  await makeBucket(store, 'bucket')
+  for (let n = 0; n < 100; n++) await put(store, 'bucket', `key-${n}`, payload(5000, n))
+  // Each of them as long as a test would not like to write it.
+  const megabyte = Buffer.alloc(2 ** 20)
+  const seen: string[] = []
+  const long = async function* (id: Buffer) {
+    seen.push(id.toString('hex'))
+    for (let n = 0; n < 3; n++) yield megabyte
+  }
+  const blobs = { read: (id: Buffer) => long(id) } as unknown as typeof engine.blobs
+  const scrubber = new Scrubber({ ...engine, blobs })
+  let steps = 0
+  for (let said = 'busy'; said === 'busy'; steps++) {
+    const before = scrubber.bytes
+    said = await scrubber.step()
+    assert.ok(scrubber.bytes - before < 67 * 2 ** 20, `${scrubber.bytes - before} bytes in one step`)
+  }
+  assert.equal(steps, 5)
+  assert.equal(scrubber.bytes, 300 * 2 ** 20)
+  assert.equal(new Set(seen).size, 100)
+  assert.equal(seen.length, 100)
+  const clean = new Scrubber(engine)
+  await runUntilIdle(clean)
+  assert.equal(scrubber.records, clean.records)
 })
 
 test('compaction does not carry damage along: the volume stays, and the object is an error', async () => {

@@ -3,16 +3,20 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { Store } from '../../src/store/store.ts'
 import {
+  assertWhole,
   bytesOf,
   ENGINES,
   faultOf,
   freshStore,
+  gate,
   makeBucket,
   OWNER,
   PART_BYTES_MIN,
   payload,
   put,
+  settle,
   turn,
+  verdict,
 } from './fixture.ts'
 import { md5 } from './model.ts'
 
@@ -193,4 +197,42 @@ test('UploadPartCopy: a range lies within its source, whatever became of that me
   const part = await store.uploads.copyPart({ ...upload, number: 1, from, range: { start: 100, end: 9000 } })
   await store.completion.complete({ ...upload, parts: [part] })
   assert.ok((await bytesOf(store, at)).equals(bytes.subarray(100, 9000)))
+})
+
+test('R34, R35: a completion never commits parts that it read before one of them was replaced', async () => {
+  // Called after the first and after the second time that parts were read, before the reader gets them.
+  const afterRead: (() => Promise<void>)[] = []
+  const { store } = await freshStore(1, meta => ({
+    get: key => meta.get(key),
+    commit: tx => meta.commit(tx),
+    close: () => meta.close(),
+    scan: async (range, limit, reverse) => {
+      const found = await meta.scan(range, limit, reverse)
+      if (range.start[0] === 'p'.charCodeAt(0)) await afterRead.shift()?.()
+      return found
+    },
+  }))
+  await makeBucket(store, 'bucket')
+  const upload = await begin(store)
+  const first = await store.uploads.putPart({ ...upload, number: 1, body: [payload(20_000, 1)] })
+  const [announced, ended] = [gate(), gate()]
+  let later: Promise<string> | undefined
+  afterRead.push(
+    async () => {
+      const second = await store.uploads.putPart({ ...upload, number: 1, body: [payload(20_000, 2)] })
+      // A second completion announces itself, so that the upload looks as it did to the first one.
+      later = verdict(store.completion.complete({ ...upload, parts: [second] }))
+      await announced.opened
+    },
+    async () => {
+      announced.open()
+      await ended.opened
+    },
+  )
+  const earlier = await verdict(store.completion.complete({ ...upload, parts: [first] }))
+  ended.open()
+  assert.deepEqual([earlier, await later], ['InvalidPart', 'ok'])
+  await settle(store)
+  await assertWhole(store)
+  assert.ok((await bytesOf(store, at)).equals(payload(20_000, 2)))
 })

@@ -1,0 +1,214 @@
+/** Puts the server together: the store, the accounts, the pipeline and the listener, and the upkeep between them. */
+import { join } from 'node:path'
+import { addAccountsFile, canonicalIdOf, Directory, ROOT_ACCOUNT_ID } from './auth/directory.ts'
+import { openFolder } from './compose.ts'
+import type { Config } from './config.ts'
+import { type Exchange, Listener } from './edge/listener.ts'
+import { type Outcome, Pipeline } from './edge/pipeline.ts'
+import { type Clock, systemClock } from './lib/clock.ts'
+import { type Disk, realDisk } from './lib/disk.ts'
+import { type Random, systemRandom } from './lib/random.ts'
+import { OutcomeUnknown } from './meta/meta.ts'
+import { Fault } from './model/faults.ts'
+import { OPERATIONS } from './operations/index.ts'
+import type { ObjectName } from './operations/operation.ts'
+import type { ObjectFacts } from './rules/access/evaluate.ts'
+import { OwnershipLost } from './store/fenced-meta.ts'
+import type { Store } from './store/store.ts'
+import { Compactor } from './workers/compact.ts'
+import { Reclaimer } from './workers/reclaim.ts'
+import { Sweeper } from './workers/sweep.ts'
+import { runUntilIdle, type Worker } from './workers/worker.ts'
+
+const UPKEEP_MS = 1_000
+const COMPACT_MS = 60_000
+
+export interface Running {
+  readonly url: string
+  close(): Promise<void>
+}
+
+export interface Tell {
+  log(line: Readonly<Record<string, unknown>>): void
+  once(line: string): void
+  /** The process must not go on. */
+  end(): void
+}
+
+const ROOT_FILE = 'root-key'
+
+async function readText(disk: Disk, path: string): Promise<string> {
+  const file = await disk.open(path, 'read')
+  try {
+    const bytes = Buffer.alloc(await file.size())
+    await file.read(bytes, 0)
+    return bytes.toString('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
+ */
+async function rootKey(config: Config, tell: Tell): Promise<NonNullable<Config['rootKey']>> {
+  if (config.rootKey !== undefined) return config.rootKey
+  const path = join(config.data, ROOT_FILE)
+  if ((await realDisk.list(config.data)).includes(ROOT_FILE)) {
+    const [accessKey = '', secretKey = ''] = (await readText(realDisk, path)).trim().split('\n')
+    return { accessKey, secretKey }
+  }
+  const accessKey = `HF${systemRandom.bytes(9).toString('hex').toUpperCase()}`
+  const secretKey = systemRandom.bytes(30).toString('base64url')
+  const file = await realDisk.open(`${path}.new`, 'create')
+  await file.write([Buffer.from(`${accessKey}\n${secretKey}\n`)], 0)
+  await file.datasync()
+  await file.close()
+  await realDisk.rename(`${path}.new`, path)
+  await realDisk.syncFolder(config.data)
+  tell.once(`root access key ${accessKey}, secret key ${secretKey} (shown once, kept in ${path})`)
+  return { accessKey, secretKey }
+}
+
+async function directoryOf(config: Config, tell: Tell): Promise<Directory> {
+  const directory = new Directory()
+  const { accessKey, secretKey } = await rootKey(config, tell)
+  directory.addRoot(accessKey, secretKey)
+  if (config.accounts !== undefined) addAccountsFile(directory, await readText(realDisk, config.accounts))
+  return directory
+}
+
+async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
+  const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
+  for (const name of names) {
+    await store.buckets.create({ name, owner, lockEnabled: false }).catch((error: unknown) => {
+      if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
+    })
+  }
+}
+
+async function objectFacts(store: Store, name: ObjectName): Promise<ObjectFacts | undefined> {
+  try {
+    const { owner, attributes } = await store.objects.head(name)
+    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
+  try {
+    return (await store.uploads.find({ bucket, key, uploadId })).initiator
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+/** After these nobody knows what took effect: the next start finds out, this process must not guess. */
+const isFinal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
+
+/** Runs upkeep again and again until told to stop; a step that fails is told and tried again later. */
+function upkeep(workers: readonly (readonly [Worker, number])[], tell: Tell): () => Promise<void> {
+  let stopped = false
+  const loops = workers.map(async ([worker, pause]) => {
+    while (!stopped) {
+      await runUntilIdle(worker).catch((error: unknown) => {
+        tell.log({ level: 'error', upkeep: String(error) })
+        if (isFinal(error)) tell.end()
+      })
+      for (let waited = 0; waited < pause && !stopped; waited += UPKEEP_MS) await systemClock.sleep(UPKEEP_MS)
+    }
+  })
+  return async () => {
+    stopped = true
+    await Promise.all(loops)
+  }
+}
+
+export interface Serving {
+  readonly store: Store
+  readonly directory: Directory
+  readonly clock: Clock
+  readonly random: Random
+  readonly region: string
+  readonly baseHost: string
+  readonly tell: Tell
+}
+
+/** The object API over a store: everything but where it listens and who opened the store. */
+export function listenerFor({ store, directory, clock, random, region, baseHost, tell }: Serving): Listener {
+  const pipeline = new Pipeline({
+    store,
+    accounts: directory,
+    facts: {
+      bucket: name => store.buckets.get(name),
+      document: (bucket, name) => store.documents.get(bucket, name),
+      object: name => objectFacts(store, name),
+      initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
+    },
+    operations: OPERATIONS,
+    findCredential: async accessKey => directory.byAccessKey(accessKey),
+    clock,
+    region,
+    baseHost,
+    onError: (error, requestId) => {
+      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFinal(error)) tell.end()
+    },
+  })
+  return new Listener({ pipeline, random, record: (outcome, exchange) => tell.log(logLine(outcome, exchange)) })
+}
+
+export async function serve(config: Config, tell: Tell): Promise<Running> {
+  const parts = await openFolder({
+    folder: config.data,
+    durability: config.durability,
+    ...(config.meta === undefined ? {} : { metaUrl: config.meta }),
+    ...(config.blobs === undefined ? {} : { blobsFolder: config.blobs }),
+  })
+  const { store } = parts
+  try {
+    const directory = await directoryOf(config, tell)
+    await haveBuckets(store, config.buckets)
+    await runUntilIdle(new Sweeper(store.engine))
+    const { region, baseHost } = config
+    const serving = { store, directory, clock: systemClock, random: systemRandom, region, baseHost, tell }
+    const listener = listenerFor(serving)
+    const stopUpkeep = upkeep(
+      [
+        [new Reclaimer(store.engine), UPKEEP_MS],
+        [new Compactor(store.engine), COMPACT_MS],
+      ],
+      tell,
+    )
+    const address = await listener.listen(config.listen.host, config.listen.port)
+    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
+    return {
+      url: `http://${host}:${address.port}`,
+      async close() {
+        await listener.close()
+        await stopUpkeep()
+        await parts.close()
+      },
+    }
+  } catch (error) {
+    await parts.close()
+    throw error
+  }
+}
+
+function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
+  const caller = outcome.caller
+  return {
+    level: 'info',
+    ...exchange,
+    milliseconds: Math.round(exchange.milliseconds * 10) / 10,
+    operation: outcome.operation,
+    dialect: outcome.dialect.name,
+    resource: outcome.resource,
+    code: outcome.code,
+    caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
+  }
+}

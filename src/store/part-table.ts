@@ -1,0 +1,44 @@
+/**
+ * The parts that an object was completed from, as its content remembers them. Copies share the table with the bytes.
+ */
+import type { ContentPart } from '../model/content.ts'
+import type { Version } from '../model/version.ts'
+import type { Engine } from './engine.ts'
+import { contentPage, contentRecord } from './outflow.ts'
+
+/** A part and the bytes [start, end) of the object that it became. */
+export interface PlacedPart extends Pick<ContentPart, 'number' | 'size' | 'etag' | 'checksum'> {
+  readonly start: number
+  readonly end: number
+}
+
+export interface PartsPage {
+  readonly parts: readonly PlacedPart[]
+  readonly more: boolean
+}
+
+/** Parts with numbers above `after`, in order. Reads only the pages it needs; none for an object that has no parts. */
+export async function partsAfter(
+  engine: Engine,
+  { parts: count, content }: Version,
+  after: number,
+  limit: number,
+): Promise<PartsPage> {
+  const found: PlacedPart[] = []
+  if (count === 0 || content.kind !== 'shared') return { parts: found, more: false }
+  const record = await contentRecord(engine, content.id)
+  for (const [index, page] of record.pages.entries()) {
+    const next = record.pages[index + 1]
+    if (next !== undefined && next.firstPart <= after) continue
+    let start = page.start
+    for (const { number, size, etag, checksum } of await contentPage(engine, content.id, index)) {
+      const end = start + size
+      if (number > after) {
+        if (found.length >= limit) return { parts: found, more: true }
+        found.push({ number, size, etag, checksum, start, end })
+      }
+      start = end
+    }
+  }
+  return { parts: found, more: false }
+}

@@ -1,0 +1,298 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { DiskFile } from '../../src/lib/disk.ts'
+import type { MemoryDisk } from '../../src/lib/memory-disk.ts'
+import type { Meta } from '../../src/meta/meta.ts'
+import { blobFormat } from '../../src/model/content.ts'
+import type { Store } from '../../src/store/store.ts'
+import { Compactor } from '../../src/workers/compact.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { recordsOf } from '../../src/workers/records.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import {
+  ANY_DEAD,
+  assertWhole,
+  bytesOf,
+  FOLDER,
+  faultOf,
+  freshStore,
+  gate,
+  makeBucket,
+  openOn,
+  payload,
+  put,
+  remove,
+  settle,
+} from './fixture.ts'
+
+const VOLUMES = join(FOLDER, 'blobs', 'volumes')
+const BYTES = 50_000
+
+/** So many volumes of four objects each, `v0-0` to `v<count - 1>-3`, all of them closed. */
+async function fillVolumes(store: Store, count: number): Promise<void> {
+  await makeBucket(store, 'bucket')
+  for (let volume = 0; volume < count; volume++) {
+    for (let n = 0; n < 4; n++) await put(store, 'bucket', `v${volume}-${n}`, payload(BYTES, n))
+    await store.engine.blobs.seal()
+  }
+}
+
+/** Removes the first `count` objects of a volume, and frees what they held. */
+async function kill(store: Store, volume: number, count: number): Promise<void> {
+  for (let n = 0; n < count; n++) await remove(store, 'bucket', `v${volume}-${n}`)
+  await runUntilIdle(new Reclaimer(store.engine))
+}
+
+/** One round of compaction, and what it gave up is gone from the disk. */
+async function compact(store: Store, compactor = new Compactor(store.engine)): Promise<'busy' | 'idle'> {
+  const said = await compactor.step()
+  await runUntilIdle(new Reclaimer(store.engine))
+  return said
+}
+
+const volumesOf = async (store: Store): Promise<string[]> =>
+  (await store.engine.blobs.volumes()).map(({ name }) => name).sort()
+
+/** Commits that write the current version of this key say so and wait. */
+function holding(meta: Meta, key: string, reached: () => void, until: Promise<void>): Meta {
+  return {
+    get: address => meta.get(address),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    close: () => meta.close(),
+    commit: async tx => {
+      if (tx.writes.some(write => write.key[0] === 'o'.charCodeAt(0) && write.key.includes(key))) {
+        reached()
+        await until
+      }
+      return meta.commit(tx)
+    },
+  }
+}
+
+/** The next sync of the volumes' folder waits until `until`; resolves when it has come. */
+function slowFolderSync(disk: MemoryDisk, until: Promise<void>): Promise<void> {
+  const sync = disk.syncFolder.bind(disk)
+  return new Promise(reached => {
+    disk.syncFolder = async path => {
+      if (path === VOLUMES) {
+        disk.syncFolder = sync
+        reached()
+        await until
+      }
+      return sync(path)
+    }
+  })
+}
+
+test('a volume that is being made counts as open', async () => {
+  const { store, disk } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const made = gate()
+  const reached = slowFolderSync(disk, made.opened)
+  const putting = put(store, 'bucket', 'key', payload(BYTES))
+  await reached
+  assert.deepEqual(
+    (await store.engine.blobs.volumes()).map(({ open }) => open),
+    [true],
+  )
+  await assert.rejects(store.engine.blobs.removeVolume((await volumesOf(store))[0]!), /still being written/)
+  made.open()
+  await putting
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(BYTES)))
+})
+
+test('a volume that could not be made is not open, even if its file stays', async () => {
+  // Opening, writing, syncing the file, syncing its folder.
+  for (const call of [1, 2, 3, 4]) {
+    const { store, disk } = await freshStore()
+    await makeBucket(store, 'bucket')
+    await put(store, 'bucket', 'first', payload(BYTES))
+    await store.engine.blobs.seal()
+    const unlink = disk.remove.bind(disk)
+    disk.remove = async () => {
+      throw Object.assign(new Error('EIO: unlink'), { code: 'EIO' })
+    }
+    disk.failAt(call)
+    await assert.rejects(put(store, 'bucket', 'key', payload(BYTES)), { code: 'EIO' })
+    disk.failAt(0)
+    disk.remove = unlink
+    const volumes = await store.engine.blobs.volumes()
+    assert.equal(volumes.length, call === 1 ? 1 : 2)
+    assert.ok(volumes.every(({ open }) => !open))
+    await settle(store)
+    await assertWhole(store)
+    await put(store, 'bucket', 'key', payload(BYTES, 2))
+    assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(BYTES, 2)))
+  }
+})
+
+test('a draft under way when its volume closes is waited for, also if compaction saw the volume made', async () => {
+  const [written, committing] = [gate(), gate()]
+  const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
+  const { engine } = store
+  await makeBucket(store, 'bucket')
+  const compactor = new Compactor(engine, ANY_DEAD)
+  const made = gate()
+  const reached = slowFolderSync(disk, made.opened)
+  const first = put(store, 'bucket', 'first', payload(BYTES))
+  await reached
+  await compactor.step()
+  made.open()
+  await first
+  await remove(store, 'bucket', 'first')
+  await runUntilIdle(new Reclaimer(engine))
+  // The bytes of the next one are in that volume, and its name is on its way, while the volume closes.
+  const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
+  await written.opened
+  await engine.blobs.seal()
+  assert.equal(engine.drafts.size, 1)
+  for (let round = 0; round < 3; round++) assert.equal(await compact(store, compactor), 'idle')
+  committing.open()
+  await victim
+  await compact(store, compactor)
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'victim' })).equals(payload(BYTES, 9)))
+  await settle(store)
+  await assertWhole(store)
+})
+
+test('what compaction noted about a volume says nothing once that is appended to again', async () => {
+  const [written, committing] = [gate(), gate()]
+  const { store } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
+  const { blobs } = store.engine
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'first', payload(BYTES))
+  // Blobs that call a volume closed before it is: compaction notes that no draft is under way in it.
+  let early = true
+  const told: typeof blobs = {
+    admit: bytes => blobs.admit(bytes),
+    write: (id, body, frameBytes) => blobs.write(id, body, frameBytes),
+    read: (id, place, start, end) => blobs.read(id, place, start, end),
+    remove: (id, place) => blobs.remove(id, place),
+    volumes: async () => (await blobs.volumes()).map(volume => (early ? { ...volume, open: false } : volume)),
+    records: volume => blobs.records(volume),
+    seal: () => blobs.seal(),
+    removeVolume: volume => blobs.removeVolume(volume),
+    solos: () => blobs.solos(),
+    close: () => blobs.close(),
+  }
+  const compactor = new Compactor({ ...store.engine, blobs: told }, ANY_DEAD)
+  assert.equal(await compactor.step(), 'idle')
+  early = false
+  assert.equal(await compactor.step(), 'idle')
+  await remove(store, 'bucket', 'first')
+  await runUntilIdle(new Reclaimer(store.engine))
+  const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
+  await written.opened
+  await blobs.seal()
+  assert.equal(await compact(store, compactor), 'idle')
+  committing.open()
+  await victim
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'victim' })).equals(payload(BYTES, 9)))
+})
+
+test('on a full disk compaction gives up what is wholly dead, and keeps the rest until there is room', async () => {
+  const fresh = await freshStore()
+  await fillVolumes(fresh.store, 5)
+  const last = (await fresh.store.engine.blobs.volumes()).at(-1)!.name
+  for (let volume = 0; volume < 4; volume++) await kill(fresh.store, volume, 4)
+  await kill(fresh.store, 4, 3)
+  fresh.disk.freeBytes = -1
+  const store = await openOn(fresh)
+  assert.equal(await faultOf(put(store, 'bucket', 'key', payload(BYTES))), 'InsufficientStorage')
+  assert.equal(await compact(store), 'busy')
+  assert.deepEqual(await volumesOf(store), [last])
+  assert.equal(await compact(store), 'idle')
+  assert.deepEqual(await volumesOf(store), [last])
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'v4-3' })).equals(payload(BYTES, 3)))
+  fresh.disk.freeBytes = 2 ** 50
+  assert.equal(await compact(store), 'busy')
+  const left = await volumesOf(store)
+  assert.deepEqual([left.length, left.includes(last)], [1, false])
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'v4-3' })).equals(payload(BYTES, 3)))
+  await settle(store)
+  await assertWhole(store)
+})
+
+test('compaction gives up more volumes at once than one commit can name', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  for (let n = 0; n < 300; n++) {
+    await put(store, 'bucket', 'key', payload(5000, n))
+    await store.engine.blobs.seal()
+  }
+  await runUntilIdle(new Reclaimer(store.engine))
+  assert.equal((await volumesOf(store)).length, 300)
+  assert.equal(await compact(store), 'busy')
+  assert.equal((await volumesOf(store)).length, 1)
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(5000, 299)))
+  await assertWhole(store)
+})
+
+test('compaction moves out of more volumes at once than one commit can name', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  for (let n = 0; n < 300; n++) {
+    await put(store, 'bucket', `live-${n}`, payload(5000, n))
+    await put(store, 'bucket', 'dead', payload(50_000))
+    await store.engine.blobs.seal()
+  }
+  await remove(store, 'bucket', 'dead')
+  await runUntilIdle(new Reclaimer(store.engine))
+  assert.equal(await compact(store), 'busy')
+  assert.ok((await volumesOf(store)).length < 20)
+  for (const n of [0, 150, 299]) {
+    assert.ok((await bytesOf(store, { bucket: 'bucket', key: `live-${n}` })).equals(payload(5000, n)))
+  }
+  await assertWhole(store)
+})
+
+/** The byte at `position` of this file cannot be read any more. */
+function spoil(disk: MemoryDisk, path: string, position: number): void {
+  const open = disk.open.bind(disk)
+  disk.open = async (name, how) => {
+    const file = await open(name, how)
+    if (name !== path || how !== 'read') return file
+    const spoilt: DiskFile = {
+      write: (pieces, at) => file.write(pieces, at),
+      read: async (into, at) => {
+        if (at <= position && position < at + into.length) {
+          throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
+        }
+        return file.read(into, at)
+      },
+      datasync: () => file.datasync(),
+      size: () => file.size(),
+      close: () => file.close(),
+    }
+    return spoilt
+  }
+}
+
+test('a sector that cannot be read keeps its own volume, and holds up no other', async () => {
+  const fresh = await freshStore()
+  await fillVolumes(fresh.store, 3)
+  const [first, second, third] = (await fresh.store.engine.blobs.volumes()).map(({ name }) => name)
+  await kill(fresh.store, 0, 3)
+  await kill(fresh.store, 1, 4)
+  await kill(fresh.store, 2, 3)
+  for await (const entry of recordsOf(fresh.store.engine, 'b')) {
+    const { volume, offset } = blobFormat.decode(entry.value)
+    if (volume === first) spoil(fresh.disk, join(VOLUMES, volume!), offset + BYTES - 1000)
+  }
+  const store = await openOn(fresh)
+  const compactor = new Compactor(store.engine)
+  assert.equal(await compact(store, compactor), 'busy')
+  assert.deepEqual(
+    compactor.damaged.map(error => (error as NodeJS.ErrnoException).code),
+    ['EIO'],
+  )
+  const left = await volumesOf(store)
+  assert.deepEqual(
+    [first, second, third].map(name => left.includes(name!)),
+    [true, false, false],
+  )
+  assert.equal(await compact(store, compactor), 'idle')
+  await assert.rejects(bytesOf(store, { bucket: 'bucket', key: 'v0-3' }), { code: 'EIO' })
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'v2-3' })).equals(payload(BYTES, 3)))
+})

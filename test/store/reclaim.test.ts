@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { DamagedRecord, type Entry, type Meta } from '../../src/meta/meta.ts'
+import { blobFormat } from '../../src/model/content.ts'
+import { all } from '../../src/store/addresses.ts'
+import type { Store } from '../../src/store/store.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload, put, remove, settle } from './fixture.ts'
+
+const COUNT = 10
+
+const garbageOf = async ({ engine }: Store): Promise<readonly Entry[]> => engine.meta.scan(all.kind('g'), 1000)
+const blobsOf = async ({ engine }: Store): Promise<readonly Entry[]> => engine.meta.scan(all.kind('b'), 1000)
+
+/** Ten objects, each with a file of its own, all of them removed: ten records of garbage. */
+async function litter(store: Store): Promise<readonly Entry[]> {
+  await makeBucket(store, 'bucket')
+  for (let n = 0; n < COUNT; n++) await put(store, 'bucket', `key-${n}`, payload(70_000, n))
+  const blobs = await blobsOf(store)
+  for (let n = 0; n < COUNT; n++) await remove(store, 'bucket', `key-${n}`)
+  assert.equal((await garbageOf(store)).length, COUNT)
+  return blobs
+}
+
+test('garbage that cannot be freed is noted and stays, and the rest does not wait for it', async () => {
+  for (const bad of [0, 4, COUNT - 1]) {
+    const { store } = await freshStore()
+    const blob = (await litter(store))[bad]!
+    const { meta } = store.engine
+    await meta.commit({ checks: [], writes: [{ key: blob.key, value: undefined }] })
+    const reclaimer = new Reclaimer(store.engine)
+    await runUntilIdle(reclaimer)
+    assert.equal((await garbageOf(store)).length, 1)
+    assert.deepEqual(await blobsOf(store), [])
+    assert.ok(reclaimer.failures > 0)
+    assert.equal((reclaimer.lastFailure as Error).name, 'BrokenReference')
+    // Mended, it goes as well.
+    await meta.commit({ checks: [], writes: [{ key: blob.key, value: blob.value }] })
+    await runUntilIdle(reclaimer)
+    await settle(store)
+    await assertWhole(store)
+  }
+})
+
+/** Scans that come upon this record fail, as those of a driver do. */
+function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
+  return {
+    get: key => meta.get(key),
+    commit: tx => meta.commit(tx),
+    close: () => meta.close(),
+    scan: async (range, limit, reverse) => {
+      const found = await meta.scan(range, limit, reverse)
+      const key = bad()
+      if (key !== undefined && found.some(entry => entry.key.equals(key))) throw new DamagedRecord(key)
+      return found
+    },
+  }
+}
+
+test('a damaged record of garbage does not hold up the others', async () => {
+  for (const which of [0, 4, COUNT - 1]) {
+    let bad: Buffer | undefined
+    const { store } = await freshStore(1, meta => damaging(meta, () => bad))
+    await litter(store)
+    const damaged = (await garbageOf(store))[which]!
+    bad = damaged.key
+    const reclaimer = new Reclaimer(store.engine)
+    await runUntilIdle(reclaimer)
+    assert.equal((await blobsOf(store)).length, 1)
+    assert.ok(reclaimer.failures > 0)
+    assert.equal((reclaimer.lastFailure as Error).name, 'DamagedRecord')
+    bad = undefined
+    assert.deepEqual(
+      (await garbageOf(store)).map(({ key }) => key),
+      [damaged.key],
+    )
+    await settle(store)
+    await assertWhole(store)
+  }
+})
+
+test('bytes with fewer shares than holders are not freed', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const from = { bucket: 'bucket', key: 'source' }
+  await put(store, 'bucket', 'source', payload(70_000))
+  const to = { bucket: 'bucket', key: 'key' }
+  const { id } = await store.uploads.create({ ...to, initiator: OWNER, owner: OWNER })
+  const upload = { ...to, uploadId: id.toString('hex') }
+  for (const number of [1, 2]) await store.uploads.copyPart({ ...upload, number, from })
+  const [entry] = await blobsOf(store)
+  const record = blobFormat.decode(entry!.value)
+  assert.equal(record.shares, 3)
+  const tooFew = blobFormat.encode({ ...record, shares: 1 })
+  await store.engine.meta.commit({ checks: [], writes: [{ key: entry!.key, value: tooFew }] })
+  await store.uploads.abort(upload)
+  const reclaimer = new Reclaimer(store.engine)
+  await runUntilIdle(reclaimer)
+  assert.match(String(reclaimer.lastFailure), /fewer shares than holders/)
+  assert.ok((await bytesOf(store, from)).equals(payload(70_000)))
+  assert.notDeepEqual((await fsck(store.engine)).problems, [])
+})
