@@ -1,48 +1,48 @@
 #!/usr/bin/env node
-/** The program. So far there is an engine and nothing in front of it: `serve` opens the data folder and says so. */
-import { parseArgs } from 'node:util'
-import { openFolder } from './compose.ts'
-import { Reclaimer } from './workers/reclaim.ts'
-import { Sweeper } from './workers/sweep.ts'
-import { runUntilIdle } from './workers/worker.ts'
-
-const USAGE = `usage: holdfast serve [--data DIR]
-
-  --data DIR   everything the server keeps (default ./data)`
+/** The program: reads its configuration, serves until it is told to stop, and says when it can. */
+import { BadConfig, type Config, readConfig, USAGE } from './config.ts'
+import { serve } from './serve.ts'
 
 const EXIT_USAGE = 2
+const STOP_MS_MAX = 30_000
+/** Time for the answer to go out before the process ends. */
+const LAST_WORDS_MS = 100
 
-function read(args: readonly string[]): { command: string; data: string } {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: { data: { type: 'string', default: process.env.HOLDFAST_DATA ?? './data' }, help: { type: 'boolean' } },
-  })
-  const [command = 'serve', ...rest] = positionals
-  if (values.help === true) return { command: 'help', data: values.data }
-  if (command !== 'serve' || rest.length > 0) throw new Error(`unknown command: ${positionals.join(' ')}`)
-  return { command, data: values.data }
+function configure(): Config | undefined {
+  try {
+    const config = readConfig(process.argv.slice(2), process.env)
+    if (config === undefined) process.stdout.write(`${USAGE}\n`)
+    return config
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    process.stderr.write(`holdfast: ${error.message}\n`)
+    process.exitCode = EXIT_USAGE
+    return undefined
+  }
 }
 
 async function main(): Promise<void> {
-  let wanted: ReturnType<typeof read>
-  try {
-    wanted = read(process.argv.slice(2))
-  } catch (error) {
-    process.stderr.write(`holdfast: ${(error as Error).message}\n${USAGE}\n`)
-    process.exitCode = EXIT_USAGE
-    return
+  const config = configure()
+  if (config === undefined) return
+  const running = await serve(config, {
+    log: line => process.stderr.write(`${JSON.stringify(line)}\n`),
+    once: line => process.stderr.write(`holdfast: ${line}\n`),
+    end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
+  })
+  process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
+  let stopping = false
+  const stop = (): void => {
+    if (stopping) return
+    stopping = true
+    // Requests in flight may finish, but not hold up the end for ever.
+    setTimeout(() => process.exit(0), STOP_MS_MAX).unref()
+    void running.close().then(() => process.exit(0))
   }
-  if (wanted.command === 'help') {
-    process.stdout.write(`${USAGE}\n`)
-    return
-  }
-  const { store, close } = await openFolder({ folder: wanted.data })
-  await runUntilIdle(new Sweeper(store.engine))
-  await runUntilIdle(new Reclaimer(store.engine))
-  const buckets = await store.buckets.list()
-  process.stdout.write(`holdfast: ${wanted.data} is in order (${buckets.length} buckets); nothing to serve yet\n`)
-  await close()
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+  process.on('SIGHUP', () => {
+    running.renewCertificate().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
+  })
 }
 
 main().catch((error: unknown) => {

@@ -1,9 +1,11 @@
 /** Puts the server together: the store, the accounts, the pipeline and the listener, and the upkeep between them. */
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { addAccountsFile, canonicalIdOf, Directory, ROOT_ACCOUNT_ID } from './auth/directory.ts'
 import { openFolder } from './compose.ts'
-import type { Config } from './config.ts'
-import { type Exchange, Listener } from './edge/listener.ts'
+import type { Config, HostAndPort } from './config.ts'
+import { Health } from './edge/health.ts'
+import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
 import { type Outcome, Pipeline } from './edge/pipeline.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
 import { type Disk, realDisk } from './lib/disk.ts'
@@ -16,15 +18,21 @@ import type { ObjectFacts } from './rules/access/evaluate.ts'
 import { OwnershipLost } from './store/fenced-meta.ts'
 import type { Store } from './store/store.ts'
 import { Compactor } from './workers/compact.ts'
+import { Forgetter } from './workers/forget.ts'
 import { Reclaimer } from './workers/reclaim.ts'
 import { Sweeper } from './workers/sweep.ts'
 import { runUntilIdle, type Worker } from './workers/worker.ts'
 
 const UPKEEP_MS = 1_000
 const COMPACT_MS = 60_000
+const FORGET_MS = 3_600_000
 
 export interface Running {
   readonly url: string
+  /** `off` when there is none. */
+  readonly consoleUrl: string
+  /** Reads the certificate's files again. */
+  renewCertificate(): Promise<void>
   close(): Promise<void>
 }
 
@@ -127,7 +135,19 @@ function upkeep(workers: readonly (readonly [Worker, number])[], tell: Tell): ()
   }
 }
 
+async function certificateOf({ tls }: Config): Promise<Certificate | undefined> {
+  if (tls === undefined) return undefined
+  return { cert: await readText(realDisk, tls.cert), key: await readText(realDisk, tls.key) }
+}
+
+const at = ({ host, port }: HostAndPort): [string, number] => [host, port]
+
+function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
 export interface Serving {
+  readonly certificate?: Certificate | undefined
   readonly store: Store
   readonly directory: Directory
   readonly clock: Clock
@@ -138,7 +158,8 @@ export interface Serving {
 }
 
 /** The object API over a store: everything but where it listens and who opened the store. */
-export function listenerFor({ store, directory, clock, random, region, baseHost, tell }: Serving): Listener {
+export function listenerFor(serving: Serving): Listener {
+  const { store, directory, clock, random, region, baseHost, tell } = serving
   const pipeline = new Pipeline({
     store,
     accounts: directory,
@@ -158,7 +179,13 @@ export function listenerFor({ store, directory, clock, random, region, baseHost,
       if (isFinal(error)) tell.end()
     },
   })
-  return new Listener({ pipeline, random, record: (outcome, exchange) => tell.log(logLine(outcome, exchange)) })
+  return new Listener({
+    certificate: serving.certificate,
+    pipeline,
+    random,
+    record: (outcome, exchange) => tell.log(logLine(outcome, exchange)),
+    onError: error => tell.log({ level: 'error', error: String((error as Error)?.stack ?? error) }),
+  })
 }
 
 export async function serve(config: Config, tell: Tell): Promise<Running> {
@@ -174,21 +201,30 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     await haveBuckets(store, config.buckets)
     await runUntilIdle(new Sweeper(store.engine))
     const { region, baseHost } = config
-    const serving = { store, directory, clock: systemClock, random: systemRandom, region, baseHost, tell }
-    const listener = listenerFor(serving)
+    const certificate = await certificateOf(config)
+    const tools = { clock: systemClock, random: systemRandom, tell }
+    const listener = listenerFor({ store, directory, region, baseHost, certificate, ...tools })
+    const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
+    const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)
+    const healthUrl = health && urlOf('http', await health.listen(...at(config.console!)))
     const stopUpkeep = upkeep(
       [
         [new Reclaimer(store.engine), UPKEEP_MS],
         [new Compactor(store.engine), COMPACT_MS],
+        [new Forgetter(store.engine, store.completion), FORGET_MS],
       ],
       tell,
     )
-    const address = await listener.listen(config.listen.host, config.listen.port)
-    const host = address.family === 'IPv6' ? `[${address.address}]` : address.address
     return {
-      url: `http://${host}:${address.port}`,
+      url,
+      consoleUrl: healthUrl ?? 'off',
+      async renewCertificate() {
+        const renewed = await certificateOf(config)
+        if (renewed !== undefined) listener.renew(renewed)
+      },
       async close() {
         await listener.close()
+        await health?.close()
         await stopUpkeep()
         await parts.close()
       },

@@ -1,4 +1,4 @@
-import { flag, format, list, optional, struct, text, uint, word } from '../lib/codec.ts'
+import { type Codec, flag, format, list, optional, struct, text, uint, word } from '../lib/codec.ts'
 import { type Grant, grantCodec } from './grant.ts'
 
 export type Versioning = 'off' | 'on' | 'suspended'
@@ -7,6 +7,22 @@ export type LockMode = 'governance' | 'compliance'
 export interface DefaultRetention {
   readonly mode: LockMode
   readonly days: number
+  /** It was given in years, and is shown so. */
+  readonly inYears?: boolean
+}
+
+const retentionFields = struct<Required<DefaultRetention>>({
+  mode: word('governance', 'compliance'),
+  days: uint,
+  inYears: flag,
+})
+
+const retentionCodec: Codec<DefaultRetention> = {
+  write: (w, v) => retentionFields.write(w, { ...v, inYears: v.inYears === true }),
+  read(r) {
+    const { mode, days, inYears } = retentionFields.read(r)
+    return inYears ? { mode, days, inYears } : { mode, days }
+  },
 }
 
 export type Ownership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'
@@ -36,7 +52,9 @@ export interface Bucket {
   readonly requesterPays: boolean
   /** Names of the documents that stand in records of their own: policy, CORS rules and the like. */
   readonly documents: readonly string[]
-  /** Somebody is deleting the bucket and looks whether it is empty. Whoever writes into it meanwhile takes this back. */
+  /**
+   * Somebody is deleting the bucket and looks whether it is empty. Whoever writes into it meanwhile takes this back.
+   */
   readonly closing: boolean
 }
 
@@ -48,7 +66,7 @@ export const bucketFormat = format<Bucket>(
     createdAt: uint,
     versioning: word('off', 'on', 'suspended'),
     lockEnabled: flag,
-    defaultRetention: optional(struct<DefaultRetention>({ mode: word('governance', 'compliance'), days: uint })),
+    defaultRetention: optional(retentionCodec),
     grants: list(grantCodec),
     ownership: optional(word('ObjectWriter', 'BucketOwnerPreferred', 'BucketOwnerEnforced')),
     publicAccessBlock: optional(

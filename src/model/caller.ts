@@ -28,5 +28,12 @@ export interface Credential {
   readonly user: User | undefined
 }
 
+/** What a caller is called where a record keeps who did something: the account's canonical id, and the user's name. */
+export function callerName(caller: Caller): string {
+  if (caller.kind === 'anonymous') return ANONYMOUS_CANONICAL_ID
+  const { canonicalId } = caller.account
+  return caller.kind === 'user' ? `${canonicalId}/${caller.user.name}` : canonicalId
+}
+
 /** What objects written without a signature are owned by. */
 export const ANONYMOUS_CANONICAL_ID = '65a011a29cdf8ec533ec3d1ccaae921c'

@@ -21,7 +21,9 @@ export interface InlineSeal {
   readonly storageKey: number
 }
 
-/** Small contents live in the record that names them; few slices too; many stand in records of their own, shared whole. */
+/**
+ * Small contents live in the record that names them; few slices too; many stand in records of their own, shared whole.
+ */
 export type Content =
   | { readonly kind: 'inline'; readonly bytes: Buffer; readonly seal: InlineSeal | undefined }
   | { readonly kind: 'slices'; readonly slices: readonly Slice[] }

@@ -5,27 +5,13 @@ import { Fault } from '../model/faults.ts'
 import type { Grant } from '../model/grant.ts'
 import { checkBucketName, isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
-import { type Decision, decide } from './decision.ts'
+import { bucketForRead, bucketForWrite } from './bucket-record.ts'
+import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import type { Uploads } from './uploads.ts'
 
 const PAGE = 1000
 const REMOVE_TRIES_MAX = 10
-
-/** Reads a bucket that the decision depends on. A writer that finds it closing takes that back: it is not empty. */
-export async function bucketForWrite(d: Decision, name: string): Promise<Bucket> {
-  const bucket = await bucketForRead(d, name)
-  if (!bucket.closing) return bucket
-  const open = { ...bucket, closing: false }
-  d.put(at.bucket(name), bucketFormat.encode(open))
-  return open
-}
-
-export async function bucketForRead(d: Decision, name: string): Promise<Bucket> {
-  const entry = isBucketName(name) ? await d.get(at.bucket(name)) : undefined
-  if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
-  return bucketFormat.decode(entry.value)
-}
 
 export interface BucketWish {
   readonly name: string

@@ -17,7 +17,7 @@ import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { all, at } from './addresses.ts'
-import { bucketForWrite } from './buckets.ts'
+import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf } from './content-keys.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -104,7 +104,7 @@ export class Completion {
     const old = entries.filter(entry => completedFormat.decode(entry.value).completedAt < before)
     if (old.length > 0) {
       await decide(this.#engine, async d => {
-        for (const entry of old) d.remove(entry.key)
+        for (const { key } of old) d.remove(at.completed(key.subarray(1)))
       })
     }
     return entries.length < FORGET_PAGE ? undefined : justAfter(entries.at(-1)!.key)

@@ -5,7 +5,7 @@
 import { format, text } from '../lib/codec.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { at } from './addresses.ts'
-import { bucketForWrite } from './buckets.ts'
+import { bucketForWrite } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 

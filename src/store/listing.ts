@@ -7,7 +7,7 @@ import type { Entry, KeyRange } from '../meta/meta.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
 import { type Version, versionFormat } from '../model/version.ts'
 import { all, at, parse, seqOf } from './addresses.ts'
-import { bucketForRead } from './buckets.ts'
+import { bucketForRead } from './bucket-record.ts'
 import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import {

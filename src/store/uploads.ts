@@ -15,7 +15,7 @@ import { initialLock } from '../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
 import type { ByteRange } from '../rules/range.ts'
 import { all, at } from './addresses.ts'
-import { bucketForWrite } from './buckets.ts'
+import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -217,7 +217,7 @@ export class Uploads {
     }
   }
 
-  /** An upload that has checksums needs one of every part: then the bytes are read, unless the source has it already. */
+  /** An upload that has checksums needs one of every part: the bytes are read, unless the source has it already. */
   async #sumsOf(
     handle: ObjectHandle,
     range: ByteRange,

@@ -140,7 +140,7 @@ class Machine {
   }
 }
 
-test(`T1, T2, T12: the store does what the model does, through ${RUNS} sequences with upkeep and power cuts`, async () => {
+test(`T1, T2, T12: the store does as the model, through ${RUNS} sequences with upkeep and power cuts`, async () => {
   for (const seed of seeds(RUNS)) {
     const machine = await Machine.start(seed)
     const { run } = machine

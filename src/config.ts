@@ -1,0 +1,153 @@
+/**
+ * Flags and environment, read once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
+ * wins.
+ */
+import { parseArgs } from 'node:util'
+
+export interface HostAndPort {
+  readonly host: string
+  readonly port: number
+}
+
+export interface Config {
+  readonly data: string
+  readonly listen: HostAndPort
+  /** Undefined: none. */
+  readonly console: HostAndPort | undefined
+  readonly baseHost: string
+  readonly region: string
+  readonly accounts: string | undefined
+  readonly buckets: readonly string[]
+  readonly meta: string | undefined
+  readonly blobs: string | undefined
+  readonly durability: 'fsync' | 'os'
+  readonly tls: { readonly cert: string; readonly key: string } | undefined
+  readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
+}
+
+/** What was asked for makes no sense; one line says what. */
+export class BadConfig extends Error {}
+
+type Read<T> = (value: string, flag: string) => T
+
+interface Flag<T> {
+  readonly value: string
+  readonly meaning: string
+  readonly preset: string | undefined
+  readonly read: Read<T>
+}
+
+const asIs: Read<string> = value => value
+
+const hostAndPort: Read<HostAndPort> = (value, flag) => {
+  const match = /^(.+):(\d{1,5})$/.exec(value)
+  if (match === null || Number(match[2]) > 65_535) throw new BadConfig(`--${flag} needs HOST:PORT, not ${value}`)
+  return { host: match[1]!.replace(/^\[(.*)\]$/, '$1'), port: Number(match[2]) }
+}
+
+const hostAndPortOrOff: Read<HostAndPort | 'off'> = (value, flag) =>
+  value === 'off' ? value : hostAndPort(value, flag)
+
+const oneWorker: Read<1> = (value, flag) => {
+  if (value !== '1') throw new BadConfig(`--${flag} can only be 1 so far, not ${value}`)
+  return 1
+}
+
+const names: Read<readonly string[]> = value => value.split(',').filter(name => name !== '')
+
+const durability: Read<Config['durability']> = (value, flag) => {
+  if (value !== 'fsync' && value !== 'os') throw new BadConfig(`--${flag} is fsync or os, not ${value}`)
+  return value
+}
+
+const metaUrl: Read<string> = (value, flag) => {
+  if (!/^postgres(ql)?:\/\//.test(value)) throw new BadConfig(`--${flag} needs a postgres:// address`)
+  return value
+}
+
+const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string): Flag<T> => ({
+  value,
+  meaning,
+  read,
+  preset,
+})
+
+const FLAGS = {
+  data: flag('DIR', 'everything the server keeps', asIs, './data'),
+  listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
+  console: flag('HOST:PORT', 'health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
+  'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', value => value.toLowerCase(), 'localhost'),
+  region: flag('NAME', 'accepted in signatures and reported', asIs, 'us-east-1'),
+  accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
+  buckets: flag('a,b', 'buckets to have, owned by the root account', names, ''),
+  meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
+  blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
+  workers: flag('N', 'serving processes; one so far', oneWorker, '1'),
+  'tls-cert': flag('FILE', 'HTTPS on the object API, with --tls-key; read again on SIGHUP', asIs),
+  'tls-key': flag('FILE', 'key of the certificate', asIs),
+  durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
+} as const
+
+type Values = { readonly [K in keyof typeof FLAGS]: ReturnType<(typeof FLAGS)[K]['read']> | undefined }
+
+export const USAGE = [
+  'usage: holdfast serve [flags]',
+  '',
+  ...Object.entries(FLAGS).map(([name, { value, meaning, preset }]) => {
+    const shown = preset === undefined || preset === '' ? '' : ` (${preset})`
+    return `  ${`--${name} ${value}`.padEnd(24)} ${meaning}${shown}`
+  }),
+].join('\n')
+
+const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_').toUpperCase()}`
+
+/** Undefined when help was asked for. */
+export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config | undefined {
+  const options = Object.fromEntries(Object.keys(FLAGS).map(name => [name, { type: 'string' as const }]))
+  let parsed: ReturnType<typeof parseArgs>
+  try {
+    parsed = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { ...options, help: { type: 'boolean' as const, short: 'h' } },
+    })
+  } catch (error) {
+    throw new BadConfig((error as Error).message.split('\n')[0])
+  }
+  if (parsed.values.help === true) return undefined
+  const [command = 'serve', ...more] = parsed.positionals
+  if (command !== 'serve' || more.length > 0) throw new BadConfig(`unknown command: ${parsed.positionals.join(' ')}`)
+  const values = Object.fromEntries(
+    Object.entries(FLAGS).map(([name, { read, preset }]) => {
+      const given = (parsed.values[name] as string | undefined) ?? env[variable(name)] ?? preset
+      return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
+    }),
+  ) as Values
+  return {
+    data: values.data!,
+    listen: values.listen!,
+    console: values.console === 'off' ? undefined : values.console,
+    baseHost: values['base-host']!,
+    region: values.region!,
+    accounts: values.accounts,
+    buckets: values.buckets!,
+    meta: values.meta,
+    blobs: values.blobs,
+    durability: values.durability!,
+    tls: tlsFiles(values['tls-cert'], values['tls-key']),
+    rootKey: rootKey(env),
+  }
+}
+
+function tlsFiles(cert: string | undefined, key: string | undefined): Config['tls'] {
+  if (cert === undefined && key === undefined) return undefined
+  if (cert === undefined || key === undefined) throw new BadConfig('--tls-cert and --tls-key go together')
+  return { cert, key }
+}
+
+function rootKey(env: NodeJS.ProcessEnv): Config['rootKey'] {
+  const { HOLDFAST_ROOT_ACCESS_KEY: accessKey, HOLDFAST_ROOT_SECRET_KEY: secretKey } = env
+  if ((accessKey ?? '') === '' && (secretKey ?? '') === '') return undefined
+  if (!accessKey || !secretKey) throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY go together')
+  return { accessKey, secretKey }
+}

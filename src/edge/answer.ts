@@ -1,0 +1,75 @@
+/** From what an operation answers to what goes over the wire, in the reader's dialect. */
+import { renderXml, type XmlDocument } from '../lib/xml-writer.ts'
+import type { Fault } from '../model/faults.ts'
+import type { Answers, Operation } from '../operations/operation.ts'
+import { type Dialect, wireName, wireValue } from './dialect.ts'
+import { tell } from './faults-in-dialect.ts'
+
+export interface Outgoing {
+  readonly status: number
+  readonly headers: [string, string][]
+  readonly body: Buffer | AsyncIterable<Buffer> | undefined
+  /** The connection ends with this answer: the rest of the request is not read. */
+  readonly close: boolean
+}
+
+const isXml = (body: NonNullable<Answers['body']>): body is XmlDocument => 'root' in body
+
+/** A header is bytes, and Node takes a character for each: text beyond that would end the process, not the answer. */
+const onWire = (value: string): string =>
+  /[^\0-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
+
+export function outgoing(answers: Answers, dialect: Dialect): Outgoing {
+  const headers: [string, string][] = []
+  for (const [name, value] of answers.headers ?? []) {
+    if (value !== undefined) headers.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
+  }
+  const { body } = answers
+  if (body === undefined) return { status: answers.status ?? 200, headers, body: undefined, close: false }
+  if (isXml(body)) {
+    const bytes = renderXml(body, dialect.namespace)
+    headers.push(['content-type', 'application/xml'], ['content-length', String(bytes.length)])
+    return { status: answers.status ?? 200, headers, body: bytes, close: false }
+  }
+  const length = answers.length ?? (Buffer.isBuffer(body) ? body.length : undefined)
+  if (length !== undefined) headers.push(['content-length', String(length)])
+  return { status: answers.status ?? 200, headers, body, close: false }
+}
+
+export interface FaultPlace {
+  readonly dialect: Dialect
+  readonly resource: string
+  readonly requestId: string
+  readonly hostId: string
+  readonly isHead: boolean
+  /** What was asked for, once that is known. */
+  readonly asked: Operation | undefined
+}
+
+export function outgoingFault(fault: Fault, place: FaultPlace): Outgoing {
+  const { dialect } = place
+  const headers: [string, string][] = []
+  if (fault.detail.deleteMarker === true) headers.push([wireName(dialect, ':delete-marker'), 'true'])
+  if (fault.code === 'NotModified') {
+    if (fault.detail.ETag !== undefined) headers.push(['etag', `"${fault.detail.ETag}"`])
+    return { status: 304, headers, body: undefined, close: false }
+  }
+  if (fault.code === 'InvalidRange') headers.push(['content-range', `bytes */${fault.detail.ActualObjectSize ?? '*'}`])
+  if (fault.code === 'MethodNotAllowed')
+    headers.push(['allow', fault.detail.deleteMarker === true ? 'DELETE' : 'GET, HEAD, PUT, POST, DELETE'])
+  const told = tell(fault, dialect, place.asked)
+  const body = renderXml({
+    root: 'Error',
+    write(to) {
+      to.leaf('Code', told.code)
+      to.leaf('Message', told.message)
+      for (const [name, value] of told.details) to.leaf(name, value)
+      to.leaf('Resource', place.resource)
+      to.leaf('RequestId', place.requestId)
+      to.leaf('HostId', place.hostId)
+    },
+  })
+  headers.push(['content-type', 'application/xml'])
+  if (!place.isHead) headers.push(['content-length', String(body.length)])
+  return { status: told.status, headers, body: place.isHead ? undefined : body, close: false }
+}

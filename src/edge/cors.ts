@@ -1,0 +1,88 @@
+/** What browsers need to hear: preflights answered by the bucket's rules, and their headers on every other answer. */
+import { TextMemo } from '../lib/text-memo.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import { Fault } from '../model/faults.ts'
+import type { Header } from '../operations/operation.ts'
+import { type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
+import type { Address } from './address.ts'
+import type { FactFinder } from './authorize.ts'
+import type { View } from './request-view.ts'
+
+const METHOD = 'access-control-request-method'
+const HEADERS = 'access-control-request-headers'
+const VARY = 'Origin, Access-Control-Request-Headers, Access-Control-Request-Method'
+const REFUSED =
+  'CORSResponse: This CORS request is not allowed. This is usually because the evalution of Origin, request method / ' +
+  "Access-Control-Request-Method or Access-Control-Request-Headers are not whitelisted by the resource's CORS spec."
+
+const read = new TextMemo(text => readCors(parseXml(text)))
+
+type Rules = readonly CorsRule[] | 'no bucket' | 'no rules'
+
+/** Whoever asks need not be anybody: a browser asks before it has said who it is for. */
+async function rulesOf(facts: FactFinder, bucket: string): Promise<Rules> {
+  try {
+    const { documents } = await facts.bucket(bucket)
+    const text = documents.includes('cors') ? await facts.document(bucket, 'cors') : undefined
+    return text === undefined ? 'no rules' : read.get(text)
+  } catch (error) {
+    if (error instanceof Fault) return 'no bucket'
+    throw error
+  }
+}
+
+const asked = (text: string | undefined): string[] =>
+  (text ?? '')
+    .split(',')
+    .map(name => name.trim().toLowerCase())
+    .filter(name => name !== '')
+
+/** Attack 57. An answer that any origin may read never carries credentials. */
+function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[] | undefined {
+  const found = matchingRule(rules, request)
+  if (found === undefined) return undefined
+  const { rule, anyOrigin } = found
+  return [
+    ['access-control-allow-origin', anyOrigin ? '*' : request.origin],
+    ['access-control-allow-credentials', anyOrigin ? undefined : 'true'],
+    ['access-control-allow-methods', rule.methods.join(', ')],
+    ['access-control-allow-headers', request.headers.length === 0 ? undefined : request.headers.join(', ')],
+    ['access-control-expose-headers', rule.exposed.length === 0 ? undefined : rule.exposed.join(', ')],
+    ['access-control-max-age', rule.maxAgeSeconds],
+    ['vary', VARY],
+  ]
+}
+
+/** The answer to a preflight. */
+export async function preflight(facts: FactFinder, { bucket, key }: Address, view: View): Promise<Header[]> {
+  const origin = view.header('origin')
+  const method = view.header(METHOD)
+  if (origin === undefined) {
+    throw new Fault('BadRequest', { reason: 'Insufficient information. Origin request header needed.' })
+  }
+  if (method === undefined) {
+    throw new Fault('BadRequest', { reason: 'Invalid Access-Control-Request-Method: null' })
+  }
+  const rules = await rulesOf(facts, bucket)
+  const place = { Method: method, ResourceType: key === '' ? 'BUCKET' : 'OBJECT' }
+  if (rules === 'no bucket') throw new Fault('AccessForbidden', { ...place, reason: 'CORSResponse: Bucket not found' })
+  if (rules === 'no rules') {
+    throw new Fault('AccessForbidden', { ...place, reason: 'CORSResponse: CORS is not enabled for this bucket.' })
+  }
+  const headers = allowHeaders(rules, { origin, method, headers: asked(view.header(HEADERS)) })
+  if (headers === undefined) throw new Fault('AccessForbidden', { ...place, reason: REFUSED })
+  return headers
+}
+
+/** Headers for the answer to a request that a browser sent from a page of another origin; none for all others. */
+export async function corsHeaders(
+  facts: FactFinder,
+  bucket: string,
+  method: string,
+  origin: string | undefined,
+): Promise<Header[]> {
+  if (origin === undefined || bucket === '' || method === 'OPTIONS') return []
+  const rules = await rulesOf(facts, bucket)
+  if (typeof rules === 'string') return []
+  return allowHeaders(rules, { origin, method, headers: [] }) ?? []
+}

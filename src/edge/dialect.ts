@@ -1,0 +1,142 @@
+/**
+ * The two dialects as data: how neutral names are spelled on the wire, and where the two differ on purpose. Nothing
+ * below the edge knows either spelling. Both see the same buckets and objects, and may do the same.
+ */
+import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
+import type { RawRequest } from '../lib/raw-request.ts'
+import { Fault } from '../model/faults.ts'
+import type { Ways } from '../operations/context.ts'
+import { GROUP_URIS } from '../rules/access/names.ts'
+
+export interface Dialect {
+  readonly name: 'svc' | 's3'
+  readonly scheme: Scheme
+  /** What extension headers begin with. */
+  readonly prefix: string
+  /** Of the roots of answers. */
+  readonly namespace: string | undefined
+  /** Neutral names that are not spelled by putting the prefix before them. */
+  readonly odd: ReadonlyMap<string, string>
+  /** Values of headers that are spelled differently, by neutral header and neutral value. */
+  readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
+  readonly ways: Ways
+  /** D11. Faults of authentication answer 403, whatever their code's own status. */
+  readonly authFaultsAre403: boolean
+  /** D18, map M1. The operations whose specification lists one general 400, and the codes that are sent as it. */
+  readonly foldsInto: 'InvalidRequest' | undefined
+  /** Fault codes and details that go by another name. */
+  readonly words: ReadonlyMap<string, string>
+}
+
+const groupUris = (dialect: 'svc' | 's3'): Ways['groupUris'] => ({
+  AllUsers: GROUP_URIS.AllUsers[dialect],
+  AuthenticatedUsers: GROUP_URIS.AuthenticatedUsers[dialect],
+  LogDelivery: GROUP_URIS.LogDelivery[dialect],
+})
+
+export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
+  svc: {
+    name: 'svc',
+    scheme: SCHEMES.svc,
+    prefix: 'x-svc-',
+    namespace: undefined,
+    odd: new Map([['server-side-encryption-kms-key-id', 'x-svc-server-side-encryption-svc-kms-key-id']]),
+    values: new Map(),
+    ways: {
+      keepHeld: true,
+      recreateOwnBucket: false,
+      missingMatchIsNoSuchKey: false,
+      acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
+      groupUris: groupUris('svc'),
+      bucketTaggingStatus: 200,
+      encryptionNames: { named: 'verenc', double: 'verenc' },
+      completeNotModified: true,
+      lateChecksumType: 'BadDigest',
+      copyTooLarge: 'EntityTooLarge',
+      execReadEverywhere: false,
+      repeatsCompletion: false,
+      completionNeedsKey: true,
+      locks: {
+        bucketWithout: 'ObjectLockConfigurationNotFoundError',
+        badHold: 'InvalidRequest',
+        holdInHeader: true,
+        holdWithoutKey: 'InvalidRequest',
+      },
+    },
+    authFaultsAre403: true,
+    foldsInto: 'InvalidRequest',
+    words: new Map(),
+  },
+  s3: {
+    name: 's3',
+    scheme: SCHEMES.s3,
+    prefix: 'x-amz-',
+    namespace: 'http://s3.amazonaws.com/doc/2006-03-01/',
+    odd: new Map([['server-side-encryption-kms-key-id', 'x-amz-server-side-encryption-aws-kms-key-id']]),
+    values: new Map([[':server-side-encryption', new Map([['verenc', 'aws:kms']])]]),
+    ways: {
+      keepHeld: false,
+      recreateOwnBucket: true,
+      missingMatchIsNoSuchKey: true,
+      acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
+      groupUris: groupUris('s3'),
+      bucketTaggingStatus: 204,
+      encryptionNames: { named: 'aws:kms', double: 'aws:kms:dsse' },
+      completeNotModified: false,
+      lateChecksumType: 'InvalidRequest',
+      copyTooLarge: 'InvalidRequest',
+      execReadEverywhere: true,
+      repeatsCompletion: true,
+      completionNeedsKey: false,
+      locks: {
+        bucketWithout: 'InvalidRequest',
+        badHold: 'MalformedXML',
+        holdInHeader: false,
+        holdWithoutKey: 'MethodNotAllowed',
+      },
+    },
+    authFaultsAre403: false,
+    foldsInto: undefined,
+    words: new Map([
+      ['XSvcContentSHA256Mismatch', 'XAmzContentSHA256Mismatch'],
+      ['SvcComputedContentSHA256', 'S3ComputedContentSHA256'],
+      ['SvcAccessKeyId', 'AWSAccessKeyId'],
+      ['X-Svc-Expires', 'X-Amz-Expires'],
+    ]),
+  },
+}
+
+const ALL = [DIALECTS.svc, DIALECTS.s3]
+
+/** The name of a header on the wire: `:acl` is the dialect's, anything else stands for itself. */
+export function wireName(dialect: Dialect, name: string): string {
+  if (!name.startsWith(':')) return name
+  const neutral = name.slice(1)
+  return dialect.odd.get(neutral) ?? dialect.prefix + neutral
+}
+
+/** A header's value on the wire. */
+export const wireValue = (dialect: Dialect, name: string, value: string): string =>
+  dialect.values.get(name)?.get(value) ?? value
+
+/** A header's value from the wire; one that is not spelled differently stands for itself. */
+export function neutralValue(dialect: Dialect, name: string, value: string): string {
+  for (const [neutral, wire] of dialect.values.get(name) ?? []) if (wire === value) return neutral
+  return value
+}
+
+/** Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. */
+export function dialectOf(request: RawRequest): Dialect {
+  const scheme = schemeNamedBy(request)
+  const spoken = ALL.filter(({ prefix }) => request.headers.some(([name]) => name.toLowerCase().startsWith(prefix)))
+  const dialect = ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? DIALECTS.svc
+  if (spoken.some(other => other !== dialect)) {
+    throw new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
+  }
+  return dialect
+}
+
+/** Texts and details name headers in svc's spelling; another dialect's reader gets its own. */
+export function inDialect(dialect: Dialect, text: string): string {
+  return dialect.name === 'svc' ? text : text.replaceAll('x-svc-', dialect.prefix)
+}

@@ -1,0 +1,49 @@
+/** Faults as a dialect tells them: the same conditions, under its codes, statuses and names of details. */
+import { Fault } from '../model/faults.ts'
+import type { Operation } from '../operations/operation.ts'
+import { type Dialect, inDialect } from './dialect.ts'
+
+export interface ToldFault {
+  readonly status: number
+  readonly code: string
+  readonly message: string
+  /** Elements of the error document beside code and message. */
+  readonly details: readonly (readonly [string, string])[]
+}
+
+/** Map M1: conditions that the specification of some operations knows by one general code only. */
+const FOLDED: ReadonlySet<string> = new Set([
+  'AccessControlListNotSupported',
+  'InvalidArgument',
+  'InvalidEncryptionAlgorithmError',
+  'InvalidRedirectLocation',
+  'InvalidStorageClass',
+  'InvalidTag',
+  'MissingSecurityHeader',
+])
+
+/** D2. If-Match on a write while there is nothing to match. */
+function withoutMatch(fault: Fault, dialect: Dialect): Fault {
+  const { Condition, exists } = fault.detail
+  const missing = fault.code === 'PreconditionFailed' && Condition === 'If-Match' && exists === false
+  return missing && dialect.ways.missingMatchIsNoSuchKey ? new Fault('NoSuchKey') : fault
+}
+
+/** Details in lower case are for us; the others are told. */
+const isTold = (name: string): boolean => /^[A-Z]/.test(name)
+
+export function tell(raised: Fault, dialect: Dialect, operation: Operation | undefined): ToldFault {
+  const fault = withoutMatch(raised, dialect)
+  const folds = operation?.foldsFaults === true && dialect.foldsInto !== undefined && FOLDED.has(fault.code)
+  const code = dialect.words.get(fault.code) ?? fault.code
+  const details = Object.entries(fault.detail)
+    .filter(([name, value]) => isTold(name) && value !== undefined)
+    .map(([name, value]): [string, string] => [dialect.words.get(name) ?? name, inDialect(dialect, String(value))])
+  return {
+    // D11. Whatever is wrong with a signature is a missing permission to one dialect, a bad request to the other.
+    status: fault.detail.authentication === true && dialect.authFaultsAre403 ? 403 : fault.status,
+    code: folds ? dialect.foldsInto : code,
+    message: inDialect(dialect, String(fault.detail.reason ?? fault.message)),
+    details: folds ? [['Reason', code], ...details] : details,
+  }
+}

@@ -1,0 +1,152 @@
+/**
+ * A posted form as a request: its fields take the place of headers, its file that of the body, and its policy that of
+ * the signature. What follows then is what happens to every request.
+ */
+import type { Authentication } from '../auth/authenticate.ts'
+import type { LengthRange } from '../auth/policy-document.ts'
+import { authenticatePost } from '../auth/post-policy.ts'
+import { BadForm, boundaryOf, type Form, type FormProblem, isFormType, readForm } from '../lib/form-data.ts'
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import { BadXml } from '../lib/xml.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import type { Caller } from '../model/caller.ts'
+import { Fault, type FaultCode } from '../model/faults.ts'
+import type { IncomingBody } from '../operations/context.ts'
+import { readTagDocument } from '../rules/tags.ts'
+import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
+
+export interface PostedForm {
+  readonly dialect: Dialect
+  /** The request with the form's fields for headers. */
+  readonly request: RawRequest
+  readonly key: string
+  readonly fields: Form['fields']
+  readonly file: AsyncIterable<Buffer>
+}
+
+const FAULT_OF: Readonly<Record<FormProblem, FaultCode>> = {
+  malformed: 'MalformedPOSTRequest',
+  'fields too long': 'MaxPostPreDataLengthExceededError',
+  'no file': 'IncorrectNumberOfFilesInPostRequest',
+}
+
+const asFault = (error: unknown): unknown => (error instanceof BadForm ? new Fault(FAULT_OF[error.problem]) : error)
+
+/** Of the request itself only these count: what a policy does not cover must not change what is stored. */
+const OF_THE_REQUEST: ReadonlySet<string> = new Set(['host', 'origin', 'referer', 'user-agent'])
+
+/** Fields that are headers of the object, and those that say how to answer. */
+const PLAIN_FIELDS: ReadonlySet<string> = new Set([
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-md5',
+  'content-type',
+  'expires',
+  'success_action_redirect',
+  'success_action_status',
+])
+
+const SIGNATURE_FIELD = /^(algorithm|credential|date|signature|security-token)$/
+
+export async function openForm(request: RawRequest, body: AsyncIterable<Buffer>): Promise<PostedForm> {
+  const type = headerValues(request, 'content-type')[0] ?? ''
+  if (!isFormType(type)) {
+    const reason = 'Bucket POST must be of the enclosure-type multipart/form-data'
+    throw new Fault('PreconditionFailed', { reason, Condition: reason })
+  }
+  const prefixes = Object.values(DIALECTS).map(({ prefix }) => prefix)
+  const beside = request.headers.find(([name]) => prefixes.some(prefix => name.toLowerCase().startsWith(prefix)))
+  if (beside !== undefined) {
+    throw new Fault('InvalidRequest', { reason: `A form says everything in its fields, not in ${beside[0]}` })
+  }
+  const { fields: sent, fileName, file } = await opened(body, type)
+  const fields = sent.map(([name, value]): [string, string] => [name, named(name, value, fileName)])
+  const dialect = dialectOf({ ...request, headers: fields })
+  const headers = [
+    ...request.headers.filter(([name]) => OF_THE_REQUEST.has(name.toLowerCase())),
+    ...fields.flatMap(field => headerOf(field, dialect)),
+  ]
+  return { dialect, request: { ...request, headers }, key: keyOf(fields), fields, file: faulting(file) }
+}
+
+async function opened(body: AsyncIterable<Buffer>, type: string): Promise<Form> {
+  try {
+    return await readForm(body, boundaryOf(type))
+  } catch (error) {
+    throw asFault(error)
+  }
+}
+
+async function* faulting(file: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    yield* file
+  } catch (error) {
+    throw asFault(error)
+  }
+}
+
+const FILE_NAME = /\$\{filename\}/g
+
+const named = (name: string, value: string, fileName: string): string =>
+  name.toLowerCase() === 'key' ? value.replace(FILE_NAME, () => fileName) : value
+
+function keyOf(fields: PostedForm['fields']): string {
+  const found = fields.find(([name]) => name.toLowerCase() === 'key')
+  if (found !== undefined) return found[1]
+  const reason =
+    "Bucket POST must contain a field named 'key'.  If it is specified, please check the order of the fields."
+  throw new Fault('InvalidArgument', { ArgumentName: 'key', ArgumentValue: '', reason })
+}
+
+/** The header that a field stands for; none for those that are about the form itself. */
+function headerOf([sent, value]: readonly [string, string], dialect: Dialect): [string, string][] {
+  const name = sent.toLowerCase()
+  if (name === 'acl') return [[`${dialect.prefix}acl`, headerValue(sent, value)]]
+  if (name === 'tagging') return [[`${dialect.prefix}tagging`, tagHeader(value)]]
+  const isOwn = name.startsWith(dialect.prefix) && !SIGNATURE_FIELD.test(name.slice(dialect.prefix.length))
+  return isOwn || PLAIN_FIELDS.has(name) ? [[name, headerValue(sent, value)]] : []
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
+
+/** Headers are bytes on the wire and go out again as such: no line end may come in by a field. */
+function headerValue(name: string, value: string): string {
+  if (CONTROL.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: value })
+  return Buffer.from(value, 'utf8').toString('latin1')
+}
+
+/** A form has its tags as a document, everything else has them as a header. */
+function tagHeader(document: string): string {
+  try {
+    const tags = readTagDocument(parseXml(document), 'object')
+    return tags.map(pair => pair.map(encodeURIComponent).join('=')).join('&')
+  } catch (error) {
+    if (error instanceof BadXml) throw new Fault('MalformedXML')
+    throw error
+  }
+}
+
+/** Who posts the form, and the file within what the form's policy allows. */
+export async function authenticateForm(
+  form: PostedForm,
+  bucket: string,
+  by: Authentication,
+): Promise<{ caller: Caller; body: IncomingBody }> {
+  const { caller, contentLength } = await authenticatePost({ bucket, fields: form.fields }, by)
+  const stream = contentLength === undefined ? form.file : within(form.file, contentLength)
+  return { caller, body: { stream, length: undefined, announced: [], trailers: () => new Map() } }
+}
+
+/** Nothing is stored before the file has ended, so that what ends too early leaves nothing behind. */
+async function* within(file: AsyncIterable<Buffer>, { min, max }: LengthRange): AsyncGenerator<Buffer> {
+  let size = 0
+  for await (const chunk of file) {
+    size += chunk.length
+    if (size > max) throw new Fault('EntityTooLarge', { ProposedSize: size, MaxSizeAllowed: max })
+    yield chunk
+  }
+  if (size < min) throw new Fault('EntityTooSmall', { ProposedSize: size, MinSizeAllowed: min })
+}

@@ -1,0 +1,49 @@
+import { checkedBody } from '../auth/payload.ts'
+import type { PayloadRule } from '../auth/payload-rule.ts'
+import { Fault } from '../model/faults.ts'
+import type { IncomingBody } from '../operations/context.ts'
+import type { Dialect } from './dialect.ts'
+import type { View } from './request-view.ts'
+
+/** The neutral name of a trailer or header of the dialect. */
+const neutral = (dialect: Dialect, name: string): string =>
+  name.startsWith(dialect.prefix) ? `:${name.slice(dialect.prefix.length)}` : name
+
+/** Bytes that the client announced: the decoded length of chunks, else the length of the body itself. */
+function announcedLength(payload: PayloadRule, view: View): number | undefined {
+  if (payload.kind === 'chunks') return payload.decodedLength
+  const length = view.byteCount('content-length')
+  if (length === undefined && view.header('transfer-encoding') === undefined) return 0
+  return length
+}
+
+export function incomingBody(
+  raw: AsyncIterable<Buffer>,
+  payload: PayloadRule,
+  view: View,
+  dialect: Dialect,
+): IncomingBody {
+  const declared = view.header(':trailer')
+  return {
+    stream: checkedBody(raw, payload),
+    length: announcedLength(payload, view),
+    announced:
+      declared === undefined ? [] : declared.split(',').map(name => neutral(dialect, name.trim().toLowerCase())),
+    trailers() {
+      if (payload.kind !== 'chunks') return new Map()
+      return new Map([...payload.trailers].map(([name, value]) => [neutral(dialect, name), value]))
+    },
+  }
+}
+
+/** Reads a small body whole. */
+export async function wholeBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > bytesMax) throw new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,213 @@
+/**
+ * What happens to every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
+ * owner, permission, requester pays, input, body, the operation itself. A fault at any point is the answer.
+ */
+import { type Authentication, authenticate } from '../auth/authenticate.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { RawRequest } from '../lib/raw-request.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { ANONYMOUS_CANONICAL_ID, type Caller } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
+import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
+import { type Address, addressOf, locationOf } from './address.ts'
+import { type Outgoing, outgoing, outgoingFault } from './answer.ts'
+import { type Asking, Authorizer, type FactFinder } from './authorize.ts'
+import { corsHeaders, preflight } from './cors.ts'
+import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
+import { authenticateForm, openForm } from './form.ts'
+import { incomingBody } from './incoming-body.ts'
+import { View } from './request-view.ts'
+import { type Routes, routeTable } from './routes.ts'
+
+export interface Incoming {
+  readonly request: RawRequest
+  readonly body: AsyncIterable<Buffer>
+  readonly remoteAddress: string
+  readonly secure: boolean
+  readonly requestId: string
+  readonly hostId: string
+  /** More is under way than can be served well. */
+  readonly overloaded: boolean
+  /** Tells a waiting client to send its body: only now is it known that somebody will read it. */
+  goOn(): void
+}
+
+export interface Outcome {
+  readonly outgoing: Outgoing
+  readonly dialect: Dialect
+  /** For the log: what was asked, of what, by whom, and how it ended. */
+  readonly operation: string
+  readonly resource: string
+  readonly caller: Caller | undefined
+  readonly code: string
+}
+
+export interface PipelineParts {
+  readonly store: Context['store']
+  readonly accounts: Accounts
+  readonly facts: FactFinder
+  readonly operations: readonly Operation[]
+  readonly findCredential: Authentication['findCredential']
+  readonly clock: Clock
+  readonly region: string
+  readonly baseHost: string
+  /** Told about everything that is not a fault of the client's. */
+  readonly onError: (error: unknown, requestId: string) => void
+}
+
+/** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
+interface Known {
+  dialect: Dialect
+  operation: string
+  asked: Operation | undefined
+  resource: string
+  caller: Caller | undefined
+  /** For a page of another origin, on whatever the answer is. */
+  cors: readonly Header[]
+}
+
+/** A request once it is known who asks. */
+interface Entered {
+  readonly caller: Caller
+  readonly view: View
+  readonly body: IncomingBody
+  readonly key: string
+}
+
+const levelOf = ({ bucket, key }: Address): Level => (bucket === '' ? 'service' : key === '' ? 'bucket' : 'object')
+
+const withHeaders = (answers: Answers, more: readonly Header[]): Answers =>
+  more.length === 0 ? answers : { ...answers, headers: [...(answers.headers ?? []), ...more] }
+
+export class Pipeline {
+  readonly #parts: PipelineParts
+  readonly #routes: Routes
+  readonly #authorizer: Authorizer
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts
+    this.#routes = routeTable(parts.operations)
+    this.#authorizer = new Authorizer(parts.facts, parts.accounts)
+  }
+
+  async handle(incoming: Incoming): Promise<Outcome> {
+    const { request } = incoming
+    const known: Known = {
+      dialect: DIALECTS.svc,
+      operation: 'unknown',
+      asked: undefined,
+      resource: '/',
+      caller: undefined,
+      cors: [],
+    }
+    try {
+      known.dialect = dialectOf(request)
+      if (incoming.overloaded) throw new Fault('SlowDown')
+      const address = addressOf(request, this.#parts.baseHost)
+      known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
+      const view = new View(request, known.dialect)
+      if (request.method === 'OPTIONS') return await this.#preflight(known, address, view)
+      known.cors = await corsHeaders(this.#parts.facts, address.bucket, request.method, view.header('origin'))
+      const operation = this.#routes.find(request.method, levelOf(address), view)
+      known.operation = operation.name
+      known.asked = operation
+      const answers = await this.#run(incoming, known, address, view, operation)
+      return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
+    } catch (error) {
+      const fault = this.#asFault(error, incoming.requestId)
+      const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
+      const refusal = outgoingFault(fault, place)
+      refusal.headers.push(...outgoing({ headers: known.cors }, known.dialect).headers)
+      return { ...known, outgoing: refusal, code: fault.code }
+    }
+  }
+
+  async #preflight(known: Known, address: Address, view: View): Promise<Outcome> {
+    known.operation = 'Preflight'
+    const headers = await preflight(this.#parts.facts, address, view)
+    return { ...known, outgoing: outgoing({ headers }, known.dialect), code: 'ok' }
+  }
+
+  async #run(incoming: Incoming, known: Known, address: Address, asked: View, operation: Operation): Promise<Answers> {
+    const { clock, region } = this.#parts
+    const now = clock.now()
+    const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation)
+    const { dialect } = known
+    known.caller = caller
+    const bucket = await this.#bucket(operation, address)
+    this.#checkExpectedOwner(view, bucket)
+    const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
+    const asking: Asking = { ...incoming, view, caller, operation, target, now }
+    await this.#authorizer.check(asking, operation.permission(view, target), bucket)
+    const charged = this.#charge(view, bucket, caller)
+    const input = operation.decode(view)
+    if (!operation.takesForm) incoming.goOn()
+    const ctx: Context = Object.freeze({
+      store: this.#parts.store,
+      accounts: this.#parts.accounts,
+      caller,
+      callerId: caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId,
+      ways: dialect.ways,
+      region,
+      request: view,
+      target,
+      location: locationOf({ ...address, key }, view, incoming.secure),
+      bucket: bucket as Bucket,
+      body,
+      may: (action: Need['do'], on?: ObjectName) =>
+        this.#authorizer.may(asking, on === undefined ? { do: action } : { do: action, on }, bucket),
+    })
+    const answers = await operation.run(ctx, input)
+    return charged ? withHeaders(answers, [[':request-charged', 'requester']]) : answers
+  }
+
+  /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
+  async #enter(incoming: Incoming, known: Known, address: Address, view: View, operation: Operation): Promise<Entered> {
+    const { clock, region, findCredential } = this.#parts
+    const by = { region, now: clock.now(), findCredential }
+    const { caller, payload } = await authenticate(incoming.request, { ...by, scheme: known.dialect.scheme })
+    if (!operation.takesForm) {
+      return { caller, view, key: address.key, body: incomingBody(incoming.body, payload, view, known.dialect) }
+    }
+    if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
+      throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
+    }
+    // Who sends it stands in the form itself: nothing can be refused before its fields have been read.
+    incoming.goOn()
+    const form = await openForm(incoming.request, incoming.body)
+    known.dialect = form.dialect
+    known.resource = `/${address.bucket}/${form.key}`
+    const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
+    return { ...entered, view: new View(form.request, form.dialect), key: form.key }
+  }
+
+  async #bucket(operation: Operation, { bucket }: Address): Promise<Bucket | undefined> {
+    if (operation.match.on === 'service' || operation.withoutBucket) return undefined
+    return this.#parts.facts.bucket(bucket)
+  }
+
+  /** R7. */
+  #checkExpectedOwner(view: View, bucket: Bucket | undefined): void {
+    const expected = view.header(':expected-bucket-owner')
+    if (expected === undefined || bucket === undefined) return
+    if (this.#parts.accounts.byCanonicalId(bucket.owner)?.accountId !== expected) throw new Fault('AccessDenied')
+  }
+
+  /** R8. Whoever does not own a requester-pays bucket says that the charge is accepted. */
+  #charge(view: View, bucket: Bucket | undefined, caller: Caller): boolean {
+    if (bucket === undefined || !bucket.requesterPays) return false
+    if (caller.kind === 'anonymous') throw new Fault('AccessDenied')
+    if (caller.account.canonicalId === bucket.owner) return false
+    const payer =
+      view.header(':request-payer') ?? view.query('x-amz-request-payer') ?? view.query('x-svc-request-payer')
+    if (payer !== 'requester') throw new Fault('AccessDenied')
+    return true
+  }
+
+  #asFault(error: unknown, requestId: string): Fault {
+    if (error instanceof Fault) return error
+    this.#parts.onError(error, requestId)
+    return new Fault('InternalError')
+  }
+}

@@ -1,0 +1,65 @@
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { Fault } from '../model/faults.ts'
+import type { RequestView } from '../operations/operation.ts'
+import { decodeTarget } from './address.ts'
+import { type Dialect, neutralValue, wireName } from './dialect.ts'
+
+/** Header bytes are UTF-8 where they can be; otherwise each byte is a character. */
+function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value
+  const bytes = Buffer.from(value, 'latin1')
+  const text = bytes.toString('utf8')
+  return text.includes('\ufffd') ? value : text
+}
+
+/** A request's headers and query, decoded once and looked up by neutral names. */
+export class View implements RequestView {
+  readonly #dialect: Dialect
+  readonly #headers = new Map<string, string>()
+  readonly #query = new Map<string, string>()
+
+  constructor(request: RawRequest, dialect: Dialect) {
+    this.#dialect = dialect
+    for (const [name, value] of request.headers) {
+      const lower = name.toLowerCase()
+      const text = headerText(value.trim())
+      const before = this.#headers.get(lower)
+      this.#headers.set(lower, before === undefined ? text : `${before},${text}`)
+    }
+    for (const pair of splitTarget(request.target).query.split('&')) {
+      if (pair === '') continue
+      const equals = pair.indexOf('=')
+      const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))
+      const value = equals < 0 ? '' : decodeTarget(pair.slice(equals + 1).replaceAll('+', ' '))
+      if (!this.#query.has(name)) this.#query.set(name, value)
+    }
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#headers.get(wireName(this.#dialect, name))
+    return value === undefined ? undefined : neutralValue(this.#dialect, name, value)
+  }
+
+  headersUnder(prefix: string): readonly (readonly [string, string])[] {
+    const start = wireName(this.#dialect, prefix)
+    return [...this.#headers]
+      .filter(([name]) => name.startsWith(start))
+      .map(([name, v]) => [name.slice(start.length), v])
+  }
+
+  query(name: string): string | undefined {
+    return this.#query.get(name)
+  }
+
+  get queryNames(): Iterable<string> {
+    return this.#query.keys()
+  }
+
+  /** A number of bytes that a header announces. */
+  byteCount(name: string): number | undefined {
+    const value = this.header(name)
+    if (value === undefined) return undefined
+    if (!/^\d{1,15}$/.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: value })
+    return Number(value)
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Routing is data. Among the rows for a method and a level, the one answers whose needs are all there and which needs
+ * the most; two rows that could both answer one request are refused at start.
+ */
+import { Fault } from '../model/faults.ts'
+import type { Level, Operation } from '../operations/operation.ts'
+import type { View } from './request-view.ts'
+
+/** Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else. */
+const NOT_OFFERED: ReadonlySet<string> = new Set([
+  'accelerate',
+  'analytics',
+  'intelligent-tiering',
+  'inventory',
+  'logging',
+  'metadataConfiguration',
+  'metadataTable',
+  'metrics',
+  'notification',
+  'renameObject',
+  'replication',
+  'restore',
+  'select',
+  'session',
+  'torrent',
+])
+
+export interface Routes {
+  find(method: string, level: Level, view: View): Operation
+}
+
+const slotOf = (method: string, level: Level): string => `${method} ${level}`
+
+const isMet = (need: string, view: View): boolean => {
+  if (need.startsWith(':')) return view.header(need) !== undefined
+  const [name, value] = need.slice(1).split('=')
+  const sent = view.query(name!)
+  return value === undefined ? sent !== undefined : sent === value
+}
+
+/** Names of query parameters that choose among operations. */
+function subresources(operations: readonly Operation[]): Set<string> {
+  const names = operations.flatMap(({ match }) => match.needs ?? []).filter(need => need.startsWith('?'))
+  return new Set(names.map(need => need.slice(1).split('=')[0]!))
+}
+
+export function routeTable(operations: readonly Operation[]): Routes {
+  const slots = new Map<string, Operation[]>()
+  for (const operation of operations) {
+    const slot = slotOf(operation.match.method, operation.match.on)
+    const rows = slots.get(slot) ?? []
+    const twin = rows.find(row => sameNeeds(row, operation))
+    if (twin !== undefined) throw new Error(`${twin.name} and ${operation.name} both answer ${slot}`)
+    rows.push(operation)
+    rows.sort((a, b) => needsOf(b).length - needsOf(a).length)
+    slots.set(slot, rows)
+  }
+  const known = subresources(operations)
+  return {
+    find(method, level, view) {
+      for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw new Fault('NotImplemented', { Header: name })
+      const rows = slots.get(slotOf(method, level)) ?? []
+      const found = rows.find(row => needsOf(row).every(need => isMet(need, view)))
+      if (found === undefined || leavesOut(found, known, view)) {
+        throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase() })
+      }
+      return found
+    },
+  }
+}
+
+const needsOf = ({ match }: Operation): readonly string[] => match.needs ?? []
+
+function sameNeeds(a: Operation, b: Operation): boolean {
+  return [...needsOf(a)].sort().join() === [...needsOf(b)].sort().join()
+}
+
+/**
+ * A sub-resource that the operation does not ask for was meant for another one: never fall back to a plain GET or PUT.
+ */
+function leavesOut(found: Operation, known: ReadonlySet<string>, view: View): boolean {
+  const asked = new Set(needsOf(found).map(need => need.slice(1).split('=')[0]))
+  for (const name of view.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
+  return false
+}
+
+/** Parameters that choose an operation here and are ordinary ones there. */
+const PLAIN: ReadonlySet<string> = new Set(['partNumber', 'list-type', 'versionId'])

@@ -1,0 +1,176 @@
+/**
+ * Reads multipart/form-data as browsers post it: some fields, then one file. The fields are small and kept; the file is
+ * handed on as it comes and never held. Everything that can be repeated or long has a limit.
+ */
+
+export type FormProblem = 'malformed' | 'fields too long' | 'no file'
+
+export class BadForm extends Error {
+  readonly problem: FormProblem
+
+  constructor(problem: FormProblem, message: string) {
+    super(message)
+    this.name = 'BadForm'
+    this.problem = problem
+  }
+}
+
+export const FORM_LIMITS = {
+  /** Of all fields before the file together. */
+  fieldBytesMax: 20 * 1024,
+  fieldsMax: 200,
+  partHeaderBytesMax: 4 * 1024,
+  /** What may follow the file: it is read so that the connection can go on, and means nothing. */
+  restBytesMax: 64 * 1024,
+  preambleBytesMax: 1024,
+} as const
+
+export interface Form {
+  /** Those before the file, in the order sent. */
+  readonly fields: readonly (readonly [string, string])[]
+  /** As the client calls it, without folders. */
+  readonly fileName: string
+  /** Throws BadForm when the form ends inside of it. */
+  readonly file: AsyncIterable<Buffer>
+}
+
+const CONTENT_TYPE = /^multipart\/form-data[ \t]*(?:;|$)/i
+const BOUNDARY = /;[ \t]*boundary=(?:"([^"]*)"|([^\s;"]+))/i
+const BOUNDARY_SHAPE = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
+
+export const isFormType = (contentType: string): boolean => CONTENT_TYPE.test(contentType.trim())
+
+export function boundaryOf(contentType: string): string {
+  const match = BOUNDARY.exec(contentType)
+  const boundary = match?.[1] ?? match?.[2] ?? ''
+  if (!BOUNDARY_SHAPE.test(boundary)) throw new BadForm('malformed', 'no boundary, or one that cannot be')
+  return boundary
+}
+
+/** Bytes of a body up to a mark, without keeping more than asked for. */
+class Source {
+  readonly #chunks: AsyncIterator<Buffer>
+  #held: Buffer
+  #ended = false
+
+  constructor(body: AsyncIterable<Buffer>, lead: Buffer) {
+    this.#chunks = body[Symbol.asyncIterator]()
+    this.#held = lead
+  }
+
+  async #more(): Promise<boolean> {
+    if (this.#ended) return false
+    const { done, value } = await this.#chunks.next()
+    if (done === true) this.#ended = true
+    else this.#held = this.#held.length === 0 ? value : Buffer.concat([this.#held, value])
+    return done !== true
+  }
+
+  /** Everything before the mark, which is taken away too. */
+  async before(mark: Buffer, bytesMax: number, tooLong: () => BadForm): Promise<Buffer> {
+    for (let from = 0; ; ) {
+      const found = this.#held.indexOf(mark, from)
+      if (found > bytesMax || (found < 0 && this.#held.length > bytesMax + mark.length)) throw tooLong()
+      if (found >= 0) {
+        const bytes = this.#held.subarray(0, found)
+        this.#held = this.#held.subarray(found + mark.length)
+        return bytes
+      }
+      from = Math.max(0, this.#held.length - mark.length + 1)
+      if (!(await this.#more())) throw new BadForm('malformed', 'the form ends too early')
+    }
+  }
+
+  /** The same, as it comes. */
+  async *streamBefore(mark: Buffer): AsyncGenerator<Buffer> {
+    for (;;) {
+      const found = this.#held.indexOf(mark)
+      if (found >= 0) {
+        const bytes = this.#held.subarray(0, found)
+        this.#held = this.#held.subarray(found + mark.length)
+        if (bytes.length > 0) yield bytes
+        return
+      }
+      // The end of what is here may be the beginning of the mark.
+      const safe = Math.max(0, this.#held.length - mark.length + 1)
+      const bytes = this.#held.subarray(0, safe)
+      this.#held = this.#held.subarray(safe)
+      if (bytes.length > 0) yield bytes
+      if (!(await this.#more())) throw new BadForm('malformed', 'the form ends inside the file')
+    }
+  }
+
+  async skipRest(bytesMax: number): Promise<void> {
+    for (let skipped = this.#held.length; skipped <= bytesMax; skipped += this.#held.length) {
+      this.#held = Buffer.alloc(0)
+      if (!(await this.#more())) return
+    }
+  }
+}
+
+const NEWLINE = Buffer.from('\r\n')
+const HEADER_END = Buffer.from('\r\n\r\n')
+
+interface PartHead {
+  readonly name: string
+  readonly fileName: string | undefined
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function text(bytes: Buffer): string {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new BadForm('malformed', 'a field is not UTF-8')
+  }
+}
+
+const parameter = (line: string, name: string): string | undefined => {
+  const match = new RegExp(`;[ \\t]*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(line)
+  return match?.[1] ?? match?.[2]
+}
+
+function partHead(bytes: Buffer): PartHead {
+  const line = text(bytes)
+    .split('\r\n')
+    .find(one => /^content-disposition[ \t]*:/i.test(one))
+  if (line === undefined || !/^[^:]*:[ \t]*form-data[ \t]*;/i.test(line)) {
+    throw new BadForm('malformed', 'a part does not say that it is a field')
+  }
+  const name = parameter(line, 'name')
+  if (name === undefined || name === '') throw new BadForm('malformed', 'a field has no name')
+  return { name, fileName: parameter(line, 'filename') }
+}
+
+/** Browsers of old sent the whole path. */
+const withoutFolders = (name: string): string => name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
+
+/** The form up to its file. */
+export async function readForm(body: AsyncIterable<Buffer>, boundary: string): Promise<Form> {
+  // The first boundary stands at the very beginning: with a line end put before it, it is like the others.
+  const source = new Source(body, NEWLINE)
+  const mark = Buffer.from(`\r\n--${boundary}`)
+  const malformed = (what: string) => () => new BadForm('malformed', what)
+  await source.before(mark, FORM_LIMITS.preambleBytesMax, malformed('the form does not begin with its boundary'))
+  const fields: [string, string][] = []
+  for (let left: number = FORM_LIMITS.fieldBytesMax; ; ) {
+    const rest = await source.before(NEWLINE, 16, malformed('something follows a boundary'))
+    if (rest.toString('latin1').startsWith('--')) throw new BadForm('no file', 'the form has no file')
+    if (!/^[ \t]*$/.test(rest.toString('latin1'))) throw new BadForm('malformed', 'something follows a boundary')
+    const tooLong = malformed('the head of a part is too long')
+    const head = partHead(await source.before(HEADER_END, FORM_LIMITS.partHeaderBytesMax, tooLong))
+    if (head.name.toLowerCase() === 'file') {
+      return { fields, fileName: withoutFolders(head.fileName ?? ''), file: fileOf(source, mark) }
+    }
+    const value = await source.before(mark, left, () => new BadForm('fields too long', 'the fields are too long'))
+    left -= value.length
+    fields.push([head.name, text(value)])
+    if (fields.length > FORM_LIMITS.fieldsMax) throw new BadForm('malformed', 'the form has too many fields')
+  }
+}
+
+async function* fileOf(source: Source, mark: Buffer): AsyncGenerator<Buffer> {
+  yield* source.streamBefore(mark)
+  await source.skipRest(FORM_LIMITS.restBytesMax)
+}

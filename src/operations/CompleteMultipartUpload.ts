@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto'
+import type { XmlWriter } from '../lib/xml-writer.ts'
+import { Fault } from '../model/faults.ts'
+import type { Upload } from '../model/upload.ts'
+import type { Checksum, Version } from '../model/version.ts'
+import { headerName } from '../rules/access/names.ts'
+import type { Assembly } from '../rules/assembly.ts'
+import {
+  type ChecksumType,
+  checkClaim,
+  checkContentMd5,
+  checksumClaim,
+  checksumType,
+  decodeContentMd5,
+  startHasher,
+} from '../rules/checksum.ts'
+import { quotedEtag } from '../rules/etag.ts'
+import { checkListedChecksum, judgeCompletion } from '../rules/part-checksums.ts'
+import { listDigest } from '../store/completion.ts'
+import type { UploadName } from '../store/uploads.ts'
+import { saidOfMade } from './attributes.ts'
+import type { Context } from './context.ts'
+import { type CustomerKey, customerKey } from './customer-key.ts'
+import { checkSameSealing, checkUploadKey } from './encryption.ts'
+import { maybe, writeCondition } from './inputs.ts'
+import { type Answers, needs, operation } from './operation.ts'
+import { readPartList, type SummedPart } from './part-list.ts'
+import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
+
+const LIST_BYTES_MAX = 8 * 2 ** 20
+
+/** Headers under `checksum-` that are no values. */
+const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
+
+/** The list of parts as sent. Checksums in the headers are the object's, so only the MD5 speaks about this body. */
+async function listBody({ body, request }: Context): Promise<Buffer> {
+  const md5 = request.header('content-md5')
+  const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body.stream) {
+    size += chunk.length
+    if (size > LIST_BYTES_MAX) throw new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
+    chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks)
+  if (wanted !== undefined) checkContentMd5(wanted, createHash('md5').update(bytes).digest())
+  return bytes
+}
+
+interface Said {
+  readonly type: ChecksumType | undefined
+  readonly claim: ReturnType<typeof checksumClaim>
+  readonly objectSize: string | undefined
+  readonly customerKey: CustomerKey | undefined
+}
+
+/** R82. What the upload fixed at its beginning, its end may only repeat; where it fixed nothing, dialects differ. */
+function checkType(ctx: Context, upload: Upload, type: ChecksumType | undefined): void {
+  if (type === undefined || type === upload.checksum?.type) return
+  const { lateChecksumType } = ctx.ways
+  if (upload.checksum === undefined && lateChecksumType === 'BadDigest') return
+  const mode = upload.checksum === undefined ? 'no' : `the ${upload.checksum.type}`
+  const fixed = `The upload was created using ${mode} checksum mode.`
+  throw new Fault(lateChecksumType, { reason: `${fixed} The complete request must use the same checksum mode.` })
+}
+
+/** R85. */
+function checkSize(expected: string | undefined, size: number): void {
+  if (expected === undefined || (/^\d{1,16}$/.test(expected) && Number(expected) === size)) return
+  const name = headerName('mp-object-size')
+  const reason = /^\d+$/.test(expected)
+    ? `The provided '${name}' header value ${expected} does not match what was computed: ${size}`
+    : `Value for ${name} header is invalid.`
+  throw new Fault('InvalidRequest', { reason })
+}
+
+/** R79–R83. What the object's checksum is, and that it is what the client says. */
+async function checksumOf(
+  upload: Upload,
+  { parts }: Assembly,
+  said: { readonly listed: readonly SummedPart[] } & Said,
+  read: () => AsyncIterable<Buffer>,
+): Promise<Checksum | undefined> {
+  const declared = declaredChecksum(upload)
+  const id = upload.id.toString('hex')
+  for (const [index, { number, etag, sums }] of said.listed.entries()) {
+    checkListedChecksum(declared, sums, parts[index]?.checksum, { uploadId: id, number, etag })
+  }
+  const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, parts)
+  if (unproven !== undefined) {
+    const hasher = startHasher(unproven.algorithm)
+    for await (const chunk of read()) hasher.update(chunk)
+    checkClaim(unproven, hasher.digest())
+  }
+  return checksum
+}
+
+async function answerOf(ctx: Context, version: Version): Promise<Answers> {
+  return {
+    headers: (await saidOfMade(ctx, version)).filter(([name]) => name !== 'etag'),
+    body: {
+      root: 'CompleteMultipartUploadResult',
+      write: (to: XmlWriter) => {
+        to.leaf('Location', ctx.location)
+        to.leaf('Bucket', ctx.target.bucket)
+        to.leaf('Key', ctx.target.key)
+        to.leaf('ETag', quotedEtag(version.etag))
+        writeChecksum(to, version.checksum)
+      },
+    },
+  }
+}
+
+/** R96, R97. An upload that is gone because it was completed: a client that lost the answer learns what it became. */
+async function answerAgain(ctx: Context, name: UploadName, body: Buffer, gone: Fault): Promise<Answers> {
+  const completed = await ctx.store.completion.find(name)
+  if (completed === undefined) throw gone
+  if (!ctx.ways.repeatsCompletion) {
+    const { etag } = completed
+    throw new Fault('NoSuchUpload', { UploadId: name.uploadId, UploadState: 'completed', ETag: quotedEtag(etag) })
+  }
+  if (!listDigest(readPartList(body)).equals(completed.list)) throw gone
+  const { versionId, etag, completedAt } = completed
+  const version = await ctx.store.objects.head({ ...ctx.target, versionId }).catch((error: unknown) => {
+    throw error instanceof Fault ? gone : error
+  })
+  // A null version may be another one by now.
+  if (version.etag !== etag || version.modifiedAt !== completedAt) throw gone
+  return answerOf(ctx, version)
+}
+
+async function complete(ctx: Context, name: UploadName, body: Buffer, said: Said): Promise<Version> {
+  const upload = await ctx.store.uploads.find(name)
+  checkUploadKey(upload, said.customerKey, ctx.ways.completionNeedsKey && upload.checksum !== undefined)
+  checkSameSealing(upload, ctx.request)
+  checkType(ctx, upload, said.type)
+  const listed = readPartList(body)
+  return ctx.store.completion.complete({
+    ...name,
+    parts: listed,
+    condition: writeCondition.decode(ctx.request),
+    ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
+    inspect(upload, assembly, read) {
+      checkSize(said.objectSize, assembly.size)
+      return checksumOf(upload, assembly, { ...said, listed }, read)
+    },
+  })
+}
+
+export const CompleteMultipartUpload = operation({
+  name: 'CompleteMultipartUpload',
+  match: { method: 'POST', on: 'object', needs: ['?uploadId'] },
+  permission: needs('PutObject'),
+  foldsFaults: true,
+  input: {
+    uploadId,
+    customerKey,
+    condition: writeCondition,
+    type: maybe.header(':checksum-type', checksumType),
+    claim: {
+      decode: request =>
+        checksumClaim(
+          request.headersUnder(':checksum-').filter(([name]) => !NOT_VALUES.has(name)),
+          true,
+        ),
+    },
+    objectSize: maybe.header(':mp-object-size', value => value),
+  },
+  async run(ctx, input) {
+    const name = uploadName(ctx, input.uploadId)
+    const body = await listBody(ctx)
+    try {
+      return await answerOf(ctx, await complete(ctx, name, body, input))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, body, error)
+      const { Condition, ETag } = error.detail
+      // R93, D1.
+      if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.ways.completeNotModified) {
+        throw new Fault('NotModified', ETag === undefined ? {} : { ETag })
+      }
+      throw error
+    }
+  },
+})
+
+/** R74. A POST to an object that names no upload can only have been meant for the operation above. */
+export const CompleteWithoutUpload = operation({
+  name: 'CompleteMultipartUpload',
+  match: { method: 'POST', on: 'object' },
+  permission: needs('PutObject'),
+  input: {},
+  async run() {
+    throw new Fault('InvalidRequest', { reason: 'The request needs the parameter uploadId.' })
+  },
+})

@@ -1,0 +1,139 @@
+import { Fault } from '../model/faults.ts'
+import type { Version } from '../model/version.ts'
+import { checkRead, rangeApplies } from '../rules/conditions.ts'
+import { contentRange, requestedRange } from '../rules/range.ts'
+import type { ObjectHandle } from '../store/object-handle.ts'
+import { checksumHeaders, describe, lockHeaders } from './attributes.ts'
+import type { Context } from './context.ts'
+import { customerKey } from './customer-key.ts'
+import { partNumber, versionId } from './inputs.ts'
+import { expirationHeaders } from './lifecycle.ts'
+import { type Answers, type Header, needsVersion, operation } from './operation.ts'
+import { responseHeaders } from './response-headers.ts'
+
+interface Reading {
+  readonly headers: readonly Header[]
+  readonly status: number
+  readonly start: number
+  readonly end: number
+}
+
+interface Asked {
+  readonly versionId: string | undefined
+  readonly partNumber: number | undefined
+  readonly overrides: readonly Header[]
+}
+
+type Stretch = Pick<Reading, 'status' | 'start' | 'end'> & { readonly headers: readonly Header[] }
+
+const wantsChecksum = ({ request }: Context): boolean => request.header(':checksum-mode')?.toUpperCase() === 'ENABLED'
+
+/** One part of a completed upload. An object that came in one piece is its own first part. */
+async function partRead(ctx: Context, handle: ObjectHandle, number: number): Promise<Stretch> {
+  const { version } = handle
+  if (ctx.request.header('range') !== undefined) {
+    throw new Fault('InvalidRequest', { reason: 'Cannot specify both Range header and partNumber query parameter' })
+  }
+  const part = version.parts === 0 ? undefined : await handle.part(number)
+  if (part === undefined && (version.parts > 0 || number > 1)) {
+    throw new Fault('InvalidPartNumber', { PartNumberRequested: number, ActualPartCount: Math.max(1, version.parts) })
+  }
+  const { start, end } = part ?? { start: 0, end: version.size }
+  const headers: Header[] = [[':mp-parts-count', version.parts === 0 ? undefined : version.parts]]
+  // A range of no bytes cannot be written down.
+  if (end > start) headers.push(['content-range', contentRange({ start, end }, version.size)])
+  const { checksum } = version
+  if (wantsChecksum(ctx)) {
+    if (part === undefined) headers.push(...checksumHeaders(version))
+    // Only a composite checksum is surely of the algorithm of the parts: a copy may have got another one since.
+    else if (checksum?.type === 'COMPOSITE' && part.checksum !== undefined) {
+      headers.push([`:checksum-${checksum.algorithm.toLowerCase()}`, part.checksum], [':checksum-type', checksum.type])
+    }
+  }
+  return { status: 206, start, end, headers }
+}
+
+/** All of it or one range. A checksum is of the whole: with a range, clients would hold it against the piece. */
+function rangeRead(ctx: Context, version: Version): Stretch {
+  const { request } = ctx
+  const asked = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
+  const range = asked === undefined ? undefined : requestedRange(asked, version.size)
+  if (range !== undefined) {
+    return { status: 206, ...range, headers: [['content-range', contentRange(range, version.size)]] }
+  }
+  return { status: 200, start: 0, end: version.size, headers: wantsChecksum(ctx) ? checksumHeaders(version) : [] }
+}
+
+/** Conditions and range: what of the object is read, and what is said about it. */
+async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promise<Reading> {
+  const { request } = ctx
+  const { version } = handle
+  checkRead(
+    {
+      ifMatch: request.header('if-match'),
+      ifNoneMatch: request.header('if-none-match'),
+      ifModifiedSince: request.header('if-modified-since'),
+      ifUnmodifiedSince: request.header('if-unmodified-since'),
+    },
+    version,
+  )
+  const { partNumber: number, overrides } = asked
+  const stretch = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
+  const overridden = new Set(overrides.map(([name]) => name))
+  const described = describe(version, ctx.bucket.versioning !== 'off').filter(([name]) => !overridden.has(name))
+  const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
+  const headers = [
+    ...described,
+    ...overrides,
+    ...(await lockHeaders(ctx, version)),
+    ...(asked.versionId === undefined ? await expirationHeaders(ctx, expiring) : []),
+    ...stretch.headers,
+  ]
+  return { ...stretch, headers }
+}
+
+const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey }
+
+function checkOverrides(ctx: Context, overrides: readonly Header[]): void {
+  if (overrides.length > 0 && ctx.caller.kind === 'anonymous') {
+    throw new Fault('InvalidRequest', {
+      reason: 'Request specific response headers cannot be used for anonymous GET requests.',
+    })
+  }
+}
+
+export const GetObject = operation({
+  name: 'GetObject',
+  match: { method: 'GET', on: 'object' },
+  permission: needsVersion('GetObject', 'GetObjectVersion'),
+  input,
+  async run(ctx, asked): Promise<Answers> {
+    checkOverrides(ctx, asked.overrides)
+    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+    try {
+      const { headers, status, start, end } = await reading(ctx, handle, asked)
+      return { status, headers, body: handle.read(start, end), length: end - start }
+    } catch (error) {
+      handle.close()
+      throw error
+    }
+  },
+})
+
+export const HeadObject = operation({
+  name: 'HeadObject',
+  match: { method: 'HEAD', on: 'object' },
+  permission: needsVersion('GetObject', 'GetObjectVersion'),
+  input,
+  async run(ctx, asked): Promise<Answers> {
+    checkOverrides(ctx, asked.overrides)
+    // Opened as for reading: the key must be right, and the table of parts must stay while it is looked at.
+    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+    try {
+      const { headers, status, start, end } = await reading(ctx, handle, asked)
+      return { status, headers: [...headers, ['content-length', end - start]] }
+    } finally {
+      handle.close()
+    }
+  },
+})

@@ -1,0 +1,71 @@
+import type { XmlWriter } from '../lib/xml-writer.ts'
+import type { Upload } from '../model/upload.ts'
+import { formatTimestamp } from '../rules/http-date.ts'
+import type { Context } from './context.ts'
+import { asText, maybe, pageSize } from './inputs.ts'
+import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from './listings.ts'
+import { needs, operation } from './operation.ts'
+import { writeInitiator } from './uploads.ts'
+
+function writeUpload(to: XmlWriter, ctx: Context, upload: Upload, spell: Spell): void {
+  to.open('Upload')
+  to.leaf('Key', spell(upload.key))
+  to.leaf('UploadId', upload.id.toString('hex'))
+  writeInitiator(to, ctx, upload)
+  writeOwner(to, ctx, upload.owner)
+  to.leaf('StorageClass', upload.attributes.storageClass ?? 'STANDARD')
+  to.leaf('Initiated', formatTimestamp(upload.initiatedAt))
+  to.leaf('ChecksumAlgorithm', upload.checksum?.algorithm)
+  to.leaf('ChecksumType', upload.checksum?.type)
+  to.close()
+}
+
+export const ListMultipartUploads = operation({
+  name: 'ListMultipartUploads',
+  match: { method: 'GET', on: 'bucket', needs: ['?uploads'] },
+  permission: needs('ListBucketMultipartUploads'),
+  input: {
+    prefix,
+    delimiter,
+    encoding,
+    limit: pageSize('max-uploads'),
+    keyMarker: maybe.query('key-marker', asText),
+    uploadMarker: maybe.query('upload-id-marker', asText),
+  },
+  async run(ctx, input) {
+    const { keyMarker } = input
+    // Without the key it belongs to, an upload's id says nothing about a place in the listing.
+    const uploadMarker = keyMarker === undefined || keyMarker === '' ? undefined : input.uploadMarker
+    const inside = uploadMarker === undefined || uploadMarker === '' ? {} : { uploadId: uploadMarker }
+    const listed = await ctx.store.listing.uploads({
+      bucket: ctx.target.bucket,
+      prefix: input.prefix,
+      delimiter: input.delimiter,
+      limit: input.limit,
+      ...(keyMarker === undefined || keyMarker === '' ? {} : { after: { key: keyMarker, ...inside } }),
+    })
+    const spell = speller(input.encoding)
+    const last = listed.items.at(-1)
+    const { next } = listed
+    return {
+      body: {
+        root: 'ListMultipartUploadsResult',
+        write(to: XmlWriter) {
+          to.leaf('Bucket', ctx.target.bucket)
+          to.leaf('KeyMarker', spell(keyMarker ?? ''))
+          to.leaf('UploadIdMarker', uploadMarker ?? '')
+          to.leaf('NextKeyMarker', spell(next?.key))
+          // A page that ends in a common prefix goes on behind it, not inside a key.
+          if (next !== undefined) to.leaf('NextUploadIdMarker', next.isPrefix ? '' : last!.id.toString('hex'))
+          to.leaf('Prefix', spell(input.prefix ?? ''))
+          to.leaf('Delimiter', spell(input.delimiter))
+          to.leaf('MaxUploads', input.limit)
+          to.leaf('IsTruncated', next !== undefined)
+          to.leaf('EncodingType', input.encoding)
+          for (const upload of listed.items) writeUpload(to, ctx, upload, spell)
+          writePrefixes(to, listed.prefixes, spell)
+        },
+      },
+    }
+  },
+})

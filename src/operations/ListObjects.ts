@@ -1,0 +1,118 @@
+import type { XmlWriter } from '../lib/xml-writer.ts'
+import type { Context } from './context.ts'
+import { asText, invalidArgument, maybe, pageSize } from './inputs.ts'
+import { delimiter, encoding, prefix, speller, writeObject, writeOwner, writePrefixes } from './listings.ts'
+import { needs, operation } from './operation.ts'
+
+interface Asked {
+  readonly prefix: string | undefined
+  readonly delimiter: string | undefined
+  readonly limit: number
+}
+
+const page = (ctx: Context, asked: Asked, after: string | undefined) =>
+  ctx.store.listing.objects({
+    bucket: ctx.target.bucket,
+    prefix: asked.prefix,
+    delimiter: asked.delimiter,
+    limit: asked.limit,
+    after,
+  })
+
+type ListedPage = Awaited<ReturnType<typeof page>>
+
+export const ListObjects = operation({
+  name: 'ListObjects',
+  match: { method: 'GET', on: 'bucket' },
+  permission: needs('ListBucket'),
+  input: { prefix, delimiter, encoding, limit: pageSize('max-keys'), marker: maybe.query('marker', asText) },
+  async run(ctx, input) {
+    const listed: ListedPage = await page(ctx, input, input.marker)
+    const spell = speller(input.encoding)
+    return {
+      body: {
+        root: 'ListBucketResult',
+        write(to: XmlWriter) {
+          to.leaf('Name', ctx.target.bucket)
+          to.leaf('Prefix', spell(input.prefix ?? ''))
+          to.leaf('Marker', spell(input.marker ?? ''))
+          if (input.delimiter !== undefined && input.delimiter !== '') to.leaf('NextMarker', spell(listed.next?.key))
+          to.leaf('MaxKeys', input.limit)
+          to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
+          to.leaf('IsTruncated', listed.next !== undefined)
+          to.leaf('EncodingType', input.encoding)
+          for (const { key, version } of listed.items) {
+            to.open('Contents')
+            to.leaf('Key', spell(key))
+            writeObject(to, version)
+            writeOwner(to, ctx, version.owner)
+            to.close()
+          }
+          writePrefixes(to, listed.prefixes, spell)
+        },
+      },
+    }
+  },
+})
+
+/** A token is the key to go on behind; clients must not have to know. */
+const token = {
+  write: (key: string): string => Buffer.from(`1${key}`).toString('base64url'),
+  read(value: string, name: string): string {
+    const text = Buffer.from(value, 'base64url').toString('utf8')
+    if (
+      value === '' ||
+      !text.startsWith('1') ||
+      text.includes('\ufffd') ||
+      Buffer.from(text).toString('base64url') !== value
+    ) {
+      throw invalidArgument(name, value, 'The continuation token provided is incorrect')
+    }
+    return text.slice(1)
+  },
+}
+
+export const ListObjectsV2 = operation({
+  name: 'ListObjectsV2',
+  match: { method: 'GET', on: 'bucket', needs: ['?list-type=2'] },
+  permission: needs('ListBucket'),
+  input: {
+    prefix,
+    delimiter,
+    encoding,
+    limit: pageSize('max-keys'),
+    startAfter: maybe.query('start-after', asText),
+    continuation: maybe.query('continuation-token', token.read),
+    token: maybe.query('continuation-token', asText),
+    fetchOwner: maybe.query('fetch-owner', asText),
+  },
+  async run(ctx, input) {
+    const listed: ListedPage = await page(ctx, input, input.continuation ?? input.startAfter)
+    const spell = speller(input.encoding)
+    return {
+      body: {
+        root: 'ListBucketResult',
+        write(to: XmlWriter) {
+          to.leaf('Name', ctx.target.bucket)
+          to.leaf('Prefix', spell(input.prefix ?? ''))
+          to.leaf('MaxKeys', input.limit)
+          to.leaf('KeyCount', listed.items.length + listed.prefixes.length)
+          to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
+          to.leaf('IsTruncated', listed.next !== undefined)
+          to.leaf('EncodingType', input.encoding)
+          to.leaf('ContinuationToken', input.token)
+          to.leaf('NextContinuationToken', listed.next === undefined ? undefined : token.write(listed.next.key))
+          to.leaf('StartAfter', spell(input.startAfter))
+          for (const { key, version } of listed.items) {
+            to.open('Contents')
+            to.leaf('Key', spell(key))
+            writeObject(to, version)
+            if (input.fetchOwner === 'true') writeOwner(to, ctx, version.owner)
+            to.close()
+          }
+          writePrefixes(to, listed.prefixes, spell)
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,38 @@
+/** The tags of an object: read, replaced, taken away. They are no part of what a lock protects (R40). */
+import { readTagDocument, tagDocument } from '../rules/tags.ts'
+import { needsVersion, operation } from './operation.ts'
+import { versionHeader } from './versioned.ts'
+import { readXml, wholeBody } from './whole-body.ts'
+
+export const GetObjectTagging = operation({
+  name: 'GetObjectTagging',
+  match: { method: 'GET', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('GetObjectTagging', 'GetObjectVersionTagging'),
+  input: {},
+  async run(ctx) {
+    const version = await ctx.store.objects.head(ctx.target)
+    return { headers: [versionHeader(ctx, version)], body: tagDocument(version.attributes.tags) }
+  },
+})
+
+export const PutObjectTagging = operation({
+  name: 'PutObjectTagging',
+  match: { method: 'PUT', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('PutObjectTagging', 'PutObjectVersionTagging'),
+  input: {},
+  async run(ctx) {
+    await ctx.store.objects.head(ctx.target)
+    const tags = readXml(await wholeBody(ctx, { proof: false }), root => readTagDocument(root, 'object'))
+    return { headers: [versionHeader(ctx, await ctx.store.objects.setTags(ctx.target, tags))] }
+  },
+})
+
+export const DeleteObjectTagging = operation({
+  name: 'DeleteObjectTagging',
+  match: { method: 'DELETE', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('DeleteObjectTagging', 'DeleteObjectVersionTagging'),
+  input: {},
+  async run(ctx) {
+    return { status: 204, headers: [versionHeader(ctx, await ctx.store.objects.setTags(ctx.target, []))] }
+  },
+})

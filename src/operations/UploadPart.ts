@@ -1,0 +1,43 @@
+import { quotedEtag } from '../rules/etag.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { customerKey } from './customer-key.ts'
+import { checkUploadKey, encryptionHeaders } from './encryption.ts'
+import { claimsOf } from './integrity.ts'
+import { type Header, needs, operation } from './operation.ts'
+import { bodyLength } from './PutObject.ts'
+import { checksumHeader, declaredChecksum, partNumber, uploadId, uploadName } from './uploads.ts'
+
+export const UploadPart = operation({
+  name: 'UploadPart',
+  match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId'] },
+  permission: needs('PutObject'),
+  input: { partNumber, uploadId, customerKey },
+  async run(ctx, input) {
+    const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
+    const name = uploadName(ctx, input.uploadId)
+    const upload = await ctx.store.uploads.find(name)
+    checkUploadKey(upload, input.customerKey, true)
+    const declared = declaredChecksum(upload)
+    const claims = claimsOf(ctx.request, ctx.body, declared?.algorithm)
+    const summed: Header[] = []
+    const part = await ctx.store.uploads.putPart({
+      ...name,
+      number: input.partNumber,
+      body: ctx.body.stream,
+      bytesExpected,
+      ...(input.customerKey === undefined
+        ? {}
+        : { customerKey: input.customerKey.key, customerKeyMd5: input.customerKey.md5 }),
+      inspection: {
+        chunk: bytes => claims.chunk(bytes),
+        end(md5) {
+          const checksum = claims.end(md5)
+          if (checksum !== undefined) summed.push([checksumHeader(checksum.algorithm), checksum.value])
+          // A checksum of an algorithm that the upload did not declare is checked and said again, not kept.
+          return declared === undefined ? undefined : checksum
+        },
+      },
+    })
+    return { headers: [['etag', quotedEtag(part.etag)], ...summed, ...encryptionHeaders(upload)] }
+  },
+})

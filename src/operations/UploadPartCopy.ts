@@ -1,0 +1,71 @@
+import type { XmlWriter } from '../lib/xml-writer.ts'
+import type { Version } from '../model/version.ts'
+import { quotedEtag } from '../rules/etag.ts'
+import { formatTimestamp } from '../rules/http-date.ts'
+import { copyRange } from '../rules/range.ts'
+import {
+  checkSource,
+  checkSourceSize,
+  copySource,
+  enterSource,
+  needsOfSource,
+  readingSource,
+  sourceConditions,
+  sourceVersionHeader,
+} from './copy-source.ts'
+import { customerKey, sourceCustomerKey } from './customer-key.ts'
+import { checkUploadKey, encryptionHeaders } from './encryption.ts'
+import { asText, maybe } from './inputs.ts'
+import { operation } from './operation.ts'
+import { partNumber, refuseBody, uploadId, uploadName, writePartChecksum } from './uploads.ts'
+
+export const UploadPartCopy = operation({
+  name: 'UploadPartCopy',
+  match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId', ':copy-source'] },
+  permission: request => [...needsOfSource(request), { do: 'PutObject' }],
+  anonymousNeedsPolicy: true,
+  input: {
+    partNumber,
+    uploadId,
+    customerKey,
+    source: copySource,
+    sourceKey: sourceCustomerKey,
+    conditions: sourceConditions,
+    range: maybe.header(':copy-source-range', asText),
+  },
+  async run(ctx, input) {
+    await refuseBody(ctx)
+    const { source: from, sourceKey, range, customerKey: own } = input
+    const { isVersioned } = await enterSource(ctx, from)
+    const name = uploadName(ctx, input.uploadId)
+    const upload = await ctx.store.uploads.find(name)
+    checkUploadKey(upload, own, true)
+    let read: Version | undefined
+    const part = await readingSource(() =>
+      ctx.store.uploads.copyPart({
+        ...name,
+        number: input.partNumber,
+        from,
+        check(source) {
+          checkSource(input.conditions, sourceKey !== undefined, source)
+          if (range === undefined) checkSourceSize(ctx, source.size)
+          read = source
+        },
+        ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
+        ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),
+        ...(range === undefined ? {} : { range: size => copyRange(range, size) }),
+      }),
+    )
+    return {
+      headers: [...encryptionHeaders(upload), ...(read === undefined ? [] : [sourceVersionHeader(isVersioned, read)])],
+      body: {
+        root: 'CopyPartResult',
+        write(to: XmlWriter) {
+          to.leaf('ETag', quotedEtag(part.etag))
+          to.leaf('LastModified', formatTimestamp(part.modifiedAt))
+          writePartChecksum(to, upload, part)
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,117 @@
+/** Access lists as requests ask for them and answers show them; what they mean is the business of rules/access. */
+import type { XmlDocument, XmlWriter } from '../lib/xml-writer.ts'
+import { Fault } from '../model/faults.ts'
+import type { Grant } from '../model/grant.ts'
+import {
+  type Canned,
+  checkAclSupported,
+  checkNotPublic,
+  expandCanned,
+  type Owners,
+  readCanned,
+} from '../rules/access/acl.ts'
+import { readAclDocument } from '../rules/access/acl-document.ts'
+import {
+  checkOneHeaderKind,
+  checkSameOwner,
+  chooseSource,
+  type Directory,
+  resolveGrants,
+} from '../rules/access/acl-request.ts'
+import { GRANT_HEADERS, readGrantHeaders } from '../rules/access/grant-headers.ts'
+import type { Group } from '../rules/access/names.ts'
+import type { Accounts, Context } from './context.ts'
+import { writeOwner } from './listings.ts'
+import { readXml, wholeBody } from './whole-body.ts'
+
+const directoryOf = (accounts: Accounts): Directory => ({
+  isCanonicalId: id => accounts.byCanonicalId(id) !== undefined,
+  canonicalIdsOf: email => accounts.byEmail(email).map(({ canonicalId }) => canonicalId),
+})
+
+/** What the headers of a request say about access. */
+function aclHeaders({ request }: Context) {
+  const grants = new Map<string, string>()
+  for (const name of GRANT_HEADERS.keys()) {
+    const value = request.header(`:${name}`)
+    if (value !== undefined) grants.set(name, value)
+  }
+  return { canned: request.header(':acl'), grants, hasGrantHeaders: grants.size > 0 }
+}
+
+/** R56. The list that the headers of a request to make something ask for; undefined when they do not. */
+export function listFromHeaders(ctx: Context, allowed: readonly Canned[], owners: Owners): Grant[] | undefined {
+  const sent = aclHeaders(ctx)
+  checkOneHeaderKind(sent)
+  if (sent.canned !== undefined) return expandCanned(readCanned(sent.canned, allowed), owners)
+  if (!sent.hasGrantHeaders) return undefined
+  return resolveGrants(readGrantHeaders(sent.grants), directoryOf(ctx.accounts), 'header')
+}
+
+/** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
+export async function requestedList(ctx: Context, allowed: readonly Canned[], owners: Owners): Promise<Grant[]> {
+  const sent = aclHeaders(ctx)
+  const body = await wholeBody(ctx, { proof: true })
+  const source = chooseSource({ ...sent, hasBody: body.length > 0 })
+  const canned = source === 'canned' ? readCanned(sent.canned!, allowed) : undefined
+  checkAclSupported(ctx.bucket.ownership ?? 'ObjectWriter', canned)
+  const grants = canned === undefined ? listed(ctx, source, sent.grants, body, owners) : expandCanned(canned, owners)
+  checkNotPublic(grants, ctx.bucket.publicAccessBlock?.blockPublicAcls === true)
+  return grants
+}
+
+function listed(
+  ctx: Context,
+  source: 'canned' | 'headers' | 'body',
+  headers: ReadonlyMap<string, string>,
+  body: Buffer,
+  { owner }: Owners,
+): Grant[] {
+  const directory = directoryOf(ctx.accounts)
+  if (source === 'headers') return resolveGrants(readGrantHeaders(headers), directory, 'header')
+  const document = readXml(body, root => readAclDocument(root, ctx.ways.acl), 'MalformedACLError')
+  checkSameOwner(document.ownerId, owner, directory)
+  return resolveGrants(document.grants, directory, 'body')
+}
+
+const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
+
+function writeGrantee(to: XmlWriter, ctx: Context, { group, grantee }: Grant): void {
+  to.open('Grantee', { 'xmlns:xsi': XSI, 'xsi:type': group ? 'Group' : 'CanonicalUser' })
+  if (group) {
+    to.leaf('URI', ctx.ways.groupUris[grantee as Group])
+  } else {
+    to.leaf('ID', grantee)
+    to.leaf('DisplayName', ctx.accounts.byCanonicalId(grantee)?.displayName)
+  }
+  to.close()
+}
+
+/** R30. */
+export function listDocument(ctx: Context, owner: string, grants: readonly Grant[]): XmlDocument {
+  return {
+    root: 'AccessControlPolicy',
+    write(to) {
+      writeOwner(to, ctx, owner)
+      to.open('AccessControlList')
+      for (const grant of grants) {
+        to.open('Grant')
+        writeGrantee(to, ctx, grant)
+        to.leaf('Permission', grant.permission)
+        to.close()
+      }
+      to.close()
+    },
+  }
+}
+
+/** Whether the list gives anything to anybody but its owner. */
+export const reachesOthers = (grants: readonly Grant[], owner: string): boolean =>
+  grants.some(({ group, grantee }) => group || grantee !== owner)
+
+/** A list that lets others in contradicts a mode in which lists count for nothing. */
+export function checkListFitsOwnership(grants: readonly Grant[], owner: string, ownership: string | undefined): void {
+  if (ownership === 'BucketOwnerEnforced' && reachesOthers(grants, owner)) {
+    throw new Fault('InvalidBucketAclWithObjectOwnership')
+  }
+}

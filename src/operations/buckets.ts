@@ -1,0 +1,163 @@
+/** The bucket itself: made, found, listed, removed. */
+import { childText, onlyChildren, rootNamed, type XmlNode } from '../lib/xml.ts'
+import type { XmlWriter } from '../lib/xml-writer.ts'
+import { Fault } from '../model/faults.ts'
+import { BUCKET_CANNED, expandCanned } from '../rules/access/acl.ts'
+import { GRANT_HEADERS } from '../rules/access/grant-headers.ts'
+import { OWNERSHIPS } from '../rules/documents/settings.ts'
+import { formatTimestamp } from '../rules/http-date.ts'
+import { checkListFitsOwnership, listFromHeaders } from './acl.ts'
+import type { Context } from './context.ts'
+import { asCount, asText, invalidArgument, maybe } from './inputs.ts'
+import { type Need, needs, operation, type RequestView } from './operation.ts'
+import { pageToken } from './page-token.ts'
+import { readXml, wholeBody } from './whole-body.ts'
+
+const BUCKETS_PER_PAGE_MAX = 10_000
+const BUCKETS_PER_ACCOUNT_MAX = 10_000
+
+const maxBuckets = maybe.query('max-buckets', (value, name) => {
+  const count = asCount(value, name)
+  if (count < 1 || count > BUCKETS_PER_PAGE_MAX) throw invalidArgument(name, value)
+  return count
+})
+
+export const ListBuckets = operation({
+  name: 'ListBuckets',
+  match: { method: 'GET', on: 'service' },
+  permission: needs('ListAllMyBuckets'),
+  input: {
+    prefix: maybe.query('prefix', asText),
+    limit: maxBuckets,
+    after: maybe.query('continuation-token', pageToken.read),
+    region: maybe.query('bucket-region', asText),
+  },
+  async run(ctx, { prefix, limit = BUCKETS_PER_PAGE_MAX, after, region }) {
+    if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
+    const { account } = ctx.caller
+    const isElsewhere = region !== undefined && region !== ctx.region
+    const { buckets, more } = isElsewhere
+      ? { buckets: [], more: false }
+      : await ctx.store.buckets.page({ owner: account.canonicalId, prefix: prefix ?? '', after, limit })
+    return {
+      body: {
+        root: 'ListAllMyBucketsResult',
+        write(to: XmlWriter) {
+          to.open('Owner')
+          to.leaf('ID', account.canonicalId)
+          to.leaf('DisplayName', account.displayName)
+          to.close()
+          to.open('Buckets')
+          for (const bucket of buckets) {
+            to.open('Bucket')
+            to.leaf('Name', bucket.name)
+            to.leaf('CreationDate', formatTimestamp(bucket.createdAt))
+            to.leaf('BucketRegion', ctx.region)
+            to.close()
+          }
+          to.close()
+          to.leaf('ContinuationToken', more ? pageToken.write(buckets.at(-1)!.name) : undefined)
+          to.leaf('Prefix', prefix)
+        },
+      },
+    }
+  },
+})
+
+/** What a request to make a bucket says beside its name asks for rights of its own. */
+function createNeeds(request: RequestView): Need[] {
+  const out: Need[] = [{ do: 'CreateBucket' }]
+  const lists = ['acl', ...GRANT_HEADERS.keys()]
+  if (lists.some(name => request.header(`:${name}`) !== undefined)) out.push({ do: 'PutBucketAcl' })
+  if (request.header(':object-ownership') !== undefined) out.push({ do: 'PutBucketOwnershipControls' })
+  if (request.header(':bucket-object-lock-enabled')?.toLowerCase() === 'true') {
+    out.push({ do: 'PutBucketObjectLockConfiguration' }, { do: 'PutBucketVersioning' })
+  }
+  return out
+}
+
+/** There is one region: the body can only name it. */
+function checkLocation(root: XmlNode, region: string): void {
+  onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
+  const other = root.children.find(({ name }) => name !== 'LocationConstraint')
+  if (other !== undefined) throw new Fault('NotImplemented', { Header: other.name })
+  const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
+  if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+}
+
+const lockEnabled = maybe.header(':bucket-object-lock-enabled', (value, name) => {
+  const word = value.toLowerCase()
+  if (word !== 'true' && word !== 'false') throw invalidArgument(name, value)
+  return word === 'true'
+})
+
+const ownership = maybe.header(':object-ownership', (value, name) => {
+  const found = OWNERSHIPS.find(word => word === value)
+  if (found === undefined) throw invalidArgument(name, value, `Invalid ${name} header`)
+  return found
+})
+
+async function checkRoom(ctx: Context): Promise<void> {
+  const all = { owner: ctx.callerId, prefix: '', after: undefined, limit: BUCKETS_PER_ACCOUNT_MAX }
+  if ((await ctx.store.buckets.page(all)).buckets.length >= BUCKETS_PER_ACCOUNT_MAX) throw new Fault('TooManyBuckets')
+}
+
+export const CreateBucket = operation({
+  name: 'CreateBucket',
+  match: { method: 'PUT', on: 'bucket' },
+  permission: createNeeds,
+  withoutBucket: true,
+  input: { lockEnabled, ownership },
+  async run(ctx, { lockEnabled = false, ownership }) {
+    if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
+    const name = ctx.target.bucket
+    const owner = ctx.callerId
+    const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
+    const body = await wholeBody(ctx, { proof: false })
+    if (body.length > 0) readXml(body, root => checkLocation(root, ctx.region))
+    const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })
+    checkListFitsOwnership(list, owner, ownership)
+    await checkRoom(ctx)
+    try {
+      await ctx.store.buckets.create({ name, owner, lockEnabled, grants: list, ownership })
+    } catch (error) {
+      const again = error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou' && ctx.ways.recreateOwnBucket
+      if (!again) throw error
+    }
+    return { headers: [['location', `/${name}`]] }
+  },
+})
+
+export const HeadBucket = operation({
+  name: 'HeadBucket',
+  match: { method: 'HEAD', on: 'bucket' },
+  permission: needs('ListBucket'),
+  input: {},
+  run: async ctx => ({ headers: [[':bucket-region', ctx.region]] }),
+})
+
+export const DeleteBucket = operation({
+  name: 'DeleteBucket',
+  match: { method: 'DELETE', on: 'bucket' },
+  permission: needs('DeleteBucket'),
+  input: {},
+  async run(ctx) {
+    await ctx.store.buckets.remove(ctx.target.bucket)
+    return { status: 204 }
+  },
+})
+
+export const GetBucketLocation = operation({
+  name: 'GetBucketLocation',
+  match: { method: 'GET', on: 'bucket', needs: ['?location'] },
+  permission: needs('GetBucketLocation'),
+  input: {},
+  run: async ctx => ({
+    body: {
+      root: 'LocationConstraint',
+      write(to: XmlWriter) {
+        if (ctx.region !== 'us-east-1') to.text(ctx.region)
+      },
+    },
+  }),
+})

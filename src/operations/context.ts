@@ -1,0 +1,88 @@
+import type { Bucket } from '../model/bucket.ts'
+import type { Account, Caller } from '../model/caller.ts'
+import type { AclDocumentForm } from '../rules/access/acl-document.ts'
+import type { Action } from '../rules/access/actions.ts'
+import type { Group } from '../rules/access/names.ts'
+import type { EncryptionNames } from '../rules/documents/encryption.ts'
+import type { Store } from '../store/store.ts'
+import type { ObjectName, RequestView } from './operation.ts'
+
+/** Where the dialects behave differently on purpose; each row is data of the dialect, in the edge. */
+export interface Ways {
+  /** D10. A plain DELETE of a held object is refused; otherwise a marker hides it. */
+  readonly keepHeld: boolean
+  /** D23. Creating a bucket that one owns already succeeds and changes nothing. */
+  readonly recreateOwnBucket: boolean
+  /** D2. If-Match on a write without a current object: a missing key, or a failed precondition. */
+  readonly missingMatchIsNoSuchKey: boolean
+  /** D14, D16, D21. How strictly the document of an access list is read. */
+  readonly acl: AclDocumentForm
+  /** What groups of grantees are called. */
+  readonly groupUris: Readonly<Record<Group, string>>
+  /** D7–D9, R108. What locks answer to requests that are not as they should be. */
+  readonly locks: LockWays
+  /** Setting a bucket's tags answers as if there were a body, or says that there is none. */
+  readonly bucketTaggingStatus: 200 | 204
+  /** What documents call the encryption whose keys are named. */
+  readonly encryptionNames: EncryptionNames
+  /** D1. Completing an upload with an If-None-Match that hits is "not modified", or a failed precondition. */
+  readonly completeNotModified: boolean
+  /** D5. A checksum's type that is named only, or differently, at the end of an upload. */
+  readonly lateChecksumType: 'BadDigest' | 'InvalidRequest'
+  /** D6. What is wrong with a source that is too large to be copied at once. */
+  readonly copyTooLarge: 'EntityTooLarge' | 'InvalidRequest'
+  /** D13. The canned list `exec-read` may be asked for wherever a list may. */
+  readonly execReadEverywhere: boolean
+  /** D15. Completing an upload again answers as the first time; otherwise it tells that there is nothing left to do. */
+  readonly repeatsCompletion: boolean
+  /** D22. An upload with checksums is completed with the customer's key that it began with. */
+  readonly completionNeedsKey: boolean
+}
+
+export interface LockWays {
+  /** D7. The bucket has no locks. */
+  readonly bucketWithout: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
+  /** D8. The document of a hold is not one. */
+  readonly badHold: 'InvalidRequest' | 'MalformedXML'
+  /** D9. A hold is said twice, by a header and by the document, and both must agree. */
+  readonly holdInHeader: boolean
+  /** R108. A hold without a key. */
+  readonly holdWithoutKey: 'InvalidRequest' | 'MethodNotAllowed'
+}
+
+/** Accounts by what names them. */
+export interface Accounts {
+  byCanonicalId(id: string): Account | undefined
+  byEmail(email: string): readonly Account[]
+}
+
+/** The body as the client means it: chunk framing taken off, signature and announced hash checked at its end. */
+export interface IncomingBody {
+  readonly stream: AsyncIterable<Buffer>
+  /** Bytes that were announced; undefined when nothing was. */
+  readonly length: number | undefined
+  /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
+  trailers(): ReadonlyMap<string, string>
+  /** Trailers that were announced, by neutral name. */
+  readonly announced: readonly string[]
+}
+
+/** Everything an operation works with. Frozen: nothing is handed on by changing it. */
+export interface Context {
+  readonly store: Store
+  readonly accounts: Accounts
+  readonly caller: Caller
+  /** Canonical id of the caller's account, or the fixed one of callers without a name. */
+  readonly callerId: string
+  readonly ways: Ways
+  readonly region: string
+  readonly request: RequestView
+  readonly target: ObjectName
+  /** Where the target is found: its URL, without a query. */
+  readonly location: string
+  /** The bucket addressed; operations on a bucket that need not exist look for themselves. */
+  readonly bucket: Bucket
+  readonly body: IncomingBody
+  /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
+  may(action: Action, on?: ObjectName): Promise<boolean>
+}

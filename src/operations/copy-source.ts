@@ -1,0 +1,81 @@
+/** The source of a copy: where it is, who may read it and under which conditions. */
+import { Fault } from '../model/faults.ts'
+import type { Version } from '../model/version.ts'
+import { checkCopySource, type ReadConditions } from '../rules/conditions.ts'
+import { type CopySource, copySourceOf, parseCopySource } from '../rules/copy-source.ts'
+import { LIMITS } from '../rules/limits.ts'
+import type { Context } from './context.ts'
+import type { Decoder, Header, Need, RequestView } from './operation.ts'
+
+export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
+
+/** R60. Nothing for a source that names no object: it is refused for its form later on. */
+export function needsOfSource(request: RequestView): readonly Need[] {
+  const on = parseCopySource(request.header(':copy-source') ?? '')
+  if (on === undefined) return []
+  return [{ do: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
+}
+
+/** R49. */
+export const sourceConditions: Decoder<ReadConditions> = {
+  decode: request => ({
+    ifMatch: request.header(':copy-source-if-match'),
+    ifNoneMatch: request.header(':copy-source-if-none-match'),
+    ifModifiedSince: request.header(':copy-source-if-modified-since'),
+    ifUnmodifiedSince: request.header(':copy-source-if-unmodified-since'),
+  }),
+}
+
+/** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. Resolves to what is told about it. */
+export async function enterSource(ctx: Context, source: CopySource): Promise<{ readonly isVersioned: boolean }> {
+  const bucket = await ctx.store.buckets.get(source.bucket)
+  const expected = ctx.request.header(':source-expected-bucket-owner')
+  if (expected !== undefined && ctx.accounts.byCanonicalId(bucket.owner)?.accountId !== expected) {
+    throw new Fault('AccessDenied')
+  }
+  const pays = bucket.requesterPays && bucket.owner !== ctx.callerId
+  if (pays && (ctx.caller.kind === 'anonymous' || ctx.request.header(':request-payer') !== 'requester')) {
+    throw new Fault('AccessDenied')
+  }
+  return { isVersioned: bucket.versioning !== 'off' }
+}
+
+export const sourceVersionHeader = (isVersioned: boolean, source: Version): Header => [
+  ':copy-source-version-id',
+  isVersioned ? source.id : undefined,
+]
+
+/** R49, R54, R58. Whether a source may be copied. */
+export function checkSource(conditions: ReadConditions, hasKey: boolean, source: Version): void {
+  checkCopySource(conditions, source)
+  const isCustomers = source.encryption?.by === 'customer'
+  if (isCustomers !== hasKey) {
+    const reason = isCustomers
+      ? 'The object was stored using a form of Server Side Encryption. The correct parameters must be provided.'
+      : 'The encryption parameters are not applicable to this object.'
+    throw new Fault('InvalidRequest', { reason })
+  }
+}
+
+/** R58, D6. */
+export function checkSourceSize(ctx: Context, size: number): void {
+  const max = LIMITS.copyBytesMax
+  if (size <= max) return
+  if (ctx.ways.copyTooLarge === 'EntityTooLarge') {
+    throw new Fault('EntityTooLarge', { ProposedSize: size, MaxSizeAllowed: max })
+  }
+  const reason = `The specified copy source is larger than the maximum allowable size for a copy source: ${max}`
+  throw new Fault('InvalidRequest', { reason })
+}
+
+/** R44. A marker that a version's name leads to is no source. */
+export async function readingSource<T>(copy: () => Promise<T>): Promise<T> {
+  try {
+    return await copy()
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'MethodNotAllowed' && error.detail.deleteMarker === true))
+      throw error
+    const reason = 'The source of a copy request may not specifically refer to a delete marker by version id.'
+    throw new Fault('InvalidRequest', { reason })
+  }
+}

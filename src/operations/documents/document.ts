@@ -1,0 +1,107 @@
+/**
+ * A bucket's documents are set, shown and removed alike: `GET`, `PUT` and `DELETE` of one sub-resource. A kind says
+ * what is its own: its name, the actions it needs, how it is read and shown, and where it is kept.
+ */
+import type { XmlNode } from '../../lib/xml.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
+import type { XmlDocument } from '../../lib/xml-writer.ts'
+import { Fault, type FaultCode } from '../../model/faults.ts'
+import type { Action } from '../../rules/access/actions.ts'
+import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import type { Context } from '../context.ts'
+import { type Answers, needs, type Operation, operation } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+
+export interface DocumentKind<T> {
+  /** Name of the sub-resource. */
+  readonly query: string
+  readonly get: { readonly name: string; readonly needs: Action }
+  readonly put: { readonly name: string; readonly needs: Action; readonly status?: (ctx: Context) => number }
+  readonly remove?: { readonly name: string; readonly needs: Action }
+  /** What says that nobody has set it. */
+  readonly absent: FaultCode
+  /** Undefined when nobody has set it. */
+  readonly show: (ctx: Context) => Promise<XmlDocument | undefined>
+  readonly read: (root: XmlNode) => T
+  readonly keep: (ctx: Context, document: T) => Promise<void>
+  readonly drop?: (ctx: Context) => Promise<void>
+}
+
+function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operation {
+  return operation({
+    name: get.name,
+    match: { method: 'GET', on: 'bucket', needs: [`?${query}`] },
+    permission: needs(get.needs),
+    input: {},
+    async run(ctx): Promise<Answers> {
+      const body = await show(ctx)
+      if (body === undefined) throw new Fault(absent, { BucketName: ctx.target.bucket })
+      return { body }
+    },
+  })
+}
+
+function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation {
+  return operation({
+    name: put.name,
+    match: { method: 'PUT', on: 'bucket', needs: [`?${query}`] },
+    permission: needs(put.needs),
+    input: {},
+    async run(ctx): Promise<Answers> {
+      const body = await wholeBody(ctx, { proof: true })
+      if (body.length === 0) throw new Fault('MissingRequestBodyError')
+      await keep(ctx, readXml(body, read))
+      return { status: put.status?.(ctx) ?? 200 }
+    },
+  })
+}
+
+function removeOperation<T>({ query, remove, drop }: DocumentKind<T>): Operation[] {
+  if (remove === undefined || drop === undefined) return []
+  return [
+    operation({
+      name: remove.name,
+      match: { method: 'DELETE', on: 'bucket', needs: [`?${query}`] },
+      permission: needs(remove.needs),
+      input: {},
+      // What is not there is as gone as it can be.
+      async run(ctx): Promise<Answers> {
+        await drop(ctx)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+export const documentOperations = <T>(kind: DocumentKind<T>): Operation[] => [
+  getOperation(kind),
+  putOperation(kind),
+  ...removeOperation(kind),
+]
+
+/** Where documents live that do not stand in the bucket's record. */
+export function storedAs(name: string) {
+  return {
+    text: async (ctx: Context): Promise<string | undefined> =>
+      ctx.bucket.documents.includes(name) ? ctx.store.documents.get(ctx.bucket.name, name) : undefined,
+    put: (ctx: Context, text: string): Promise<void> => ctx.store.documents.put(ctx.bucket.name, name, text),
+    remove: (ctx: Context): Promise<void> => ctx.store.documents.remove(ctx.bucket.name, name),
+  }
+}
+
+/** A document that is checked, kept in its own words and shown again in them. */
+export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
+  const stored = storedAs(name)
+  return {
+    async show(ctx: Context): Promise<XmlDocument | undefined> {
+      const text = await stored.text(ctx)
+      return text === undefined ? undefined : sameDocument(parseXml(text))
+    },
+    read(root: XmlNode): XmlNode {
+      check(root)
+      return root
+    },
+    keep: (ctx: Context, root: XmlNode): Promise<void> => stored.put(ctx, documentText(sameDocument(root))),
+    drop: stored.remove,
+  }
+}

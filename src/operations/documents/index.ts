@@ -1,0 +1,23 @@
+/** Every document that a bucket can have, and what may be done with it. */
+import type { Operation } from '../operation.ts'
+import { documentOperations } from './document.ts'
+import { DeleteBucketPolicy, GetBucketPolicy, GetBucketPolicyStatus, PutBucketPolicy } from './policy.ts'
+import { objectLock, ownershipControls, publicAccessBlock, requestPayment, versioning } from './settings.ts'
+import { cors, encryption, lifecycle, tagging, website } from './texts.ts'
+
+export const BUCKET_DOCUMENTS: readonly Operation[] = [
+  GetBucketPolicy,
+  PutBucketPolicy,
+  DeleteBucketPolicy,
+  GetBucketPolicyStatus,
+  ...documentOperations(versioning),
+  ...documentOperations(requestPayment),
+  ...documentOperations(publicAccessBlock),
+  ...documentOperations(ownershipControls),
+  ...documentOperations(objectLock),
+  ...documentOperations(cors),
+  ...documentOperations(lifecycle),
+  ...documentOperations(website),
+  ...documentOperations(encryption),
+  ...documentOperations(tagging),
+]

@@ -1,0 +1,91 @@
+/** Documents with a record of their own. */
+import type { XmlNode } from '../../lib/xml.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
+import type { XmlDocument } from '../../lib/xml-writer.ts'
+import type { Pairs } from '../../model/version.ts'
+import { readCors } from '../../rules/documents/cors.ts'
+import { type BucketEncryption, encryptionDocument, readBucketEncryption } from '../../rules/documents/encryption.ts'
+import { readLifecycle } from '../../rules/documents/lifecycle.ts'
+import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import { readWebsite } from '../../rules/documents/website.ts'
+import { readTagDocument, tagDocument } from '../../rules/tags.ts'
+import type { Context } from '../context.ts'
+import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
+
+export const cors: DocumentKind<XmlNode> = {
+  query: 'cors',
+  get: { name: 'GetBucketCors', needs: 'GetBucketCORS' },
+  put: { name: 'PutBucketCors', needs: 'PutBucketCORS' },
+  remove: { name: 'DeleteBucketCors', needs: 'PutBucketCORS' },
+  absent: 'NoSuchCORSConfiguration',
+  ...keptAsSent('cors', readCors),
+}
+
+export const website: DocumentKind<XmlNode> = {
+  query: 'website',
+  get: { name: 'GetBucketWebsite', needs: 'GetBucketWebsite' },
+  put: { name: 'PutBucketWebsite', needs: 'PutBucketWebsite' },
+  remove: { name: 'DeleteBucketWebsite', needs: 'DeleteBucketWebsite' },
+  absent: 'NoSuchWebsiteConfiguration',
+  ...keptAsSent('website', readWebsite),
+}
+
+const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
+
+/** Every rule is stored with its name, its own or the one it was given: clients find rules by it. */
+function named(root: XmlNode): XmlNode {
+  const rules = readLifecycle(root)
+  const children = root.children.map((rule, index) => {
+    const rest = rule.children.filter(({ name }) => name !== 'ID')
+    return { ...rule, children: [leaf('ID', rules[index]!.id), ...rest] }
+  })
+  return { ...root, children }
+}
+
+export const lifecycle: DocumentKind<XmlNode> = {
+  query: 'lifecycle',
+  get: { name: 'GetBucketLifecycleConfiguration', needs: 'GetLifecycleConfiguration' },
+  put: { name: 'PutBucketLifecycleConfiguration', needs: 'PutLifecycleConfiguration' },
+  remove: { name: 'DeleteBucketLifecycle', needs: 'PutLifecycleConfiguration' },
+  absent: 'NoSuchLifecycleConfiguration',
+  ...keptAsSent('lifecycle', readLifecycle),
+  read: named,
+}
+
+const encryptionText = storedAs('encryption')
+
+export const encryption: DocumentKind<BucketEncryption> = {
+  query: 'encryption',
+  get: { name: 'GetBucketEncryption', needs: 'GetEncryptionConfiguration' },
+  put: { name: 'PutBucketEncryption', needs: 'PutEncryptionConfiguration' },
+  remove: { name: 'DeleteBucketEncryption', needs: 'PutEncryptionConfiguration' },
+  absent: 'ServerSideEncryptionConfigurationNotFoundError',
+  async show(ctx) {
+    const text = await encryptionText.text(ctx)
+    if (text === undefined) return undefined
+    return encryptionDocument(readBucketEncryption(parseXml(text)), ctx.ways.encryptionNames)
+  },
+  read: readBucketEncryption,
+  keep: (ctx, document) => encryptionText.put(ctx, documentText(encryptionDocument(document))),
+  drop: encryptionText.remove,
+}
+
+const tagText = storedAs('tagging')
+
+async function shownTags(ctx: Context): Promise<XmlDocument | undefined> {
+  const text = await tagText.text(ctx)
+  return text === undefined ? undefined : sameDocument(parseXml(text))
+}
+
+export const tagging: DocumentKind<Pairs> = {
+  query: 'tagging',
+  get: { name: 'GetBucketTagging', needs: 'GetBucketTagging' },
+  put: { name: 'PutBucketTagging', needs: 'PutBucketTagging', status: ctx => ctx.ways.bucketTaggingStatus },
+  remove: { name: 'DeleteBucketTagging', needs: 'PutBucketTagging' },
+  absent: 'NoSuchTagSet',
+  show: shownTags,
+  read: root => readTagDocument(root, 'bucket'),
+  // No tags and no set of tags are the same.
+  keep: (ctx, tags) => (tags.length === 0 ? tagText.remove(ctx) : tagText.put(ctx, documentText(tagDocument(tags)))),
+  drop: tagText.remove,
+}

@@ -1,0 +1,182 @@
+/** How a client wants its bytes sealed: by the service, under a named key, or under a key of its own (R22–R25). */
+import { TextMemo } from '../lib/text-memo.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import { Fault } from '../model/faults.ts'
+import type { Upload } from '../model/upload.ts'
+import type { Encryption } from '../model/version.ts'
+import { headerName } from '../rules/access/names.ts'
+import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../rules/documents/encryption.ts'
+import type { KeyChoice } from '../store/content-keys.ts'
+import type { Context } from './context.ts'
+import { type CustomerKey, customerKey } from './customer-key.ts'
+import { invalidArgument } from './inputs.ts'
+import type { Decoder, Header, RequestView } from './operation.ts'
+
+/** What a client gets that asks for a named key and names none. */
+const DEFAULT_KEY_NAME = 'default'
+const CONTEXT_BYTES_MAX = 8 * 1024
+
+const ALGORITHM = ':server-side-encryption'
+const KEY_NAME = ':server-side-encryption-kms-key-id'
+const CONTEXT = ':server-side-encryption-context'
+const BUCKET_KEY = ':server-side-encryption-bucket-key-enabled'
+
+const sent = (name: string): string => headerName(name.slice(1))
+
+/** R23. Base64 of a JSON object from texts to texts; kept as its bytes, so that it is told again as it came. */
+function contextOf(value: string): Buffer {
+  const bytes = Buffer.from(value, 'base64')
+  if (bytes.length > CONTEXT_BYTES_MAX) {
+    throw new Fault('InvalidRequest', { reason: `The value of ${sent(CONTEXT)} is too long.` })
+  }
+  if (bytes.toString('base64') !== value || !isTextMap(bytes)) {
+    throw invalidArgument(sent(CONTEXT), value, 'The encryption context must be JSON from texts to texts, in base64.')
+  }
+  return bytes
+}
+
+function isTextMap(bytes: Buffer): boolean {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return false
+    return Object.values(parsed).every(value => typeof value === 'string')
+  } catch {
+    return false
+  }
+}
+
+function keyNameOf(value: string): string {
+  if (value !== '' && value.length <= KEY_ID_CHARACTERS_MAX && Buffer.byteLength(value) <= KEY_ID_CHARACTERS_MAX) {
+    return value
+  }
+  throw new Fault('InvalidRequest', { reason: `The value of ${sent(KEY_NAME)} is empty or too long.` })
+}
+
+/** R24. */
+function bucketKeyOf(value: string | undefined): boolean | undefined {
+  if (value === undefined) return undefined
+  if (!/^(true|false)$/i.test(value)) throw invalidArgument(sent(BUCKET_KEY), value)
+  return value.toLowerCase() === 'true'
+}
+
+/** R22. What the headers of the service's own encryption ask for; undefined when none of them does. */
+function serverSide(request: RequestView): KeyChoice | undefined {
+  const algorithm = request.header(ALGORITHM)
+  const name = request.header(KEY_NAME)
+  const context = request.header(CONTEXT)
+  const bucketKey = bucketKeyOf(request.header(BUCKET_KEY))
+  if (algorithm === 'verenc') {
+    return {
+      by: 'named',
+      name: name === undefined ? DEFAULT_KEY_NAME : keyNameOf(name),
+      context: context === undefined ? undefined : contextOf(context),
+      bucketKey: bucketKey === true,
+    }
+  }
+  if (algorithm !== undefined && algorithm !== 'AES256') throw unknownAlgorithm(algorithm)
+  for (const [header, value] of [
+    [KEY_NAME, name],
+    [CONTEXT, context],
+  ] as const) {
+    if (value !== undefined)
+      throw invalidArgument(sent(header), value, `${sent(ALGORITHM)} must name a keyed algorithm.`)
+  }
+  return algorithm === undefined ? undefined : { by: 'service' }
+}
+
+const unknownAlgorithm = (algorithm: string): Fault =>
+  algorithm.endsWith(':dsse')
+    ? new Fault('NotImplemented', { Header: sent(ALGORITHM) })
+    : new Fault('InvalidEncryptionAlgorithmError', {
+        reason: 'The encryption request you specified is not valid. Supported value: AES256.',
+        ArgumentName: sent(ALGORITHM),
+        ArgumentValue: algorithm,
+      })
+
+/** R25. One of the two kinds, never both. */
+export const sealing: Decoder<KeyChoice | undefined> = {
+  decode(request) {
+    const own = customerKey.decode(request)
+    const service = serverSide(request)
+    if (own === undefined) return service
+    if (service !== undefined) {
+      const reason = 'Server Side Encryption with Customer provided key is incompatible with the encryption method.'
+      throw invalidArgument(sent(ALGORITHM), request.header(ALGORITHM) ?? '', reason)
+    }
+    return { by: 'customer', ...own }
+  },
+}
+
+/** R55, R68. What was asked for, else the bucket's default; a bucket may refuse keys of the client's own. */
+export async function sealingFor(ctx: Context, asked: KeyChoice | undefined): Promise<KeyChoice | undefined> {
+  const rule = await bucketEncryption(ctx)
+  if (rule === undefined) return asked
+  if (asked?.by === 'customer' && rule.blocksCustomerKeys) throw new Fault('AccessDenied')
+  if (asked !== undefined || rule.algorithm === undefined) return asked
+  if (rule.algorithm === 'AES256') return { by: 'service' }
+  return { by: 'named', name: rule.keyId ?? DEFAULT_KEY_NAME, context: undefined, bucketKey: rule.bucketKey === true }
+}
+
+/** Every write to such a bucket asks. */
+const read = new TextMemo(text => readBucketEncryption(parseXml(text)))
+
+async function bucketEncryption({ bucket, store }: Context): Promise<BucketEncryption | undefined> {
+  if (!bucket.documents.includes('encryption')) return undefined
+  const text = await store.documents.get(bucket.name, 'encryption')
+  return text === undefined ? undefined : read.get(text)
+}
+
+/** What is said about the encryption of something stored. The context is told only to whoever is making it. */
+export function encryptionHeaders({ encryption }: { readonly encryption: Encryption | undefined }): Header[] {
+  if (encryption === undefined) return []
+  switch (encryption.by) {
+    case 'service':
+      return [[ALGORITHM, 'AES256']]
+    case 'named':
+      return [
+        [ALGORITHM, 'verenc'],
+        [KEY_NAME, encryption.keyName],
+        [BUCKET_KEY, encryption.bucketKey ? 'true' : undefined],
+      ]
+    case 'customer':
+      return [
+        [`${ALGORITHM}-customer-algorithm`, 'AES256'],
+        [`${ALGORITHM}-customer-key-md5`, encryption.customerKeyMd5],
+      ]
+  }
+}
+
+/** R66, R89. */
+export const contextHeader = ({ encryption }: { readonly encryption: Encryption | undefined }): Header => [
+  CONTEXT,
+  encryption?.context?.toString('base64'),
+]
+
+const mismatch = (reason: string): Fault => new Fault('InvalidRequest', { reason })
+
+/** R86. The key that comes with a part, or with the end of an upload, is the one it began with. */
+export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefined, isNeeded: boolean): void {
+  if (encryption?.by !== 'customer') {
+    if (key === undefined) return
+    throw mismatch('The upload was not begun with a customer key.')
+  }
+  if (key === undefined) {
+    if (!isNeeded) return
+    throw mismatch('The upload was begun with a customer key. The request must carry the same key.')
+  }
+  if (key.md5 !== encryption.customerKeyMd5) {
+    throw mismatch('The provided encryption parameters did not match the ones used originally.')
+  }
+}
+
+/** R87. What the end of an upload says about its encryption does not contradict what its beginning fixed. */
+export function checkSameSealing({ encryption }: Upload, request: RequestView): void {
+  const is = new Map(encryptionHeaders({ encryption }))
+  is.set(...contextHeader({ encryption }))
+  for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
+    const said = request.header(name)
+    if (said !== undefined && said !== is.get(name)) {
+      throw mismatch(`The value of ${sent(name)} differs from the one that the upload was begun with.`)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * How the fields of an input are read. Each says what a value must look like, and refuses it by a fault that names it.
+ */
+import { Fault } from '../model/faults.ts'
+import { headerName } from '../rules/access/names.ts'
+import { parseEtags } from '../rules/etag.ts'
+import { LIMITS } from '../rules/limits.ts'
+import type { Precondition } from '../rules/precondition.ts'
+import type { Decoder } from './operation.ts'
+
+type Parse<T> = (value: string, name: string) => T
+
+const sentName = (name: string): string => (name.startsWith(':') ? headerName(name.slice(1)) : name)
+
+export const maybe = {
+  header: <T>(name: string, parse: Parse<T>): Decoder<T | undefined> => ({
+    decode(request) {
+      const value = request.header(name)
+      return value === undefined ? undefined : parse(value, sentName(name))
+    },
+  }),
+  query: <T>(name: string, parse: Parse<T>): Decoder<T | undefined> => ({
+    decode(request) {
+      const value = request.query(name)
+      return value === undefined ? undefined : parse(value, name)
+    },
+  }),
+}
+
+export const asText: Parse<string> = value => value
+
+export const invalidArgument = (name: string, value: string, reason?: string): Fault =>
+  new Fault('InvalidArgument', {
+    ArgumentName: name,
+    ArgumentValue: value,
+    ...(reason === undefined ? {} : { reason }),
+  })
+
+export const oneOf =
+  <const W extends readonly string[]>(...words: W): Parse<W[number]> =>
+  (value, name) => {
+    if (!words.includes(value)) throw invalidArgument(name, value)
+    return value
+  }
+
+/** A count from 0 to 2³¹−1; anything else is refused. */
+export const asCount: Parse<number> = (value, name) => {
+  if (!/^\d{1,10}$/.test(value) || Number(value) > 0x7fffffff) throw invalidArgument(name, value)
+  return Number(value)
+}
+
+/** Entries on a page: 1,000 at most and by default. */
+export const pageSize = (name: string): Decoder<number> => ({
+  decode: request => {
+    const value = request.query(name)
+    return value === undefined || value === '' ? LIMITS.listKeysMax : Math.min(LIMITS.listKeysMax, asCount(value, name))
+  },
+})
+
+/** If-Match and If-None-Match of a write. */
+export const writeCondition: Decoder<Precondition> = {
+  decode: request => {
+    const ifMatch = request.header('if-match')
+    const ifNoneMatch = request.header('if-none-match')
+    return {
+      ifMatch: ifMatch === undefined ? undefined : parseEtags(ifMatch, 'strong'),
+      ifNoneMatch: ifNoneMatch === undefined ? undefined : parseEtags(ifNoneMatch, 'weak'),
+    }
+  },
+}
+
+export const versionId: Decoder<string | undefined> = maybe.query('versionId', asText)
+
+/** A part of an upload, as reads and uploads name it: 1 to 10,000. */
+export const partNumber: Decoder<number | undefined> = maybe.query('partNumber', (value, name) => {
+  const number = asCount(value, name)
+  if (number < 1 || number > LIMITS.partNumberMax) {
+    const reason = `Part number must be an integer between 1 and ${LIMITS.partNumberMax}, inclusive`
+    throw invalidArgument(name, value, reason)
+  }
+  return number
+})

@@ -1,0 +1,70 @@
+/** What a client says about its body: Content-MD5, a checksum in a header or a trailer. Checked as the body passes. */
+import { Fault } from '../model/faults.ts'
+import { headerName } from '../rules/access/names.ts'
+import {
+  type ChecksumAlgorithm,
+  checkClaim,
+  checkContentMd5,
+  checksumAlgorithm,
+  checksumClaim,
+  decodeContentMd5,
+  startHasher,
+  wholeChecksum,
+} from '../rules/checksum.ts'
+import type { Inspection } from '../store/objects.ts'
+import type { IncomingBody } from './context.ts'
+import type { RequestView } from './operation.ts'
+
+/** Headers under `checksum-` that say something else than a value. */
+const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
+const TRAILER = ':checksum-'
+
+export interface Claims extends Inspection {
+  /** Whether the client said anything that proves the body. */
+  readonly proven: boolean
+}
+
+/**
+ * R103, R104, R112. At most one checksum, by header or trailer; its algorithm is computed along the way. A `declared`
+ * algorithm, which the upload of a part was begun with, is computed in any case, and no other may be claimed.
+ */
+export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): Claims {
+  const md5 = request.header('content-md5')
+  const wantedMd5 = md5 === undefined ? undefined : decodeContentMd5(md5)
+  const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
+  const trailing = body.announced.filter(name => name.startsWith(TRAILER))
+  const claim = checksumClaim(sent, false)
+  const announced = request.header(':sdk-checksum-algorithm')
+  if (announced !== undefined) {
+    checksumAlgorithm(announced)
+    if (claim === undefined && trailing.length === 0) {
+      const [asked, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
+      const reason = `${asked} specified, but no corresponding ${value}* or ${trailer} headers were found.`
+      throw new Fault('InvalidRequest', { reason })
+    }
+  }
+  const [trailer] = trailing
+  const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
+  const claimed = claim?.algorithm ?? late
+  if (declared !== undefined && claimed !== undefined && claimed !== declared) {
+    const [want, is] = [declared.toLowerCase(), claimed.toLowerCase()]
+    const reason = `Checksum Type mismatch occurred, expected checksum Type: ${want}, actual checksum Type: ${is}`
+    throw new Fault('InvalidRequest', { reason })
+  }
+  const algorithm = claimed ?? declared
+  const hasher = algorithm === undefined ? undefined : startHasher(algorithm)
+  return {
+    proven: wantedMd5 !== undefined || claimed !== undefined,
+    chunk: bytes => hasher?.update(bytes),
+    end(computedMd5) {
+      if (wantedMd5 !== undefined) checkContentMd5(wantedMd5, computedMd5)
+      if (hasher === undefined || algorithm === undefined) return undefined
+      const digest = hasher.digest()
+      const inTrailer = trailer === undefined ? undefined : body.trailers().get(trailer)
+      const second = inTrailer === undefined ? undefined : checksumClaim([[algorithm.toLowerCase(), inTrailer]], false)
+      if (claim !== undefined) checkClaim(claim, digest)
+      if (second !== undefined) checkClaim(second, digest)
+      return wholeChecksum(algorithm, digest)
+    },
+  }
+}

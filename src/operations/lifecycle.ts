@@ -1,0 +1,34 @@
+/** What a bucket's lifecycle rules say about one object or upload, as headers. */
+import { TextMemo } from '../lib/text-memo.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import { readLifecycle } from '../rules/documents/lifecycle.ts'
+import { formatHttpDate } from '../rules/http-date.ts'
+import { abortOf, type ExpiringObject, expirationOf, expirationText, ruleIdText } from '../rules/lifecycle.ts'
+import type { Context } from './context.ts'
+import type { Header } from './operation.ts'
+
+/** Every read and write of an object asks. */
+const read = new TextMemo(text => readLifecycle(parseXml(text)))
+
+/** Rules of the bucket; none when it has none. */
+async function rulesOf({ bucket, store }: Context) {
+  if (!bucket.documents.includes('lifecycle')) return []
+  const text = await store.documents.get(bucket.name, 'lifecycle')
+  return text === undefined ? [] : read.get(text)
+}
+
+/** R89. */
+export async function expirationHeaders(ctx: Context, of: ExpiringObject): Promise<Header[]> {
+  const due = expirationOf(await rulesOf(ctx), of)
+  return due === undefined ? [] : [[':expiration', expirationText(due)]]
+}
+
+/** R67. */
+export async function abortHeaders(ctx: Context, key: string, initiatedAt: number): Promise<Header[]> {
+  const due = abortOf(await rulesOf(ctx), key, initiatedAt)
+  if (due === undefined) return []
+  return [
+    [':abort-date', formatHttpDate(due.at)],
+    [':abort-rule-id', ruleIdText(due.ruleId)],
+  ]
+}

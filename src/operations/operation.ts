@@ -1,0 +1,123 @@
+/**
+ * The vocabulary of operations. One declaration says everything about one: what it answers to, what it needs permission
+ * for, what it reads from the request and what it does. Names of headers are neutral here: `:acl` is the dialect's
+ * header of that name, anything without a colon is a plain one. Only the edge knows how they are spelled on the wire.
+ */
+import type { XmlDocument } from '../lib/xml-writer.ts'
+import type { Action } from '../rules/access/actions.ts'
+import type { Context } from './context.ts'
+
+export type Method = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+export type Level = 'service' | 'bucket' | 'object'
+
+export interface Match {
+  readonly method: Method
+  readonly on: Level
+  /** What must be there: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
+  readonly needs?: readonly string[]
+}
+
+/** A request as an operation sees it: decoded once, dialect-neutral. */
+export interface RequestView {
+  /** Value of a header; `:name` for the dialect's. Undefined when it was not sent. */
+  header(name: string): string | undefined
+  /** Dialect headers that begin so, with the rest of their names in lower case: `:meta-`, `:checksum-`. */
+  headersUnder(prefix: string): readonly (readonly [string, string])[]
+  /** Value of a query parameter, empty for one without a value; undefined when it was not sent. */
+  query(name: string): string | undefined
+}
+
+export interface ObjectName {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId?: string | undefined
+}
+
+/** One permission that must hold. Without `on` it concerns what the request addresses. */
+export interface Need {
+  readonly do: Action
+  readonly on?: ObjectName
+  /**
+   * The action is about the object that the request makes, and what is stored under its key now has no say: whether it
+   * may be so made is up to the bucket's owner, or to the writer, who will own it.
+   */
+  readonly ofNew?: 'bucket' | 'writer'
+}
+
+export type Header = readonly [string, string | number | undefined]
+
+export interface Answers {
+  readonly status?: number
+  /** Neutral names; a header without a value is not sent. */
+  readonly headers?: readonly Header[]
+  readonly body?: XmlDocument | Buffer | AsyncIterable<Buffer>
+  /** Of a streamed body. */
+  readonly length?: number
+}
+
+/** Reads one field of an operation's input. An object, so that its type is inferred. */
+export interface Decoder<T> {
+  readonly decode: (request: RequestView) => T
+}
+
+type Inputs = Readonly<Record<string, Decoder<unknown>>>
+type Input<I extends Inputs> = { readonly [K in keyof I]: I[K] extends Decoder<infer T> ? T : never }
+
+export interface Declaration<I extends Inputs> {
+  readonly name: string
+  readonly match: Match
+  /** Judged before the input is read, so it may look at the request but must not refuse it for its form. */
+  readonly permission: (request: RequestView, target: ObjectName) => readonly Need[]
+  readonly input: I
+  /** The bucket is being made, or need not exist. */
+  readonly withoutBucket?: boolean
+  /** Callers without a name need a policy for this; lists do not give it. */
+  readonly anonymousNeedsPolicy?: boolean
+  /** Its specification knows one general fault for what is wrong with a request; a dialect may fold others into it. */
+  readonly foldsFaults?: boolean
+  /** It is about the upload that the query names, and whoever began that has rights of his own (R99). */
+  readonly ofUpload?: boolean
+  /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
+  readonly takesForm?: boolean
+  readonly run: (ctx: Context, input: Input<I>) => Promise<Answers>
+}
+
+export interface Operation {
+  readonly name: string
+  readonly match: Match
+  readonly permission: Declaration<Inputs>['permission']
+  readonly withoutBucket: boolean
+  readonly anonymousNeedsPolicy: boolean
+  readonly foldsFaults: boolean
+  readonly ofUpload: boolean
+  readonly takesForm: boolean
+  readonly decode: (request: RequestView) => unknown
+  readonly run: (ctx: Context, input: unknown) => Promise<Answers>
+}
+
+export function operation<I extends Inputs>(declared: Declaration<I>): Operation {
+  const fields = Object.entries(declared.input)
+  return {
+    name: declared.name,
+    match: declared.match,
+    permission: declared.permission,
+    withoutBucket: declared.withoutBucket ?? false,
+    anonymousNeedsPolicy: declared.anonymousNeedsPolicy ?? false,
+    foldsFaults: declared.foldsFaults ?? false,
+    ofUpload: declared.ofUpload ?? false,
+    takesForm: declared.takesForm ?? false,
+    decode: request => Object.fromEntries(fields.map(([name, field]) => [name, field.decode(request)])),
+    run: (ctx, input) => declared.run(ctx, input as Input<I>),
+  }
+}
+
+/** The common case: one action on what the request addresses. */
+export const needs =
+  (...actions: readonly Action[]) =>
+  (): readonly Need[] =>
+    actions.map(action => ({ do: action }))
+
+/** Actions on a version by its name have names of their own. */
+export const needsVersion =
+  (current: Action, named: Action) =>
+  (request: RequestView): readonly Need[] => [{ do: request.query('versionId') === undefined ? current : named }]

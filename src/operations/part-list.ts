@@ -1,0 +1,41 @@
+/** The list of parts that ends an upload (R75–R77). */
+import { childInteger, children, childText, onlyChildren, requiredText, rootNamed, type XmlNode } from '../lib/xml.ts'
+import { Fault } from '../model/faults.ts'
+import type { ListedPart } from '../rules/assembly.ts'
+import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from '../rules/checksum.ts'
+import { bareEtag } from '../rules/etag.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { invalidArgument } from './inputs.ts'
+import { readXml } from './whole-body.ts'
+
+export interface SummedPart extends ListedPart {
+  /** Checksums in its entry, by algorithm. */
+  readonly sums: readonly (readonly [ChecksumAlgorithm, string])[]
+}
+
+const NAMES = ['PartNumber', 'ETag', 'Size', ...CHECKSUM_ALGORITHMS.map(name => `Checksum${name}`)]
+
+function readPart(node: XmlNode): SummedPart {
+  onlyChildren(node, ...NAMES)
+  const number = childInteger(node, 'PartNumber')
+  if (number === undefined) throw new Fault('MalformedXML')
+  if (number < 1 || number > LIMITS.partNumberMax) {
+    const reason = `PartNumber must be >= 1 and <= ${LIMITS.partNumberMax}`
+    throw invalidArgument('PartNumber', String(number), reason)
+  }
+  const sums = CHECKSUM_ALGORITHMS.flatMap((algorithm): SummedPart['sums'] => {
+    const value = childText(node, `Checksum${algorithm}`)?.trim()
+    return value === undefined || value === '' ? [] : [[algorithm, value]]
+  })
+  return { number, etag: bareEtag(requiredText(node, 'ETag')), sums }
+}
+
+export function readPartList(body: Buffer): readonly SummedPart[] {
+  const none = (): Fault => new Fault('InvalidRequest', { reason: 'You must specify at least one part' })
+  if (body.length === 0) throw none()
+  return readXml(body, root => {
+    onlyChildren(rootNamed(root, 'CompleteMultipartUpload'), 'Part')
+    if (root.children.length === 0) throw none()
+    return children(root, 'Part').map(readPart)
+  })
+}

@@ -1,0 +1,48 @@
+/** What deleting one key and deleting many have in common. */
+import { Fault } from '../model/faults.ts'
+import { headerName } from '../rules/access/names.ts'
+import type { Precondition } from '../rules/precondition.ts'
+import type { Removed } from '../store/objects.ts'
+import type { Context } from './context.ts'
+import { invalidArgument } from './inputs.ts'
+import type { ObjectName } from './operation.ts'
+
+const BYPASS = 'bypass-governance-retention'
+
+/** P12. Whether the caller asks to set governance retention aside; whether that is permitted is another question. */
+export function wantsBypass({ request, bucket }: Context): boolean {
+  const sent = request.header(`:${BYPASS}`)
+  if (sent === undefined) return false
+  const word = sent.toLowerCase()
+  if (word !== 'true' && word !== 'false') throw invalidArgument(headerName(BYPASS), sent)
+  if (!bucket.lockEnabled) {
+    const reason = `${headerName(BYPASS)} is only applicable to Object Lock enabled buckets.`
+    throw invalidArgument(headerName(BYPASS), sent, reason)
+  }
+  return word === 'true'
+}
+
+export interface Removing {
+  readonly name: ObjectName
+  readonly condition: Precondition
+  /** Asked for, and permitted for this very object. */
+  readonly bypass: boolean
+}
+
+export async function removeOne(ctx: Context, { name, condition, bypass }: Removing): Promise<Removed> {
+  try {
+    return await ctx.store.objects.remove({
+      bucket: name.bucket,
+      key: name.key,
+      versionId: name.versionId,
+      owner: ctx.callerId,
+      condition: { ifMatch: condition.ifMatch, ifNoneMatch: undefined },
+      allowance: { bypass },
+      keepHeld: ctx.ways.keepHeld,
+    })
+  } catch (error) {
+    const missing = error instanceof Fault && error.code === 'PreconditionFailed' && error.detail.exists === false
+    if (missing && ctx.ways.missingMatchIsNoSuchKey) throw new Fault('NoSuchKey', { Key: name.key })
+    throw error
+  }
+}

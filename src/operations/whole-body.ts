@@ -1,0 +1,48 @@
+/** Bodies that are documents: read whole, with a limit, and proven to be what the client meant before they count. */
+import { createHash } from 'node:crypto'
+import { BadXml, type XmlNode } from '../lib/xml.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import { Fault, type FaultCode } from '../model/faults.ts'
+import { headerName } from '../rules/access/names.ts'
+import type { Context } from './context.ts'
+import { claimsOf } from './integrity.ts'
+
+export const DOCUMENT_BYTES_MAX = 2 ** 20
+
+export interface BodyRule {
+  readonly bytesMax?: number
+  /** R103. A body must come with Content-MD5 or a checksum. */
+  readonly proof: boolean
+}
+
+/** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
+export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule): Promise<Buffer> {
+  const claims = claimsOf(ctx.request, ctx.body)
+  const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
+  if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of ctx.body.stream) {
+    size += chunk.length
+    if (size > bytesMax) throw tooLong
+    chunks.push(chunk)
+    claims.chunk(chunk)
+  }
+  const body = Buffer.concat(chunks)
+  if (proof && size > 0 && !claims.proven) {
+    const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`
+    throw new Fault('InvalidRequest', { reason })
+  }
+  claims.end(createHash('md5').update(body).digest())
+  return body
+}
+
+/** What `read` makes of the document; one that is not well-formed or not the right one is the fault. */
+export function readXml<T>(body: Buffer, read: (root: XmlNode) => T, fault: FaultCode = 'MalformedXML'): T {
+  try {
+    return read(parseXml(body))
+  } catch (error) {
+    if (error instanceof BadXml) throw new Fault(fault)
+    throw error
+  }
+}

@@ -1,0 +1,42 @@
+/** R43. The source of a copy, as its header names it: `bucket/key`, percent-encoded, with or without a version. */
+import { Fault } from '../model/faults.ts'
+import { headerName } from './access/names.ts'
+import { isKey } from './naming.ts'
+
+export interface CopySource {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId: string | undefined
+}
+
+const VERSION = '?versionId='
+
+/** Undefined for what names no object: whether that is refused, and when, is the caller's business. */
+export function parseCopySource(header: string): CopySource | undefined {
+  // A key may hold the same characters: encoded they are its own, and only the last unencoded ones are ours.
+  const mark = header.lastIndexOf(VERSION)
+  const versionId = mark < 0 ? undefined : decoded(header.slice(mark + VERSION.length))
+  const path = decoded(mark < 0 ? header : header.slice(0, mark))?.replace(/^\//, '')
+  if (path === undefined || (mark >= 0 && (versionId === undefined || versionId === ''))) return undefined
+  const slash = path.indexOf('/')
+  const key = path.slice(slash + 1)
+  return slash > 0 && isKey(key) ? { bucket: path.slice(0, slash), key, versionId } : undefined
+}
+
+export function copySourceOf(header: string): CopySource {
+  const source = parseCopySource(header)
+  if (source !== undefined) return source
+  throw new Fault('InvalidArgument', {
+    reason: 'Copy Source must mention the source bucket and key: sourcebucket/sourcekey',
+    ArgumentName: headerName('copy-source'),
+    ArgumentValue: header.slice(0, 2048),
+  })
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,91 @@
+/** CORS rules of a bucket: what may stand in them, and which of them a browser's request meets. */
+import { BadXml, childInteger, children, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import { Fault } from '../../model/faults.ts'
+
+export interface CorsRule {
+  readonly id: string | undefined
+  readonly origins: readonly string[]
+  readonly methods: readonly string[]
+  readonly headers: readonly string[]
+  readonly exposed: readonly string[]
+  readonly maxAgeSeconds: number | undefined
+}
+
+export const CORS_RULES_MAX = 100
+const ID_CHARACTERS_MAX = 255
+const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
+/** Values go out as headers: nothing that could end one, and nothing that needs a coding. */
+const ORIGIN = /^[\x21-\x7e]+$/
+const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
+const stars = (text: string): number => text.split('*').length - 1
+
+export function readCors(root: XmlNode): CorsRule[] {
+  onlyChildren(rootNamed(root, 'CORSConfiguration'), 'CORSRule')
+  if (root.children.length === 0 || root.children.length > CORS_RULES_MAX) throw new BadXml('too few or too many rules')
+  return root.children.map(readRule)
+}
+
+function readRule(rule: XmlNode): CorsRule {
+  onlyChildren(rule, 'ID', 'AllowedOrigin', 'AllowedMethod', 'AllowedHeader', 'ExposeHeader', 'MaxAgeSeconds')
+  const texts = (name: string): string[] => children(rule, name).map(({ text }) => text)
+  const origins = texts('AllowedOrigin')
+  const methods = texts('AllowedMethod')
+  if (origins.length === 0 || methods.length === 0) throw new BadXml('a rule lacks origins or methods')
+  const id = childText(rule, 'ID')
+  if (id !== undefined && id.length > ID_CHARACTERS_MAX) throw refused('The ID of a rule is too long')
+  const maxAgeSeconds = childInteger(rule, 'MaxAgeSeconds')
+  if (maxAgeSeconds !== undefined && (maxAgeSeconds < 0 || maxAgeSeconds > 0x7fffffff)) throw new BadXml('no such age')
+  const headers = texts('AllowedHeader')
+  const exposed = texts('ExposeHeader')
+  for (const origin of origins) checkPattern('AllowedOrigin', origin, ORIGIN)
+  for (const header of headers) checkPattern('AllowedHeader', header, HEADER)
+  for (const method of methods) {
+    if (METHODS.includes(method)) continue
+    throw refused(`Found unsupported HTTP method in CORS config. Unsupported method is ${method.slice(0, 50)}`)
+  }
+  for (const header of exposed) {
+    if (!HEADER.test(header)) throw refused('ExposeHeader is not the name of a header.')
+    if (stars(header) === 0) continue
+    throw refused(`ExposeHeader "${header}" contains wildcard. We currently do not support wildcard for ExposeHeader.`)
+  }
+  return { id, origins, methods, headers, exposed, maxAgeSeconds }
+}
+
+/** Attack 56. What is stored here is sent to browsers later. */
+function checkPattern(name: string, value: string, form: RegExp): void {
+  if (!form.test(value)) throw refused(`${name} has characters that a header cannot carry.`)
+  if (stars(value) > 1) throw refused(`${name} "${value}" can not have more than one wildcard.`)
+}
+
+export interface CorsRequest {
+  readonly origin: string
+  /** The method that is used, or that a preflight asks for. */
+  readonly method: string
+  /** Headers that a preflight asks for, in lower case. */
+  readonly headers: readonly string[]
+}
+
+function matchesPattern(pattern: string, text: string): boolean {
+  const star = pattern.indexOf('*')
+  if (star < 0) return pattern === text
+  const [before, after] = [pattern.slice(0, star), pattern.slice(star + 1)]
+  return text.length >= before.length + after.length && text.startsWith(before) && text.endsWith(after)
+}
+
+/** The first rule that lets the request through, and whether it does so for every origin. */
+export function matchingRule(
+  rules: readonly CorsRule[],
+  request: CorsRequest,
+): { readonly rule: CorsRule; readonly anyOrigin: boolean } | undefined {
+  if (!ORIGIN.test(request.origin) || !request.headers.every(header => HEADER.test(header))) return undefined
+  for (const rule of rules) {
+    const origin = rule.origins.find(pattern => matchesPattern(pattern, request.origin))
+    if (origin === undefined || !rule.methods.includes(request.method)) continue
+    const patterns = rule.headers.map(header => header.toLowerCase())
+    if (!request.headers.every(header => patterns.some(pattern => matchesPattern(pattern, header)))) continue
+    return { rule, anyOrigin: origin === '*' }
+  }
+  return undefined
+}

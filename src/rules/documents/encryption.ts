@@ -1,0 +1,92 @@
+/** Default encryption of a bucket. Stored with the neutral names of algorithms; both dialects' names are read. */
+import { BadXml, child, childFlag, children, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import type { XmlDocument } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+
+export interface BucketEncryption {
+  /** Undefined: nothing is encrypted unless the request asks for it. */
+  readonly algorithm: 'AES256' | 'verenc' | undefined
+  /** The client asked for its own double form; everything is encrypted twice anyway, so this is only said again. */
+  readonly isDouble: boolean
+  readonly keyId: string | undefined
+  readonly bucketKey: boolean | undefined
+  /** R68. Objects under keys of the client's own are refused. */
+  readonly blocksCustomerKeys: boolean
+}
+
+export const KEY_ID_CHARACTERS_MAX = 2048
+
+const ALGORITHMS: ReadonlyMap<string, Pick<BucketEncryption, 'algorithm' | 'isDouble'>> = new Map([
+  ['AES256', { algorithm: 'AES256', isDouble: false }],
+  ['verenc', { algorithm: 'verenc', isDouble: false }],
+  ['aws:kms', { algorithm: 'verenc', isDouble: false }],
+  ['aws:kms:dsse', { algorithm: 'verenc', isDouble: true }],
+] as const)
+
+export function readBucketEncryption(root: XmlNode): BucketEncryption {
+  onlyChildren(rootNamed(root, 'ServerSideEncryptionConfiguration'), 'Rule')
+  const [rule, another] = children(root, 'Rule')
+  if (rule === undefined || another !== undefined) throw new BadXml('there must be one rule')
+  onlyChildren(rule, 'ApplyServerSideEncryptionByDefault', 'BucketKeyEnabled', 'BlockedEncryptionTypes')
+  const byDefault = child(rule, 'ApplyServerSideEncryptionByDefault')
+  const blocked = child(rule, 'BlockedEncryptionTypes')
+  if (byDefault === undefined && blocked === undefined) throw new BadXml('the rule says nothing')
+  return {
+    ...(byDefault === undefined ? NO_DEFAULT : readDefault(byDefault)),
+    bucketKey: childFlag(rule, 'BucketKeyEnabled'),
+    blocksCustomerKeys: blocked !== undefined && readBlocked(blocked),
+  }
+}
+
+const NO_DEFAULT = { algorithm: undefined, isDouble: false, keyId: undefined } as const
+
+function readDefault(node: XmlNode): Pick<BucketEncryption, 'algorithm' | 'isDouble' | 'keyId'> {
+  onlyChildren(node, 'SSEAlgorithm', 'KMSMasterKeyID')
+  const found = ALGORITHMS.get(childText(node, 'SSEAlgorithm')?.trim() ?? '')
+  if (found === undefined) throw new BadXml('no such algorithm')
+  const keyId = childText(node, 'KMSMasterKeyID')
+  if (keyId === undefined) return { ...found, keyId }
+  const reason =
+    found.algorithm === 'AES256'
+      ? 'a KMSMasterKeyID is not applicable if the default sse algorithm has keys of its own'
+      : 'The KMSMasterKeyID is empty or too long'
+  if (found.algorithm === 'AES256' || keyId === '' || keyId.length > KEY_ID_CHARACTERS_MAX) {
+    throw new Fault('InvalidArgument', { reason, ArgumentName: 'KMSMasterKeyID', ArgumentValue: keyId.slice(0, 100) })
+  }
+  return { ...found, keyId }
+}
+
+function readBlocked(node: XmlNode): boolean {
+  onlyChildren(node, 'EncryptionType')
+  const types = children(node, 'EncryptionType').map(type => type.text.trim())
+  if (types.length === 0 || types.some(type => type !== 'NONE' && type !== 'SSE-C')) throw new BadXml('no such type')
+  return types.includes('SSE-C')
+}
+
+/** What a reader calls the algorithm whose keys are named, and its double form. */
+export interface EncryptionNames {
+  readonly named: string
+  readonly double: string
+}
+
+/** As it is stored: both forms must come back. */
+const STORED_NAMES: EncryptionNames = { named: 'verenc', double: 'aws:kms:dsse' }
+
+export function encryptionDocument(encryption: BucketEncryption, names: EncryptionNames = STORED_NAMES): XmlDocument {
+  const { algorithm, isDouble, keyId, bucketKey, blocksCustomerKeys } = encryption
+  return {
+    root: 'ServerSideEncryptionConfiguration',
+    write(to) {
+      to.open('Rule')
+      if (algorithm !== undefined) {
+        to.open('ApplyServerSideEncryptionByDefault')
+        to.leaf('SSEAlgorithm', algorithm === 'AES256' ? algorithm : isDouble ? names.double : names.named)
+        to.leaf('KMSMasterKeyID', keyId)
+        to.close()
+      }
+      to.leaf('BucketKeyEnabled', bucketKey)
+      if (blocksCustomerKeys) to.open('BlockedEncryptionTypes').leaf('EncryptionType', 'SSE-C').close()
+      to.close()
+    },
+  }
+}

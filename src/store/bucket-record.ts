@@ -1,0 +1,20 @@
+import { type Bucket, bucketFormat } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import { isBucketName } from '../rules/naming.ts'
+import { at } from './addresses.ts'
+import type { Decision } from './decision.ts'
+
+/** Reads a bucket that the decision depends on. A writer that finds it closing takes that back: it is not empty. */
+export async function bucketForWrite(d: Decision, name: string): Promise<Bucket> {
+  const bucket = await bucketForRead(d, name)
+  if (!bucket.closing) return bucket
+  const open = { ...bucket, closing: false }
+  d.put(at.bucket(name), bucketFormat.encode(open))
+  return open
+}
+
+export async function bucketForRead(d: Decision, name: string): Promise<Bucket> {
+  const entry = isBucketName(name) ? await d.get(at.bucket(name)) : undefined
+  if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
+  return bucketFormat.decode(entry.value)
+}

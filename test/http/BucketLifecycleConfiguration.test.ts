@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { documentSuite, documentsOf } from './bucket-documents.ts'
+import { inBoth, makeBucket } from './server.ts'
+
+const config = (rules: string): string => `<LifecycleConfiguration>${rules}</LifecycleConfiguration>`
+const rule = (inside: string, id = 'one', status = 'Enabled'): string =>
+  `<Rule><ID>${id}</ID><Status>${status}</Status>${inside}</Rule>`
+const ALL = '<Filter/>'
+const DAYS = '<Expiration><Days>1</Days></Expiration>'
+const abort = (days: number): string =>
+  '<AbortIncompleteMultipartUpload>' +
+  `<DaysAfterInitiation>${days}</DaysAfterInitiation></AbortIncompleteMultipartUpload>`
+const bad = (inside: string): string => config(rule(inside))
+
+documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecycle)', {
+  query: 'lifecycle',
+  good: config(
+    rule(
+      '<Filter><And><Prefix>logs/</Prefix><Tag><Key>a</Key><Value>b</Value></Tag></And></Filter>' +
+        '<Expiration><Days>30</Days></Expiration>' +
+        '<Transition><Days>1</Days><StorageClass>GLACIER</StorageClass></Transition>',
+    ) +
+      rule(
+        '<Prefix></Prefix><NoncurrentVersionExpiration><NoncurrentDays>3</NoncurrentDays><NewerNoncurrentVersions>2' +
+          '</NewerNoncurrentVersions></NoncurrentVersionExpiration><AbortIncompleteMultipartUpload>' +
+          '<DaysAfterInitiation>7</DaysAfterInitiation></AbortIncompleteMultipartUpload>',
+        'two',
+        'Disabled',
+      ) +
+      rule(`<Filter></Filter><Expiration><Date>2030-01-01T00:00:00Z</Date></Expiration>`, 'three'),
+  ),
+  absent: 'NoSuchLifecycleConfiguration',
+  removable: true,
+  bad: [
+    ['no rules', config(''), 'MalformedXML'],
+    ['1001 rules', config(Array.from({ length: 1001 }, (_, i) => rule(ALL + DAYS, `r${i}`)).join('')), 'MalformedXML'],
+    ['a name twice', config(rule(ALL + DAYS) + rule(ALL + DAYS)), 'InvalidArgument'],
+    ['a name too long', config(rule(ALL + DAYS, 'x'.repeat(256))), 'InvalidArgument'],
+    ['a status that is none', config(rule(ALL + DAYS, 'one', 'enabled')), 'MalformedXML'],
+    ['neither filter nor prefix', bad(DAYS), 'MalformedXML'],
+    ['filter and prefix', bad(`<Prefix>a</Prefix>${ALL}${DAYS}`), 'InvalidRequest'],
+    ['no action', bad(ALL), 'InvalidRequest'],
+    [
+      'two predicates without And',
+      bad(`<Filter><Prefix>a</Prefix><ObjectSizeLessThan>5</ObjectSizeLessThan></Filter>${DAYS}`),
+      'MalformedXML',
+    ],
+    ['no days', bad(`${ALL}<Expiration/>`), 'MalformedXML'],
+    ['zero days', bad(`${ALL}<Expiration><Days>0</Days></Expiration>`), 'InvalidArgument'],
+    ['days that are no number', bad(`${ALL}<Expiration><Days>1.5</Days></Expiration>`), 'MalformedXML'],
+    ['days and date', bad(`${ALL}<Expiration><Days>1</Days><Date>2030-01-01</Date></Expiration>`), 'MalformedXML'],
+    ['not midnight', bad(`${ALL}<Expiration><Date>2030-01-01T00:00:01Z</Date></Expiration>`), 'InvalidArgument'],
+    ['not a date', bad(`${ALL}<Expiration><Date>soon</Date></Expiration>`), 'MalformedXML'],
+    ['zero days of an upload', bad(ALL + abort(0)), 'InvalidArgument'],
+    [
+      'R67: tags of an upload',
+      bad(`<Filter><Tag><Key>a</Key><Value>b</Value></Tag></Filter>${abort(1)}`),
+      'InvalidRequest',
+    ],
+    [
+      'a size range without sizes',
+      bad(
+        '<Filter><And><ObjectSizeGreaterThan>5</ObjectSizeGreaterThan>' +
+          `<ObjectSizeLessThan>5</ObjectSizeLessThan></And></Filter>${DAYS}`,
+      ),
+      'InvalidRequest',
+    ],
+  ],
+})
+
+inBoth('R12 PutBucketLifecycleConfiguration: a rule without a name gets one and keeps it', async client => {
+  const at = documentsOf(client, await makeBucket(client), 'lifecycle')
+  const nameless = `<Rule><Status>Enabled</Status>${ALL}${DAYS}</Rule>`
+  assert.equal((await at.put(config(nameless + nameless))).status, 200)
+  const ids = async (): Promise<string[]> =>
+    (await at.get()).xml().children.map(({ children }) => children.find(({ name }) => name === 'ID')?.text ?? '')
+  const [first, second] = await ids()
+  assert.match(first ?? '', /^[\w-]{32}$/)
+  assert.notEqual(first, second)
+  assert.deepEqual(await ids(), [first, second])
+})

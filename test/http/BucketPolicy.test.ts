@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { documentsOf, faultIs } from './bucket-documents.ts'
+import { inBoth, makeBucket, OTHER, READER } from './server.ts'
+
+const statement = (bucket: string, more: object = {}): object => ({
+  Effect: 'Allow',
+  Principal: { SVC: OTHER.accountId },
+  Action: 'svc:GetObject',
+  Resource: `arn:svc:svc:::${bucket}/*`,
+  ...more,
+})
+const policy = (...statements: object[]): string =>
+  JSON.stringify({ Version: '2012-10-17', Statement: statements }, undefined, 2)
+
+inBoth(
+  'R12 PutBucketPolicy, GetBucketPolicy, DeleteBucketPolicy: the text to the byte, in force at once',
+  async client => {
+    const bucket = await makeBucket(client)
+    await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
+    const at = documentsOf(client, bucket, 'policy')
+    const get = () => client.send({ method: 'GET', bucket, path: '/k', as: OTHER })
+    faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
+    assert.equal((await get()).status, 403)
+    const text = policy(statement(bucket))
+    // A policy needs no proof of its body.
+    assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body: text })).status, 204)
+    const got = await at.get()
+    assert.equal(got.status, 200)
+    assert.equal(got.body.toString(), text)
+    assert.equal(got.headers.get('content-type'), 'application/json')
+    assert.equal((await get()).status, 200)
+    assert.equal((await at.remove()).status, 204)
+    faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
+    assert.equal((await get()).status, 403)
+    assert.equal((await at.remove()).status, 204)
+  },
+)
+
+inBoth('attack 67 PutBucketPolicy: what is refused changes nothing', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'policy')
+  const good = policy(statement(bucket))
+  await at.put(good)
+  for (const bad of [
+    '',
+    '{',
+    '[]',
+    '<Policy/>',
+    policy(statement('another-bucket')),
+    policy(statement(bucket, { Effect: 'Maybe' })),
+    policy(statement(bucket, { Principal: undefined })),
+    policy(statement(bucket, { Principal: undefined, NotPrincipal: { SVC: OTHER.accountId } })),
+    good.replace('"Effect": "Allow"', '"Effect": "Allow", "Effect": "Deny"'),
+    good.replace('"Effect"', '"__proto__": {}, "Effect"'),
+    policy(statement(bucket, { Sid: 'x'.repeat(20_480) })),
+  ]) {
+    faultIs(await at.put(bad), 400, 'MalformedPolicy')
+  }
+  const large = await at.put(`{${' '.repeat(2 ** 20)}}`)
+  faultIs(large, 400, 'MaxMessageLengthExceeded')
+  assert.equal((await at.get()).body.toString(), good)
+})
+
+inBoth('5.2 PutBucketPolicy: the owner can always mend a policy, others need the right', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'policy')
+  const everything = { Effect: 'Deny', Principal: '*', Action: '*' }
+  const resources = [`arn:svc:svc:::${bucket}`, `arn:svc:svc:::${bucket}/*`]
+  assert.equal((await at.put(policy(statement(bucket, { ...everything, Resource: resources })))).status, 204)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/' })).status, 403)
+  for (const as of [OTHER, READER, null]) {
+    faultIs(await at.get(as), 403, 'AccessDenied')
+    faultIs(await at.put('{}', as), 403, 'AccessDenied')
+    faultIs(await at.remove(as), 403, 'AccessDenied')
+  }
+  assert.equal((await at.get()).status, 200)
+  assert.equal((await at.remove()).status, 204)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/' })).status, 200)
+})
+
+inBoth('5.2 GetBucketPolicyStatus: whether strangers are let in', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'policy')
+  const status = documentsOf(client, bucket, 'policyStatus')
+  faultIs(await status.get(), 404, 'NoSuchBucketPolicy')
+  for (const [principal, isPublic] of [
+    [{ SVC: OTHER.accountId }, 'false'],
+    ['*', 'true'],
+  ] as const) {
+    await at.put(policy(statement(bucket, { Principal: principal })))
+    const root = (await status.get()).xml()
+    assert.deepEqual(
+      [root.name, root.children[0]?.name, root.children[0]?.text],
+      ['PolicyStatus', 'IsPublic', isPublic],
+    )
+  }
+  assert.equal((await status.put('x')).status, 405)
+})

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import { documentSuite, documentsOf, faultIs, shown } from './bucket-documents.ts'
+import { inBoth, makeBucket } from './server.ts'
+
+const status = (word: string): string => `<VersioningConfiguration><Status>${word}</Status></VersioningConfiguration>`
+
+documentSuite('BucketVersioning (GetBucketVersioning, PutBucketVersioning)', {
+  query: 'versioning',
+  good: status('Enabled'),
+  absent: { document: '<VersioningConfiguration></VersioningConfiguration>' },
+  removable: false,
+  bad: [
+    ['no status', '<VersioningConfiguration/>', 'IllegalVersioningConfigurationException'],
+    ['another status', status('Off'), 'MalformedXML'],
+    ['two', status('Enabled</Status><Status>Suspended'), 'MalformedXML'],
+  ],
+})
+
+inBoth('R18 PutBucketVersioning: on, suspended, on again; what is not offered is refused', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'versioning')
+  const versionOf = async (): Promise<string | undefined> =>
+    (await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })).own('version-id')
+  assert.equal(await versionOf(), undefined)
+  await at.put(status('Enabled'))
+  assert.notEqual(await versionOf(), undefined)
+  await at.put(status('Suspended'))
+  assert.equal(shown(await at.get()), status('Suspended'))
+  assert.equal(await versionOf(), 'null')
+  const mfa =
+    '<VersioningConfiguration><Status>Enabled</Status><MfaDelete>Enabled</MfaDelete></VersioningConfiguration>'
+  faultIs(await at.put(mfa), 501, 'NotImplemented')
+  assert.equal(shown(await at.get()), status('Suspended'))
+})
+
+inBoth('section 6 PutBucketVersioning: a bucket with locks keeps it on', async client => {
+  const bucket = await makeBucket(client, 'locked', [[':bucket-object-lock-enabled', 'true']])
+  const at = documentsOf(client, bucket, 'versioning')
+  assert.equal(shown(await at.get()), status('Enabled'))
+  faultIs(await at.put(status('Suspended')), 409, 'InvalidBucketState')
+  assert.equal(shown(await at.get()), status('Enabled'))
+})

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict'
+import { documentsOf, faultIs, shown } from './bucket-documents.ts'
+import { type Client, inBoth, OTHER, READER, type Sending } from './server.ts'
+
+const create = (client: Client, bucket: string, headers: Sending['headers'] = [], body?: string) =>
+  client.send({ method: 'PUT', bucket, path: '/', headers, ...(body === undefined ? {} : { body }) })
+const isThere = async (client: Client, bucket: string): Promise<boolean> =>
+  (await client.send({ method: 'HEAD', bucket, path: '/' })).status === 200
+const location = (inside: string): string => `<CreateBucketConfiguration>${inside}</CreateBucketConfiguration>`
+
+inBoth('D23 CreateBucket: made once, the second time by its owner or by another', async client => {
+  const made = await create(client, 'fresh')
+  assert.equal(made.status, 200)
+  assert.equal(made.headers.get('location'), '/fresh')
+  const again = await create(client, 'fresh', [[':acl', 'public-read']])
+  if (client.dialect === 'svc') faultIs(again, 409, 'BucketAlreadyOwnedByYou')
+  else assert.equal(again.status, 200)
+  faultIs(await client.send({ method: 'GET', bucket: 'fresh', path: '/', as: null }), 403, 'AccessDenied')
+  faultIs(await client.send({ method: 'PUT', bucket: 'fresh', path: '/', as: OTHER }), 409, 'BucketAlreadyExists')
+  faultIs(await client.send({ method: 'PUT', bucket: 'other', path: '/', as: null }), 403, 'AccessDenied')
+  faultIs(await client.send({ method: 'PUT', bucket: 'other', path: '/', as: READER }), 403, 'AccessDenied')
+  assert.equal(await isThere(client, 'other'), false)
+})
+
+inBoth('attack 42 CreateBucket: names', async client => {
+  for (const name of ['ab', 'a'.repeat(64), 'a..b', 'a.-b', '-ab', 'ab-', '192.168.1.1', 'xn--abc', 'Upper']) {
+    faultIs(await client.send({ method: 'PUT', path: `/${name}` }), 400, 'InvalidBucketName')
+  }
+  assert.equal((await create(client, 'a'.repeat(63))).status, 200)
+})
+
+inBoth('2.1 CreateBucket: the body names the region, and there is one', async client => {
+  const constraint = (region: string): string => location(`<LocationConstraint>${region}</LocationConstraint>`)
+  faultIs(await create(client, 'far', [], constraint('eu-central-1')), 400, 'InvalidLocationConstraint')
+  faultIs(await create(client, 'far', [], '<Other/>'), 400, 'MalformedXML')
+  faultIs(await create(client, 'far', [], 'nonsense'), 400, 'MalformedXML')
+  faultIs(await create(client, 'far', [], location('<Bucket><Type>Directory</Type></Bucket>')), 501, 'NotImplemented')
+  assert.equal(await isThere(client, 'far'), false)
+  assert.equal((await create(client, 'near', [], constraint('us-east-1'))).status, 200)
+  assert.equal((await create(client, 'near-too', [], location(''))).status, 200)
+})
+
+inBoth('2.1 CreateBucket: lists, ownership and locks by header', async client => {
+  const owned: [string, string] = [':object-ownership', 'BucketOwnerEnforced']
+  const grant: [string, string] = [':grant-write', `id="${OTHER.canonicalId}"`]
+  faultIs(await create(client, 'made', [owned, [':acl', 'public-read']]), 400, 'InvalidBucketAclWithObjectOwnership')
+  faultIs(await create(client, 'made', [owned, grant]), 400, 'InvalidBucketAclWithObjectOwnership')
+  faultIs(await create(client, 'made', [[':acl', 'public-read'], grant]), 400, 'InvalidRequest')
+  faultIs(await create(client, 'made', [[':acl', 'everything']]), 400, 'InvalidArgument')
+  faultIs(await create(client, 'made', [[':object-ownership', 'Nobody']]), 400, 'InvalidArgument')
+  faultIs(await create(client, 'made', [[':bucket-object-lock-enabled', 'perhaps']]), 400, 'InvalidArgument')
+  assert.equal(await isThere(client, 'made'), false)
+  assert.equal((await create(client, 'made', [owned, [':acl', 'private']])).status, 200)
+  assert.match(shown(await documentsOf(client, 'made', 'ownershipControls').get()), /BucketOwnerEnforced/)
+  assert.equal((await create(client, 'granted', [grant])).status, 200)
+  const put = await client.send({ method: 'PUT', bucket: 'granted', path: '/k', body: 'x', as: OTHER })
+  assert.equal(put.status, 200)
+  assert.equal((await create(client, 'locked', [[':bucket-object-lock-enabled', 'true']])).status, 200)
+  assert.match(shown(await documentsOf(client, 'locked', 'versioning').get()), /Enabled/)
+  assert.match(shown(await documentsOf(client, 'locked', 'object-lock').get()), /Enabled/)
+})

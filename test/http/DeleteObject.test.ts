@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { document, get, lockBucket, outcome, put, versionedBucket } from './actions.ts'
+import { type Client, inBoth, makeBucket, OTHER, READER } from './server.ts'
+
+const remove = (client: Client, bucket: string, path: string, headers: [string, string][] = []) =>
+  client.send({ method: 'DELETE', bucket, path, headers })
+
+const BYPASS: [string, string] = [':bypass-governance-retention', 'true']
+
+async function hold(client: Client, bucket: string, path: string, status: 'ON' | 'OFF'): Promise<void> {
+  const body = `<LegalHold><Status>${status}</Status></LegalHold>`
+  const sent = document(body, client.dialect === 'svc' ? [[':legal-hold', status]] : [])
+  const answer = await client.send({ method: 'PUT', bucket, path: `${path}legal-hold`, ...sent })
+  assert.equal(answer.status, 200, answer.body.toString())
+}
+
+async function retain(client: Client, bucket: string, path: string, mode: string, until: number): Promise<void> {
+  const date = new Date(until).toISOString()
+  const sent = document(`<Retention><Mode>${mode}</Mode><RetainUntilDate>${date}</RetainUntilDate></Retention>`)
+  const answer = await client.send({ method: 'PUT', bucket, path: `${path}retention`, ...sent })
+  assert.equal(answer.status, 200, answer.body.toString())
+}
+
+inBoth('2.2 DeleteObject: gone without versions, and gone again is no error', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k')
+  for (let again = 0; again < 2; again++) {
+    const answer = await remove(client, bucket, '/k')
+    assert.equal(answer.status, 204)
+    assert.equal(answer.own('version-id'), undefined)
+    assert.equal(answer.own('delete-marker'), undefined)
+  }
+  assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey')
+})
+
+inBoth('R18 DeleteObject: a marker hides, a version id removes, a marker can be removed', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const first = await put(client, bucket, '/k', 'one')
+  const hidden = await remove(client, bucket, '/k')
+  assert.equal(hidden.own('delete-marker'), 'true')
+  const marker = hidden.own('version-id')
+  const shown = await remove(client, bucket, `/k?versionId=${marker}`)
+  assert.equal(shown.status, 204)
+  assert.equal(shown.own('delete-marker'), 'true')
+  assert.equal(shown.own('version-id'), marker)
+  assert.equal((await get(client, bucket, '/k')).body.toString(), 'one')
+  const gone = await remove(client, bucket, `/k?versionId=${first}`)
+  assert.equal(gone.own('delete-marker'), undefined)
+  assert.equal(gone.own('version-id'), first)
+  assert.equal((await get(client, bucket, '/k')).status, 404)
+})
+
+inBoth('D2 DeleteObject: If-Match', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'hello')
+  assert.equal(outcome(await remove(client, bucket, '/k', [['If-Match', '"no"']])), '412 PreconditionFailed')
+  const missing = client.dialect === 'svc' ? '412 PreconditionFailed' : '404 NoSuchKey'
+  assert.equal(outcome(await remove(client, bucket, '/none', [['If-Match', '*']])), missing)
+  const tag = '"5d41402abc4b2a76b9719d911017c592"'
+  assert.equal((await remove(client, bucket, '/k', [['If-Match', tag]])).status, 204)
+})
+
+inBoth('R9 DeleteObject: needs the permission, on versions one of their own', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const id = await put(client, bucket, '/k')
+  for (const path of ['/k', `/k?versionId=${id}`]) {
+    for (const as of [OTHER, READER, null]) {
+      assert.equal((await client.send({ method: 'DELETE', bucket, path, as })).status, 403)
+    }
+  }
+  assert.equal((await get(client, bucket, '/k')).status, 200)
+})
+
+inBoth('P1 P2 P13 D10 DeleteObject: a held version stays, whoever asks and however', async client => {
+  const bucket = await lockBucket(client)
+  const id = await put(client, bucket, '/k', 'held')
+  await hold(client, bucket, '/k?', 'ON')
+  const version = `/k?versionId=${id}`
+  for (const headers of [[], [BYPASS]]) {
+    const refused = await remove(client, bucket, version, headers)
+    assert.equal(outcome(refused), '403 AccessDenied')
+    assert(refused.body.includes('protected by object lock'))
+  }
+  const plain = await remove(client, bucket, '/k')
+  if (client.dialect === 'svc') {
+    assert.equal(outcome(plain), '403 AccessDenied')
+  } else {
+    assert.equal(plain.status, 204)
+    const marker = await remove(client, bucket, `/k?versionId=${plain.own('version-id')}`)
+    assert.equal(marker.status, 204)
+  }
+  assert.equal((await get(client, bucket, '/k')).body.toString(), 'held')
+  await put(client, bucket, '/k', 'newer')
+  assert.equal((await get(client, bucket, version)).body.toString(), 'held')
+  await hold(client, bucket, `${version}&`, 'OFF')
+  assert.equal((await remove(client, bucket, version)).status, 204)
+})
+
+inBoth(
+  'P12 P14 DeleteObject: governance yields to header and right together, compliance to time',
+  async (client, served) => {
+    const bucket = await lockBucket(client)
+    const until = served.clock.now() + 3_600_000
+    const ids = [await put(client, bucket, '/k', '1'), await put(client, bucket, '/k', '2')]
+    await retain(client, bucket, `/k?versionId=${ids[0]}&`, 'GOVERNANCE', until)
+    await retain(client, bucket, `/k?versionId=${ids[1]}&`, 'COMPLIANCE', until)
+    const [governed, complied] = ids.map(id => `/k?versionId=${id}`) as [string, string]
+    assert.equal(outcome(await remove(client, bucket, governed)), '403 AccessDenied')
+    for (const headers of [[], [BYPASS]]) {
+      assert.equal(outcome(await remove(client, bucket, complied, headers)), '403 AccessDenied')
+    }
+    assert.equal((await remove(client, bucket, governed, [BYPASS])).status, 204)
+    served.clock.move(3_600_001)
+    assert.equal((await remove(client, bucket, complied)).status, 204)
+  },
+)
+
+inBoth('2.2 P29 DeleteObject: a bypass without locks and version ids that are none change nothing', async client => {
+  const plain = await makeBucket(client)
+  await put(client, plain, '/k')
+  assert.equal(outcome(await remove(client, plain, '/k', [BYPASS])), '400 InvalidArgument')
+  assert.equal((await get(client, plain, '/k')).status, 200)
+  const bucket = await lockBucket(client)
+  await put(client, bucket, '/k')
+  assert.equal(outcome(await remove(client, bucket, '/k', [[BYPASS[0], 'maybe']])), '400 InvalidArgument')
+  for (const junk of ['junk', '', '..', 'NULL', '%00']) {
+    assert.equal((await remove(client, bucket, `/k?versionId=${junk}`)).status, 400, junk)
+  }
+  for (const foreign of ['null', 'f'.repeat(32)]) {
+    assert.equal((await remove(client, bucket, `/k?versionId=${foreign}`)).status, 204, foreign)
+  }
+  assert.equal((await get(client, bucket, '/k')).status, 200)
+})
+
+inBoth(
+  'P12 DeleteObject DeleteObjects: the header alone is not enough, and neither is the right',
+  async (client, served) => {
+    const bucket = await lockBucket(client)
+    const id = await put(client, bucket, '/k')
+    await retain(client, bucket, '/k?', 'GOVERNANCE', served.clock.now() + 3_600_000)
+    const allow = async (...actions: string[]): Promise<void> => {
+      const Statement = [
+        {
+          Effect: 'Allow',
+          Principal: { SVC: [OTHER.accountId] },
+          Action: actions.map(action => `svc:${action}`),
+          Resource: `arn:svc:svc:::${bucket}/*`,
+        },
+      ]
+      const body = JSON.stringify({ Version: '2012-10-17', Statement })
+      const set = await client.send({ method: 'PUT', bucket, path: '/?policy', ...document(body) })
+      assert.equal(set.status, 204, set.body.toString())
+    }
+    const path = `/k?versionId=${id}`
+    const removeAsOther = (headers: [string, string][]) =>
+      client.send({ method: 'DELETE', bucket, path, headers, as: OTHER })
+    const body = `<Delete><Object><Key>k</Key><VersionId>${id}</VersionId></Object></Delete>`
+    const batch = document(body, [BYPASS])
+    await allow('DeleteObjectVersion')
+    assert.equal(outcome(await removeAsOther([])), '403 AccessDenied')
+    assert.equal(outcome(await removeAsOther([BYPASS])), '403 AccessDenied')
+    const many = await client.send({ method: 'POST', bucket, path: '/?delete', ...batch, as: OTHER })
+    assert(many.body.includes('<Code>AccessDenied</Code>'))
+    await allow('DeleteObjectVersion', 'BypassGovernanceRetention')
+    assert.equal(outcome(await removeAsOther([])), '403 AccessDenied')
+    assert.equal((await get(client, bucket, path)).status, 200)
+    const all = await client.send({ method: 'POST', bucket, path: '/?delete', ...batch, as: OTHER })
+    assert(!all.body.includes('<Error>'), all.body.toString())
+    assert.equal((await get(client, bucket, path)).status, 404)
+  },
+)

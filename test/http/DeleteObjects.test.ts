@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import type { XmlNode } from '../../src/lib/xml.ts'
+import {
+  document,
+  elements,
+  get,
+  type Headers,
+  lockBucket,
+  md5Header,
+  outcome,
+  put,
+  text,
+  versionedBucket,
+} from './actions.ts'
+import { type Client, inBoth, makeBucket, OTHER, READER, type Received, type Who } from './server.ts'
+
+interface Wanted {
+  readonly key: string
+  readonly versionId?: string | undefined
+  readonly etag?: string
+}
+
+const escaped = (value: string): string => value.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+
+function batch(wanted: readonly Wanted[], quiet = false): string {
+  const objects = wanted.map(({ key, versionId, etag }) => {
+    const version = versionId === undefined ? '' : `<VersionId>${versionId}</VersionId>`
+    const tag = etag === undefined ? '' : `<ETag>${etag}</ETag>`
+    return `<Object><Key>${escaped(key)}</Key>${version}${tag}</Object>`
+  })
+  return `<Delete>${quiet ? '<Quiet>true</Quiet>' : ''}${objects.join('')}</Delete>`
+}
+
+function removeAll(
+  client: Client,
+  bucket: string,
+  body: string,
+  headers: Headers = [],
+  as?: Who | null,
+): Promise<Received> {
+  const sent = document(body, headers)
+  return client.send({ method: 'POST', bucket, path: '/?delete', ...sent, ...(as === undefined ? {} : { as }) })
+}
+
+const failures = (answer: XmlNode): string[] =>
+  elements(answer, 'Error').map(error => `${text(error, 'Key')} ${text(error, 'Code')}`)
+
+const removed = (answer: XmlNode): (string | undefined)[] =>
+  elements(answer, 'Deleted').map(deleted => text(deleted, 'Key'))
+
+inBoth('2.1 DeleteObjects: many keys at once, missing ones too; quiet tells errors only', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['a', 'b', 'c']) await put(client, bucket, `/${key}`)
+  const answer = await removeAll(client, bucket, batch([{ key: 'a' }, { key: 'none' }]))
+  assert.equal(answer.status, 200)
+  assert.equal(answer.xml().name, 'DeleteResult')
+  assert.deepEqual(removed(answer.xml()), ['a', 'none'])
+  const quiet = await removeAll(client, bucket, batch([{ key: 'b' }], true))
+  assert.deepEqual(quiet.xml().children, [])
+  assert.equal((await get(client, bucket, '/a')).status, 404)
+  assert.equal((await get(client, bucket, '/b')).status, 404)
+  assert.equal((await get(client, bucket, '/c')).status, 200)
+})
+
+inBoth('2.1 DeleteObjects: markers and versions are told apart', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  const id = await put(client, bucket, '/k')
+  const [hidden] = elements((await removeAll(client, bucket, batch([{ key: 'k' }]))).xml(), 'Deleted')
+  assert.equal(text(hidden!, 'DeleteMarker'), 'true')
+  assert.equal(text(hidden!, 'VersionId'), undefined)
+  const marker = text(hidden!, 'DeleteMarkerVersionId')
+  const answer = await removeAll(
+    client,
+    bucket,
+    batch([
+      { key: 'k', versionId: marker },
+      { key: 'k', versionId: id },
+    ]),
+  )
+  const [first, second] = elements(answer.xml(), 'Deleted')
+  assert.equal(text(first!, 'DeleteMarkerVersionId'), marker)
+  assert.equal(text(second!, 'VersionId'), id)
+  assert.equal(text(second!, 'DeleteMarker'), undefined)
+  assert.equal((await get(client, bucket, `/k?versionId=${id}`)).status, 404)
+})
+
+inBoth('P3 DeleteObjects: locked versions stay and say so, the others go, in any order', async client => {
+  const bucket = await lockBucket(client)
+  const ids = new Map<string, string | undefined>()
+  for (const key of ['free1', 'held', 'free2']) ids.set(key, await put(client, bucket, `/${key}`))
+  const hold = document(
+    '<LegalHold><Status>ON</Status></LegalHold>',
+    client.dialect === 'svc' ? [[':legal-hold', 'ON']] : [],
+  )
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/held?legal-hold', ...hold })).status, 200)
+  const wanted = ['free1', 'held', 'free2'].map(key => ({ key, versionId: ids.get(key) }))
+  const bypass: Headers = [[':bypass-governance-retention', 'true']]
+  const answer = await removeAll(client, bucket, batch(wanted, true), bypass)
+  assert.equal(answer.status, 200)
+  assert.deepEqual(failures(answer.xml()), ['held AccessDenied'])
+  assert.equal((await get(client, bucket, `/held?versionId=${ids.get('held')}`)).status, 200)
+  for (const key of ['free1', 'free2']) {
+    assert.equal((await get(client, bucket, `/${key}?versionId=${ids.get(key)}`)).status, 404)
+  }
+  // D10: hiding a held version is refused in one dialect, key by key.
+  const hiding = (await removeAll(client, bucket, batch([{ key: 'held' }, { key: 'other' }]))).xml()
+  assert.deepEqual(failures(hiding), client.dialect === 'svc' ? ['held AccessDenied'] : [])
+})
+
+inBoth('R9 DeleteObjects: permission is asked key by key', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/a')
+  for (const as of [OTHER, READER, null]) {
+    const answer = await removeAll(client, bucket, batch([{ key: 'a' }, { key: 'none' }]), [], as)
+    assert.deepEqual(failures(answer.xml()), ['a AccessDenied', 'none AccessDenied'])
+  }
+  assert.equal((await get(client, bucket, '/a')).status, 200)
+})
+
+inBoth('2.1 attack 64 DeleteObjects: bodies that are no batch change nothing', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/a')
+  const many = Array.from({ length: 1001 }, () => ({ key: 'a' }))
+  for (const body of [
+    batch([]),
+    batch(many),
+    '',
+    '<Delete>',
+    `<Delete><Object><Key>a</Key></Object>${' '.repeat(2 * 2 ** 20)}</Delete>`,
+    '<Remove><Object><Key>a</Key></Object></Remove>',
+    '<Delete><Object><Key>a</Key><Key>b</Key></Object></Delete>',
+    '<!DOCTYPE x [<!ENTITY e "a">]><Delete><Object><Key>&e;</Key></Object></Delete>',
+    '<Delete><Object><Key>a</Key></Object><__proto__/></Delete>',
+  ]) {
+    assert.equal(outcome(await removeAll(client, bucket, body)), '400 MalformedXML', body.slice(0, 60))
+  }
+  const unproven = await client.send({ method: 'POST', bucket, path: '/?delete', body: batch([{ key: 'a' }]) })
+  assert.equal(outcome(unproven), '400 InvalidRequest')
+  const headers = [md5Header('something else')]
+  const other = await client.send({ method: 'POST', bucket, path: '/?delete', body: batch([{ key: 'a' }]), headers })
+  assert.equal(outcome(other), '400 BadDigest')
+  const sized = '<Delete><Object><Key>a</Key><Size>9</Size></Object></Delete>'
+  assert.equal(outcome(await removeAll(client, bucket, sized)), '501 NotImplemented')
+  assert.equal((await get(client, bucket, '/a')).status, 200)
+})
+
+inBoth('attack 39 DeleteObjects: odd keys are literal, bad ones fail alone, conditions hold', async client => {
+  const [bucket, beside] = [await makeBucket(client), await makeBucket(client, 'beside')]
+  for (const at of [bucket, beside]) await put(client, at, '/k', 'hello')
+  await put(client, bucket, '/__proto__')
+  const keys = ['../beside/k', '__proto__', 'x'.repeat(1025), '']
+  const answer = (await removeAll(client, bucket, batch(keys.map(key => ({ key }))))).xml()
+  assert.deepEqual(removed(answer), ['../beside/k', '__proto__'])
+  assert.deepEqual(failures(answer), [`${'x'.repeat(1025)} KeyTooLongError`, ' InvalidArgument'])
+  assert.equal((await get(client, beside, '/k')).status, 200)
+  const junk = (
+    await removeAll(
+      client,
+      bucket,
+      batch([
+        { key: 'k', versionId: 'junk' },
+        { key: 'k', etag: '"no"' },
+      ]),
+    )
+  ).xml()
+  assert.deepEqual(failures(junk), ['k InvalidArgument', 'k PreconditionFailed'])
+  assert.equal((await get(client, bucket, '/k')).status, 200)
+  const matched = batch([{ key: 'k', etag: '"5d41402abc4b2a76b9719d911017c592"' }])
+  assert.deepEqual(removed((await removeAll(client, bucket, matched)).xml()), ['k'])
+})
+
+inBoth('2.1 DeleteObjects: a thousand keys', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k999')
+  const keys = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}` }))
+  const answer = (await removeAll(client, bucket, batch(keys))).xml()
+  assert.deepEqual(
+    removed(answer),
+    keys.map(({ key }) => key),
+  )
+  assert.equal((await get(client, bucket, '/k999')).status, 404)
+})

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { elements, get, outcome, put, text, texts } from './actions.ts'
+import { inBoth, makeBucket } from './server.ts'
+
+const KEYS = ['a', 'b/1', 'b/2', 'c d', 'e+f', 'ü', '\u{1F600}']
+
+inBoth('2.1 ListObjects: keys in the order of their bytes, prefixes rolled up, pages by marker', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of KEYS) await put(client, bucket, `/${encodeURIComponent(key).replaceAll('%2F', '/')}`)
+  const all = (await get(client, bucket, '/')).xml()
+  assert.deepEqual(
+    elements(all, 'Contents').map(item => text(item, 'Key')),
+    [...KEYS].sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b))),
+  )
+  assert.equal(text(all, 'IsTruncated'), 'false')
+  assert.equal(text(all, 'NextMarker'), undefined)
+  const rolled = (await get(client, bucket, '/?delimiter=%2F&max-keys=2')).xml()
+  assert.deepEqual(texts(rolled, 'Key'), ['a'])
+  assert.deepEqual(
+    elements(rolled, 'CommonPrefixes').map(one => text(one, 'Prefix')),
+    ['b/'],
+  )
+  assert.equal(text(rolled, 'IsTruncated'), 'true')
+  assert.equal(text(rolled, 'NextMarker'), 'b/')
+  const next = (await get(client, bucket, '/?delimiter=%2F&max-keys=2&marker=b%2F')).xml()
+  assert.deepEqual(texts(next, 'Key'), ['c d', 'e+f'])
+  const plain = (await get(client, bucket, '/?max-keys=1')).xml()
+  assert.equal(text(plain, 'NextMarker'), undefined)
+  assert.equal(text(plain, 'IsTruncated'), 'true')
+})
+
+inBoth('2.1 attack 60 ListObjects: max-keys, encoding and tokens are checked', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['a', 'c%20d', 'e%2Bf']) await put(client, bucket, `/${key}`)
+  const none = (await get(client, bucket, '/?max-keys=0')).xml()
+  assert.equal(text(none, 'IsTruncated'), 'false')
+  assert.deepEqual(texts(none, 'Key'), [])
+  assert.equal(text((await get(client, bucket, '/?max-keys=5000')).xml(), 'MaxKeys'), '1000')
+  for (const bad of ['max-keys=-1', 'max-keys=x', 'max-keys=1.5', 'encoding-type=html']) {
+    assert.equal(outcome(await get(client, bucket, `/?${bad}`)), '400 InvalidArgument', bad)
+  }
+  const encoded = (await get(client, bucket, '/?encoding-type=url')).xml()
+  assert.deepEqual(texts(encoded, 'Key'), ['a', 'c+d', 'e%2Bf'])
+  assert.equal(text(encoded, 'EncodingType'), 'url')
+  for (const bad of ['', 'junk', '**', 'AAAA']) {
+    const answer = await get(
+      client,
+      bucket,
+      `/?continuation-token=${encodeURIComponent(bad).replaceAll('*', '%2A')}&list-type=2`,
+    )
+    assert.equal(outcome(answer), '400 InvalidArgument', bad)
+  }
+})
+
+inBoth('2.1 ListObjectsV2: every key comes once, page by page, whatever the delimiter', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['a/1', 'a/2', 'b', 'c/1', 'd']) await put(client, bucket, `/${key}`)
+  for (const [query, wanted] of [
+    ['', ['a/1', 'a/2', 'b', 'c/1', 'd']],
+    ['delimiter=%2F&', ['a/', 'b', 'c/', 'd']],
+  ] as const) {
+    const seen: string[] = []
+    let token = ''
+    for (let pages = 0; pages < 10; pages++) {
+      const page = (await get(client, bucket, `/?${token}${query}list-type=2&max-keys=1`)).xml()
+      seen.push(...elements(page, 'Contents').map(item => text(item, 'Key')!))
+      seen.push(...elements(page, 'CommonPrefixes').map(item => text(item, 'Prefix')!))
+      assert.equal(text(page, 'KeyCount'), '1')
+      const next = text(page, 'NextContinuationToken')
+      if (next === undefined) break
+      token = `continuation-token=${encodeURIComponent(next)}&`
+    }
+    assert.deepEqual(seen, wanted)
+  }
+  const from = (await get(client, bucket, '/?list-type=2&start-after=b')).xml()
+  assert.deepEqual(texts(from, 'Key'), ['c/1', 'd'])
+  assert.deepEqual(texts(from, 'Owner'), [])
+  const owned = (await get(client, bucket, '/?fetch-owner=true&list-type=2&max-keys=1')).xml()
+  assert.equal(texts(owned, 'Owner').length, 1)
+})

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { documentsOf, faultIs } from './bucket-documents.ts'
+import { type Client, inBoth, makeBucket, type Received } from './server.ts'
+
+const CORS =
+  '<CORSConfiguration><CORSRule><AllowedOrigin>https://*.example.com</AllowedOrigin>' +
+  '<AllowedMethod>GET</AllowedMethod>' +
+  '<AllowedMethod>PUT</AllowedMethod><AllowedHeader>Content-*</AllowedHeader><ExposeHeader>ETag</ExposeHeader>' +
+  '<MaxAgeSeconds>600</MaxAgeSeconds></CORSRule><CORSRule><AllowedOrigin>*</AllowedOrigin>' +
+  '<AllowedMethod>HEAD</AllowedMethod></CORSRule></CORSConfiguration>'
+const PAGE = 'https://app.example.com'
+
+const preflight = (client: Client, bucket: string, method: string, more: [string, string][] = [], origin = PAGE) =>
+  client.send({
+    method: 'OPTIONS',
+    bucket,
+    path: '/k',
+    as: null,
+    headers: [['Origin', origin], ['Access-Control-Request-Method', method], ...more],
+  })
+
+const allowed = ({ headers }: Received) => ({
+  origin: headers.get('access-control-allow-origin'),
+  credentials: headers.get('access-control-allow-credentials'),
+})
+const NONE = { origin: undefined, credentials: undefined }
+
+inBoth('2.1 Preflight: what a rule allows is answered without a signature', async client => {
+  const bucket = await makeBucket(client)
+  await documentsOf(client, bucket, 'cors').put(CORS)
+  const asked: [string, string] = ['Access-Control-Request-Headers', 'content-type, Content-MD5']
+  const answer = await preflight(client, bucket, 'PUT', [asked])
+  assert.equal(answer.status, 200)
+  assert.deepEqual(allowed(answer), { origin: PAGE, credentials: 'true' })
+  assert.equal(answer.headers.get('access-control-allow-methods'), 'GET, PUT')
+  assert.equal(answer.headers.get('access-control-allow-headers'), 'content-type, content-md5')
+  assert.equal(answer.headers.get('access-control-max-age'), '600')
+  assert.equal(answer.headers.get('access-control-expose-headers'), 'ETag')
+  assert.match(answer.headers.get('vary') ?? '', /Origin/)
+  assert.equal(answer.body.length, 0)
+})
+
+inBoth('2.1 Preflight: a miss is 403 AccessForbidden', async client => {
+  const bucket = await makeBucket(client)
+  faultIs(await preflight(client, bucket, 'GET'), 403, 'AccessForbidden')
+  faultIs(await preflight(client, 'no-such-bucket', 'GET'), 403, 'AccessForbidden')
+  await documentsOf(client, bucket, 'cors').put(CORS)
+  faultIs(await preflight(client, bucket, 'DELETE'), 403, 'AccessForbidden')
+  faultIs(await preflight(client, bucket, 'GET', [], 'https://example.org'), 403, 'AccessForbidden')
+  faultIs(await preflight(client, bucket, 'GET', [], 'http://app.example.com'), 403, 'AccessForbidden')
+  const header: [string, string] = ['Access-Control-Request-Headers', 'authorization']
+  const miss = await preflight(client, bucket, 'GET', [header])
+  faultIs(miss, 403, 'AccessForbidden')
+  assert.deepEqual(allowed(miss), NONE)
+  assert.equal(miss.xml().children.find(({ name }) => name === 'ResourceType')?.text, 'OBJECT')
+  const bare = await client.send({ method: 'OPTIONS', bucket, path: '/k', as: null })
+  faultIs(bare, 400, 'BadRequest')
+  faultIs(
+    await client.send({ method: 'OPTIONS', bucket, path: '/', as: null, headers: [['Origin', PAGE]] }),
+    400,
+    'BadRequest',
+  )
+})
+
+inBoth('attack 57 Preflight: no rules, no headers; never everyone with credentials', async client => {
+  const bucket = await makeBucket(client)
+  const get = (method = 'GET', path = '/', origin = PAGE) =>
+    client.send({ method, bucket, path, headers: [['Origin', origin]] })
+  assert.deepEqual(allowed(await get()), NONE)
+  await documentsOf(client, bucket, 'cors').put(CORS)
+  assert.deepEqual(allowed(await get()), { origin: PAGE, credentials: 'true' })
+  assert.deepEqual(allowed(await get('HEAD', '/', 'https://example.org')), { origin: '*', credentials: undefined })
+  assert.deepEqual(allowed(await get('GET', '/', 'https://example.org')), NONE)
+  const plain = await client.send({ method: 'GET', bucket, path: '/' })
+  assert.deepEqual(allowed(plain), NONE)
+  // A page must be able to read why it was refused.
+  const missing = await get('GET', '/none')
+  faultIs(missing, 404, 'NoSuchKey')
+  assert.deepEqual(allowed(missing), { origin: PAGE, credentials: 'true' })
+  const odd = await get('HEAD', '/', 'https://ü.example.com')
+  assert.equal(odd.status, 200)
+  assert.deepEqual(allowed(odd), NONE)
+})

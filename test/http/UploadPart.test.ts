@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { begin, beginning, customerKey, expectFault, finish, KEY, OTHER_KEY, part, putPart } from './parts.ts'
+import { inBoth, makeBucket, OTHER, READER } from './server.ts'
+
+inBoth('R34 R73 UploadPart: a part is stored and replaced; the last one counts', async client => {
+  const bucket = await makeBucket(client)
+  const place = await begin(client, bucket)
+  const old = await part(client, place, 1, 'old')
+  const put = await putPart(client, place, 1, 'new')
+  assert.equal(put.headers.get('etag'), `"${createHash('md5').update('new').digest('hex')}"`)
+  expectFault(await finish(client, place, [old]), 400, 'InvalidPart')
+  assert.equal((await finish(client, place, [{ number: 1, etag: put.headers.get('etag') ?? '' }])).status, 200)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'new')
+  expectFault(await putPart(client, place, 1, 'late'), 404, 'NoSuchUpload')
+})
+
+inBoth('R36 R73 UploadPart: numbers and uploads that are none', async client => {
+  const bucket = await makeBucket(client)
+  const place = await begin(client, bucket)
+  for (const number of ['0', '10001', '-1', 'x', '', '1.5', '99999999999']) {
+    expectFault(await putPart(client, place, number, 'x'), 400, 'InvalidArgument')
+  }
+  expectFault(await putPart(client, { ...place, path: '/other' }, 1, 'x'), 404, 'NoSuchUpload')
+  expectFault(await putPart(client, { ...place, id: 'x' }, 1, 'x'), 404, 'NoSuchUpload')
+  for (const as of [OTHER, READER, null]) {
+    const path = `/k?partNumber=1&uploadId=${place.id}`
+    assert.equal((await client.send({ method: 'PUT', bucket, path, body: 'x', as })).status, 403)
+  }
+  assert.equal((await beginning(client, 'no-such-bucket', '/k')).status, 404)
+  assert.equal((await putPart(client, place, 10_000, 'x')).status, 200)
+})
+
+inBoth('R104 R112 UploadPart: what the client says about the body is checked', async client => {
+  const bucket = await makeBucket(client)
+  const plain = await begin(client, bucket)
+  const md5 = createHash('md5').update('hello world').digest('base64')
+  expectFault(await putPart(client, plain, 1, 'other', [['Content-MD5', md5]]), 400, 'BadDigest')
+  expectFault(await putPart(client, plain, 1, 'other', [['Content-MD5', 'x']]), 400, 'InvalidDigest')
+  expectFault(await putPart(client, plain, 1, 'other', [[':checksum-crc32', 'DUoRhQ==']]), 400, 'BadDigest')
+  const said = await putPart(client, plain, 1, 'hello world', [[':checksum-crc32', 'DUoRhQ==']])
+  assert.equal(said.own('checksum-crc32'), 'DUoRhQ==')
+  const declared = await begin(client, bucket, '/d', [[':checksum-algorithm', 'CRC32C']])
+  const wrong = await putPart(client, declared, 1, 'hello world', [[':checksum-crc32', 'DUoRhQ==']])
+  expectFault(wrong, 400, 'InvalidRequest')
+  const silent = await putPart(client, declared, 1, 'hello world')
+  assert.equal(silent.own('checksum-crc32c'), 'yZRlqg==')
+  const listed = await client.send({ method: 'GET', bucket, path: `/k?uploadId=${plain.id}` })
+  assert(!listed.body.toString().includes('ChecksumCRC32'))
+})
+
+inBoth('R25 R86 UploadPart: an upload with a customer key takes parts under that key only', async client => {
+  const bucket = await makeBucket(client)
+  const place = await begin(client, bucket, '/k', customerKey(KEY))
+  expectFault(await putPart(client, place, 1, 'x'), 400, 'InvalidRequest')
+  expectFault(await putPart(client, place, 1, 'x', customerKey(OTHER_KEY)), 400, 'InvalidRequest')
+  expectFault(await putPart(client, place, 1, 'x', customerKey(KEY).slice(0, 2)), 400, 'InvalidArgument')
+  const put = await putPart(client, place, 1, 'x', customerKey(KEY))
+  assert.equal(put.own('server-side-encryption-customer-algorithm'), 'AES256')
+  assert.notEqual(put.headers.get('etag'), `"${createHash('md5').update('x').digest('hex')}"`)
+  const plain = await begin(client, bucket, '/p')
+  expectFault(await putPart(client, plain, 1, 'x', customerKey(KEY)), 400, 'InvalidRequest')
+})

@@ -1,0 +1,252 @@
+/**
+ * A server inside the test process, and a client that speaks both dialects. Requests go out as they are written: raw
+ * target, raw headers, nothing normalised. `:name` is a header of the dialect, and `~` in a value stands for its
+ * prefix.
+ */
+import { createHash, createHmac } from 'node:crypto'
+import { request as httpRequest } from 'node:http'
+import { test } from 'node:test'
+import { addAccountsFile, canonicalIdOf, Directory } from '../../src/auth/directory.ts'
+import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
+import { openFolder, openMemory, type ServerParts } from '../../src/compose.ts'
+import { ManualClock } from '../../src/lib/clock.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import type { XmlNode } from '../../src/lib/xml.ts'
+import { parseXml } from '../../src/lib/xml-reader.ts'
+import { listenerFor } from '../../src/serve.ts'
+import { withFolder } from '../store/fixture.ts'
+
+export type DialectName = 'svc' | 's3'
+
+export interface Who {
+  readonly accessKey: string
+  readonly secretKey: string
+  readonly accountId: string
+  readonly canonicalId: string
+}
+
+const who = (accountId: string, name: string): Who => ({
+  accessKey: `AK${name.toUpperCase()}`,
+  secretKey: `secret-of-${name}`,
+  accountId,
+  canonicalId: canonicalIdOf(accountId),
+})
+
+/** The account most tests act as, another one, and a user of the first with a policy of its own. */
+export const MAIN = who('111111111111', 'main')
+export const OTHER = who('222222222222', 'other')
+export const READER = who('111111111111', 'reader')
+export const BASE_HOST = 'hf.example'
+const REGION = 'us-east-1'
+
+const READER_POLICY = {
+  Version: '2012-10-17',
+  Statement: [{ Effect: 'Allow', Action: ['svc:GetObject', 'svc:ListBucket'], Resource: '*' }],
+}
+
+const keys = ({ accessKey, secretKey }: Who) => [{ accessKey, secretKey }]
+
+const ACCOUNTS = {
+  accounts: [
+    {
+      accountId: MAIN.accountId,
+      displayName: 'main',
+      email: 'main@example.com',
+      accessKeys: keys(MAIN),
+      users: [{ name: 'reader', accessKeys: keys(READER), policies: [READER_POLICY] }],
+    },
+    { accountId: OTHER.accountId, displayName: 'other', email: 'other@example.com', accessKeys: keys(OTHER) },
+  ],
+}
+
+export interface Sending {
+  readonly method: string
+  /** Bucket by Host; without one the request goes to the base host. */
+  readonly bucket?: string
+  /** Raw: percent-encoded as it shall be sent, with its query. */
+  readonly path: string
+  readonly headers?: readonly (readonly [string, string])[]
+  readonly body?: Buffer | string
+  /** Null sends no signature. */
+  readonly as?: Who | null
+}
+
+export interface Received {
+  readonly status: number
+  /** By lower-case wire name. */
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: Buffer
+  /** A dialect header by its neutral name. */
+  own(name: string): string | undefined
+  xml(): XmlNode
+  /** The code of an error answer; empty when there is none. */
+  code(): string
+}
+
+export class Client {
+  readonly dialect: DialectName
+  readonly clock: ManualClock
+  readonly #scheme: Scheme
+  readonly #port: number
+
+  constructor(dialect: DialectName, clock: ManualClock, port: number) {
+    this.dialect = dialect
+    this.clock = clock
+    this.#scheme = SCHEMES[dialect]
+    this.#port = port
+  }
+
+  name(header: string): string {
+    return header.startsWith(':') ? this.#scheme.headerPrefix + header.slice(1) : header
+  }
+
+  async send(what: Sending): Promise<Received> {
+    const body = Buffer.from(what.body ?? '')
+    const headers: [string, string][] = [
+      ['Host', what.bucket === undefined ? BASE_HOST : `${what.bucket}.${BASE_HOST}`],
+    ]
+    if (body.length > 0 || what.method === 'PUT' || what.method === 'POST') {
+      headers.push(['Content-Length', String(body.length)])
+    }
+    for (const [name, value] of what.headers ?? []) {
+      headers.push([this.name(name), value.replaceAll('~', this.#scheme.headerPrefix)])
+    }
+    if (what.as !== null) this.#sign(what, headers, body, what.as ?? MAIN)
+    return this.#exchange(what, headers, body)
+  }
+
+  #sign(what: Sending, headers: [string, string][], body: Buffer, as: Who): void {
+    const scheme = this.#scheme
+    const stamp = new Date(this.clock.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    const hash = createHash('sha256').update(body).digest('hex')
+    headers.push([`${scheme.headerPrefix}date`, stamp], [`${scheme.headerPrefix}content-sha256`, hash])
+    const sorted = [...headers]
+      .map(([n, v]) => [n.toLowerCase(), v.trim()] as const)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+    const names = sorted.map(([n]) => n).join(';')
+    const [path = '', query = ''] = what.path.split(/\?(.*)/s)
+    const canonicalQuery = query
+      .split('&')
+      .filter(piece => piece !== '')
+      .map(piece => (piece.includes('=') ? piece : `${piece}=`))
+      .sort()
+      .join('&')
+    const lines = sorted.map(([n, v]) => `${n}:${v}`)
+    const canonical = [what.method, path, canonicalQuery, ...lines, '', names, hash].join('\n')
+    const scope = [stamp.slice(0, 8), REGION, scheme.service, scheme.terminator]
+    const toSign = [
+      scheme.algorithm,
+      stamp,
+      scope.join('/'),
+      createHash('sha256').update(canonical, 'latin1').digest('hex'),
+    ]
+    const mac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+    const key = scope.reduce<Buffer | string>((k, word) => mac(k, word), scheme.keyPrefix + as.secretKey)
+    const signature = mac(key, toSign.join('\n')).toString('hex')
+    const credential = `Credential=${as.accessKey}/${scope.join('/')}`
+    headers.push(['Authorization', `${scheme.algorithm} ${credential}, SignedHeaders=${names}, Signature=${signature}`])
+  }
+
+  #exchange(what: Sending, headers: [string, string][], body: Buffer): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      const options = { port: this.#port, host: '127.0.0.1', method: what.method, path: what.path, setHost: false }
+      const request = httpRequest(
+        { ...options, headers: headers.flat() as unknown as Record<string, string> },
+        answer => {
+          const chunks: Buffer[] = []
+          answer.on('data', chunk => chunks.push(chunk))
+          answer.on('error', reject)
+          answer.on('end', () =>
+            resolve(this.#received(answer.statusCode ?? 0, answer.rawHeaders, Buffer.concat(chunks))),
+          )
+        },
+      )
+      request.on('error', reject)
+      request.end(body)
+    })
+  }
+
+  #received(status: number, raw: readonly string[], body: Buffer): Received {
+    const headers = new Map<string, string>()
+    for (let i = 0; i + 1 < raw.length; i += 2) headers.set(raw[i]!.toLowerCase(), raw[i + 1]!)
+    const xml = (): XmlNode => parseXml(body)
+    return {
+      status,
+      headers,
+      body,
+      xml,
+      own: name => headers.get(this.name(`:${name}`)),
+      code() {
+        if (status < 300 || body.length === 0) return ''
+        return xml().children.find(child => child.name === 'Code')?.text ?? ''
+      },
+    }
+  }
+}
+
+export interface Served {
+  readonly svc: Client
+  readonly s3: Client
+  readonly clock: ManualClock
+  readonly parts: ServerParts
+  /** What was logged, a line each. */
+  readonly log: readonly Readonly<Record<string, unknown>>[]
+}
+
+async function serveParts(
+  parts: ServerParts,
+  clock: ManualClock,
+  use: (served: Served) => Promise<void>,
+): Promise<void> {
+  const directory = new Directory()
+  directory.addRoot('AKROOT', 'secret-of-root')
+  addAccountsFile(directory, JSON.stringify(ACCOUNTS))
+  const log: Readonly<Record<string, unknown>>[] = []
+  const listener = listenerFor({
+    store: parts.store,
+    directory,
+    clock,
+    random: systemRandom,
+    region: REGION,
+    baseHost: BASE_HOST,
+    tell: { log: line => log.push(line), once: () => {}, end: () => {} },
+  })
+  const { port } = await listener.listen('127.0.0.1', 0)
+  try {
+    const client = (dialect: DialectName): Client => new Client(dialect, clock, port)
+    await use({ svc: client('svc'), s3: client('s3'), clock, parts, log })
+  } finally {
+    await listener.close()
+    await parts.close()
+  }
+}
+
+export async function withServer(use: (served: Served) => Promise<void>): Promise<void> {
+  const clock = new ManualClock()
+  await serveParts(await openMemory({ clock }), clock, use)
+}
+
+export async function withFolderServer(use: (served: Served) => Promise<void>): Promise<void> {
+  await withFolder(async folder => {
+    const clock = new ManualClock()
+    await serveParts(await openFolder({ folder, clock, durability: 'os' }), clock, use)
+  })
+}
+
+/** One test for each dialect, in memory. */
+export function inBoth(title: string, run: (client: Client, served: Served) => Promise<void>): void {
+  for (const dialect of ['svc', 's3'] as const) {
+    test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served)))
+  }
+}
+
+/** A bucket for the test, made by MAIN. */
+export async function makeBucket(
+  client: Client,
+  bucket = 'test-bucket',
+  headers: Sending['headers'] = [],
+): Promise<string> {
+  const made = await client.send({ method: 'PUT', bucket, path: '/', headers })
+  if (made.status !== 200) throw new Error(`bucket not made: ${made.status} ${made.body}`)
+  return bucket
+}
