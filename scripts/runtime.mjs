@@ -34,7 +34,8 @@ export function installMissing() {
   if (changedAt(inRoot('node_modules', '.package-lock.json')) >= changedAt(inRoot('package-lock.json'))) return
   say('installing packages')
   // The compiler is a development package, so an environment that leaves those out must not do so here.
-  if (!succeeds('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund'])) giveUp('npm install failed')
+  if (!succeeds('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund']))
+    giveUp('npm install failed')
 }
 
 /** Paths of all files below a folder of the project, relative to the project. */

@@ -293,7 +293,7 @@ test('a part shared between sealed objects is opened by the new one alone', asyn
   }
 })
 
-test('P23: after every rotation, also after a restart, all objects are readable, new ones under the new key', async () => {
+test('P23: after every rotation and restart all objects are readable, new ones by the new key', async () => {
   const fresh = await freshStore()
   const { store } = fresh
   await makeBucket(store, 'bucket')
