@@ -29,20 +29,24 @@ async function main(): Promise<void> {
     once: line => process.stderr.write(`holdfast: ${line}\n`),
     end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
   })
-  process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
   let stopping = false
   const stop = (): void => {
     if (stopping) return
     stopping = true
     // Requests in flight may finish, but not hold up the end for ever.
     setTimeout(() => process.exit(0), STOP_MS_MAX).unref()
-    void running.close().then(() => process.exit(0))
+    running.close().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   process.on('SIGHUP', () => {
     running.renewCertificate().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
   })
+  // Last, so that whoever reads it can do anything, also stop the server.
+  process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
 }
 
 main().catch((error: unknown) => {

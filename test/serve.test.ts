@@ -1,0 +1,122 @@
+/** The program as a script meets it: flags, the ready line, signals and exit codes. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { statSync } from 'node:fs'
+import { get } from 'node:http'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { BadConfig, readConfig } from '../src/config.ts'
+import { withFolder } from './store/fixture.ts'
+
+const here = dirname(fileURLToPath(import.meta.url))
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+const PROGRAM = join(here, `../src/main.${extension}`)
+
+interface Started {
+  readonly child: ChildProcess
+  readonly ready: string
+  readonly errors: () => string
+}
+
+function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
+  return spawn(process.execPath, [PROGRAM, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+}
+
+async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
+  const child = run(args, env)
+  let errors = ''
+  child.stderr!.on('data', chunk => {
+    errors += String(chunk)
+  })
+  let out = ''
+  for await (const chunk of child.stdout!) {
+    out += String(chunk)
+    if (out.includes('\n')) break
+  }
+  return { child, ready: out, errors: () => errors }
+}
+
+async function stopped(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
+  const ended = once(child, 'exit')
+  child.kill(signal)
+  return (await ended)[0]
+}
+
+const statusOf = (url: string): Promise<number> =>
+  new Promise((resolve, reject) => {
+    get(url, answer => {
+      answer.resume()
+      resolve(answer.statusCode ?? 0)
+    }).on('error', reject)
+  })
+
+test('serve prints the ready line with the real ports, answers, and ends with 0 on SIGTERM', () =>
+  withFolder(async folder => {
+    const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
+    const { child, ready, errors } = await start(['serve', '--data', folder, ...listen])
+    const line = /^holdfast ready (http:\/\/127\.0\.0\.1:\d+) console (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(ready)
+    assert(line !== null, ready)
+    assert.equal(await statusOf(`${line[2]}/health/ready`), 200)
+    assert.equal(await statusOf(`${line[2]}/health/live`), 200)
+    assert.equal(await statusOf(`${line[2]}/anything`), 404)
+    assert.equal(await statusOf(`${line[1]}/`), 403)
+    // The key is shown at the first start, and kept for the owner alone.
+    assert.match(errors(), /root access key HF[0-9A-F]{18}, secret key \S{40}/)
+    assert.equal(statSync(join(folder, 'root-key')).mode & 0o777, 0o600)
+    assert.equal(await stopped(child, 'SIGTERM'), 0)
+    const again = await start(['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off'])
+    assert.match(again.ready, / console off\n$/)
+    assert.doesNotMatch(again.errors(), /secret/)
+    assert.equal(await stopped(again.child, 'SIGINT'), 0)
+  }))
+
+test('a second server on the same folder is refused', () =>
+  withFolder(async folder => {
+    const args = ['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off']
+    const first = await start(args)
+    const second = run(args)
+    let errors = ''
+    second.stderr!.on('data', chunk => {
+      errors += String(chunk)
+    })
+    assert.equal((await once(second, 'close'))[0], 1)
+    assert.match(errors, /another server is using/)
+    assert.equal(await stopped(first.child, 'SIGTERM'), 0)
+  }))
+
+test('an unknown flag or a bad value ends with one line and 2, before anything is opened', async () => {
+  for (const args of [
+    ['--nope'],
+    ['--listen', 'here'],
+    ['--durability', 'maybe'],
+    ['--meta', 'mysql://x'],
+    ['serve', 'x'],
+  ]) {
+    const child = run(args)
+    let errors = ''
+    child.stderr!.on('data', chunk => {
+      errors += String(chunk)
+    })
+    assert.equal((await once(child, 'close'))[0], 2, args.join(' '))
+    assert.match(errors, /^holdfast: .+\n$/)
+  }
+})
+
+test('flags win over variables, variables over defaults', () => {
+  const env = { HOLDFAST_BASE_HOST: 'From.Env', HOLDFAST_REGION: 'eu-1' }
+  const config = readConfig(['--base-host', 'flag.example', '--buckets', 'a,b'], env)
+  assert.equal(config?.baseHost, 'flag.example')
+  assert.equal(config?.region, 'eu-1')
+  assert.deepEqual(config?.buckets, ['a', 'b'])
+  assert.deepEqual(config?.listen, { host: '127.0.0.1', port: 9000 })
+  assert.deepEqual(readConfig(['--listen', '[::1]:80'], {})?.listen, { host: '::1', port: 80 })
+  assert.equal(readConfig(['--console', 'off'], {})?.console, undefined)
+  assert.throws(() => readConfig([], { HOLDFAST_ROOT_ACCESS_KEY: 'only' }), BadConfig)
+  assert.throws(() => readConfig(['--tls-cert', 'x'], {}), BadConfig)
+  assert.equal(readConfig(['--help'], {}), undefined)
+})
