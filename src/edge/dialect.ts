@@ -3,7 +3,7 @@
  * below the edge knows either spelling. Both see the same buckets and objects, and may do the same.
  */
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
-import type { RawRequest } from '../lib/raw-request.ts'
+import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { Ways } from '../operations/context.ts'
 import { GROUP_URIS } from '../rules/access/names.ts'
@@ -46,6 +46,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       keepHeld: true,
       recreateOwnBucket: false,
       missingMatchIsNoSuchKey: false,
+      signedHashProves: false,
       acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
       groupUris: groupUris('svc'),
       bucketTaggingStatus: 200,
@@ -78,6 +79,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       keepHeld: false,
       recreateOwnBucket: true,
       missingMatchIsNoSuchKey: true,
+      signedHashProves: true,
       acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
       groupUris: groupUris('s3'),
       bucketTaggingStatus: 204,
@@ -125,11 +127,18 @@ export function neutralValue(dialect: Dialect, name: string, value: string): str
   return value
 }
 
+/** Signed as one did before. That is refused, but in the words of the dialect whose clients still do it. */
+function hasOldSignature(request: RawRequest): boolean {
+  const [authorization = ''] = headerValues(request, 'authorization')
+  return authorization.startsWith('AWS ') || `&${splitTarget(request.target).query}`.includes('&AWSAccessKeyId=')
+}
+
 /** Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. */
 export function dialectOf(request: RawRequest): Dialect {
   const scheme = schemeNamedBy(request)
   const spoken = ALL.filter(({ prefix }) => request.headers.some(([name]) => name.toLowerCase().startsWith(prefix)))
-  const dialect = ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? DIALECTS.svc
+  const unsaid = hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc
+  const dialect = ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? unsaid
   if (spoken.some(other => other !== dialect)) {
     throw new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
   }

@@ -137,7 +137,8 @@ export async function authenticateForm(
 ): Promise<{ caller: Caller; body: IncomingBody }> {
   const { caller, contentLength } = await authenticatePost({ bucket, fields: form.fields }, by)
   const stream = contentLength === undefined ? form.file : within(form.file, contentLength)
-  return { caller, body: { stream, length: undefined, announced: [], trailers: () => new Map() } }
+  const body = { stream, length: undefined, announced: [], hashSigned: false, trailers: () => new Map() }
+  return { caller, body }
 }
 
 /** Nothing is stored before the file has ended, so that what ends too early leaves nothing behind. */

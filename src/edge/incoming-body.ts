@@ -1,6 +1,5 @@
 import { checkedBody } from '../auth/payload.ts'
 import type { PayloadRule } from '../auth/payload-rule.ts'
-import { Fault } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Dialect } from './dialect.ts'
 import type { View } from './request-view.ts'
@@ -27,6 +26,7 @@ export function incomingBody(
   return {
     stream: checkedBody(raw, payload),
     length: announcedLength(payload, view),
+    hashSigned: payload.kind === 'sha256',
     announced:
       declared === undefined ? [] : declared.split(',').map(name => neutral(dialect, name.trim().toLowerCase())),
     trailers() {
@@ -34,16 +34,4 @@ export function incomingBody(
       return new Map([...payload.trailers].map(([name, value]) => [neutral(dialect, name), value]))
     },
   }
-}
-
-/** Reads a small body whole. */
-export async function wholeBody(body: AsyncIterable<Buffer>, bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    size += chunk.length
-    if (size > bytesMax) throw new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks)
 }

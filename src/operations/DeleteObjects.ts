@@ -111,7 +111,7 @@ export const DeleteObjects = operation({
   async run(ctx) {
     const asksBypass = wantsBypass(ctx)
     if ((ctx.body.length ?? 0) > BYTES_MAX) throw new Fault('MalformedXML')
-    const body = await wholeBody(ctx, { proof: true, bytesMax: BYTES_MAX })
+    const body = await wholeBody(ctx, { proof: 'checksum', bytesMax: BYTES_MAX })
     const { wanted, quiet } = readXml(body, readBatch)
     const outcomes = await removeAll(ctx, wanted, asksBypass)
     return {

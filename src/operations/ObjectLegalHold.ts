@@ -60,7 +60,7 @@ export const PutObjectLegalHold = operation({
     const said = holdInHeader(ctx)
     needLocks(ctx)
     await notOnMarker(() => ctx.store.objects.head(ctx.target))
-    const body = await wholeBody(ctx, { proof: true })
+    const body = await wholeBody(ctx, { proof: 'checksum' })
     const status = statusOf(ctx, body)
     // A legal instruction that contradicts itself must not be guessed.
     if (said !== undefined && said !== status) {

@@ -36,7 +36,7 @@ export const PutObjectRetention = operation({
     needLocks(ctx)
     const asksBypass = wantsBypass(ctx)
     await notOnMarker(() => ctx.store.objects.head(ctx.target))
-    const retention = readXml(await wholeBody(ctx, { proof: true }), readRetention)
+    const retention = readXml(await wholeBody(ctx, { proof: 'checksum' }), readRetention)
     const bypass = asksBypass && (await ctx.may('BypassGovernanceRetention'))
     await notOnMarker(() => ctx.store.objects.setRetention(ctx.target, retention, { bypass }))
     return {}

@@ -22,7 +22,7 @@ export const PutObjectTagging = operation({
   input: {},
   async run(ctx) {
     await ctx.store.objects.head(ctx.target)
-    const tags = readXml(await wholeBody(ctx, { proof: false }), root => readTagDocument(root, 'object'))
+    const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
     return { headers: [versionHeader(ctx, await ctx.store.objects.setTags(ctx.target, tags))] }
   },
 })

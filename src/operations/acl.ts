@@ -51,7 +51,7 @@ export function listFromHeaders(ctx: Context, allowed: readonly Canned[], owners
 /** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
 export async function requestedList(ctx: Context, allowed: readonly Canned[], owners: Owners): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
-  const body = await wholeBody(ctx, { proof: true })
+  const body = await wholeBody(ctx, { proof: 'signed hash' })
   const source = chooseSource({ ...sent, hasBody: body.length > 0 })
   const canned = source === 'canned' ? readCanned(sent.canned!, allowed) : undefined
   checkAclSupported(ctx.bucket.ownership ?? 'ObjectWriter', canned)

@@ -113,7 +113,7 @@ export const CreateBucket = operation({
     const name = ctx.target.bucket
     const owner = ctx.callerId
     const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
-    const body = await wholeBody(ctx, { proof: false })
+    const body = await wholeBody(ctx, { proof: 'none' })
     if (body.length > 0) readXml(body, root => checkLocation(root, ctx.region))
     const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })
     checkListFitsOwnership(list, owner, ownership)

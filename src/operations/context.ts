@@ -15,6 +15,8 @@ export interface Ways {
   readonly recreateOwnBucket: boolean
   /** D2. If-Match on a write without a current object: a missing key, or a failed precondition. */
   readonly missingMatchIsNoSuchKey: boolean
+  /** R103. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
+  readonly signedHashProves: boolean
   /** D14, D16, D21. How strictly the document of an access list is read. */
   readonly acl: AclDocumentForm
   /** What groups of grantees are called. */
@@ -65,6 +67,8 @@ export interface IncomingBody {
   trailers(): ReadonlyMap<string, string>
   /** Trailers that were announced, by neutral name. */
   readonly announced: readonly string[]
+  /** The client signed a hash of the whole body, which is compared at its end. */
+  readonly hashSigned: boolean
 }
 
 /** Everything an operation works with. Frozen: nothing is handed on by changing it. */

@@ -11,8 +11,8 @@ export const DOCUMENT_BYTES_MAX = 2 ** 20
 
 export interface BodyRule {
   readonly bytesMax?: number
-  /** R103. A body must come with Content-MD5 or a checksum. */
-  readonly proof: boolean
+  /** R103. A body must come with Content-MD5 or a checksum, or a signed hash where the dialect takes that for proof. */
+  readonly proof: 'none' | 'checksum' | 'signed hash'
 }
 
 /** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
@@ -29,7 +29,8 @@ export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES
     claims.chunk(chunk)
   }
   const body = Buffer.concat(chunks)
-  if (proof && size > 0 && !claims.proven) {
+  const bySignature = proof === 'signed hash' && ctx.ways.signedHashProves && ctx.body.hashSigned
+  if (proof !== 'none' && size > 0 && !claims.proven && !bySignature) {
     const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`
     throw new Fault('InvalidRequest', { reason })
   }

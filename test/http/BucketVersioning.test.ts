@@ -6,6 +6,7 @@ const status = (word: string): string => `<VersioningConfiguration><Status>${wor
 
 documentSuite('BucketVersioning (GetBucketVersioning, PutBucketVersioning)', {
   query: 'versioning',
+  signedHashProves: true,
   good: status('Enabled'),
   absent: { document: '<VersioningConfiguration></VersioningConfiguration>' },
   removable: false,
@@ -40,3 +41,13 @@ inBoth('section 6 PutBucketVersioning: a bucket with locks keeps it on', async c
   faultIs(await at.put(status('Suspended')), 409, 'InvalidBucketState')
   assert.equal(shown(await at.get()), status('Enabled'))
 })
+
+inBoth(
+  'R103 PutBucketVersioning: a signed hash alone is proof in s3, where clients send nothing else',
+  async client => {
+    const bucket = await makeBucket(client)
+    const body = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'
+    const put = await client.send({ method: 'PUT', bucket, path: '/?versioning', body })
+    assert.equal(put.status, client.dialect === 'svc' ? 400 : 200)
+  },
+)

@@ -10,13 +10,18 @@ import type { Action } from '../../rules/access/actions.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
 import type { Context } from '../context.ts'
 import { type Answers, needs, type Operation, operation } from '../operation.ts'
-import { readXml, wholeBody } from '../whole-body.ts'
+import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
 
 export interface DocumentKind<T> {
   /** Name of the sub-resource. */
   readonly query: string
   readonly get: { readonly name: string; readonly needs: Action }
-  readonly put: { readonly name: string; readonly needs: Action; readonly status?: (ctx: Context) => number }
+  readonly put: {
+    readonly name: string
+    readonly needs: Action
+    readonly status?: (ctx: Context) => number
+    readonly proof?: BodyRule['proof']
+  }
   readonly remove?: { readonly name: string; readonly needs: Action }
   /** What says that nobody has set it. */
   readonly absent: FaultCode
@@ -48,7 +53,7 @@ function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation
     permission: needs(put.needs),
     input: {},
     async run(ctx): Promise<Answers> {
-      const body = await wholeBody(ctx, { proof: true })
+      const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum' })
       if (body.length === 0) throw new Fault('MissingRequestBodyError')
       await keep(ctx, readXml(body, read))
       return { status: put.status?.(ctx) ?? 200 }

@@ -41,7 +41,7 @@ export const PutBucketPolicy = operation({
   permission: needs('PutBucketPolicy'),
   input: {},
   async run(ctx): Promise<Answers> {
-    const body = await wholeBody(ctx, { proof: false })
+    const body = await wholeBody(ctx, { proof: 'none' })
     if (body.length > POLICY_BYTES_MAX) {
       throw new Fault('MalformedPolicy', { reason: `The policy's size is over ${POLICY_BYTES_MAX} bytes` })
     }

@@ -21,7 +21,7 @@ const NEVER = 'InternalError'
 export const versioning: DocumentKind<Exclude<Versioning, 'off'>> = {
   query: 'versioning',
   get: { name: 'GetBucketVersioning', needs: 'GetBucketVersioning' },
-  put: { name: 'PutBucketVersioning', needs: 'PutBucketVersioning' },
+  put: { name: 'PutBucketVersioning', needs: 'PutBucketVersioning', proof: 'signed hash' },
   absent: NEVER,
   show: async ctx => versioningDocument(ctx.bucket),
   read: readVersioning,

@@ -1,0 +1,88 @@
+/** Gets other people's clients into the temporary folder. Nothing is installed into the system or into our packages. */
+import { access, mkdir, readdir, readFile } from 'node:fs/promises'
+import { delimiter, join } from 'node:path'
+import { run } from './command.ts'
+import { FOR_INSTALLING } from './world.ts'
+
+/** The client cannot be had here: no reason to fail, but one to be told. */
+export class Unavailable extends Error {}
+
+const INSTALL_MS = 240_000
+
+async function installing<T>(what: string, steps: () => Promise<T>): Promise<T> {
+  try {
+    return await steps()
+  } catch (error) {
+    const [command = '', ...said] = String((error as Error).message).split('\n')
+    // The last lines often tell where a log is; the first complaint tells why.
+    const why = said.find(line => /^(npm )?(error|E:)/i.test(line)) ?? said.at(-1) ?? command
+    throw new Unavailable(`${what} cannot be installed: ${why.slice(0, 300)}`)
+  }
+}
+
+/** A Python environment with this package; the folder of its programs. */
+export function fromPip(folder: string, packageName: string, wanted = packageName): Promise<string> {
+  return installing(packageName, async () => {
+    const place = join(folder, `venv-${packageName}`)
+    const options = { env: FOR_INSTALLING, timeoutMs: INSTALL_MS }
+    await run('python3', ['-m', 'venv', place], options)
+    const bin = join(place, 'bin')
+    await run(join(bin, 'python'), ['-m', 'pip', 'install', '--quiet', wanted], options)
+    return bin
+  })
+}
+
+/** The version that pip installed. */
+export async function pipVersion(bin: string, packageName: string): Promise<string> {
+  const shown = await run(join(bin, 'python'), ['-m', 'pip', 'show', packageName], { env: FOR_INSTALLING })
+  return /^Version: (.+)$/m.exec(shown)?.[1] ?? ''
+}
+
+/** A folder whose node_modules hold these packages; a script must stand in it to find them. */
+export function fromNpm(folder: string, packages: readonly string[]): Promise<string> {
+  return installing(packages.join(', '), async () => {
+    const place = join(folder, `npm-${packages[0]!.replace('/', '-')}`)
+    await mkdir(place, { recursive: true })
+    const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-save']
+    await run('npm', ['install', ...quiet, '--prefix', place, ...packages], {
+      cwd: place,
+      env: FOR_INSTALLING,
+      timeoutMs: INSTALL_MS,
+    })
+    return place
+  })
+}
+
+export async function npmVersion(place: string, packageName: string): Promise<string> {
+  const text = await readFile(join(place, 'node_modules', packageName, 'package.json'), 'utf8')
+  return (JSON.parse(text) as { version: string }).version
+}
+
+async function onPath(program: string): Promise<string | undefined> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const path = join(folder, program)
+    if (await isThere(path)) return path
+  }
+  return undefined
+}
+
+const isThere = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+/** A program of a Debian package: the installed one, else fetched and unpacked here, which needs no rights. */
+export async function fromApt(folder: string, program: string): Promise<string> {
+  const installed = await onPath(program)
+  if (installed !== undefined) return installed
+  return installing(program, async () => {
+    const place = join(folder, `apt-${program}`)
+    await mkdir(place, { recursive: true })
+    const options = { cwd: place, env: FOR_INSTALLING, timeoutMs: INSTALL_MS }
+    await run('apt-get', ['download', program], options)
+    const archive = (await readdir(place)).find(name => name.endsWith('.deb')) ?? ''
+    await run('dpkg-deb', ['-x', archive, place], options)
+    return join(place, 'usr', 'bin', program)
+  })
+}

@@ -1,0 +1,25 @@
+/** One client: how it is got, and what it does against the server. */
+import type { Served } from './holdfast.ts'
+import type { World } from './world.ts'
+
+/** Throws when something is not as it must be. */
+export type Play = () => Promise<void>
+
+export interface Round {
+  readonly name: string
+  /** Whose log is looked at afterwards. */
+  server(world: World): Served
+  /** Throws `Unavailable` when the client cannot be had; otherwise its version and what it does. */
+  prepare(world: World): Promise<{ readonly version: string; readonly play: Play }>
+}
+
+export const plainServer = (world: World): Served => world.plain
+
+export function expect(truth: boolean, what: string): asserts truth {
+  if (!truth) throw new Error(`expected: ${what}`)
+}
+
+export function expectSame(found: readonly string[], wanted: readonly string[], what: string): void {
+  const text = (names: readonly string[]): string => JSON.stringify([...names].sort())
+  expect(text(found) === text(wanted), `${what}: ${text(wanted)}, not ${text(found)}`)
+}
