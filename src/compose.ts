@@ -118,7 +118,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     durability: options.durability,
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
-  return new Store({ meta, blobs, keyring, clock, random, ids })
+  return Store.open({ meta, blobs, keyring, clock, random, ids })
 }
 
 const KEYRING_KEY = key('x', 'keyring')

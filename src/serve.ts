@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { addAccountsFile, canonicalIdOf, Directory, ROOT_ACCOUNT_ID } from './auth/directory.ts'
 import { openFolder } from './compose.ts'
 import type { Config, HostAndPort } from './config.ts'
+import type { FactFinder } from './edge/authorize.ts'
 import { Health } from './edge/health.ts'
 import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
 import { type Outcome, Pipeline } from './edge/pipeline.ts'
@@ -16,6 +17,7 @@ import { OPERATIONS } from './operations/index.ts'
 import type { ObjectName } from './operations/operation.ts'
 import type { ObjectFacts } from './rules/access/evaluate.ts'
 import { OwnershipLost } from './store/fenced-meta.ts'
+import { FactsChanged, JudgedMeta, type JudgedObject } from './store/judged-meta.ts'
 import type { Store } from './store/store.ts'
 import { Compactor } from './workers/compact.ts'
 import { Forgetter } from './workers/forget.ts'
@@ -95,14 +97,46 @@ async function haveBuckets(store: Store, names: readonly string[]): Promise<void
   }
 }
 
-async function objectFacts(store: Store, name: ObjectName): Promise<ObjectFacts | undefined> {
+async function objectFacts(store: Store, name: ObjectName): Promise<JudgedObject | undefined> {
   try {
     const { owner, attributes } = await store.objects.head(name)
-    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
+    return { owner, grants: attributes.grants, tags: attributes.tags }
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
   }
+}
+
+const asFacts = (object: JudgedObject | undefined): ObjectFacts | undefined =>
+  object && { ownerCanonicalId: object.owner, grants: object.grants, tags: object.tags }
+
+function factsOf(store: Store): FactFinder {
+  return {
+    bucket: name => store.buckets.get(name),
+    document: (bucket, name) => store.documents.get(bucket, name),
+    object: async name => asFacts(await objectFacts(store, name)),
+    initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
+  }
+}
+
+/** Whatever is judged on a fact is done only while the fact holds. */
+function sessionOf(store: Store): { facts: FactFinder; store: Store } {
+  const judged = new JudgedMeta(store.engine.meta)
+  const facts: FactFinder = {
+    ...factsOf(store),
+    async bucket(name) {
+      const bucket = await store.buckets.get(name)
+      judged.expectBucket(bucket)
+      return bucket
+    },
+    async object(name) {
+      const object = await objectFacts(store, name)
+      // A version by its name stays what it is; the current one may be another a moment later.
+      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key, object)
+      return asFacts(object)
+    },
+  }
+  return { facts, store: store.through(judged) }
 }
 
 async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
@@ -161,14 +195,10 @@ export interface Serving {
 export function listenerFor(serving: Serving): Listener {
   const { store, directory, clock, random, region, baseHost, tell } = serving
   const pipeline = new Pipeline({
-    store,
+    session: () => sessionOf(store),
+    facts: factsOf(store),
+    isStale: error => error instanceof FactsChanged,
     accounts: directory,
-    facts: {
-      bucket: name => store.buckets.get(name),
-      document: (bucket, name) => store.documents.get(bucket, name),
-      object: name => objectFacts(store, name),
-      initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
-    },
     operations: OPERATIONS,
     findCredential: async accessKey => directory.byAccessKey(accessKey),
     clock,

@@ -55,6 +55,7 @@ export function addressOf(request: RawRequest, baseHost: string): Address {
   if (host !== baseHost && host !== 'localhost' && !isNumericHost(host)) {
     throw new Fault('InvalidRequest', { reason: 'The Host names no bucket of this service' })
   }
+  if (rest.startsWith('/')) throw new Fault('InvalidURI')
   const slash = rest.indexOf('/')
   const bucket = decodeTarget(slash < 0 ? rest : rest.slice(0, slash))
   return { bucket, key: slash < 0 ? '' : decodeTarget(rest.slice(slash + 1)), style: 'path' }

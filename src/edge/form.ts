@@ -114,7 +114,7 @@ const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 /** Headers are bytes on the wire and go out again as such: no line end may come in by a field. */
 function headerValue(name: string, value: string): string {
-  if (CONTROL.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: value })
+  if (CONTROL.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name })
   return Buffer.from(value, 'utf8').toString('latin1')
 }
 

@@ -11,9 +11,7 @@ const neutral = (dialect: Dialect, name: string): string =>
 /** Bytes that the client announced: the decoded length of chunks, else the length of the body itself. */
 function announcedLength(payload: PayloadRule, view: View): number | undefined {
   if (payload.kind === 'chunks') return payload.decodedLength
-  const length = view.byteCount('content-length')
-  if (length === undefined && view.header('transfer-encoding') === undefined) return 0
-  return length
+  return view.byteCount('content-length')
 }
 
 export function incomingBody(

@@ -1,7 +1,7 @@
 /** The HTTP/1.1 server: bytes in, bytes out. It knows no operation; everything it learns it hands to the pipeline. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Random } from '../lib/random.ts'
 import { type Dialect, wireName } from './dialect.ts'
 import type { Incoming, Outcome, Pipeline } from './pipeline.ts'
@@ -75,7 +75,10 @@ export class Listener {
     this.#server.on('request', onRequest)
     // Without a listener of its own, Node would answer 100 before anybody has looked at the request.
     this.#server.on('checkContinue', onRequest)
-    this.#server.on('connection', socket => socket.setTimeout(IDLE_MS_MAX, () => socket.destroy()))
+    // On the server, not on the socket: Node resets a socket's own timeout between two requests.
+    this.#server.setTimeout(IDLE_MS_MAX, socket => socket.destroy())
+    // Bounded by the size of the header section; a bound on the count would silently drop the rest.
+    this.#server.maxHeadersCount = 0
     this.#server.on('clientError', (_error, socket) => {
       if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
       else socket.destroy()
@@ -151,7 +154,7 @@ export class Listener {
     const { body } = outgoing
     if (body === undefined || message.method === 'HEAD') response.end()
     else if (Buffer.isBuffer(body)) response.end(body)
-    else await stream(body, response)
+    else await stream(body, response, message.socket)
     if (unread) message.socket?.end()
   }
 }
@@ -174,11 +177,11 @@ function idHeaders(dialect: Dialect, ids: { readonly requestId: string; readonly
 /**
  * As fast as the client takes it; an answer that breaks off in the middle ends its connection, never as if complete.
  */
-async function stream(body: AsyncIterable<Buffer>, response: ServerResponse): Promise<void> {
+async function stream(body: AsyncIterable<Buffer>, response: ServerResponse, socket: Socket): Promise<void> {
   try {
     for await (const chunk of body) {
-      if (response.destroyed) return
-      if (!response.write(chunk)) await drained(response)
+      if (response.destroyed || socket.destroyed) return
+      if (!response.write(chunk)) await drained(response, socket)
     }
     response.end()
   } catch {
@@ -186,14 +189,18 @@ async function stream(body: AsyncIterable<Buffer>, response: ServerResponse): Pr
   }
 }
 
-function drained(response: ServerResponse): Promise<void> {
+/** An answer that waits behind another one is never told that its connection is gone: the socket is asked as well. */
+function drained(response: ServerResponse, socket: Socket): Promise<void> {
   return new Promise(resolve => {
     const done = (): void => {
       response.off('drain', done)
       response.off('close', done)
+      socket.off('close', done)
       resolve()
     }
     response.on('drain', done)
     response.on('close', done)
+    socket.on('close', done)
+    if (socket.destroyed) done()
   })
 }

@@ -44,9 +44,12 @@ export interface Outcome {
 }
 
 export interface PipelineParts {
-  readonly store: Context['store']
+  /** For one request: facts, and the store in which what was judged on them still holds. */
+  readonly session: () => { readonly facts: FactFinder; readonly store: Context['store'] }
   readonly accounts: Accounts
   readonly facts: FactFinder
+  /** True for the error that says: what this request was judged on has changed. */
+  readonly isStale: (error: unknown) => boolean
   readonly operations: readonly Operation[]
   readonly findCredential: Authentication['findCredential']
   readonly clock: Clock
@@ -54,6 +57,13 @@ export interface PipelineParts {
   readonly baseHost: string
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
+}
+
+const JUDGED_TRIES_MAX = 10
+
+async function bucketOf(operation: Operation, { bucket }: Address, facts: FactFinder): Promise<Bucket | undefined> {
+  if (operation.match.on === 'service' || operation.withoutBucket) return undefined
+  return facts.bucket(bucket)
 }
 
 /** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
@@ -83,12 +93,10 @@ const withHeaders = (answers: Answers, more: readonly Header[]): Answers =>
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #routes: Routes
-  readonly #authorizer: Authorizer
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
     this.#routes = routeTable(parts.operations)
-    this.#authorizer = new Authorizer(parts.facts, parts.accounts)
   }
 
   async handle(incoming: Incoming): Promise<Outcome> {
@@ -112,7 +120,7 @@ export class Pipeline {
       const operation = this.#routes.find(request.method, levelOf(address), view)
       known.operation = operation.name
       known.asked = operation
-      const answers = await this.#run(incoming, known, address, view, operation)
+      const answers = await this.#runJudged(incoming, known, address, view, operation)
       return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
     } catch (error) {
       const fault = this.#asFault(error, incoming.requestId)
@@ -129,22 +137,43 @@ export class Pipeline {
     return { ...known, outgoing: outgoing({ headers }, known.dialect), code: 'ok' }
   }
 
+  /** What changed after it was judged is judged again, unless the body is gone by then. */
+  async #runJudged(
+    incoming: Incoming,
+    known: Known,
+    address: Address,
+    view: View,
+    operation: Operation,
+  ): Promise<Answers> {
+    const hasBody = operation.match.method !== 'GET' && operation.match.method !== 'HEAD'
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#run(incoming, known, address, view, operation)
+      } catch (error) {
+        if (!this.#parts.isStale(error)) throw error
+        if (hasBody || tries === JUDGED_TRIES_MAX) throw new Fault('OperationAborted')
+      }
+    }
+  }
+
   async #run(incoming: Incoming, known: Known, address: Address, asked: View, operation: Operation): Promise<Answers> {
     const { clock, region } = this.#parts
     const now = clock.now()
     const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation)
     const { dialect } = known
     known.caller = caller
-    const bucket = await this.#bucket(operation, address)
+    const { facts, store } = this.#parts.session()
+    const authorizer = new Authorizer(facts, this.#parts.accounts)
+    const bucket = await bucketOf(operation, address, facts)
     this.#checkExpectedOwner(view, bucket)
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
-    await this.#authorizer.check(asking, operation.permission(view, target), bucket)
+    await authorizer.check(asking, operation.permission(view, target), bucket)
     const charged = this.#charge(view, bucket, caller)
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
     const ctx: Context = Object.freeze({
-      store: this.#parts.store,
+      store,
       accounts: this.#parts.accounts,
       caller,
       callerId: caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId,
@@ -156,7 +185,7 @@ export class Pipeline {
       bucket: bucket as Bucket,
       body,
       may: (action: Need['do'], on?: ObjectName) =>
-        this.#authorizer.may(asking, on === undefined ? { do: action } : { do: action, on }, bucket),
+        authorizer.may(asking, on === undefined ? { do: action } : { do: action, on }, bucket),
     })
     const answers = await operation.run(ctx, input)
     return charged ? withHeaders(answers, [[':request-charged', 'requester']]) : answers
@@ -173,18 +202,14 @@ export class Pipeline {
     if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
       throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
     }
-    // Who sends it stands in the form itself: nothing can be refused before its fields have been read.
+    // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
+    await bucketOf(operation, address, this.#parts.facts)
     incoming.goOn()
     const form = await openForm(incoming.request, incoming.body)
     known.dialect = form.dialect
     known.resource = `/${address.bucket}/${form.key}`
     const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
     return { ...entered, view: new View(form.request, form.dialect), key: form.key }
-  }
-
-  async #bucket(operation: Operation, { bucket }: Address): Promise<Bucket | undefined> {
-    if (operation.match.on === 'service' || operation.withoutBucket) return undefined
-    return this.#parts.facts.bucket(bucket)
   }
 
   /** R7. */

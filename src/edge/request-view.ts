@@ -30,8 +30,10 @@ export class View implements RequestView {
       if (pair === '') continue
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))
-      const value = equals < 0 ? '' : decodeTarget(pair.slice(equals + 1).replaceAll('+', ' '))
-      if (!this.#query.has(name)) this.#query.set(name, value)
+      const value = equals < 0 ? '' : decodeTarget(pair.slice(equals + 1))
+      // Which of two counts would depend on their order, which a signature does not cover.
+      if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
+      this.#query.set(name, value)
     }
   }
 

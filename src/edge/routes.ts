@@ -59,6 +59,9 @@ export function routeTable(operations: readonly Operation[]): Routes {
   return {
     find(method, level, view) {
       for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw new Fault('NotImplemented', { Header: name })
+      if (method === 'PUT' && view.query('partNumber') !== undefined && view.query('uploadId') === undefined) {
+        throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason: 'A part needs its upload' })
+      }
       const rows = slots.get(slotOf(method, level)) ?? []
       const found = rows.find(row => needsOf(row).every(need => isMet(need, view)))
       if (found === undefined || leavesOut(found, known, view)) {

@@ -36,6 +36,8 @@ export interface PublicAccessBlock {
 
 export interface Bucket {
   readonly name: string
+  /** Another one for every bucket that is made, also under a name that was there before. */
+  readonly id: string
   /** Canonical id of the account that made it. */
   readonly owner: string
   readonly createdAt: number
@@ -62,6 +64,7 @@ export const bucketFormat = format<Bucket>(
   'B1',
   struct<Bucket>({
     name: text,
+    id: text,
     owner: text,
     createdAt: uint,
     versioning: word('off', 'on', 'suspended'),

@@ -81,6 +81,7 @@ test('LOCK-2: whatever is allowed without a bypass never brings the end of a ret
 
 const bucket: Bucket = {
   name: 'b',
+  id: '0',
   owner: 'o',
   createdAt: 0,
   versioning: 'on',

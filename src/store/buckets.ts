@@ -54,6 +54,7 @@ export class Buckets {
       }
       const bucket: Bucket = {
         name: wish.name,
+        id: this.#engine.random.bytes(8).toString('hex'),
         owner: wish.owner,
         createdAt: this.#engine.clock.now(),
         versioning: wish.lockEnabled ? 'on' : 'off',

@@ -37,8 +37,8 @@ export class Store {
   readonly completion: Completion
   readonly listing: Listing
 
-  constructor(parts: StoreParts) {
-    this.engine = { ...parts, readers: new Readers(), drafts: new Set() }
+  private constructor(engine: Engine) {
+    this.engine = engine
     this.documents = new Documents(this.engine)
     this.objects = new Objects(this.engine)
     this.copies = new Copies(this.engine, this.objects)
@@ -46,5 +46,14 @@ export class Store {
     this.buckets = new Buckets(this.engine, this.uploads)
     this.completion = new Completion(this.engine)
     this.listing = new Listing(this.engine)
+  }
+
+  static open(parts: StoreParts): Store {
+    return new Store({ ...parts, readers: new Readers(), drafts: new Set() })
+  }
+
+  /** The same store, seen through another metadata engine: readers, drafts and bytes are shared. */
+  through(meta: Meta): Store {
+    return new Store({ ...this.engine, meta })
   }
 }

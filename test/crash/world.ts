@@ -69,7 +69,7 @@ export class World {
       packedBytesMax: PACKED_BYTES_MAX,
       volumeBytesMax: VOLUME_BYTES_MAX,
     })
-    return { store: new Store({ meta, blobs, keyring, clock: new ManualClock(), random, ids }), meta }
+    return { store: Store.open({ meta, blobs, keyring, clock: new ManualClock(), random, ids }), meta }
   }
 
   /** The same records on the disk as it may look after the power was lost now. */

@@ -4,7 +4,7 @@
  * prefix.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { request as httpRequest } from 'node:http'
+import { type ClientRequest, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import { addAccountsFile, canonicalIdOf, Directory } from '../../src/auth/directory.ts'
 import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
@@ -67,6 +67,8 @@ export interface Sending {
   readonly path: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Buffer | string
+  /** Done when all but the last byte of the body is sent. */
+  readonly meanwhile?: () => Promise<void>
   /** Null sends no signature. */
   readonly as?: Who | null
 }
@@ -162,7 +164,8 @@ export class Client {
         },
       )
       request.on('error', reject)
-      request.end(body)
+      if (what.meanwhile === undefined || body.length === 0) request.end(body)
+      else holdBack(request, body, what.meanwhile).catch(reject)
     })
   }
 
@@ -182,6 +185,13 @@ export class Client {
       },
     }
   }
+}
+
+/** The server judges a request as soon as its headers are there, while the body is still on its way. */
+async function holdBack(request: ClientRequest, body: Buffer, meanwhile: () => Promise<void>): Promise<void> {
+  await new Promise<void>(resolve => request.write(body.subarray(0, -1), () => resolve()))
+  await meanwhile()
+  request.end(body.subarray(-1))
 }
 
 export interface Served {

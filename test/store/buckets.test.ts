@@ -6,10 +6,11 @@ for (const { name, run } of ENGINES) {
   test(`${name}: R12: a bucket is made, found, listed in order and removed`, () =>
     run(async (store, clock) => {
       const { createdAt } = await store.buckets.create({ name: 'beta', owner: OWNER, lockEnabled: false })
-      await store.buckets.create({ name: 'alpha', owner: 'somebody', lockEnabled: true })
+      const { id } = await store.buckets.create({ name: 'alpha', owner: 'somebody', lockEnabled: true })
       assert.equal(createdAt, clock.now())
       assert.deepEqual(await store.buckets.get('alpha'), {
         name: 'alpha',
+        id,
         owner: 'somebody',
         createdAt,
         versioning: 'on',

@@ -76,7 +76,7 @@ export async function openOn({ disk, meta, clock, random }: Ground): Promise<Sto
     volumeBytesMax: VOLUME_BYTES_MAX,
     reserveBytes: 0,
   })
-  return new Store({ meta, blobs, keyring, clock, random, ids })
+  return Store.open({ meta, blobs, keyring, clock, random, ids })
 }
 
 export interface Fresh extends Ground {

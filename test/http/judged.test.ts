@@ -1,0 +1,85 @@
+/**
+ * Permission is judged before a body has come in. Whoever holds the body back while the bucket or the object changes
+ * hands must not act on what was judged before.
+ */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
+
+const POLICY = (bucket: string): string =>
+  JSON.stringify({
+    Version: '2012-10-17',
+    Statement: [{ Effect: 'Allow', Principal: '*', Action: 's3:*', Resource: `arn:aws:s3:::${bucket}/*` }],
+  })
+
+/** Sends all but the end of the body, does `meanwhile`, and sends the rest. */
+async function slowly(
+  client: Client,
+  what: Parameters<Client['send']>[0],
+  meanwhile: () => Promise<void>,
+): Promise<Received> {
+  return client.send({ ...what, meanwhile })
+}
+
+inBoth('a bucket that changed hands while the body came in is not there', async client => {
+  const bucket = 'squat'
+  const overtaken = async (path: string, body: string, method = 'PUT', headers: [string, string][] = []) => {
+    assert.equal((await client.send({ method: 'PUT', bucket, path: '/', as: OTHER })).status, 200)
+    const answer = await slowly(client, { method, bucket, path, body, headers, as: OTHER }, async () => {
+      assert.equal((await client.send({ method: 'DELETE', bucket, path: '/', as: OTHER })).status, 204)
+      await makeBucket(client, bucket)
+      assert.equal((await client.send({ method: 'PUT', bucket, path: '/secret', body: 'TOPSECRET' })).status, 200)
+    })
+    assert.equal(answer.code(), 'NoSuchBucket', `${method} ${path}: ${answer.status} ${answer.body}`)
+    const read = await client.send({ method: 'GET', bucket, path: '/secret', as: OTHER })
+    assert.equal(read.status, 403)
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/secret' })).body.toString(), 'TOPSECRET')
+    assert.equal((await client.send({ method: 'DELETE', bucket, path: '/secret' })).status, 204)
+    assert.equal((await client.send({ method: 'DELETE', bucket, path: '/' })).status, 204)
+  }
+  await overtaken('/?policy', POLICY(bucket))
+  await overtaken('/own', 'mine')
+})
+
+inBoth('R115: a hold on an object that changed hands while the body came in stays', async client => {
+  const bucket = await makeBucket(client, 'lockb', [
+    [':bucket-object-lock-enabled', 'true'],
+    [':acl', 'public-read-write'],
+  ])
+  const body = '<LegalHold><Status>OFF</Status></LegalHold>'
+  const md5 = 'An8G3mv4SfhAibzslQjGDw=='
+  const hold: [string, string][] = client.dialect === 'svc' ? [[':legal-hold', 'OFF']] : []
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/h', body: 'theirs', as: OTHER })).status, 200)
+  const headers: [string, string][] = [['Content-MD5', md5], ...hold]
+  const answer = await slowly(
+    client,
+    { method: 'PUT', bucket, path: '/h?legal-hold', body, headers, as: OTHER },
+    async () => {
+      const held: [string, string][] = [
+        [':object-lock-legal-hold', 'ON'],
+        ['Content-MD5', 'q9x5PHAKD5EQVmwJI5iYXw=='],
+      ]
+      const put = await client.send({ method: 'PUT', bucket, path: '/h', body: 'ours', headers: held })
+      assert.equal(put.status, 200, put.body.toString())
+    },
+  )
+  assert.equal(answer.code(), 'OperationAborted')
+  const state = await client.send({ method: 'GET', bucket, path: '/h?legal-hold', as: MAIN })
+  assert.match(state.body.toString(), /<Status>ON<\/Status>/)
+})
+
+test('a private object that takes the place of a public one is never shown to those who could read that', () =>
+  withServer(async ({ s3 }) => {
+    const bucket = await makeBucket(s3)
+    const put = (body: string, acl: string) =>
+      s3.send({ method: 'PUT', bucket, path: '/k', body, headers: [[':acl', acl]] })
+    await put('public', 'public-read')
+    for (let round = 0; round < 40; round++) {
+      const reads = Array.from({ length: 6 }, () => s3.send({ method: 'GET', bucket, path: '/k', as: null }))
+      await put('PRIVATE', 'private')
+      for (const { status, body } of await Promise.all(reads)) {
+        assert(!body.toString().includes('PRIVATE'), `shown with ${status}`)
+      }
+      await put('public', 'public-read')
+    }
+  }))
