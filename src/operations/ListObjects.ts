@@ -1,8 +1,9 @@
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import type { Context } from './context.ts'
-import { asText, invalidArgument, maybe, pageSize } from './inputs.ts'
+import { asText, maybe, pageSize } from './inputs.ts'
 import { delimiter, encoding, prefix, speller, writeObject, writeOwner, writePrefixes } from './listings.ts'
 import { needs, operation } from './operation.ts'
+import { pageToken } from './page-token.ts'
 
 interface Asked {
   readonly prefix: string | undefined
@@ -55,23 +56,6 @@ export const ListObjects = operation({
   },
 })
 
-/** A token is the key to go on behind; clients must not have to know. */
-const token = {
-  write: (key: string): string => Buffer.from(`1${key}`).toString('base64url'),
-  read(value: string, name: string): string {
-    const text = Buffer.from(value, 'base64url').toString('utf8')
-    if (
-      value === '' ||
-      !text.startsWith('1') ||
-      text.includes('\ufffd') ||
-      Buffer.from(text).toString('base64url') !== value
-    ) {
-      throw invalidArgument(name, value, 'The continuation token provided is incorrect')
-    }
-    return text.slice(1)
-  },
-}
-
 export const ListObjectsV2 = operation({
   name: 'ListObjectsV2',
   match: { method: 'GET', on: 'bucket', needs: ['?list-type=2'] },
@@ -82,7 +66,7 @@ export const ListObjectsV2 = operation({
     encoding,
     limit: pageSize('max-keys'),
     startAfter: maybe.query('start-after', asText),
-    continuation: maybe.query('continuation-token', token.read),
+    continuation: maybe.query('continuation-token', pageToken.read),
     token: maybe.query('continuation-token', asText),
     fetchOwner: maybe.query('fetch-owner', asText),
   },
@@ -101,7 +85,7 @@ export const ListObjectsV2 = operation({
           to.leaf('IsTruncated', listed.next !== undefined)
           to.leaf('EncodingType', input.encoding)
           to.leaf('ContinuationToken', input.token)
-          to.leaf('NextContinuationToken', listed.next === undefined ? undefined : token.write(listed.next.key))
+          to.leaf('NextContinuationToken', listed.next === undefined ? undefined : pageToken.write(listed.next.key))
           to.leaf('StartAfter', spell(input.startAfter))
           for (const { key, version } of listed.items) {
             to.open('Contents')
