@@ -89,13 +89,13 @@ export class Client {
   readonly dialect: DialectName
   readonly clock: ManualClock
   readonly #scheme: Scheme
-  readonly #port: number
+  readonly port: number
 
   constructor(dialect: DialectName, clock: ManualClock, port: number) {
     this.dialect = dialect
     this.clock = clock
     this.#scheme = SCHEMES[dialect]
-    this.#port = port
+    this.port = port
   }
 
   name(header: string): string {
@@ -151,7 +151,7 @@ export class Client {
 
   #exchange(what: Sending, headers: [string, string][], body: Buffer): Promise<Received> {
     return new Promise((resolve, reject) => {
-      const options = { port: this.#port, host: '127.0.0.1', method: what.method, path: what.path, setHost: false }
+      const options = { port: this.port, host: '127.0.0.1', method: what.method, path: what.path, setHost: false }
       const request = httpRequest(
         { ...options, headers: headers.flat() as unknown as Record<string, string> },
         answer => {
