@@ -1,7 +1,7 @@
 /** From what an operation answers to what goes over the wire, in the reader's dialect. */
 import { renderXml, type XmlDocument } from '../lib/xml-writer.ts'
 import type { Fault } from '../model/faults.ts'
-import type { Answers, Operation } from '../operations/operation.ts'
+import type { Answers, Header, Operation } from '../operations/operation.ts'
 import { type Dialect, wireName, wireValue } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
 
@@ -19,13 +19,23 @@ const isXml = (body: NonNullable<Answers['body']>): body is XmlDocument => 'root
 const onWire = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
-export function outgoing(answers: Answers, dialect: Dialect): Outgoing {
-  const headers: [string, string][] = []
-  for (const [name, value] of answers.headers ?? []) {
-    if (value !== undefined) headers.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
+export function wireHeaders(headers: readonly Header[], dialect: Dialect): [string, string][] {
+  const out: [string, string][] = []
+  for (const [name, value] of headers) {
+    if (value !== undefined) out.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
   }
+  return out
+}
+
+export function outgoing(answers: Answers, dialect: Dialect): Outgoing {
+  const headers = wireHeaders(answers.headers ?? [], dialect)
   const { body } = answers
-  if (body === undefined) return { status: answers.status ?? 200, headers, body: undefined, close: false }
+  if (body === undefined) {
+    const status = answers.status ?? 200
+    // Said, or Node would send an empty body in chunks.
+    if (status !== 204 && !headers.some(([name]) => name === 'content-length')) headers.push(['content-length', '0'])
+    return { status, headers, body: undefined, close: false }
+  }
   if (isXml(body)) {
     const bytes = renderXml(body, dialect.namespace)
     headers.push(['content-type', 'application/xml'], ['content-length', String(bytes.length)])

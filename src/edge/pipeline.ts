@@ -11,7 +11,7 @@ import { Fault } from '../model/faults.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
 import { type Address, addressOf, locationOf } from './address.ts'
-import { type Outgoing, outgoing, outgoingFault } from './answer.ts'
+import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { type Asking, Authorizer, type FactFinder } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
@@ -126,7 +126,7 @@ export class Pipeline {
       const fault = this.#asFault(error, incoming.requestId)
       const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
       const refusal = outgoingFault(fault, place)
-      refusal.headers.push(...outgoing({ headers: known.cors }, known.dialect).headers)
+      refusal.headers.push(...wireHeaders(known.cors, known.dialect))
       return { ...known, outgoing: refusal, code: fault.code }
     }
   }

@@ -23,6 +23,7 @@ inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object
   assert.equal(answer.status, 200, answer.body.toString())
   assert.equal(answer.own('checksum-sha1'), 'Kq5sNclPz7QV2+lfQIuc6R7oRu0=')
   assert.equal(answer.own('version-id'), undefined)
+  assert.equal(answer.headers.get('content-length'), '0')
   const head = await client.send({ method: 'HEAD', bucket, path: '/k' })
   for (const [name, value] of [
     ['content-type', 'binary/octet-stream'],
