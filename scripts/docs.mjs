@@ -1,0 +1,110 @@
+/**
+ * `npm run test:docs`: runs the command blocks of the pages below as they are written, in a fresh clone, and compares what they
+ * print with what the page shows. A block of `sh` is run; a block of `text` behind it is what it prints, where `…` stands
+ * for anything.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { build, giveUp, installMissing, ROOT } from './runtime.mjs'
+
+const PAGES = ['docs/tour.md']
+const BLOCK_SECONDS_MAX = 120
+const READY = 'holdfast ready '
+const MARK = '@@ block'
+
+/** A page's blocks: what to run, and what it must print when the page says so. */
+function blocksOf(page) {
+  const fences = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
+  return fences.flatMap(([, kind, text], index) => {
+    if (kind !== 'sh') return []
+    const next = fences[index + 1]
+    const shown = next?.[1] === 'text' ? next[2] : undefined
+    return [{ text, shown }]
+  })
+}
+
+/** Commands that are steps of their own in continuous integration are not run a second time here. */
+const ciSteps = readFileSync(join(ROOT, '.ci', 'run'), 'utf8')
+const isStep = line => /^npm (run|test)\b/.test(line) && ciSteps.includes(line.replace(/^npm (run )?/, ''))
+
+/** The server stays; everything else is run to its end. */
+function asScript({ text }, index) {
+  const lines = text
+    .trimEnd()
+    .split('\n')
+    .filter(line => !isStep(line))
+  const body = lines.map(line => (/^npm start\b/.test(line) ? `serve_in_background ${line}` : line)).join('\n')
+  // On a line of its own, also after something that ended without one.
+  return `printf '\\n${MARK} ${index}\\n'\n${body}\n`
+}
+
+const PRELUDE = `
+set -euo pipefail
+serve_in_background() {
+  "$@" > server.log 2>&1 &
+  server=$!
+  for _ in $(seq 600); do
+    grep -q '^${READY}' server.log && return
+    kill -0 "$server" || break
+    sleep 0.1
+  done
+  cat server.log >&2
+  return 1
+}
+server=
+trap '[ -z "$server" ] || { kill "$server"; wait "$server" || true; }' EXIT
+`
+
+const literally = text => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
+const asPattern = shown => new RegExp(`^${shown.trim().split('…').map(literally).join('[\\s\\S]*?')}$`)
+
+/** Runs a page in a clone of its own; returns one line for each block that did not do what the page says. */
+function tryPage(path) {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
+  try {
+    const clone = join(folder, 'holdfast')
+    if (spawnSync('git', ['clone', '--quiet', ROOT, clone], { stdio: 'inherit' }).status !== 0)
+      giveUp('git clone failed')
+    cpSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'), { recursive: true, verbatimSymlinks: true })
+    cpSync(join(ROOT, path), join(clone, path))
+    const blocks = blocksOf(readFileSync(join(clone, path), 'utf8'))
+    const script = PRELUDE + blocks.map(asScript).join('')
+    const timeout = BLOCK_SECONDS_MAX * 1000 * (blocks.length + 1)
+    const run = spawnSync('bash', ['-c', script], { cwd: clone, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
+    return judge(path, blocks, run)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function judge(path, blocks, { stdout, stderr, status }) {
+  const printed = stdout.split(new RegExp(`^${MARK} \\d+\\n`, 'm')).slice(1)
+  let failed = 0
+  for (const [index, { text, shown }] of blocks.entries()) {
+    const name = `${path}: ${text.split('\n')[0]}`
+    const wasRun = index < printed.length - 1 || (index === printed.length - 1 && status === 0)
+    const matches = shown === undefined || asPattern(shown).test((printed[index] ?? '').replaceAll('\r', '').trim())
+    if (wasRun && matches) console.log(`ok - ${name}`)
+    else {
+      failed++
+      console.log(
+        `not ok - ${name}\n--- printed\n${printed[index] ?? '(not run)'}\n--- shown\n${shown ?? '(anything)'}`,
+      )
+    }
+  }
+  if (status !== 0) console.log(stderr)
+  return { passed: blocks.length - failed, failed }
+}
+
+installMissing()
+build()
+const totals = { passed: 0, failed: 0 }
+for (const page of PAGES) {
+  const { passed, failed } = tryPage(page)
+  totals.passed += passed
+  totals.failed += failed
+}
+console.log(`${totals.passed} passed, ${totals.failed} failed`)
+process.exitCode = totals.failed === 0 ? 0 : 1
