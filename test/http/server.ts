@@ -63,10 +63,14 @@ export interface Sending {
   readonly method: string
   /** Bucket by Host; without one the request goes to the base host. */
   readonly bucket?: string
+  /** The whole Host header, instead. */
+  readonly host?: string
   /** Raw: percent-encoded as it shall be sent, with its query. */
   readonly path: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Buffer | string
+  /** Instead of a body: a length that is announced, and nothing more is ever sent. */
+  readonly announced?: number
   /** Done when all but the last byte of the body is sent. */
   readonly meanwhile?: () => Promise<void>
   /** Null sends no signature. */
@@ -105,10 +109,10 @@ export class Client {
   async send(what: Sending): Promise<Received> {
     const body = Buffer.from(what.body ?? '')
     const headers: [string, string][] = [
-      ['Host', what.bucket === undefined ? BASE_HOST : `${what.bucket}.${BASE_HOST}`],
+      ['Host', what.host ?? (what.bucket === undefined ? BASE_HOST : `${what.bucket}.${BASE_HOST}`)],
     ]
     if (body.length > 0 || what.method === 'PUT' || what.method === 'POST') {
-      headers.push(['Content-Length', String(body.length)])
+      headers.push(['Content-Length', String(what.announced ?? body.length)])
     }
     for (const [name, value] of what.headers ?? []) {
       headers.push([this.name(name), value.replaceAll('~', this.#scheme.headerPrefix)])
@@ -164,7 +168,8 @@ export class Client {
         },
       )
       request.on('error', reject)
-      if (what.meanwhile === undefined || body.length === 0) request.end(body)
+      if (what.announced !== undefined) request.flushHeaders()
+      else if (what.meanwhile === undefined || body.length === 0) request.end(body)
       else holdBack(request, body, what.meanwhile).catch(reject)
     })
   }
