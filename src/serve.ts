@@ -4,30 +4,18 @@ import { join } from 'node:path'
 import { addAccountsFile, canonicalIdOf, Directory, ROOT_ACCOUNT_ID } from './auth/directory.ts'
 import { openFolder } from './compose.ts'
 import type { Config, HostAndPort } from './config.ts'
-import type { FactFinder } from './edge/authorize.ts'
 import { Health } from './edge/health.ts'
-import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
-import { type Outcome, Pipeline } from './edge/pipeline.ts'
-import { type Clock, systemClock } from './lib/clock.ts'
+import type { Certificate } from './edge/listener.ts'
+import { systemClock } from './lib/clock.ts'
 import { type Disk, realDisk } from './lib/disk.ts'
-import { type Random, systemRandom } from './lib/random.ts'
-import { OutcomeUnknown } from './meta/meta.ts'
+import { systemRandom } from './lib/random.ts'
 import { Fault } from './model/faults.ts'
-import { OPERATIONS } from './operations/index.ts'
-import type { ObjectName } from './operations/operation.ts'
-import type { ObjectFacts } from './rules/access/evaluate.ts'
-import { OwnershipLost } from './store/fenced-meta.ts'
-import { FactsChanged, JudgedMeta, type JudgedObject } from './store/judged-meta.ts'
+import { listenerFor } from './object-api.ts'
 import type { Store } from './store/store.ts'
-import { Compactor } from './workers/compact.ts'
-import { Forgetter } from './workers/forget.ts'
-import { Reclaimer } from './workers/reclaim.ts'
+import type { Tell } from './tell.ts'
+import { choresOf, Upkeep } from './upkeep.ts'
 import { Sweeper } from './workers/sweep.ts'
-import { runUntilIdle, type Worker } from './workers/worker.ts'
-
-const UPKEEP_MS = 1_000
-const COMPACT_MS = 60_000
-const FORGET_MS = 3_600_000
+import { runUntilIdle } from './workers/worker.ts'
 
 export interface Running {
   readonly url: string
@@ -36,13 +24,6 @@ export interface Running {
   /** Reads the certificate's files again. */
   renewCertificate(): Promise<void>
   close(): Promise<void>
-}
-
-export interface Tell {
-  log(line: Readonly<Record<string, unknown>>): void
-  once(line: string): void
-  /** The process must not go on. */
-  end(): void
 }
 
 const ROOT_FILE = 'root-key'
@@ -97,78 +78,6 @@ async function haveBuckets(store: Store, names: readonly string[]): Promise<void
   }
 }
 
-async function objectFacts(store: Store, name: ObjectName): Promise<JudgedObject | undefined> {
-  try {
-    const { owner, attributes } = await store.objects.head(name)
-    return { owner, grants: attributes.grants, tags: attributes.tags }
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
-}
-
-const asFacts = (object: JudgedObject | undefined): ObjectFacts | undefined =>
-  object && { ownerCanonicalId: object.owner, grants: object.grants, tags: object.tags }
-
-function factsOf(store: Store): FactFinder {
-  return {
-    bucket: name => store.buckets.get(name),
-    document: (bucket, name) => store.documents.get(bucket, name),
-    object: async name => asFacts(await objectFacts(store, name)),
-    initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
-  }
-}
-
-/** Whatever is judged on a fact is done only while the fact holds. */
-function sessionOf(store: Store): { facts: FactFinder; store: Store } {
-  const judged = new JudgedMeta(store.engine.meta)
-  const facts: FactFinder = {
-    ...factsOf(store),
-    async bucket(name) {
-      const bucket = await store.buckets.get(name)
-      judged.expectBucket(bucket)
-      return bucket
-    },
-    async object(name) {
-      const object = await objectFacts(store, name)
-      // A version by its name stays what it is; the current one may be another a moment later.
-      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key, object)
-      return asFacts(object)
-    },
-  }
-  return { facts, store: store.through(judged) }
-}
-
-async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
-  try {
-    return (await store.uploads.find({ bucket, key, uploadId })).initiator
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
-}
-
-/** After these nobody knows what took effect: the next start finds out, this process must not guess. */
-const isFinal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
-
-/** Runs upkeep again and again until told to stop; a step that fails is told and tried again later. */
-function upkeep(workers: readonly (readonly [Worker, number])[], tell: Tell): () => Promise<void> {
-  let stopped = false
-  const loops = workers.map(async ([worker, pause]) => {
-    while (!stopped) {
-      await runUntilIdle(worker).catch((error: unknown) => {
-        tell.log({ level: 'error', upkeep: String(error) })
-        if (isFinal(error)) tell.end()
-      })
-      for (let waited = 0; waited < pause && !stopped; waited += UPKEEP_MS) await systemClock.sleep(UPKEEP_MS)
-    }
-  })
-  return async () => {
-    stopped = true
-    await Promise.all(loops)
-  }
-}
-
 async function certificateOf({ tls }: Config): Promise<Certificate | undefined> {
   if (tls === undefined) return undefined
   return { cert: await readText(realDisk, tls.cert), key: await readText(realDisk, tls.key) }
@@ -178,44 +87,6 @@ const at = ({ host, port }: HostAndPort): [string, number] => [host, port]
 
 function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
   return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
-export interface Serving {
-  readonly certificate?: Certificate | undefined
-  readonly store: Store
-  readonly directory: Directory
-  readonly clock: Clock
-  readonly random: Random
-  readonly region: string
-  readonly baseHost: string
-  readonly tell: Tell
-}
-
-/** The object API over a store: everything but where it listens and who opened the store. */
-export function listenerFor(serving: Serving): Listener {
-  const { store, directory, clock, random, region, baseHost, tell } = serving
-  const pipeline = new Pipeline({
-    session: () => sessionOf(store),
-    facts: factsOf(store),
-    isStale: error => error instanceof FactsChanged,
-    accounts: directory,
-    operations: OPERATIONS,
-    findCredential: async accessKey => directory.byAccessKey(accessKey),
-    clock,
-    region,
-    baseHost,
-    onError: (error, requestId) => {
-      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
-      if (isFinal(error)) tell.end()
-    },
-  })
-  return new Listener({
-    certificate: serving.certificate,
-    pipeline,
-    random,
-    record: (outcome, exchange) => tell.log(logLine(outcome, exchange)),
-    onError: error => tell.log({ level: 'error', error: String((error as Error)?.stack ?? error) }),
-  })
 }
 
 export async function serve(config: Config, tell: Tell): Promise<Running> {
@@ -237,14 +108,7 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
     const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)
     const healthUrl = health && urlOf('http', await health.listen(...at(config.console!)))
-    const stopUpkeep = upkeep(
-      [
-        [new Reclaimer(store.engine), UPKEEP_MS],
-        [new Compactor(store.engine), COMPACT_MS],
-        [new Forgetter(store.engine, store.completion), FORGET_MS],
-      ],
-      tell,
-    )
+    const upkeep = new Upkeep(choresOf(store), tell)
     return {
       url,
       consoleUrl: healthUrl ?? 'off',
@@ -255,26 +119,12 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
       async close() {
         await listener.close()
         await health?.close()
-        await stopUpkeep()
+        await upkeep.stop()
         await parts.close()
       },
     }
   } catch (error) {
     await parts.close()
     throw error
-  }
-}
-
-function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
-  const caller = outcome.caller
-  return {
-    level: 'info',
-    ...exchange,
-    milliseconds: Math.round(exchange.milliseconds * 10) / 10,
-    operation: outcome.operation,
-    dialect: outcome.dialect.name,
-    resource: outcome.resource,
-    code: outcome.code,
-    caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
   }
 }

@@ -13,7 +13,7 @@ import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
-import { listenerFor } from '../../src/serve.ts'
+import { listenerFor } from '../../src/object-api.ts'
 import { withFolder } from '../store/fixture.ts'
 
 export type DialectName = 'svc' | 's3'

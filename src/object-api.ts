@@ -1,0 +1,116 @@
+/** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
+import type { Directory } from './auth/directory.ts'
+import type { FactFinder } from './edge/authorize.ts'
+import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
+import { type Outcome, Pipeline } from './edge/pipeline.ts'
+import type { Clock } from './lib/clock.ts'
+import type { Random } from './lib/random.ts'
+import { Fault } from './model/faults.ts'
+import { OPERATIONS } from './operations/index.ts'
+import type { ObjectName } from './operations/operation.ts'
+import type { ObjectFacts } from './rules/access/evaluate.ts'
+import { FactsChanged, JudgedMeta, type JudgedObject } from './store/judged-meta.ts'
+import type { Store } from './store/store.ts'
+import { isFinal, type Tell } from './tell.ts'
+
+async function objectFacts(store: Store, name: ObjectName): Promise<JudgedObject | undefined> {
+  try {
+    const { owner, attributes } = await store.objects.head(name)
+    return { owner, grants: attributes.grants, tags: attributes.tags }
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+const asFacts = (object: JudgedObject | undefined): ObjectFacts | undefined =>
+  object && { ownerCanonicalId: object.owner, grants: object.grants, tags: object.tags }
+
+function factsOf(store: Store): FactFinder {
+  return {
+    bucket: name => store.buckets.get(name),
+    document: (bucket, name) => store.documents.get(bucket, name),
+    object: async name => asFacts(await objectFacts(store, name)),
+    initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
+  }
+}
+
+/** Whatever is judged on a fact is done only while the fact holds. */
+function sessionOf(store: Store): { facts: FactFinder; store: Store } {
+  const judged = new JudgedMeta(store.engine.meta)
+  const facts: FactFinder = {
+    ...factsOf(store),
+    async bucket(name) {
+      const bucket = await store.buckets.get(name)
+      judged.expectBucket(bucket)
+      return bucket
+    },
+    async object(name) {
+      const object = await objectFacts(store, name)
+      // A version by its name stays what it is; the current one may be another a moment later.
+      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key, object)
+      return asFacts(object)
+    },
+  }
+  return { facts, store: store.through(judged) }
+}
+
+async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
+  try {
+    return (await store.uploads.find({ bucket, key, uploadId })).initiator
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+export interface Serving {
+  readonly certificate?: Certificate | undefined
+  readonly store: Store
+  readonly directory: Directory
+  readonly clock: Clock
+  readonly random: Random
+  readonly region: string
+  readonly baseHost: string
+  readonly tell: Tell
+}
+
+export function listenerFor(serving: Serving): Listener {
+  const { store, directory, clock, random, region, baseHost, tell } = serving
+  const pipeline = new Pipeline({
+    session: () => sessionOf(store),
+    facts: factsOf(store),
+    isStale: error => error instanceof FactsChanged,
+    accounts: directory,
+    operations: OPERATIONS,
+    findCredential: async accessKey => directory.byAccessKey(accessKey),
+    clock,
+    region,
+    baseHost,
+    onError: (error, requestId) => {
+      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFinal(error)) tell.end()
+    },
+  })
+  return new Listener({
+    certificate: serving.certificate,
+    pipeline,
+    random,
+    record: (outcome, exchange) => tell.log(logLine(outcome, exchange)),
+    onError: error => tell.log({ level: 'error', error: String((error as Error)?.stack ?? error) }),
+  })
+}
+
+function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
+  const caller = outcome.caller
+  return {
+    level: 'info',
+    ...exchange,
+    milliseconds: Math.round(exchange.milliseconds * 10) / 10,
+    operation: outcome.operation,
+    dialect: outcome.dialect.name,
+    resource: outcome.resource,
+    code: outcome.code,
+    caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
+  }
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Tell } from './tell.ts'
+import { Upkeep } from './upkeep.ts'
+
+const AN_HOUR_MS = 3_600_000
+
+function listening(): Tell & { readonly lines: Readonly<Record<string, unknown>>[] } {
+  const lines: Readonly<Record<string, unknown>>[] = []
+  return { lines, log: line => lines.push(line), once: () => {}, end() {} }
+}
+
+test('upkeep stops in the middle of a pause', async () => {
+  let steps = 0
+  let rested = (): void => {}
+  const resting = new Promise<void>(resolve => {
+    rested = resolve
+  })
+  const worker = {
+    async step() {
+      steps++
+      rested()
+      return 'idle' as const
+    },
+  }
+  const upkeep = new Upkeep([{ worker, pauseMs: AN_HOUR_MS }], listening())
+  await resting
+  await upkeep.stop()
+  assert.equal(steps, 1)
+})
+
+test('a step that fails is told, and the next one is tried', async () => {
+  const tell = listening()
+  let steps = 0
+  let again = (): void => {}
+  const tried = new Promise<void>(resolve => {
+    again = resolve
+  })
+  const worker = {
+    async step() {
+      if (++steps === 1) throw new Error('not today')
+      again()
+      return 'idle' as const
+    },
+  }
+  const upkeep = new Upkeep([{ worker, pauseMs: 0 }], tell)
+  await tried
+  await upkeep.stop()
+  assert.deepEqual(tell.lines, [{ level: 'error', upkeep: 'Error: not today' }])
+})
