@@ -130,14 +130,17 @@ export class Listener {
     }
     const outcome = await this.#parts.pipeline.handle(incoming)
     const { status } = outcome.outgoing
-    this.#parts.record(outcome, {
-      requestId,
-      method: incoming.request.method,
-      status,
-      remoteAddress,
-      milliseconds: performance.now() - started,
-    })
+    const record = (ended: Outcome): void =>
+      this.#parts.record(ended, {
+        requestId,
+        method: incoming.request.method,
+        status,
+        remoteAddress,
+        milliseconds: performance.now() - started,
+      })
+    if (outcome.ended === undefined) record(outcome)
     await this.#answer(outcome, message, response, { requestId, hostId })
+    if (outcome.ended !== undefined) record(await outcome.ended)
   }
 
   async #answer(

@@ -17,6 +17,7 @@ import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { incomingBody } from './incoming-body.ts'
+import { LateAnswer } from './late-answer.ts'
 import { View } from './request-view.ts'
 import { type Routes, routeTable } from './routes.ts'
 
@@ -41,6 +42,8 @@ export interface Outcome {
   readonly resource: string
   readonly caller: Caller | undefined
   readonly code: string
+  /** Of an answer that began before it was known: how it ended. */
+  readonly ended?: Promise<Outcome>
 }
 
 export interface PipelineParts {
@@ -75,6 +78,7 @@ interface Known {
   caller: Caller | undefined
   /** For a page of another origin, on whatever the answer is. */
   cors: readonly Header[]
+  readonly late: LateAnswer
 }
 
 /** A request once it is known who asks. */
@@ -99,16 +103,31 @@ export class Pipeline {
     this.#routes = routeTable(parts.operations)
   }
 
-  async handle(incoming: Incoming): Promise<Outcome> {
+  handle(incoming: Incoming): Promise<Outcome> {
+    return new Promise((resolve, reject) => {
+      const late = new LateAnswer(this.#parts.clock, outgoing =>
+        resolve({ ...known, outgoing, code: 'ok', ended: done }),
+      )
+      const known: Known = {
+        dialect: DIALECTS.svc,
+        operation: 'unknown',
+        asked: undefined,
+        resource: '/',
+        caller: undefined,
+        cors: [],
+        late,
+      }
+      const done = this.#settle(incoming, known)
+      done.then(outcome => {
+        late.end(outcome.outgoing)
+        resolve(outcome)
+      }, reject)
+    })
+  }
+
+  /** The whole answer, whenever it is known. */
+  async #settle(incoming: Incoming, known: Known): Promise<Outcome> {
     const { request } = incoming
-    const known: Known = {
-      dialect: DIALECTS.svc,
-      operation: 'unknown',
-      asked: undefined,
-      resource: '/',
-      caller: undefined,
-      cors: [],
-    }
     try {
       known.dialect = dialectOf(request)
       if (incoming.overloaded) throw new Fault('SlowDown')
@@ -123,7 +142,7 @@ export class Pipeline {
       const answers = await this.#runJudged(incoming, known, address, view, operation)
       return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
     } catch (error) {
-      const fault = this.#asFault(error, incoming.requestId)
+      const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
       const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
       const refusal = outgoingFault(fault, place)
       refusal.headers.push(...wireHeaders(known.cors, known.dialect))
@@ -169,7 +188,7 @@ export class Pipeline {
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
     await authorizer.check(asking, operation.permission(view, target), bucket)
-    const charged = this.#charge(view, bucket, caller)
+    const charge: readonly Header[] = this.#charge(view, bucket, caller) ? [[':request-charged', 'requester']] : []
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
     const ctx: Context = Object.freeze({
@@ -186,9 +205,10 @@ export class Pipeline {
       body,
       may: (action: Need['do'], on?: ObjectName) =>
         authorizer.may(asking, on === undefined ? { do: action } : { do: action, on }, bucket),
+      mayLast: (headers: readonly Header[]) =>
+        known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
     })
-    const answers = await operation.run(ctx, input)
-    return charged ? withHeaders(answers, [[':request-charged', 'requester']]) : answers
+    return withHeaders(await operation.run(ctx, input), charge)
   }
 
   /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */

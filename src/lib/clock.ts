@@ -4,16 +4,23 @@ export interface Clock {
   now(): number
   /** Resolves after this long on this clock; used for back-off and bounded waits, never to hide a race. */
   sleep(ms: number): Promise<void>
+  /** Calls once this long has passed on this clock, unless what it returns is called before. */
+  after(ms: number, call: () => void): () => void
 }
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: ms => new Promise(resolve => setTimeout(resolve, ms)),
+  after(ms, call) {
+    const timer = setTimeout(call, ms)
+    return () => clearTimeout(timer)
+  },
 }
 
-/** A clock that stands still until it is moved. Sleeping moves it. */
+/** A clock that stands still until it is moved. Sleeping moves it; what was to be called by then is called. */
 export class ManualClock implements Clock {
   #now: number
+  readonly #waiting = new Set<{ readonly due: number; readonly call: () => void }>()
 
   constructor(start = Date.UTC(2026, 0, 1)) {
     this.#now = start
@@ -24,10 +31,19 @@ export class ManualClock implements Clock {
   }
 
   async sleep(ms: number): Promise<void> {
-    this.#now += ms
+    this.move(ms)
+  }
+
+  after(ms: number, call: () => void): () => void {
+    const waiting = { due: this.#now + ms, call }
+    this.#waiting.add(waiting)
+    return () => void this.#waiting.delete(waiting)
   }
 
   move(ms: number): void {
     this.#now += ms
+    for (const waiting of [...this.#waiting]) {
+      if (waiting.due <= this.#now && this.#waiting.delete(waiting)) waiting.call()
+    }
   }
 }

@@ -21,7 +21,7 @@ import type { UploadName } from '../store/uploads.ts'
 import { saidOfMade } from './attributes.ts'
 import type { Context } from './context.ts'
 import { type CustomerKey, customerKey } from './customer-key.ts'
-import { checkSameSealing, checkUploadKey } from './encryption.ts'
+import { checkSameSealing, checkUploadKey, contextHeader, encryptionHeaders } from './encryption.ts'
 import { maybe, writeCondition } from './inputs.ts'
 import { type Answers, needs, operation } from './operation.ts'
 import { readPartList, type SummedPart } from './part-list.ts'
@@ -141,6 +141,7 @@ async function complete(ctx: Context, name: UploadName, body: Buffer, said: Said
     parts: listed,
     condition: writeCondition.decode(ctx.request),
     ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
+    reading: upload => ctx.mayLast([...encryptionHeaders(upload), contextHeader(upload)]),
     inspect(upload, assembly, read) {
       checkSize(said.objectSize, assembly.size)
       return checksumOf(upload, assembly, { ...said, listed }, read)

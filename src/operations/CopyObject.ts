@@ -4,6 +4,7 @@ import type { Attributes, Version } from '../model/version.ts'
 import { checksumAlgorithm } from '../rules/checksum.ts'
 import { quotedEtag } from '../rules/etag.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
+import { describeSealed } from '../store/content-keys.ts'
 import { checkLock, needsOfNew, ownership, saidOfMade, saidOfNew, tagSet } from './attributes.ts'
 import type { Context } from './context.ts'
 import {
@@ -17,7 +18,7 @@ import {
   sourceVersionHeader,
 } from './copy-source.ts'
 import { sourceCustomerKey } from './customer-key.ts'
-import { sealingFor } from './encryption.ts'
+import { contextHeader, encryptionHeaders, sealingFor } from './encryption.ts'
 import { maybe, writeCondition } from './inputs.ts'
 import { operation } from './operation.ts'
 import { directive, refuseBody, writeChecksum } from './uploads.ts'
@@ -96,6 +97,10 @@ export const CopyObject = operation({
         check(source) {
           checkSource(said.conditions, sourceKey !== undefined, source)
           checkSourceSize(ctx, source.size)
+        },
+        reading(source) {
+          const sealed = { encryption: encryption === undefined ? undefined : describeSealed(encryption) }
+          ctx.mayLast([...encryptionHeaders(sealed), contextHeader(sealed), sourceVersionHeader(isVersioned, source)])
         },
         ...(sourceKey === undefined ? {} : { customerKey: sourceKey.key }),
         ...(encryption === undefined ? {} : { encryption }),

@@ -51,6 +51,7 @@ export const UploadPartCopy = operation({
           if (range === undefined) checkSourceSize(ctx, source.size)
           read = source
         },
+        reading: source => ctx.mayLast([...encryptionHeaders(upload), sourceVersionHeader(isVersioned, source)]),
         ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
         ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),
         ...(range === undefined ? {} : { range: size => copyRange(range, size) }),

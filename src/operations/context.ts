@@ -5,7 +5,7 @@ import type { Action } from '../rules/access/actions.ts'
 import type { Group } from '../rules/access/names.ts'
 import type { EncryptionNames } from '../rules/documents/encryption.ts'
 import type { Store } from '../store/store.ts'
-import type { ObjectName, RequestView } from './operation.ts'
+import type { Header, ObjectName, RequestView } from './operation.ts'
 
 /** Where the dialects behave differently on purpose; each row is data of the dialect, in the edge. */
 export interface Ways {
@@ -89,4 +89,9 @@ export interface Context {
   readonly body: IncomingBody
   /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
   may(action: Action, on?: ObjectName): Promise<boolean>
+  /**
+   * R61, R95. Said by an operation that is about to read data at length, when nothing is left that could be refused
+   * without: if that lasts, the answer begins as a success with these headers, and how it went stands in its body.
+   */
+  mayLast(headers: readonly Header[]): void
 }

@@ -3,10 +3,9 @@ import { TextMemo } from '../lib/text-memo.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
 import type { Upload } from '../model/upload.ts'
-import type { Encryption } from '../model/version.ts'
 import { headerName } from '../rules/access/names.ts'
 import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../rules/documents/encryption.ts'
-import type { KeyChoice } from '../store/content-keys.ts'
+import type { KeyChoice, Sealed } from '../store/content-keys.ts'
 import type { Context } from './context.ts'
 import { type CustomerKey, customerKey } from './customer-key.ts'
 import { invalidArgument } from './inputs.ts'
@@ -127,7 +126,7 @@ async function bucketEncryption({ bucket, store }: Context): Promise<BucketEncry
 }
 
 /** What is said about the encryption of something stored. The context is told only to whoever is making it. */
-export function encryptionHeaders({ encryption }: { readonly encryption: Encryption | undefined }): Header[] {
+export function encryptionHeaders({ encryption }: { readonly encryption: Sealed | undefined }): Header[] {
   if (encryption === undefined) return []
   switch (encryption.by) {
     case 'service':
@@ -147,7 +146,7 @@ export function encryptionHeaders({ encryption }: { readonly encryption: Encrypt
 }
 
 /** R66, R89. */
-export const contextHeader = ({ encryption }: { readonly encryption: Encryption | undefined }): Header => [
+export const contextHeader = ({ encryption }: { readonly encryption: Sealed | undefined }): Header => [
   CONTEXT,
   encryption?.context?.toString('base64'),
 ]

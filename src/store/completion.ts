@@ -19,13 +19,13 @@ import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondit
 import { all, at } from './addresses.ts'
 import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf } from './content-keys.ts'
-import { decide } from './decision.ts'
+import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { contentRecord, readContent } from './outflow.ts'
 import { NO_BYPASS } from './removal.ts'
 import { discard } from './sharing.ts'
 import { isUploadName, mustFindUpload, type UploadName } from './uploads.ts'
-import { publish, readHead } from './versions.ts'
+import { type Head, publish, readHead } from './versions.ts'
 
 const SCAN_PAGE = 2000
 const PAGE_BYTES_MAX = META_LIMITS.valueBytesMax - 10_000
@@ -44,6 +44,8 @@ export interface CompleteRequest extends UploadName {
     assembly: Assembly,
     read: () => AsyncIterable<Buffer>,
   ) => Checksum | undefined | Promise<Checksum | undefined>
+  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  readonly reading?: (upload: Upload) => void
 }
 
 /** The slices of an assembly, cut into records. */
@@ -85,9 +87,14 @@ export class Completion {
     throw new Fault('OperationAborted')
   }
 
-  #read({ customerKey }: CompleteRequest, upload: Upload, { parts, size }: Assembly): AsyncIterable<Buffer> {
+  async *#read(request: CompleteRequest, upload: Upload, { parts, size }: Assembly): AsyncGenerator<Buffer> {
+    const engine = this.#engine
     const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
-    return readContent(this.#engine, content, contentKeyOf(this.#engine, upload.encryption, customerKey), 0, size)
+    const contentKey = contentKeyOf(engine, upload.encryption, request.customerKey)
+    // The commit decides; a condition that fails already spares the reading.
+    await decide(engine, d => headFor(d, request))
+    request.reading?.(upload)
+    yield* readContent(engine, content, contentKey, 0, size)
   }
 
   /** R96. What a completed upload became, as long as it is remembered. */
@@ -153,9 +160,7 @@ export class Completion {
         const upload = await mustFindUpload(d, request)
         // Another round: a part was stored since, even if somebody else has announced a completion after that.
         if (!upload.completing || upload.round !== round) return undefined
-        const bucket = await bucketForWrite(d, request.bucket)
-        const head = await readHead(d, bucket, request.key)
-        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        const { bucket, head } = await headFor(d, request)
         if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
         else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
         else d.remove(ahead)
@@ -211,6 +216,14 @@ export class Completion {
     for (const id of below.values()) depth = Math.max(depth, 1 + (await contentRecord(this.#engine, id)).depth)
     return depth
   }
+}
+
+/** R92–R94. What the object will be put on top of, if it may. */
+async function headFor(d: Decision, request: CompleteRequest): Promise<{ bucket: Bucket; head: Head }> {
+  const bucket = await bucketForWrite(d, request.bucket)
+  const head = await readHead(d, bucket, request.key)
+  checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+  return { bucket, head }
 }
 
 /** R96. Two lists are the same when this is. */

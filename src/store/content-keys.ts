@@ -14,14 +14,17 @@ export type KeyChoice =
   | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined; readonly bucketKey: boolean }
   | { readonly by: 'customer'; readonly key: Buffer; readonly md5: string }
 
-function useOf(encryption: Omit<Encryption, 'wrappedKey'>, customerKey: Buffer | undefined): KeyUse {
+function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyUse {
   if (encryption.by === 'service') return { by: 'service' }
   if (encryption.by === 'named') return { by: 'named', name: encryption.keyName!, context: encryption.context }
   if (customerKey === undefined) throw new Fault('InvalidRequest', { reason: 'The object needs its customer key' })
   return { by: 'customer', key: customerKey }
 }
 
-function describe(choice: KeyChoice): Omit<Encryption, 'wrappedKey'> {
+/** What can be told about how something is sealed. */
+export type Sealed = Omit<Encryption, 'wrappedKey'>
+
+export function describeSealed(choice: KeyChoice): Sealed {
   const named = choice.by === 'named' ? choice : undefined
   return {
     by: choice.by,
@@ -47,7 +50,7 @@ export function encryptionFor(
   contentKey = engine.random.bytes(CONTENT_KEY_BYTES),
 ): { encryption: Encryption; contentKey: Buffer } {
   if (choice.by === 'named') checkNamed(choice)
-  const described = describe(choice)
+  const described = describeSealed(choice)
   const use = useOf(described, customerKeyOf(choice))
   const wrappedKey = faulting(() => engine.keyring.wrap(contentKey, use))
   return { encryption: { ...described, wrappedKey }, contentKey }
@@ -84,6 +87,6 @@ function faulting<T>(use: () => T): T {
  */
 export function etagOf(engine: Engine, md5: Buffer, choice: KeyChoice | undefined): string {
   if (choice === undefined || choice.by === 'service') return md5.toString('hex')
-  const secret = faulting(() => engine.keyring.etagSecret(useOf(describe(choice), customerKeyOf(choice))))
+  const secret = faulting(() => engine.keyring.etagSecret(useOf(describeSealed(choice), customerKeyOf(choice))))
   return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
 }

@@ -36,6 +36,8 @@ export interface CopyRequest {
   readonly condition?: Precondition
   /** R52. Asks for a checksum of the whole by this algorithm, whatever the source has. */
   readonly algorithm?: ChecksumAlgorithm
+  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  readonly reading?: (source: Version) => void
 }
 
 export interface Copied {
@@ -77,7 +79,7 @@ export class Copies {
     const { readers } = this.#engine
     const ticket = readers.enter()
     try {
-      const summing = new Summing(this.#engine, request.algorithm)
+      const summing = new Summing(this.#engine, request)
       return await decide(this.#engine, d => this.#share(d, request, summing))
     } finally {
       readers.leave(ticket)
@@ -97,10 +99,10 @@ export class Copies {
     if (request.customerKey !== undefined && source.encryption?.by !== 'customer') {
       throw new Fault('InvalidRequest', { reason: 'The source has no customer key' })
     }
-    if (!canShare(source.encryption, request.encryption)) return undefined
     const bucket = await bucketForWrite(d, to.bucket)
     const head = await readHead(d, bucket, to.key)
     checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+    if (!canShare(source.encryption, request.encryption)) return undefined
     const checksum = await summing.of(source)
     await hold(d, source.content)
     const now = engine.clock.now()
@@ -140,6 +142,7 @@ export class Copies {
     const handle = await this.#objects.open(request.from, request.customerKey)
     const source = handle.version
     try {
+      request.reading?.(source)
       const version = await this.#objects.put({
         bucket: request.to.bucket,
         key: request.to.key,
@@ -177,16 +180,16 @@ function inspectionOf({ check, algorithm }: CopyRequest, source: Version): Inspe
 /** R52. The checksum of a copy that shares its source's bytes; they are read once, and only when nothing else tells. */
 class Summing {
   readonly #engine: Engine
-  readonly #algorithm: ChecksumAlgorithm | undefined
+  readonly #request: CopyRequest
   #known: { readonly source: Version; readonly checksum: Checksum } | undefined
 
-  constructor(engine: Engine, algorithm: ChecksumAlgorithm | undefined) {
+  constructor(engine: Engine, request: CopyRequest) {
     this.#engine = engine
-    this.#algorithm = algorithm
+    this.#request = request
   }
 
   async of(source: Version): Promise<Checksum | undefined> {
-    const algorithm = this.#algorithm
+    const { algorithm } = this.#request
     if (algorithm === undefined) return source.checksum
     const known = this.#known
     // A version of the same name, time and tag is the same version: another attempt of the same decision reads nothing.
@@ -199,8 +202,10 @@ class Summing {
     return checksum
   }
 
-  async #read({ content, encryption, size }: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
+  async #read(source: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
+    const { content, encryption, size } = source
     const hasher = startHasher(algorithm)
+    this.#request.reading?.(source)
     const contentKey = contentKeyOf(this.#engine, encryption, undefined)
     for await (const chunk of readContent(this.#engine, content, contentKey, 0, size)) hasher.update(chunk)
     return wholeChecksum(algorithm, hasher.digest())

@@ -64,6 +64,8 @@ export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpect
   readonly range?: ByteRange | ((size: number) => ByteRange)
   /** Looks at the source and may refuse it. */
   readonly check?: (source: Version) => void
+  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  readonly reading?: (source: Version) => void
 }
 
 const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
@@ -206,6 +208,7 @@ export class Uploads {
         return part
       })
       if (shared !== undefined) return shared
+      request.reading?.(source)
       const { checksum: value } = sums
       const inspection: Inspection = {
         chunk: () => {},
@@ -222,7 +225,7 @@ export class Uploads {
     handle: ObjectHandle,
     range: ByteRange,
     upload: Upload,
-    keys: { readonly customerKey?: Buffer; readonly customerKeyMd5?: string },
+    request: CopyPartRequest,
   ): Promise<{ readonly etag?: string; readonly checksum?: string }> {
     const { version } = handle
     if (upload.checksum === undefined) return {}
@@ -232,12 +235,13 @@ export class Uploads {
     if (isWhole && known?.algorithm === algorithm && known.type === 'FULL_OBJECT') return { checksum: known.value }
     const md5 = new Md5()
     const hasher = startHasher(algorithm)
+    request.reading?.(version)
     const bytes = readContent(this.#engine, version.content, handle.contentKey, range.start, range.end)
     for await (const chunk of bytes) {
       md5.update(chunk)
       hasher.update(chunk)
     }
-    const etag = etagOf(this.#engine, md5.digest(), keyChoiceOf(upload, keys))
+    const etag = etagOf(this.#engine, md5.digest(), keyChoiceOf(upload, request))
     return { etag, checksum: hasher.digest().toString('base64') }
   }
 

@@ -84,8 +84,10 @@ export const finish = (
   { bucket, path, id }: Place,
   parts: readonly Listed[] | string,
   headers: Headers = [],
+  more: Pick<Sending, 'heard'> = {},
 ): Promise<Received> =>
   client.send({
+    ...more,
     method: 'POST',
     bucket,
     path: `${path}?uploadId=${id}`,

@@ -75,6 +75,8 @@ export interface Sending {
   readonly meanwhile?: () => Promise<void>
   /** Null sends no signature. */
   readonly as?: Who | null
+  /** Told of every piece of the answer's body as it comes. */
+  readonly heard?: (piece: Buffer, status: number) => void
 }
 
 export interface Received {
@@ -160,7 +162,10 @@ export class Client {
         { ...options, headers: headers.flat() as unknown as Record<string, string> },
         answer => {
           const chunks: Buffer[] = []
-          answer.on('data', chunk => chunks.push(chunk))
+          answer.on('data', chunk => {
+            chunks.push(chunk)
+            what.heard?.(chunk, answer.statusCode ?? 0)
+          })
           answer.on('error', reject)
           answer.on('end', () =>
             resolve(this.#received(answer.statusCode ?? 0, answer.rawHeaders, Buffer.concat(chunks))),
