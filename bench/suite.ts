@@ -1,0 +1,70 @@
+/** What every suite does around its rows: options, progress, the table, the JSON. */
+import { writeFileSync } from 'node:fs'
+import { cpus } from 'node:os'
+import { parseArgs } from 'node:util'
+import type { Row } from './measure.ts'
+import { Scene } from './scene.ts'
+import { table } from './table.ts'
+
+/** Rows that are measured together. */
+export type Group = (scene: Scene) => Promise<Row[]>
+
+interface Options {
+  readonly json?: string | undefined
+  readonly only?: string | undefined
+  readonly quick: boolean
+}
+
+function optionsOf(suite: string): Options {
+  const options = {
+    json: { type: 'string' },
+    only: { type: 'string' },
+    quick: { type: 'boolean', default: false },
+  } as const
+  try {
+    return parseArgs({ options }).values
+  } catch (error) {
+    const usage = `usage: npm run bench -- ${suite} [--json FILE] [--only NAME] [--quick]`
+    process.stderr.write(`${(error as Error).message}\n${usage}\n`)
+    process.exit(2)
+  }
+}
+
+/** A group is named after what it measures first. `--only` takes those whose names begin like that. */
+export async function runSuite(suite: string, groups: Readonly<Record<string, Group>>): Promise<void> {
+  const { json, only = '', quick } = optionsOf(suite)
+  const chosen = Object.entries(groups).filter(([name]) => name.startsWith(only))
+  if (chosen.length === 0) {
+    process.stderr.write(`no rows named ${only}: ${Object.keys(groups).join(', ')}\n`)
+    process.exit(2)
+  }
+  const scene = new Scene(quick)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      scene.removeAll()
+      process.exit(1)
+    })
+  }
+  const startedAt = performance.now()
+  const seconds = (): string => ((performance.now() - startedAt) / 1000).toFixed(0)
+  const rows: Row[] = []
+  try {
+    for (const [, group] of chosen) {
+      for (const row of await group(scene)) {
+        rows.push(row)
+        process.stderr.write(`${row.name} done after ${seconds()} s\n`)
+      }
+    }
+  } finally {
+    scene.removeAll()
+  }
+  if (json !== undefined) writeFileSync(json, `${JSON.stringify(rows, undefined, 2)}\n`)
+  const remark = quick ? ', quick: sizes are smaller' : ''
+  process.stdout.write(`${table(rows)}\n${machine()}, ${seconds()} s${remark}\n`)
+}
+
+function machine(): string {
+  const [cpu] = cpus()
+  const runtime = process.versions.bun === undefined ? `Node ${process.versions.node}` : `Bun ${process.versions.bun}`
+  return `${runtime}, ${process.platform} ${process.arch}, ${cpus().length} × ${cpu?.model ?? 'unknown processor'}`
+}
