@@ -1,10 +1,9 @@
 /** Collects the facts that a decision about access needs, and asks the one evaluator. */
-import type { RawRequest } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
-import { type Caller, callerName } from '../model/caller.ts'
+import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Accounts } from '../operations/context.ts'
-import type { Need, ObjectName, Operation } from '../operations/operation.ts'
+import type { Need, ObjectName } from '../operations/operation.ts'
 import { actionFacts } from '../rules/access/actions.ts'
 import {
   type AccessRequest,
@@ -13,7 +12,7 @@ import {
   mayLearnAbsence,
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
-import type { View } from './request-view.ts'
+import { type Asking, contextOf } from './request-context.ts'
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
 export interface FactFinder {
@@ -32,62 +31,15 @@ const NO_BLOCK = {
   restrictPublicBuckets: false,
 }
 
-/** Headers and parameters that policies may ask about, by neutral condition key. */
-const FROM_HEADERS = [
-  'acl',
-  'content-sha256',
-  'copy-source',
-  'grant-full-control',
-  'grant-read',
-  'grant-read-acp',
-  'grant-write',
-  'grant-write-acp',
-  'metadata-directive',
-  'object-lock-legal-hold',
-  'object-lock-mode',
-  'object-lock-retain-until-date',
-  'object-ownership',
-  'server-side-encryption',
-  'server-side-encryption-customer-algorithm',
-  'server-side-encryption-kms-key-id',
-  'storage-class',
-  'website-redirect-location',
-] as const
-
-export interface Asking {
-  readonly request: RawRequest
-  readonly view: View
-  readonly caller: Caller
-  readonly operation: Operation
-  readonly target: ObjectName
-  readonly now: number
-  readonly remoteAddress: string
-  readonly secure: boolean
-}
-
-function contextOf({ view, now, remoteAddress, secure }: Asking, name: ObjectName): Map<string, readonly string[]> {
-  const context = new Map<string, readonly string[]>()
-  const set = (key: string, value: string | undefined): void => {
-    if (value !== undefined) context.set(key, [value])
-  }
-  for (const key of FROM_HEADERS) set(key, view.header(`:${key}`))
-  for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, view.query(key))
-  set('versionid', name.versionId)
-  set('referer', view.header('referer'))
-  set('useragent', view.header('user-agent'))
-  set('if-match', view.header('if-match'))
-  set('if-none-match', view.header('if-none-match'))
-  set('sourceip', remoteAddress.replace(/^::ffff:/, ''))
-  set('securetransport', String(secure))
-  set('currenttime', new Date(now).toISOString())
-  set('epochtime', String(Math.floor(now / 1000)))
-  return context
-}
-
 /** An object that is about to be made, and that the caller will own unless the bucket's mode decides otherwise. */
 function newObject({ caller }: Asking): ObjectFacts | undefined {
   if (caller.kind === 'anonymous') return undefined
   return { ownerCanonicalId: caller.account.canonicalId, grants: [], tags: [] }
+}
+
+function isAboutMissing({ action, object }: AccessRequest): boolean {
+  const { on, judgedBy } = actionFacts(action)
+  return on === 'object' && judgedBy === 'object' && object === undefined
 }
 
 export class Authorizer {
@@ -110,23 +62,19 @@ export class Authorizer {
     }
   }
 
-  /** Every need must hold. A key that is missing is told only to those who could have listed it. */
+  /** Every need must hold. What a body will say counts as being in the caller's favour until it has been read. */
   async check(asking: Asking, needs: readonly Need[], bucket: Bucket | undefined): Promise<void> {
     for (const need of needs) {
       const request = await this.#requestFor(asking, need, bucket)
-      if (evaluate(request).allowed) continue
-      if (need.ofNew === undefined && this.#isAboutMissing(request) && mayLearnAbsence(request).allowed) continue
-      throw new Fault('AccessDenied')
+      const isMissing = need.ofNew === undefined && isAboutMissing(request)
+      // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
+      const { allowed } = isMissing ? mayLearnAbsence(request) : evaluate(request)
+      if (!allowed) throw new Fault('AccessDenied')
     }
   }
 
   async may(asking: Asking, need: Need, bucket: Bucket | undefined): Promise<boolean> {
     return evaluate(await this.#requestFor(asking, need, bucket)).allowed
-  }
-
-  #isAboutMissing({ action, object }: AccessRequest): boolean {
-    const { on, judgedBy } = actionFacts(action)
-    return on === 'object' && judgedBy === 'object' && object === undefined
   }
 
   /** R99. Whoever began an upload may look at its parts and give it up. */
@@ -154,6 +102,7 @@ export class Authorizer {
       object,
       context: contextOf(asking, name),
       isInitiator,
+      ...(asking.untold === undefined ? {} : { untold: asking.untold }),
       ...(asking.operation.anonymousNeedsPolicy ? { anonymousNeedsPolicy: true } : {}),
     }
   }

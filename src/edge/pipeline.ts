@@ -10,14 +10,16 @@ import { ANONYMOUS_CANONICAL_ID, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
+import type { Told } from '../rules/access/told.ts'
 import { type Address, addressOf, locationOf } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
-import { type Asking, Authorizer, type FactFinder } from './authorize.ts'
+import { Authorizer, type FactFinder } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { incomingBody } from './incoming-body.ts'
 import { LateAnswer } from './late-answer.ts'
+import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
 import { type Routes, routeTable } from './routes.ts'
 
@@ -187,7 +189,8 @@ export class Pipeline {
     this.#checkExpectedOwner(view, bucket)
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
-    await authorizer.check(asking, operation.permission(view, target), bucket)
+    const needs = operation.permission(view, target)
+    await authorizer.check({ ...asking, untold: operation.tells }, needs, bucket)
     const charge: readonly Header[] = this.#charge(view, bucket, caller) ? [[':request-charged', 'requester']] : []
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
@@ -203,10 +206,11 @@ export class Pipeline {
       location: locationOf({ ...address, key }, view, incoming.secure),
       bucket: bucket as Bucket,
       body,
-      may: (action: Need['do'], on?: ObjectName) =>
-        authorizer.may(asking, on === undefined ? { do: action } : { do: action, on }, bucket),
       mayLast: (headers: readonly Header[]) =>
         known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
+      may: (action: Need['do'], on?: ObjectName, told: Told = []) =>
+        authorizer.may({ ...asking, told }, on === undefined ? { do: action } : { do: action, on }, bucket),
+      settle: (told: Told) => authorizer.check({ ...asking, told }, needs, bucket),
     })
     return withHeaders(await operation.run(ctx, input), charge)
   }

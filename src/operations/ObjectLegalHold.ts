@@ -3,6 +3,7 @@ import { BadXml, childWord, onlyChildren, rootNamed, type XmlNode } from '../lib
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
+import { TOLD_BY_HOLD, toldByHold } from '../rules/access/told.ts'
 import type { Context } from './context.ts'
 import { needLocks } from './locks.ts'
 import { notOnMarker } from './on-marker.ts'
@@ -53,6 +54,7 @@ export const PutObjectLegalHold = operation({
   name: 'PutObjectLegalHold',
   match: { method: 'PUT', on: 'object', needs: ['?legal-hold'] },
   permission: needs('PutObjectLegalHold'),
+  tells: TOLD_BY_HOLD,
   foldsFaults: true,
   input: {},
   async run(ctx) {
@@ -66,6 +68,7 @@ export const PutObjectLegalHold = operation({
     if (said !== undefined && said !== status) {
       throw invalid(`The ${headerName('legal-hold')} header and the Status of the document differ`)
     }
+    await ctx.settle(toldByHold(status === 'ON'))
     await notOnMarker(() => ctx.store.objects.setHold(ctx.target, status === 'ON'))
     return {}
   },

@@ -4,6 +4,7 @@ import type { XmlWriter } from '../lib/xml-writer.ts'
 import type { LockMode } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Lock } from '../model/version.ts'
+import { TOLD_BY_RETENTION, toldByRetention } from '../rules/access/told.ts'
 import { formatTimestamp, parseTimestamp } from '../rules/http-date.ts'
 import { needLocks } from './locks.ts'
 import { notOnMarker } from './on-marker.ts'
@@ -31,13 +32,16 @@ export const PutObjectRetention = operation({
   name: 'PutObjectRetention',
   match: { method: 'PUT', on: 'object', needs: ['?retention'] },
   permission: needs('PutObjectRetention'),
+  tells: TOLD_BY_RETENTION,
   input: {},
   async run(ctx) {
     needLocks(ctx)
     const asksBypass = wantsBypass(ctx)
     await notOnMarker(() => ctx.store.objects.head(ctx.target))
     const retention = readXml(await wholeBody(ctx, { proof: 'checksum' }), readRetention)
-    const bypass = asksBypass && (await ctx.may('BypassGovernanceRetention'))
+    const told = toldByRetention(retention, ctx.store.engine.clock.now())
+    await ctx.settle(told)
+    const bypass = asksBypass && (await ctx.may('BypassGovernanceRetention', ctx.target, told))
     await notOnMarker(() => ctx.store.objects.setRetention(ctx.target, retention, { bypass }))
     return {}
   },

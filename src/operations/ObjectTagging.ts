@@ -1,4 +1,5 @@
 /** The tags of an object: read, replaced, taken away. They are no part of what a lock protects (R40). */
+import { TOLD_BY_TAGS, toldByTags } from '../rules/access/told.ts'
 import { readTagDocument, tagDocument } from '../rules/tags.ts'
 import { needsVersion, operation } from './operation.ts'
 import { versionHeader } from './versioned.ts'
@@ -19,10 +20,12 @@ export const PutObjectTagging = operation({
   name: 'PutObjectTagging',
   match: { method: 'PUT', on: 'object', needs: ['?tagging'] },
   permission: needsVersion('PutObjectTagging', 'PutObjectVersionTagging'),
+  tells: TOLD_BY_TAGS,
   input: {},
   async run(ctx) {
     await ctx.store.objects.head(ctx.target)
     const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
+    await ctx.settle(toldByTags(tags))
     return { headers: [versionHeader(ctx, await ctx.store.objects.setTags(ctx.target, tags))] }
   },
 })

@@ -4,6 +4,7 @@ import type { XmlWriter } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
 import { BUCKET_CANNED, expandCanned } from '../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../rules/access/grant-headers.ts'
+import type { Told } from '../rules/access/told.ts'
 import { OWNERSHIPS } from '../rules/documents/settings.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
 import { checkListFitsOwnership, listFromHeaders } from './acl.ts'
@@ -77,12 +78,13 @@ function createNeeds(request: RequestView): Need[] {
 }
 
 /** There is one region: the body can only name it. */
-function checkLocation(root: XmlNode, region: string): void {
+function readLocation(root: XmlNode, region: string): Told {
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
   const other = root.children.find(({ name }) => name !== 'LocationConstraint')
   if (other !== undefined) throw new Fault('NotImplemented', { Header: other.name })
   const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
   if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+  return asked === '' ? [] : [['locationconstraint', [asked]]]
 }
 
 const lockEnabled = maybe.header(':bucket-object-lock-enabled', (value, name) => {
@@ -107,6 +109,7 @@ export const CreateBucket = operation({
   match: { method: 'PUT', on: 'bucket' },
   permission: createNeeds,
   withoutBucket: true,
+  tells: ['locationconstraint'],
   input: { lockEnabled, ownership },
   async run(ctx, { lockEnabled = false, ownership }) {
     if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
@@ -114,7 +117,7 @@ export const CreateBucket = operation({
     const owner = ctx.callerId
     const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
     const body = await wholeBody(ctx, { proof: 'none' })
-    if (body.length > 0) readXml(body, root => checkLocation(root, ctx.region))
+    await ctx.settle(body.length === 0 ? [] : readXml(body, root => readLocation(root, ctx.region)))
     const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })
     checkListFitsOwnership(list, owner, ownership)
     await checkRoom(ctx)

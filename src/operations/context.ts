@@ -3,6 +3,7 @@ import type { Account, Caller } from '../model/caller.ts'
 import type { AclDocumentForm } from '../rules/access/acl-document.ts'
 import type { Action } from '../rules/access/actions.ts'
 import type { Group } from '../rules/access/names.ts'
+import type { Told } from '../rules/access/told.ts'
 import type { EncryptionNames } from '../rules/documents/encryption.ts'
 import type { Store } from '../store/store.ts'
 import type { Header, ObjectName, RequestView } from './operation.ts'
@@ -88,7 +89,9 @@ export interface Context {
   readonly bucket: Bucket
   readonly body: IncomingBody
   /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
-  may(action: Action, on?: ObjectName): Promise<boolean>
+  may(action: Action, on?: ObjectName, told?: Told): Promise<boolean>
+  /** Judges the request anew, now that its body has been read. Before any effect, where a declaration says `tells`. */
+  settle(told: Told): Promise<void>
   /**
    * R61, R95. Said by an operation that is about to read data at length, when nothing is left that could be refused
    * without: if that lasts, the answer begins as a success with these headers, and how it went stands in its body.

@@ -77,6 +77,11 @@ export interface Declaration<I extends Inputs> {
   readonly foldsFaults?: boolean
   /** It is about the upload that the query names, and whoever began that has rights of his own (R99). */
   readonly ofUpload?: boolean
+  /**
+   * Condition keys that only its body answers. It may be read once they are all that could still refuse the request;
+   * `run` then settles the permission with what the body says, before any effect.
+   */
+  readonly tells?: readonly string[]
   /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
   readonly takesForm?: boolean
   readonly run: (ctx: Context, input: Input<I>) => Promise<Answers>
@@ -90,6 +95,7 @@ export interface Operation {
   readonly anonymousNeedsPolicy: boolean
   readonly foldsFaults: boolean
   readonly ofUpload: boolean
+  readonly tells: readonly string[]
   readonly takesForm: boolean
   readonly decode: (request: RequestView) => unknown
   readonly run: (ctx: Context, input: unknown) => Promise<Answers>
@@ -105,6 +111,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     anonymousNeedsPolicy: declared.anonymousNeedsPolicy ?? false,
     foldsFaults: declared.foldsFaults ?? false,
     ofUpload: declared.ofUpload ?? false,
+    tells: declared.tells ?? [],
     takesForm: declared.takesForm ?? false,
     decode: request => Object.fromEntries(fields.map(([name, field]) => [name, field.decode(request)])),
     run: (ctx, input) => declared.run(ctx, input as Input<I>),

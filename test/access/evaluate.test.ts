@@ -73,3 +73,18 @@ test('T16: an identity denial of everything stops its user everywhere', () => {
     { numRuns: Math.ceil(RUNS / 3) },
   )
 })
+
+test('5.2: what a body has not told yet refuses nobody whom it could still let in', () => {
+  const seen = { same: 0, other: 0 }
+  fc.assert(
+    fc.property(accessRequest, request => {
+      const untold = ['requestobjecttagkeys', 'requestobjecttag/']
+      const before = evaluate({ ...request, untold }).allowed
+      const after = evaluate(request).allowed
+      assert(before || !after)
+      seen[before === after ? 'same' : 'other'] += 1
+    }),
+    { numRuns: RUNS },
+  )
+  assert(seen.other > 0, 'no request depended on what is told later')
+})

@@ -1,7 +1,6 @@
 /** The bucket's policy: JSON, kept to the byte. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
-import { checkAnswerable } from '../../rules/access/answerable.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { POLICY_BYTES_MAX, readBucketPolicy } from '../../rules/access/policy.ts'
 import { bucketPolicy } from '../../rules/access/policy-memo.ts'
@@ -48,7 +47,6 @@ export const PutBucketPolicy = operation({
     }
     const text = decoded(body)
     const policy = readBucketPolicy(text, ctx.bucket.name)
-    checkAnswerable(policy)
     checkPolicyNotPublic(policy, ctx.bucket.publicAccessBlock?.blockPublicPolicy === true)
     await stored.put(ctx, text)
     return { status: 204 }

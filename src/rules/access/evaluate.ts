@@ -49,6 +49,8 @@ export interface AccessRequest {
   readonly object: ObjectFacts | undefined
   /** What the request says, by neutral condition key. */
   readonly context: Context
+  /** Keys that are not answered yet: what depends on them is taken to be in the caller's favour. */
+  readonly untold?: readonly string[]
   /** The caller began the upload that the action is about. */
   readonly isInitiator?: boolean
   /** Lists do not give this to a caller without a name: beginning an upload, copying. */
@@ -119,7 +121,7 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-function questionOf({ caller, action, resource, context, bucket, object }: AccessRequest): Question {
+function questionOf({ caller, action, resource, context, bucket, object, untold = [] }: AccessRequest): Question {
   const full = new Map<string, readonly string[]>()
   for (const [key, values] of context) {
     full.set(
@@ -134,7 +136,7 @@ function questionOf({ caller, action, resource, context, bucket, object }: Acces
   for (const key of full.keys()) if (key.startsWith(EXISTING_TAG)) full.delete(key)
   for (const [name, value] of object?.tags ?? []) full.set(EXISTING_TAG + name, [value])
   const name = resource.key === undefined ? (resource.bucket ?? '*') : `${resource.bucket}/${resource.key}`
-  return { caller, action, resource: name, context: full }
+  return { caller, action, resource: name, context: full, untold }
 }
 
 function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [string, string | undefined][] {

@@ -71,6 +71,7 @@ export function neutralKey(text: string): string | undefined {
 
 const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Map([
   ['acl', new Map([['aws-exec-read', 'svc-exec-read']])],
+  ['signatureversion', new Map([['AWS4-HMAC-SHA256', 'SVC4-HMAC-SHA256']])],
   [
     'server-side-encryption',
     new Map([
@@ -83,6 +84,7 @@ const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Ma
 /** A condition key's value in the spelling that is compared: a policy holds for requests of both dialects. */
 export function neutralValue(key: string, value: string): string {
   if (key === 'principalarn') return neutralArn(value)
+  if (key === 'copy-source') return value.replace(/^\//, '')
   if (key.startsWith('grant-'))
     return Object.values(GROUP_URIS).reduce((text, uri) => text.replaceAll(uri.s3, uri.svc), value)
   return VALUE_SPELLINGS.get(key)?.get(value) ?? value

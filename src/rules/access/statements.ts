@@ -14,6 +14,8 @@ export interface Question {
   /** `bucket` or `bucket/key`; `*` for what concerns no bucket. */
   readonly resource: string
   readonly context: Context
+  /** Keys that nobody can answer yet; one that ends with a slash stands for all that begin so. */
+  readonly untold: readonly string[]
 }
 
 /**
@@ -63,14 +65,19 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   }
 }
 
-function concerns(statement: Statement, { action, resource, context }: Question): boolean {
+function concerns(statement: Statement, { action, resource, context, untold }: Question): boolean {
   const isDeny = statement.effect === 'Deny'
   const name = foldCase(action)
   if (!chosen(statement.actions, pattern => matches(pattern, name))) return false
   if (!isDeny && statement.resources.except && hasUnknown(statement.resources, context)) return false
   if (!chosen(statement.resources, template => templateMatches(template, resource, context))) return false
-  return statement.conditions.every(condition => holds(condition, context, isDeny))
+  return statement.conditions.every(condition =>
+    isUntold(condition.key, untold) ? !isDeny : holds(condition, context, isDeny),
+  )
 }
+
+const isUntold = (key: string, untold: readonly string[]): boolean =>
+  untold.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
 
 const chosen = <T>(choice: Choice<T>, is: (item: T) => boolean): boolean => choice.of.some(is) !== choice.except
 

@@ -1,0 +1,107 @@
+/** What a request says, by the neutral condition keys under which policies ask about it. */
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import type { Caller } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Pairs } from '../model/version.ts'
+import type { ObjectName, Operation } from '../operations/operation.ts'
+import { type Told, toldByDate, toldByTags } from '../rules/access/told.ts'
+import { parseCopySource } from '../rules/copy-source.ts'
+import { parseTimestamp } from '../rules/http-date.ts'
+import { parseTagHeader } from '../rules/tags.ts'
+import type { View } from './request-view.ts'
+
+/** A request as far as it matters for what may be done. */
+export interface Asking {
+  readonly request: RawRequest
+  readonly view: View
+  readonly caller: Caller
+  readonly operation: Operation
+  readonly target: ObjectName
+  readonly now: number
+  readonly remoteAddress: string
+  readonly secure: boolean
+  /** What its body says, once that has been read. */
+  readonly told?: Told
+  /** Keys that only its body answers, as long as nobody has read it. */
+  readonly untold?: readonly string[]
+}
+
+/** Headers that answer the condition key of their own name. */
+const FROM_HEADERS = [
+  'acl',
+  'content-sha256',
+  'grant-full-control',
+  'grant-read',
+  'grant-read-acp',
+  'grant-write',
+  'grant-write-acp',
+  'metadata-directive',
+  'object-lock-legal-hold',
+  'object-lock-mode',
+  'object-ownership',
+  'server-side-encryption',
+  'server-side-encryption-customer-algorithm',
+  'server-side-encryption-kms-key-id',
+  'storage-class',
+  'website-redirect-location',
+] as const
+
+/** The source in one spelling: a slash before it or an escape in it must not lead past a condition. */
+function copySource(view: View): string | undefined {
+  const sent = view.header(':copy-source')
+  const source = sent === undefined ? undefined : parseCopySource(sent)
+  return source === undefined ? sent : `${source.bucket}/${source.key}`
+}
+
+/** Tags that the new object will have because this request says so. A header that is no list is refused later on. */
+function tags(view: View): Pairs {
+  const sent = view.header(':tagging')
+  const isIgnored = view.header(':copy-source') !== undefined && view.header(':tagging-directive') !== 'REPLACE'
+  if (sent === undefined || isIgnored) return []
+  try {
+    return parseTagHeader(sent)
+  } catch (error) {
+    if (error instanceof Fault) return []
+    throw error
+  }
+}
+
+function retention(view: View, now: number): Told {
+  const sent = view.header(':object-lock-retain-until-date')
+  const until = sent === undefined ? undefined : parseTimestamp(sent)
+  return until === undefined ? [] : toldByDate(until, now)
+}
+
+/** How a caller proved who it is; nothing for one who did not. */
+function signature({ request, caller, operation }: Asking): Told {
+  if (caller.kind === 'anonymous') return []
+  const isInHeader = headerValues(request, 'authorization').length > 0
+  const way = operation.takesForm ? 'POST' : isInHeader ? 'REST-HEADER' : 'REST-QUERY-STRING'
+  return [
+    ['authtype', [way]],
+    ['signatureversion', ['SVC4-HMAC-SHA256']],
+  ]
+}
+
+export function contextOf(asking: Asking, name: ObjectName): Map<string, readonly string[]> {
+  const { view, now, remoteAddress, secure } = asking
+  const context = new Map<string, readonly string[]>()
+  const set = (key: string, value: string | undefined): void => {
+    if (value !== undefined) context.set(key, [value])
+  }
+  for (const key of FROM_HEADERS) set(key, view.header(`:${key}`))
+  for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, view.query(key))
+  set('copy-source', copySource(view))
+  set('versionid', name.versionId)
+  set('referer', view.header('referer'))
+  set('useragent', view.header('user-agent'))
+  set('if-match', view.header('if-match'))
+  set('if-none-match', view.header('if-none-match'))
+  set('sourceip', remoteAddress.replace(/^::ffff:/, ''))
+  set('securetransport', String(secure))
+  set('currenttime', new Date(now).toISOString())
+  set('epochtime', String(Math.floor(now / 1000)))
+  const told = [...toldByTags(tags(view)), ...retention(view, now), ...signature(asking), ...(asking.told ?? [])]
+  for (const [key, values] of told) context.set(key, values)
+  return context
+}

@@ -1,0 +1,87 @@
+/** Attack 34: whoever may not list a bucket does not learn which keys are missing from it, whatever else he may do. */
+import assert from 'node:assert/strict'
+import { document, type Headers, md5Header, outcome, put, versionedBucket } from './actions.ts'
+import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } from './server.ts'
+
+const ABSENT = 'f'.repeat(32)
+
+/** Everything that may be asked of an object, about one that is not there. */
+const requests = (client: Client): readonly Sending[] => {
+  const on = (method: string, path: string, headers: Headers = [], body?: string): Sending => ({
+    method,
+    path,
+    headers,
+    ...(body === undefined ? {} : { body }),
+  })
+  const hold = '<LegalHold><Status>ON</Status></LegalHold>'
+  const retention =
+    '<Retention><Mode>GOVERNANCE</Mode><RetainUntilDate>2099-01-01T00:00:00Z</RetainUntilDate></Retention>'
+  const said: Headers = client.dialect === 'svc' ? [[':legal-hold', 'ON']] : []
+  const tags = document('<Tagging><TagSet/></Tagging>')
+  return ['', `versionId=${ABSENT}`].flatMap(version => {
+    const at = (...parts: string[]): string => `/none?${[...parts, version].filter(part => part !== '').join('&')}`
+    return [
+      on('GET', at()),
+      on('HEAD', at()),
+      on('GET', at('acl')),
+      on('PUT', at('acl'), [[':acl', 'private']]),
+      on('GET', at('tagging')),
+      { method: 'PUT', path: at('tagging'), ...tags },
+      on('DELETE', at('tagging')),
+      on('GET', at('attributes'), [[':object-attributes', 'ETag']]),
+      on('GET', at('legal-hold')),
+      on('PUT', at('legal-hold'), [md5Header(hold), ...said], hold),
+      on('GET', at('retention')),
+      on('PUT', at('retention'), [md5Header(retention)], retention),
+      on('PUT', '/copy', [[':copy-source', `missing-bucket/none${version === '' ? '' : `?${version}`}`]]),
+    ]
+  })
+}
+
+async function setPolicy(client: Client, bucket: string, actions: readonly string[]): Promise<void> {
+  const Resource = [`arn:svc:svc:::${bucket}`, `arn:svc:svc:::${bucket}/*`]
+  const statement = { Effect: 'Allow', Principal: '*', Action: actions, Resource }
+  const body = JSON.stringify({ Version: '2012-10-17', Statement: statement })
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
+}
+
+const EVERYTHING_ELSE = ['svc:*Object*', 'svc:GetBucketLocation', 'svc:ListBucketVersions']
+
+inBoth('attack 34: missing keys are told to those who may list, and to nobody else', async client => {
+  const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
+  await put(client, bucket, '/there')
+  for (const as of [OTHER, null] as readonly (Who | null)[]) {
+    for (const [actions, isTold] of [
+      [['svc:GetBucketLocation'], false],
+      [EVERYTHING_ELSE, false],
+      [[...EVERYTHING_ELSE, 'svc:ListBucket'], true],
+      [['svc:ListBucket'], true],
+    ] as const) {
+      await setPolicy(client, bucket, actions)
+      for (const request of requests(client)) {
+        // Without a signature, only a header says which dialect is spoken.
+        const headers: Headers = [...(request.headers ?? []), [':expected-bucket-owner', MAIN.accountId]]
+        const answer = await client.send({ ...request, headers, bucket, as })
+        const isCopy = request.path === '/copy'
+        // To copy takes the right to write as well, and a signature or a policy.
+        const mayWrite = !isCopy || actions.some(action => action === 'svc:*Object*')
+        const wanted = isTold && mayWrite ? 404 : 403
+        assert.equal(answer.status, wanted, `${actions} ${request.method} ${request.path} ${answer.body}`)
+      }
+    }
+  }
+})
+
+inBoth('attack 34 R105: the owner is told what is missing, and that a key is deleted', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  await put(client, bucket, '/k')
+  await client.send({ method: 'DELETE', bucket, path: '/k' })
+  assert.equal(outcome(await client.send({ method: 'GET', bucket, path: '/none' })), '404 NoSuchKey')
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('delete-marker'), 'true')
+  await setPolicy(client, bucket, ['svc:GetObject'])
+  for (const as of [OTHER, null]) {
+    const refused = await client.send({ method: 'HEAD', bucket, path: '/k', as })
+    assert.equal(refused.status, 403)
+    assert.equal(refused.own('delete-marker'), undefined)
+  }
+})
