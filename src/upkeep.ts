@@ -3,12 +3,14 @@ import type { Store } from './store/store.ts'
 import { isFinal, type Tell } from './tell.ts'
 import { Compactor } from './workers/compact.ts'
 import { Forgetter } from './workers/forget.ts'
+import { Lifecycle } from './workers/lifecycle.ts'
 import { Reclaimer } from './workers/reclaim.ts'
 import { runUntilIdle, type Worker } from './workers/worker.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
 const FORGET_MS = 3_600_000
+const LIFECYCLE_MS = 3_600_000
 
 /** A worker, and how long it rests when it has nothing to do. */
 export interface Chore {
@@ -21,6 +23,7 @@ export const choresOf = (store: Store): readonly Chore[] => [
   { worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS },
   { worker: new Compactor(store.engine), pauseMs: COMPACT_MS },
   { worker: new Forgetter(store.engine, store.completion), pauseMs: FORGET_MS },
+  { worker: new Lifecycle(store.engine), pauseMs: LIFECYCLE_MS },
 ]
 
 export class Upkeep {

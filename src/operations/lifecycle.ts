@@ -1,20 +1,15 @@
 /** What a bucket's lifecycle rules say about one object or upload, as headers. */
-import { TextMemo } from '../lib/text-memo.ts'
-import { parseXml } from '../lib/xml-reader.ts'
-import { readLifecycle } from '../rules/documents/lifecycle.ts'
+import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import { formatHttpDate } from '../rules/http-date.ts'
 import { abortOf, type ExpiringObject, expirationOf, expirationText, ruleIdText } from '../rules/lifecycle.ts'
 import type { Context } from './context.ts'
 import type { Header } from './operation.ts'
 
-/** Every read and write of an object asks. */
-const read = new TextMemo(text => readLifecycle(parseXml(text)))
-
 /** Rules of the bucket; none when it has none. */
 async function rulesOf({ bucket, store }: Context) {
   if (!bucket.documents.includes('lifecycle')) return []
   const text = await store.documents.get(bucket.name, 'lifecycle')
-  return text === undefined ? [] : read.get(text)
+  return text === undefined ? [] : lifecycleRules(text)
 }
 
 /** R89. */

@@ -52,6 +52,13 @@ export function matchesFilter({ prefix, tags, largerThan, smallerThan }: Lifecyc
   )
 }
 
+/** Tags and sizes are those of objects: an upload has neither yet, a marker never gets them. */
+const isByNameAlone = ({ tags, largerThan, smallerThan }: LifecycleFilter): boolean =>
+  tags.length === 0 && largerThan === undefined && smallerThan === undefined
+
+const matchesName = (filter: LifecycleFilter, key: string): boolean =>
+  key.startsWith(filter.prefix) && isByNameAlone(filter)
+
 function earliest(all: readonly Due[]): Due | undefined {
   return all
     .filter(({ at }) => at <= DATE_MAX)
@@ -73,10 +80,71 @@ export function expirationOf(rules: readonly LifecycleRule[], of: ExpiringObject
 export function abortOf(rules: readonly LifecycleRule[], key: string, initiatedAt: number): Due | undefined {
   const due: Due[] = []
   for (const { id, enabled, filter, abortAfterDays } of rules) {
-    if (!enabled || abortAfterDays === undefined || !key.startsWith(filter.prefix)) continue
+    if (!enabled || abortAfterDays === undefined || !matchesName(filter, key)) continue
     due.push({ at: afterDays(initiatedAt, abortAfterDays), ruleId: id })
   }
   return earliest(due)
+}
+
+/** A version behind a newer one, or a marker there. */
+export interface NoncurrentVersion extends ExpiringObject {
+  readonly marker: boolean
+  /** When the one before it came: since then it has not been the current one. */
+  readonly since: number
+  /** So many newer ones are not current either. */
+  readonly newer: number
+}
+
+/** When a version that is no longer current goes. */
+export function noncurrentExpirationOf(rules: readonly LifecycleRule[], of: NoncurrentVersion): Due | undefined {
+  const due: Due[] = []
+  for (const { id, enabled, filter, noncurrent } of rules) {
+    if (!enabled || noncurrent === undefined || of.newer < noncurrent.keepNewest) continue
+    if (of.marker ? !matchesName(filter, of.key) : !matchesFilter(filter, of)) continue
+    due.push({ at: afterDays(of.since, noncurrent.days), ruleId: id })
+  }
+  return earliest(due)
+}
+
+/** So many of the newest versions behind the current one must be known to judge another. */
+export const newerThatCount = (rules: readonly LifecycleRule[]): number =>
+  rules.reduce((most, { noncurrent }) => Math.max(most, noncurrent?.keepNewest ?? 0), 0)
+
+/** When a marker goes that hides nothing any more: at once by a rule on markers, else as an object of its age would. */
+export function loneMarkerExpirationOf(
+  rules: readonly LifecycleRule[],
+  key: string,
+  modifiedAt: number,
+): Due | undefined {
+  const due: Due[] = []
+  for (const { id, enabled, filter, removesLoneMarkers, expireAfterDays, expireAt } of rules) {
+    if (!enabled || !matchesName(filter, key)) continue
+    if (removesLoneMarkers) due.push({ at: modifiedAt, ruleId: id })
+    if (expireAfterDays !== undefined) due.push({ at: afterDays(modifiedAt, expireAfterDays), ruleId: id })
+    if (expireAt !== undefined) due.push({ at: expireAt, ruleId: id })
+  }
+  return earliest(due)
+}
+
+type Concern = 'current' | 'noncurrent' | 'marker' | 'upload'
+
+function isAbout(rule: LifecycleRule, what: Concern): boolean {
+  const { filter, expireAfterDays, expireAt, removesLoneMarkers, noncurrent, abortAfterDays } = rule
+  const expires = expireAfterDays !== undefined || expireAt !== undefined
+  if (what === 'current') return expires
+  if (what === 'noncurrent') return noncurrent !== undefined
+  return isByNameAlone(filter) && (what === 'upload' ? abortAfterDays !== undefined : expires || removesLoneMarkers)
+}
+
+/** Where to look for what the rules may concern: prefixes of which none begins with another. */
+export function prefixesOf(rules: readonly LifecycleRule[], what: Concern): string[] {
+  const found: string[] = []
+  const wanted = rules.filter(rule => rule.enabled && isAbout(rule, what)).map(({ filter }) => filter.prefix)
+  // One that begins with another comes right behind it, or behind others that do.
+  for (const prefix of wanted.sort()) {
+    if (found.length === 0 || !prefix.startsWith(found.at(-1)!)) found.push(prefix)
+  }
+  return found
 }
 
 const encoded = (id: string): string =>

@@ -229,7 +229,8 @@ export class Objects {
   }
 }
 
-const MARKER = {
+/** What a marker is apart from its place, its owner and its time. */
+export const MARKER = {
   marker: true,
   size: 0,
   etag: '',

@@ -85,6 +85,12 @@ export async function mustFindUpload(d: Decision, name: UploadName): Promise<Upl
   return uploadFormat.decode(entry.value)
 }
 
+/** Ends an upload: nothing can be added to it any more, and what its parts hold is garbage. */
+export function giveUp(engine: Engine, d: Decision, upload: Upload): void {
+  d.remove(at.upload(upload.bucket, upload.key, upload.id))
+  discard(engine, d, { kind: 'parts', upload: upload.id, taken: EMPTY })
+}
+
 export class Uploads {
   readonly #engine: Engine
   readonly #objects: Objects
@@ -297,9 +303,7 @@ export class Uploads {
   /** Ends the upload: one commit, whatever the number of parts; the reclaimer frees what they hold. */
   abort(name: UploadName): Promise<void> {
     return decide(this.#engine, async d => {
-      const upload = await mustFindUpload(d, name)
-      d.remove(at.upload(upload.bucket, upload.key, upload.id))
-      discard(this.#engine, d, { kind: 'parts', upload: upload.id, taken: EMPTY })
+      giveUp(this.#engine, d, await mustFindUpload(d, name))
     })
   }
 

@@ -1,5 +1,6 @@
 /** Lifecycle rules of a bucket, from their document. What they mean for one object or upload is in `lifecycle.ts`. */
 import { createHash } from 'node:crypto'
+import { TextMemo } from '../../lib/text-memo.ts'
 import {
   BadXml,
   child,
@@ -13,6 +14,7 @@ import {
   rootNamed,
   type XmlNode,
 } from '../../lib/xml.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Pairs } from '../../model/version.ts'
 import { parseTimestamp } from '../http-date.ts'
@@ -184,3 +186,8 @@ function readAbort(node: XmlNode | undefined): number | undefined {
   if (days === undefined) throw new BadXml('AbortIncompleteMultipartUpload lacks DaysAfterInitiation')
   return days
 }
+
+const memo = new TextMemo(text => readLifecycle(parseXml(text)))
+
+/** The rules of a stored document. Every read and write of an object asks for them. */
+export const lifecycleRules = (text: string): readonly LifecycleRule[] => memo.get(text)

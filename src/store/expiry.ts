@@ -1,0 +1,143 @@
+/**
+ * What a bucket's lifecycle rules take away. Whoever looks for it finds what was due a moment ago; here it is judged
+ * again, by the rules and on the records of the commit that takes it away. So an object that was overwritten meanwhile,
+ * a hold that came in between and a rule that is gone all count. Nothing here may bypass a lock.
+ */
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import { type Version, versionFormat } from '../model/version.ts'
+import { lifecycleRules } from '../rules/documents/lifecycle.ts'
+import {
+  abortOf,
+  type Due,
+  expirationOf,
+  type LifecycleRule,
+  loneMarkerExpirationOf,
+  newerThatCount,
+  noncurrentExpirationOf,
+} from '../rules/lifecycle.ts'
+import { mayRemove } from '../rules/lock.ts'
+import { all, at } from './addresses.ts'
+import { bucketForWrite } from './bucket-record.ts'
+import { type Decision, decide } from './decision.ts'
+import { documentFormat } from './documents.ts'
+import type { Engine } from './engine.ts'
+import { MARKER } from './objects.ts'
+import { NO_BYPASS } from './removal.ts'
+import { giveUp, mustFindUpload, type UploadName } from './uploads.ts'
+import { type Located, publishMarker, readHead, takeOut } from './versions.ts'
+
+/** What became of it. `kept`: it is not due, or no longer there. `locked`: it is due and protected. */
+export type Fate = 'removed' | 'marked' | 'aborted' | 'locked' | 'kept'
+
+type Judging = (d: Decision, bucket: Bucket, rules: readonly LifecycleRule[]) => Promise<Fate>
+
+const located = (entry: Located['entry']): Located => ({ entry, version: versionFormat.decode(entry.value) })
+
+/** What the rules look at in an object. */
+export const expiringOf = (key: string, { size, modifiedAt, attributes }: Version) => ({
+  key,
+  size,
+  modifiedAt,
+  tags: attributes.tags,
+})
+
+export class Expiry {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** The current version of a key: a marker hides it, or it goes where there are no versions. */
+  current(name: string, key: string): Promise<Fate> {
+    return this.#judge(name, async (d, bucket, rules) => {
+      const head = await readHead(d, bucket, key)
+      const target = head.current
+      if (target === undefined || !this.#isDue(expirationOf(rules, expiringOf(key, target.version)))) return 'kept'
+      // R39. A hold keeps the object in sight; retention only keeps the version.
+      if (target.version.lock.hold === true) return 'locked'
+      if (bucket.versioning === 'off') return this.#take(d, head, target)
+      const marker = { ...MARKER, modifiedAt: this.#engine.clock.now(), owner: bucket.owner }
+      await publishMarker(this.#engine, d, head, marker, NO_BYPASS)
+      return 'marked'
+    })
+  }
+
+  /** A version or marker behind the newest one, by its place. */
+  noncurrent(name: string, key: string, seq: number): Promise<Fate> {
+    return this.#judge(name, async (d, bucket, rules) => {
+      const head = await readHead(d, bucket, key)
+      const entry = await d.get(at.older(name, key, seq))
+      if (entry === undefined) return 'kept'
+      const target = located(entry)
+      const newer = await this.#newer(d, name, key, target, newerThatCount(rules) + 1)
+      const since = (newer[0] ?? head.current)?.version.modifiedAt
+      if (since === undefined) return 'kept'
+      // Without a current version the newest of them is the marker that stands in its place.
+      const others = newer.length - (head.current === undefined ? 1 : 0)
+      const of = { ...expiringOf(key, target.version), marker: target.version.marker, since, newer: others }
+      return this.#isDue(noncurrentExpirationOf(rules, of)) ? this.#take(d, head, target) : 'kept'
+    })
+  }
+
+  /** The versions right before one, nearest first. If one of them goes, this one may have to stay. */
+  async #newer(d: Decision, name: string, key: string, { entry }: Located, count: number): Promise<Located[]> {
+    const { start } = all.olderOf(name, key)
+    const entries = await this.#engine.meta.scan({ start, end: entry.key }, count, true)
+    for (const one of entries) d.relyOn(one)
+    return entries.map(located)
+  }
+
+  /** A marker that is all there is of its key. */
+  loneMarker(name: string, key: string): Promise<Fate> {
+    return this.#judge(name, async (d, bucket, rules) => {
+      const head = await readHead(d, bucket, key)
+      if (head.deleted === undefined) return 'kept'
+      const [entry, another] = await this.#engine.meta.scan(all.olderOf(name, key), 2)
+      if (entry === undefined || another !== undefined) return 'kept'
+      d.relyOn(entry)
+      const target = located(entry)
+      const { marker, modifiedAt } = target.version
+      if (!marker || !this.#isDue(loneMarkerExpirationOf(rules, key, modifiedAt))) return 'kept'
+      return this.#take(d, head, target)
+    })
+  }
+
+  /** R84. An upload that was neither completed nor aborted. */
+  upload(name: UploadName): Promise<Fate> {
+    return this.#judge(name.bucket, async (d, _bucket, rules) => {
+      const upload = await mustFindUpload(d, name)
+      if (!this.#isDue(abortOf(rules, upload.key, upload.initiatedAt))) return 'kept'
+      giveUp(this.#engine, d, upload)
+      return 'aborted'
+    })
+  }
+
+  /** P11. What is locked is left alone before the gate would refuse: nobody asked for a delete. */
+  async #take(d: Decision, head: Parameters<typeof takeOut>[2], target: Located): Promise<Fate> {
+    if (mayRemove(target.version.lock, this.#engine.clock.now(), false) !== undefined) return 'locked'
+    await takeOut(this.#engine, d, head, target, NO_BYPASS)
+    return 'removed'
+  }
+
+  #isDue(due: Due | undefined): boolean {
+    return due !== undefined && due.at <= this.#engine.clock.now()
+  }
+
+  async #judge(name: string, judging: Judging): Promise<Fate> {
+    try {
+      return await decide(this.#engine, async d => {
+        const bucket = await bucketForWrite(d, name)
+        const document = await d.get(at.document(name, 'lifecycle'))
+        if (document === undefined) return 'kept'
+        return judging(d, bucket, lifecycleRules(documentFormat.decode(document.value)))
+      })
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      if (error.code === 'NoSuchBucket' || error.code === 'NoSuchUpload') return 'kept'
+      if (error.detail.lock !== undefined) return 'locked'
+      throw error
+    }
+  }
+}

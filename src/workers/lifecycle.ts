@@ -1,0 +1,223 @@
+/**
+ * Walks through the buckets that have lifecycle rules and looks for what is due. It reads only where a rule's prefix
+ * leads, a page in each step, and lets others go first in between; what it finds is judged again by the commit that takes
+ * it away (`store/expiry.ts`).
+ */
+import type { Entry, KeyRange } from '../meta/meta.ts'
+import { OutcomeUnknown } from '../meta/meta.ts'
+import { bucketFormat } from '../model/bucket.ts'
+import { uploadFormat } from '../model/upload.ts'
+import { versionFormat } from '../model/version.ts'
+import { lifecycleRules } from '../rules/documents/lifecycle.ts'
+import {
+  abortOf,
+  type Due,
+  expirationOf,
+  type LifecycleRule,
+  noncurrentExpirationOf,
+  prefixesOf,
+} from '../rules/lifecycle.ts'
+import { all, at, parse } from '../store/addresses.ts'
+import { documentFormat } from '../store/documents.ts'
+import type { Engine } from '../store/engine.ts'
+import { Expiry, expiringOf, type Fate } from '../store/expiry.ts'
+import { OwnershipLost } from '../store/fenced-meta.ts'
+import { rangeOf } from '../store/listing-page.ts'
+import { readPage, recordsOf } from './records.ts'
+import type { Worker } from './worker.ts'
+
+const PAGE = 250
+/** Commits that arrive together share one sync. */
+const AT_ONCE = 16
+
+/** Something that seems to be due. Those of one key are done one after the other. */
+interface Job {
+  readonly key: string
+  readonly run: () => Promise<Fate>
+}
+
+/** Where a bucket is being looked through, and by which rules. */
+interface Place {
+  readonly bucket: string
+  readonly rules: readonly LifecycleRule[]
+}
+
+/** How the version before an older one is known, from one page to the next. */
+interface Newer {
+  readonly key: string
+  readonly modifiedAt: number
+  /** So many behind it and before the next are not current. */
+  readonly others: number
+}
+
+export class Lifecycle implements Worker {
+  readonly #engine: Engine
+  readonly #expiry: Expiry
+  #round: AsyncGenerator<readonly Job[]> | undefined
+  #lockedThisRound = 0
+  /** Versions, and markers that hid nothing, since the start. */
+  removed = 0
+  /** Markers that were put over expired objects, since the start. */
+  marked = 0
+  aborted = 0
+  /** Versions that are due but locked: as many as the last whole round met. */
+  locked = 0
+  failures = 0
+  lastFailure: unknown
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#expiry = new Expiry(engine)
+  }
+
+  async step(): Promise<'busy' | 'idle'> {
+    this.#round ??= this.#pages()
+    try {
+      const { value: jobs, done } = await this.#round.next()
+      if (done === true) return this.#endRound()
+      await this.#perform(jobs)
+    } catch (error) {
+      this.#round = undefined
+      throw error
+    }
+    // An engine in memory answers at once: without a pause a long walk would keep requests waiting.
+    await this.#engine.clock.sleep(0)
+    return 'busy'
+  }
+
+  #endRound(): 'idle' {
+    this.#round = undefined
+    this.locked = this.#lockedThisRound
+    this.#lockedThisRound = 0
+    return 'idle'
+  }
+
+  async #perform(jobs: readonly Job[]): Promise<void> {
+    const byKey = new Map<string, Job[]>()
+    for (const job of jobs) {
+      const same = byKey.get(job.key)
+      if (same === undefined) byKey.set(job.key, [job])
+      else same.push(job)
+    }
+    const keys = [...byKey.values()]
+    for (let from = 0; from < keys.length; from += AT_ONCE) {
+      await Promise.all(keys.slice(from, from + AT_ONCE).map(group => this.#performInTurn(group)))
+    }
+  }
+
+  /** One that fails is noted and found again in the next round; the others do not wait for it. */
+  async #performInTurn(jobs: readonly Job[]): Promise<void> {
+    for (const { run } of jobs) {
+      try {
+        this.#count(await run())
+      } catch (error) {
+        if (error instanceof OutcomeUnknown || error instanceof OwnershipLost) throw error
+        this.#note(error)
+      }
+    }
+  }
+
+  #count(fate: Fate): void {
+    if (fate === 'removed') this.removed++
+    else if (fate === 'marked') this.marked++
+    else if (fate === 'aborted') this.aborted++
+    else if (fate === 'locked') this.#lockedThisRound++
+  }
+
+  #note(error: unknown): void {
+    this.failures++
+    this.lastFailure = error
+  }
+
+  async *#pages(): AsyncGenerator<readonly Job[]> {
+    for await (const entry of recordsOf(this.#engine, 'B')) {
+      const { name: bucket, documents } = bucketFormat.decode(entry.value)
+      if (!documents.includes('lifecycle')) continue
+      const document = await this.#engine.meta.get(at.document(bucket, 'lifecycle'))
+      if (document === undefined) continue
+      const place = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
+      yield* this.#current(place)
+      yield* this.#older(place)
+      yield* this.#markers(place)
+      yield* this.#uploads(place)
+    }
+  }
+
+  async *#current({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+    for await (const page of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
+      const jobs: Job[] = []
+      for (const entry of page) {
+        const key = parse(entry.key).name
+        const due = expirationOf(rules, expiringOf(key, versionFormat.decode(entry.value)))
+        if (this.#isDue(due)) jobs.push({ key, run: () => this.#expiry.current(bucket, key) })
+      }
+      yield jobs
+    }
+  }
+
+  async *#older({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+    let before: Newer | undefined
+    for await (const page of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
+      const jobs: Job[] = []
+      for (const entry of page) {
+        const key = parse(entry.key).name
+        const version = versionFormat.decode(entry.value)
+        const newer: Newer | undefined = before?.key === key ? before : await this.#currentOf(bucket, key)
+        before = { key, modifiedAt: version.modifiedAt, others: newer === undefined ? 0 : newer.others + 1 }
+        if (newer === undefined) continue
+        const of = { ...expiringOf(key, version), marker: version.marker, since: newer.modifiedAt, newer: newer.others }
+        if (!this.#isDue(noncurrentExpirationOf(rules, of))) continue
+        jobs.push({ key, run: () => this.#expiry.noncurrent(bucket, key, version.seq) })
+      }
+      yield jobs
+    }
+  }
+
+  /** Undefined when the newest of its versions is a marker, which stands among the older ones. */
+  async #currentOf(bucket: string, key: string): Promise<Newer | undefined> {
+    const entry = await this.#engine.meta.get(at.current(bucket, key))
+    if (entry === undefined) return undefined
+    return { key, modifiedAt: versionFormat.decode(entry.value).modifiedAt, others: 0 }
+  }
+
+  async *#markers({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+    for await (const page of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
+      const jobs: Job[] = []
+      for (const entry of page) {
+        const key = parse(entry.key).name
+        const versions = await this.#engine.meta.scan(all.olderOf(bucket, key), 2)
+        if (versions.length === 1) jobs.push({ key, run: () => this.#expiry.loneMarker(bucket, key) })
+      }
+      yield jobs
+    }
+  }
+
+  async *#uploads({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+    for await (const page of this.#records('u', bucket, prefixesOf(rules, 'upload'))) {
+      const jobs: Job[] = []
+      for (const entry of page) {
+        const { key, id, initiatedAt } = uploadFormat.decode(entry.value)
+        if (!this.#isDue(abortOf(rules, key, initiatedAt))) continue
+        jobs.push({ key, run: () => this.#expiry.upload({ bucket, key, uploadId: id.toString('hex') }) })
+      }
+      yield jobs
+    }
+  }
+
+  /** Pages of records of one kind with these prefixes. A damaged one is noted and passed over. */
+  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<readonly Entry[]> {
+    for (const prefix of prefixes) {
+      const range: KeyRange = rangeOf(kind, { bucket, prefix, limit: PAGE })
+      for (let start: Buffer | undefined = range.start; start !== undefined; ) {
+        const page = await readPage(this.#engine, { start, end: range.end }, PAGE)
+        if (page.damaged !== undefined) this.#note(page.damaged)
+        yield page.entries
+        start = page.next
+      }
+    }
+  }
+
+  #isDue(due: Due | undefined): boolean {
+    return due !== undefined && due.at <= this.#engine.clock.now()
+  }
+}
