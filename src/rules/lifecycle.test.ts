@@ -2,7 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseXml } from '../lib/xml-reader.ts'
 import { readLifecycle } from './documents/lifecycle.ts'
-import { abortOf, afterDays, expirationOf, expirationText, type LifecycleRule, ruleIdText } from './lifecycle.ts'
+import {
+  abortOf,
+  afterDays,
+  expirationOf,
+  expirationText,
+  type LifecycleRule,
+  loneMarkerExpirationOf,
+  newerThatCount,
+  noncurrentExpirationOf,
+  prefixesOf,
+  ruleIdText,
+} from './lifecycle.ts'
 
 const at = (text: string): number => Date.parse(text)
 const rules = (inside: string): LifecycleRule[] =>
@@ -74,4 +85,61 @@ test('R67: uploads go by prefix alone, the earliest rule first', () => {
   assert.deepEqual(abortOf(all, 'small', MADE), { at: at('2026-11-23T00:00:00Z'), ruleId: 'a' })
   assert.deepEqual(abortOf(all, 'big/one', MADE), { at: at('2026-11-17T00:00:00Z'), ruleId: 'b' })
   assert.equal(abortOf(rules(rule('x', '', days(1))), 'small', MADE), undefined)
+})
+
+test('R67: a filter on tags or sizes never matches an upload, even if one were stored', () => {
+  const plain = rules(rule('a', '', abort(1)))[0]!
+  for (const more of [{ tags: [['a', 'b']] as const }, { largerThan: 1 }, { smallerThan: 1 }]) {
+    assert.equal(abortOf([{ ...plain, filter: { ...plain.filter, ...more } }], 'key', MADE), undefined)
+  }
+})
+
+const noncurrent = (count: number, keep = ''): string =>
+  `<NoncurrentVersionExpiration><NoncurrentDays>${count}</NoncurrentDays>${keep}</NoncurrentVersionExpiration>`
+const keepTwo = '<NewerNoncurrentVersions>2</NewerNoncurrentVersions>'
+
+test('a noncurrent version goes by when it was replaced and by how many newer ones there are', () => {
+  const all = rules(rule('few', '', noncurrent(1, keepTwo)) + rule('old', '', noncurrent(10)))
+  const of = { ...object, marker: false, since: at('2026-11-20T00:00:00Z') }
+  for (const [newer, due, ruleId] of [
+    [0, '2026-11-30', 'old'],
+    [1, '2026-11-30', 'old'],
+    [2, '2026-11-21', 'few'],
+    [3, '2026-11-21', 'few'],
+  ] as const) {
+    assert.deepEqual(noncurrentExpirationOf(all, { ...of, newer }), { at: at(due), ruleId })
+  }
+  assert.equal(newerThatCount(all), 2)
+  assert.equal(newerThatCount(rules(rule('old', '', noncurrent(10)))), 0)
+})
+
+test('a marker is matched by its name alone', () => {
+  const bySize = rules(rule('x', '<ObjectSizeLessThan>500</ObjectSizeLessThan>', noncurrent(1)))
+  const of = { ...object, since: MADE, newer: 0 }
+  assert.notEqual(noncurrentExpirationOf(bySize, { ...of, marker: false }), undefined)
+  assert.equal(noncurrentExpirationOf(bySize, { ...of, marker: true }), undefined)
+  const markers = '<Expiration><ExpiredObjectDeleteMarker>true</ExpiredObjectDeleteMarker></Expiration>'
+  const both = rules(rule('at once', '<Prefix>logs/</Prefix>', markers) + rule('later', '', days(3)))
+  assert.deepEqual(loneMarkerExpirationOf(both, 'logs/a', MADE), { at: MADE, ruleId: 'at once' })
+  assert.deepEqual(loneMarkerExpirationOf(both, 'a', MADE), { at: at('2026-11-19T00:00:00Z'), ruleId: 'later' })
+  assert.equal(loneMarkerExpirationOf(rules(rule('x', '<Prefix>b</Prefix>', days(3))), 'a', MADE), undefined)
+})
+
+test('prefixes to look under: those of enabled rules on the matter, none within another', () => {
+  const all = rules(
+    rule('1', '<Prefix>logs/</Prefix>', days(1)) +
+      rule('2', '<Prefix>logs/a</Prefix>', days(1)) +
+      rule('3', '<Prefix>logs-</Prefix>', noncurrent(1)) +
+      rule('4', '<Prefix>data/</Prefix>', days(1)) +
+      rule('5', '', days(1), 'Disabled') +
+      rule('6', '<Prefix>up/</Prefix>', abort(1)) +
+      rule('7', '<And><Prefix>tagged/</Prefix><Tag><Key>a</Key><Value>b</Value></Tag></And>', days(1)),
+  )
+  assert.deepEqual(prefixesOf(all, 'current'), ['data/', 'logs/', 'tagged/'])
+  assert.deepEqual(prefixesOf(all, 'noncurrent'), ['logs-'])
+  assert.deepEqual(prefixesOf(all, 'marker'), ['data/', 'logs/'])
+  assert.deepEqual(prefixesOf(all, 'upload'), ['up/'])
+  assert.deepEqual(prefixesOf(rules(rule('1', '', days(1)) + rule('2', '<Prefix>a</Prefix>', days(1))), 'current'), [
+    '',
+  ])
 })

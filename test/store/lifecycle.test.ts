@@ -310,27 +310,31 @@ test('P20: a hold that was acknowledged before lifecycle came is kept, in every 
   assert.deepEqual([...seen].sort(), ['NoSuchVersion', 'ok'], 'both orders happened')
 })
 
-test('of two lifecycle workers and a deleting client, the newest noncurrent versions stay', async () => {
-  for (let seed = 1; seed <= 40; seed++) {
-    const random = chance(seed)
-    const { store, clock } = await freshStore(seed)
-    await makeBucket(store, 'bucket', 'on')
-    const ids: string[] = []
-    for (let i = 0; i < 5; i++) ids.push((await put(store, 'bucket', 'a', String(i))).id)
-    await setRules(store, rule('', noncurrent(1, 2)))
-    clock.move(DAY_MS)
-    const slow = store.through(unhurried(store.engine.meta, random))
-    // Behind the current one: 3, 2, 1, 0. The client takes 2 away: 3 and 1 are then the two newest, unless 1 was gone.
-    await Promise.all([
-      runUntilIdle(new Lifecycle(slow.engine)),
-      remove(slow, 'bucket', 'a', ids[2]),
-      runUntilIdle(new Lifecycle(slow.engine)),
-    ])
-    const left = (await store.listing.versions({ bucket: 'bucket', limit: 10 })).items.map(one => one.version.id)
-    const oneBehind = [ids[4], ids[3]]
-    assert.deepEqual(left, left.includes(ids[1]!) ? [...oneBehind, ids[1]] : oneBehind, `seed ${seed}`)
-    await wholeAfter(store)
-  }
+test('a version that became one of the newest while it was being judged stays', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, 'bucket', 'on')
+  const ids: string[] = []
+  for (let i = 0; i < 4; i++) ids.push((await put(store, 'bucket', 'a', String(i))).id)
+  await setRules(store, rule('', noncurrent(1, 2)))
+  clock.move(DAY_MS)
+  const { meta } = store.engine
+  let taken = false
+  const between = store.through({
+    get: key => meta.get(key),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    commit: async tx => {
+      // Behind the current one stand 2, 1 and 0; when 0 is about to go, the client takes 1 away.
+      if (!taken) await remove(store, 'bucket', 'a', ids[1])
+      taken = true
+      return meta.commit(tx)
+    },
+    close: () => meta.close(),
+  })
+  assert.equal((await round(between)).removed, 0)
+  assert.ok(taken)
+  const left = (await store.listing.versions({ bucket: 'bucket', limit: 10 })).items.map(one => one.version.id)
+  assert.deepEqual(left, [ids[3], ids[2], ids[0]])
+  await wholeAfter(store)
 })
 
 test('a walk is made of pages, reads only under the prefixes of rules, and lets others go first', async () => {
