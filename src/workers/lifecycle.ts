@@ -1,7 +1,7 @@
 /**
  * Walks through the buckets that have lifecycle rules and looks for what is due. It reads only where a rule's prefix
- * leads, a page in each step, and lets others go first in between; what it finds is judged again by the commit that takes
- * it away (`store/expiry.ts`).
+ * leads, a page in each step, and lets others go first in between; what it finds is judged again by the commit that
+ * takes it away (`store/expiry.ts`).
  */
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
