@@ -1,5 +1,4 @@
 /** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
-import type { Directory } from './auth/directory.ts'
 import type { FactFinder } from './edge/authorize.ts'
 import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
 import { type Outcome, Pipeline } from './edge/pipeline.ts'
@@ -9,6 +8,7 @@ import { Fault } from './model/faults.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { ObjectName } from './operations/operation.ts'
 import type { ObjectFacts } from './rules/access/evaluate.ts'
+import type { Directory } from './store/directory.ts'
 import { FactsChanged, JudgedMeta, type JudgedObject } from './store/judged-meta.ts'
 import type { Store } from './store/store.ts'
 import { isFinal, type Tell } from './tell.ts'
@@ -81,9 +81,8 @@ export function listenerFor(serving: Serving): Listener {
     session: () => sessionOf(store),
     facts: factsOf(store),
     isStale: error => error instanceof FactsChanged,
-    accounts: directory,
+    identities: () => directory.now(),
     operations: OPERATIONS,
-    findCredential: async accessKey => directory.byAccessKey(accessKey),
     clock,
     region,
     baseHost,

@@ -1,16 +1,17 @@
 /** Puts the server together: the store, the accounts, the pipeline and the listener, and the upkeep between them. */
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { addAccountsFile, canonicalIdOf, Directory, ROOT_ACCOUNT_ID } from './auth/directory.ts'
+import { accountsGiven, haveAccounts, readText, rootKey } from './accounts.ts'
 import { openFolder } from './compose.ts'
 import type { Config, HostAndPort } from './config.ts'
 import { Health } from './edge/health.ts'
 import type { Certificate } from './edge/listener.ts'
 import { systemClock } from './lib/clock.ts'
-import { type Disk, realDisk } from './lib/disk.ts'
+import { realDisk } from './lib/disk.ts'
 import { systemRandom } from './lib/random.ts'
+import { canonicalIdOf, ROOT_ACCOUNT_ID } from './model/account.ts'
 import { Fault } from './model/faults.ts'
 import { listenerFor } from './object-api.ts'
+import { Directory } from './store/directory.ts'
 import type { Store } from './store/store.ts'
 import type { Tell } from './tell.ts'
 import { choresOf, Upkeep } from './upkeep.ts'
@@ -24,49 +25,6 @@ export interface Running {
   /** Reads the certificate's files again. */
   renewCertificate(): Promise<void>
   close(): Promise<void>
-}
-
-const ROOT_FILE = 'root-key'
-
-async function readText(disk: Disk, path: string): Promise<string> {
-  const file = await disk.open(path, 'read')
-  try {
-    const bytes = Buffer.alloc(await file.size())
-    await file.read(bytes, 0)
-    return bytes.toString('utf8')
-  } finally {
-    await file.close()
-  }
-}
-
-/**
- * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
- */
-async function rootKey(config: Config, tell: Tell): Promise<NonNullable<Config['rootKey']>> {
-  if (config.rootKey !== undefined) return config.rootKey
-  const path = join(config.data, ROOT_FILE)
-  if ((await realDisk.list(config.data)).includes(ROOT_FILE)) {
-    const [accessKey = '', secretKey = ''] = (await readText(realDisk, path)).trim().split('\n')
-    return { accessKey, secretKey }
-  }
-  const accessKey = `HF${systemRandom.bytes(9).toString('hex').toUpperCase()}`
-  const secretKey = systemRandom.bytes(30).toString('base64url')
-  const file = await realDisk.open(`${path}.new`, 'create')
-  await file.write([Buffer.from(`${accessKey}\n${secretKey}\n`)], 0)
-  await file.datasync()
-  await file.close()
-  await realDisk.rename(`${path}.new`, path)
-  await realDisk.syncFolder(config.data)
-  tell.once(`root access key ${accessKey}, secret key ${secretKey} (shown once, kept in ${path})`)
-  return { accessKey, secretKey }
-}
-
-async function directoryOf(config: Config, tell: Tell): Promise<Directory> {
-  const directory = new Directory()
-  const { accessKey, secretKey } = await rootKey(config, tell)
-  directory.addRoot(accessKey, secretKey)
-  if (config.accounts !== undefined) addAccountsFile(directory, await readText(realDisk, config.accounts))
-  return directory
 }
 
 async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
@@ -90,6 +48,7 @@ function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
 }
 
 export async function serve(config: Config, tell: Tell): Promise<Running> {
+  const given = await accountsGiven(config)
   const parts = await openFolder({
     folder: config.data,
     durability: config.durability,
@@ -98,7 +57,8 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
   })
   const { store } = parts
   try {
-    const directory = await directoryOf(config, tell)
+    const directory = new Directory(store.engine, await rootKey(config, tell.once))
+    await haveAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
     await runUntilIdle(new Sweeper(store.engine))
     const { region, baseHost } = config

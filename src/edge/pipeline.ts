@@ -51,12 +51,12 @@ export interface Outcome {
 export interface PipelineParts {
   /** For one request: facts, and the store in which what was judged on them still holds. */
   readonly session: () => { readonly facts: FactFinder; readonly store: Context['store'] }
-  readonly accounts: Accounts
+  /** Who there is, as of the moment at which a request begins. */
+  readonly identities: () => Promise<Identities>
   readonly facts: FactFinder
   /** True for the error that says: what this request was judged on has changed. */
   readonly isStale: (error: unknown) => boolean
   readonly operations: readonly Operation[]
-  readonly findCredential: Authentication['findCredential']
   readonly clock: Clock
   readonly region: string
   readonly baseHost: string
@@ -64,11 +64,21 @@ export interface PipelineParts {
   readonly onError: (error: unknown, requestId: string) => void
 }
 
+/** Accounts by what names them, and the keys that requests are signed with. */
+export type Identities = Accounts & Pick<Authentication, 'findCredential'>
+
 const JUDGED_TRIES_MAX = 10
 
 async function bucketOf(operation: Operation, { bucket }: Address, facts: FactFinder): Promise<Bucket | undefined> {
   if (operation.match.on === 'service' || operation.withoutBucket) return undefined
   return facts.bucket(bucket)
+}
+
+/** R7. */
+function checkExpectedOwner(view: View, bucket: Bucket | undefined, accounts: Accounts): void {
+  const expected = view.header(':expected-bucket-owner')
+  if (expected === undefined || bucket === undefined) return
+  if (accounts.byCanonicalId(bucket.owner)?.accountId !== expected) throw new Fault('AccessDenied')
 }
 
 /** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
@@ -180,13 +190,14 @@ export class Pipeline {
   async #run(incoming: Incoming, known: Known, address: Address, asked: View, operation: Operation): Promise<Answers> {
     const { clock, region } = this.#parts
     const now = clock.now()
-    const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation)
+    const accounts = await this.#parts.identities()
+    const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation, accounts)
     const { dialect } = known
     known.caller = caller
     const { facts, store } = this.#parts.session()
-    const authorizer = new Authorizer(facts, this.#parts.accounts)
+    const authorizer = new Authorizer(facts, accounts)
     const bucket = await bucketOf(operation, address, facts)
-    this.#checkExpectedOwner(view, bucket)
+    checkExpectedOwner(view, bucket, accounts)
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
     const needs = operation.permission(view, target)
@@ -196,7 +207,7 @@ export class Pipeline {
     if (!operation.takesForm) incoming.goOn()
     const ctx: Context = Object.freeze({
       store,
-      accounts: this.#parts.accounts,
+      accounts,
       caller,
       callerId: caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId,
       ways: dialect.ways,
@@ -216,8 +227,16 @@ export class Pipeline {
   }
 
   /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
-  async #enter(incoming: Incoming, known: Known, address: Address, view: View, operation: Operation): Promise<Entered> {
-    const { clock, region, findCredential } = this.#parts
+  async #enter(
+    incoming: Incoming,
+    known: Known,
+    address: Address,
+    view: View,
+    operation: Operation,
+    identities: Identities,
+  ): Promise<Entered> {
+    const { clock, region } = this.#parts
+    const findCredential = (accessKey: string) => identities.findCredential(accessKey)
     const by = { region, now: clock.now(), findCredential }
     const { caller, payload } = await authenticate(incoming.request, { ...by, scheme: known.dialect.scheme })
     if (!operation.takesForm) {
@@ -234,13 +253,6 @@ export class Pipeline {
     known.resource = `/${address.bucket}/${form.key}`
     const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
     return { ...entered, view: new View(form.request, form.dialect), key: form.key }
-  }
-
-  /** R7. */
-  #checkExpectedOwner(view: View, bucket: Bucket | undefined): void {
-    const expected = view.header(':expected-bucket-owner')
-    if (expected === undefined || bucket === undefined) return
-    if (this.#parts.accounts.byCanonicalId(bucket.owner)?.accountId !== expected) throw new Fault('AccessDenied')
   }
 
   /** R8. Whoever does not own a requester-pays bucket says that the charge is accepted. */

@@ -21,6 +21,13 @@ export const at = {
   /** What became of a completed upload. */
   completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
+  account: (accountId: string) => key('A', accountId),
+  user: (accountId: string, name: string) => key('n', accountId, name),
+  accessKey: (accessKey: string) => key('k', accessKey),
+  /** That an access key belongs to an account itself (no user) or to one of its users. */
+  keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
+  /** Changes with everything about accounts. */
+  accountsMark: () => key('x', 'accounts'),
 }
 
 /** Every record whose key starts so. */
@@ -37,6 +44,10 @@ export const all = {
   uploadsOf: (bucket: string, name: string) => under(key('u', bucket, name)),
   parts: (upload: Buffer) => under(key('p', upload)),
   pages: (id: Buffer) => under(key('s', id)),
+  accounts: () => under(key('A')),
+  users: (accountId: string) => under(key('n', accountId)),
+  keysOfAccount: (accountId: string) => under(key('K', accountId)),
+  keysOf: (accountId: string, user: string | undefined) => under(key('K', accountId, user ?? '')),
   kind: (kind: string) => under(Buffer.from(kind, 'latin1')),
 }
 

@@ -6,14 +6,17 @@
 import { createHash, createHmac } from 'node:crypto'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { addAccountsFile, canonicalIdOf, Directory } from '../../src/auth/directory.ts'
+import { haveAccounts } from '../../src/accounts.ts'
 import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
 import { openFolder, openMemory, type ServerParts } from '../../src/compose.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
+import { canonicalIdOf } from '../../src/model/account.ts'
 import { listenerFor } from '../../src/object-api.ts'
+import { readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { Directory } from '../../src/store/directory.ts'
 import { withFolder } from '../store/fixture.ts'
 
 export type DialectName = 'svc' | 's3'
@@ -43,6 +46,8 @@ const READER_POLICY = {
   Version: '2012-10-17',
   Statement: [{ Effect: 'Allow', Action: ['svc:GetObject', 'svc:ListBucket'], Resource: '*' }],
 }
+
+const ROOT_KEY = { accessKey: 'AKROOT', secretKey: 'secret-of-root' }
 
 const keys = ({ accessKey, secretKey }: Who) => [{ accessKey, secretKey }]
 
@@ -218,9 +223,8 @@ async function serveParts(
   clock: ManualClock,
   use: (served: Served) => Promise<void>,
 ): Promise<void> {
-  const directory = new Directory()
-  directory.addRoot('AKROOT', 'secret-of-root')
-  addAccountsFile(directory, JSON.stringify(ACCOUNTS))
+  await haveAccounts(parts.store, readAccountsFile(JSON.stringify(ACCOUNTS)))
+  const directory = new Directory(parts.store.engine, ROOT_KEY)
   const log: Readonly<Record<string, unknown>>[] = []
   const listener = listenerFor({
     store: parts.store,

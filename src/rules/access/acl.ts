@@ -2,7 +2,7 @@
  * Access control lists: what a canned ACL stands for, which permission gives which actions, who owns a new object,
  * and what of a list counts under the bucket's ownership mode.
  */
-import { createHash } from 'node:crypto'
+import { EXEC_CANONICAL_ID } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Permission } from '../../model/version.ts'
 import type { Action } from './actions.ts'
@@ -34,8 +34,7 @@ export const OBJECT_CANNED: readonly Canned[] = [
 
 export const BUCKET_CANNED: readonly Canned[] = [...OBJECT_CANNED, 'log-delivery-write']
 
-/** The built-in account that `exec-read` grants to. */
-export const EXEC_CANONICAL_ID = createHash('sha256').update('svc-exec').digest('hex')
+export { EXEC_CANONICAL_ID }
 
 /** R32. The canned ACL that a header names, among those that the operation takes. */
 export function readCanned(value: string, allowed: readonly Canned[]): Canned {

@@ -1,0 +1,84 @@
+/** The accounts that the operator gives at the start: the root's key, and what the accounts file names. */
+import { join } from 'node:path'
+import { BadConfig, type Config } from './config.ts'
+import { type Disk, realDisk } from './lib/disk.ts'
+import { systemRandom } from './lib/random.ts'
+import { Fault } from './model/faults.ts'
+import { BadAccounts, type GivenAccount, readAccountsFile } from './rules/accounts-file.ts'
+import { Accounts } from './store/accounts.ts'
+import type { RootKey } from './store/directory.ts'
+import { applyAccounts } from './store/given-accounts.ts'
+import type { Store } from './store/store.ts'
+
+export const ROOT_FILE = 'root-key'
+
+export async function readText(disk: Disk, path: string): Promise<string> {
+  const file = await disk.open(path, 'read')
+  try {
+    const bytes = Buffer.alloc(await file.size())
+    await file.read(bytes, 0)
+    return bytes.toString('utf8')
+  } finally {
+    await file.close()
+  }
+}
+
+/** Read before anything is opened, so that a file that is wrong has no effect. */
+export async function accountsGiven({ accounts }: Pick<Config, 'accounts'>): Promise<readonly GivenAccount[]> {
+  if (accounts === undefined) return []
+  const text = await readText(realDisk, accounts).catch((error: NodeJS.ErrnoException) => {
+    throw new BadConfig(`--accounts: ${accounts} cannot be read (${error.code})`)
+  })
+  return refusing(accounts, async () => readAccountsFile(text))
+}
+
+/** What the file names is there afterwards, at every start again. */
+export function haveAccounts(store: Store, given: readonly GivenAccount[], file = ''): Promise<void> {
+  return refusing(file, () => applyAccounts(new Accounts(store.engine), given))
+}
+
+async function refusing<T>(file: string, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use()
+  } catch (error) {
+    if (error instanceof BadAccounts) throw new BadConfig(`${file}: ${error.message}`)
+    if (error instanceof Fault) throw new BadConfig(`${file}: ${String(error.detail.reason ?? error.message)}`)
+    throw error
+  }
+}
+
+/** The key that an earlier start made; undefined when none has. */
+export async function storedRootKey(folder: string): Promise<RootKey | undefined> {
+  if (!(await realDisk.list(folder)).includes(ROOT_FILE)) return undefined
+  const [accessKey = '', secretKey = ''] = (await readText(realDisk, join(folder, ROOT_FILE))).trim().split('\n')
+  return { accessKey, secretKey }
+}
+
+/** A new access key and its secret. */
+export function freshKey(): RootKey {
+  return {
+    accessKey: `HF${systemRandom.bytes(9).toString('hex').toUpperCase()}`,
+    secretKey: systemRandom.bytes(30).toString('base64url'),
+  }
+}
+
+/**
+ * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
+ */
+export async function rootKey(
+  config: Pick<Config, 'rootKey' | 'data'>,
+  once: (line: string) => void,
+): Promise<RootKey> {
+  const known = config.rootKey ?? (await storedRootKey(config.data))
+  if (known !== undefined) return known
+  const made = freshKey()
+  const path = join(config.data, ROOT_FILE)
+  const file = await realDisk.open(`${path}.new`, 'create')
+  await file.write([Buffer.from(`${made.accessKey}\n${made.secretKey}\n`)], 0)
+  await file.datasync()
+  await file.close()
+  await realDisk.rename(`${path}.new`, path)
+  await realDisk.syncFolder(config.data)
+  once(`root access key ${made.accessKey}, secret key ${made.secretKey} (shown once, kept in ${path})`)
+  return made
+}

@@ -1,0 +1,61 @@
+/** The accounts file as `serve` takes it. */
+import assert from 'node:assert/strict'
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { withFolder } from '../store/fixture.ts'
+import { holdfast, serving } from './program.ts'
+
+test('a bad accounts file ends the start with one line and 2, before anything is made', () =>
+  withFolder(async folder => {
+    const file = join(folder, 'accounts.json')
+    const data = join(folder, 'data')
+    const secretKey = 'never-to-be-told'
+    const bad: readonly (readonly [string, RegExp])[] = [
+      ['{"accounts": [', /not JSON/],
+      [
+        `{"accounts": [{"accountId": "12", "accessKeys": [{"accessKey": "AKX", "secretKey": "${secretKey}"}]}]}`,
+        /12 digits/,
+      ],
+      [
+        '{"accounts": [{"accountId": "111111111111", "users": [{"name": "u", "policies": [{"Statement": 1}]}]}]}',
+        /policies\[0\]/,
+      ],
+    ]
+    for (const [text, message] of bad) {
+      writeFileSync(file, text)
+      const { code, errors, out } = await holdfast([
+        'serve',
+        '--data',
+        data,
+        '--accounts',
+        file,
+        '--listen',
+        '127.0.0.1:0',
+      ])
+      assert.equal(code, 2)
+      assert.equal(out, '')
+      assert.match(errors, /^holdfast: .+\n$/)
+      assert.match(errors, message)
+      assert(!errors.includes(secretKey))
+      assert(!existsSync(data))
+    }
+    const missing = await holdfast(['serve', '--data', data, '--accounts', join(folder, 'none.json')])
+    assert.equal(missing.code, 2)
+    assert.match(missing.errors, /^holdfast: --accounts: .*none\.json cannot be read \(ENOENT\)\n$/)
+  }))
+
+test('a file that contradicts the store ends the start with 2, and the next good one starts', () =>
+  withFolder(async folder => {
+    const file = join(folder, 'accounts.json')
+    const data = join(folder, 'data')
+    const write = (change: object): void =>
+      writeFileSync(file, JSON.stringify({ accounts: [{ accountId: '111111111111', ...change }] }))
+    write({})
+    assert.equal(await (await serving(['--data', data, '--accounts', file])).stop(), 0)
+    write({ canonicalId: 'ab'.repeat(32) })
+    const { code, errors } = await holdfast(['serve', '--data', data, '--accounts', file, '--listen', '127.0.0.1:0'])
+    assert.deepEqual([code, /never changes/.test(errors)], [2, true])
+    write({})
+    assert.equal(await (await serving(['--data', data, '--accounts', file])).stop(), 0)
+  }))

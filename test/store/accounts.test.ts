@@ -1,0 +1,303 @@
+/** Accounts in the store: what is kept, what is refused, and that nobody is answered from what has changed since. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openFolder, openMemory } from '../../src/compose.ts'
+import {
+  BUILT_IN,
+  canonicalIdOf,
+  EXEC_ACCOUNT_ID,
+  EXEC_CANONICAL_ID,
+  ROOT_ACCOUNT_ID,
+} from '../../src/model/account.ts'
+import { Fault } from '../../src/model/faults.ts'
+import { ACCOUNT_LIMITS } from '../../src/rules/accounts.ts'
+import { BadAccounts, readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { Accounts } from '../../src/store/accounts.ts'
+import { at } from '../../src/store/addresses.ts'
+import { Directory } from '../../src/store/directory.ts'
+import type { Engine } from '../../src/store/engine.ts'
+import { applyAccounts } from '../../src/store/given-accounts.ts'
+import { fsckDeep } from '../../src/workers/fsck.ts'
+import { withFolder } from './fixture.ts'
+
+const ONE = '111111111111'
+const TWO = '222222222222'
+const POLICY = '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"svc:GetObject","Resource":"*"}]}'
+const DENY = POLICY.replace('Allow', 'Deny')
+
+const isFault = (code: string) => (error: unknown) => error instanceof Fault && error.code === code
+
+async function withAccounts(use: (accounts: Accounts, engine: Engine) => Promise<void>): Promise<void> {
+  const parts = await openMemory()
+  try {
+    await use(new Accounts(parts.store.engine), parts.store.engine)
+  } finally {
+    await parts.close()
+  }
+}
+
+const secretOf = async (directory: Directory, accessKey: string): Promise<string | undefined> =>
+  (await (await directory.now()).findCredential(accessKey))?.secretKey
+
+test('an account, its key, a user and its key are found; their secrets open', () =>
+  withAccounts(async (accounts, engine) => {
+    const directory = new Directory(engine, { accessKey: 'AKROOT', secretKey: 'root-secret' })
+    await accounts.create({ accountId: ONE, displayName: 'one', email: 'One@Example.com' })
+    await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 'secret-one' })
+    await accounts.createUser(ONE, 'reader')
+    await accounts.changeUser(ONE, 'reader', () => ({ policies: [{ name: 'p', document: POLICY, fromFile: false }] }))
+    await accounts.createKey({ accountId: ONE, user: 'reader', accessKey: 'AKREADER', secretKey: 'secret-reader' })
+    const known = await directory.now()
+    const own = await known.findCredential('AKONE')
+    assert.equal(own?.account.canonicalId, canonicalIdOf(ONE))
+    assert.equal(own?.user, undefined)
+    const reader = await known.findCredential('AKREADER')
+    assert.equal(reader?.secretKey, 'secret-reader')
+    assert.deepEqual(reader?.user, { name: 'reader', policies: [POLICY] })
+    assert.equal((await known.findCredential('AKROOT'))?.account.accountId, ROOT_ACCOUNT_ID)
+    assert.equal(known.byEmail('one@EXAMPLE.com')[0]?.accountId, ONE)
+    assert.deepEqual(
+      (await accounts.keys({ accountId: ONE })).map(key => [key.accessKey, key.user]),
+      [
+        ['AKONE', undefined],
+        ['AKREADER', 'reader'],
+      ],
+    )
+    assert(!('sealedSecret' in (await accounts.key('AKONE'))))
+    assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
+test('5.3: the root account and svc-exec are always there, and svc-exec can be given a key', () =>
+  withAccounts(async (accounts, engine) => {
+    const known = await new Directory(engine, undefined).now()
+    assert.equal(known.byCanonicalId(EXEC_CANONICAL_ID)?.displayName, 'svc-exec')
+    assert.equal(known.byCanonicalId(canonicalIdOf(ROOT_ACCOUNT_ID))?.displayName, 'root')
+    await accounts.createKey({ accountId: EXEC_ACCOUNT_ID, user: undefined, accessKey: 'AKEXEC', secretKey: 'x' })
+    const found = await (await new Directory(engine, undefined).now()).findCredential('AKEXEC')
+    assert.equal(found?.account.canonicalId, EXEC_CANONICAL_ID)
+    for (const { accountId } of BUILT_IN) {
+      await assert.rejects(accounts.remove(accountId), isFault('DeleteConflict'))
+      await assert.rejects(accounts.create({ accountId }), isFault('EntityAlreadyExists'))
+    }
+    await assert.rejects(accounts.change(ROOT_ACCOUNT_ID, { disabled: true }), isFault('InvalidArgument'))
+    await assert.rejects(accounts.change(ROOT_ACCOUNT_ID, { admin: false }), isFault('InvalidArgument'))
+  }))
+
+test('attack 22: what was disabled, deleted or changed is so for every directory, at once', () =>
+  withAccounts(async (accounts, engine) => {
+    // Each stands for a process that has answered from what it remembers.
+    const processes = [new Directory(engine, undefined), new Directory(engine, undefined)]
+    const seen = async (accessKey: string): Promise<(string | undefined)[]> =>
+      Promise.all(processes.map(directory => secretOf(directory, accessKey)))
+    await accounts.create({ accountId: ONE })
+    await accounts.createUser(ONE, 'u')
+    await accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'AKU', secretKey: 's1' })
+    assert.deepEqual(await seen('AKU'), ['s1', 's1'])
+    const changes: readonly (readonly [() => Promise<unknown>, string | undefined])[] = [
+      [() => accounts.changeKey('AKU', { disabled: true }), undefined],
+      [() => accounts.changeKey('AKU', { disabled: false }), 's1'],
+      [() => accounts.changeKey('AKU', { secretKey: 's2' }), 's2'],
+      [() => accounts.changeUser(ONE, 'u', () => ({ disabled: true })), undefined],
+      [() => accounts.changeUser(ONE, 'u', () => ({ disabled: false })), 's2'],
+      [() => accounts.change(ONE, { disabled: true }), undefined],
+      [() => accounts.change(ONE, { disabled: false }), 's2'],
+      [() => accounts.removeKey('AKU'), undefined],
+      [() => accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'AKU', secretKey: 's3' }), 's3'],
+      [() => accounts.removeUser(ONE, 'u'), undefined],
+    ]
+    for (const [change, expected] of changes) {
+      await change()
+      assert.deepEqual(await seen('AKU'), [expected, expected])
+    }
+    assert.deepEqual(await accounts.keys({ accountId: ONE }), [])
+  }))
+
+test('a directory that nothing has changed reads one record for a request', () =>
+  withAccounts(async (accounts, engine) => {
+    await accounts.create({ accountId: ONE })
+    await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
+    let reads = 0
+    const counting = {
+      ...engine,
+      meta: {
+        get: (key: Buffer) => {
+          reads++
+          return engine.meta.get(key)
+        },
+        scan: engine.meta.scan.bind(engine.meta),
+        commit: engine.meta.commit.bind(engine.meta),
+        close: engine.meta.close.bind(engine.meta),
+      },
+    }
+    const directory = new Directory(counting, undefined)
+    await secretOf(directory, 'AKONE')
+    reads = 0
+    for (let i = 0; i < 10; i++) assert.equal(await secretOf(directory, 'AKONE'), 's')
+    assert.equal(reads, 10)
+  }))
+
+test('an account that others depend on is not deleted', () =>
+  withAccounts(async (accounts, engine) => {
+    await accounts.create({ accountId: ONE })
+    await accounts.createUser(ONE, 'u')
+    await assert.rejects(accounts.remove(ONE), isFault('DeleteConflict'))
+    await accounts.removeUser(ONE, 'u')
+    await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
+    await accounts.remove(ONE)
+    await assert.rejects(accounts.key('AKONE'), isFault('NoSuchEntity'))
+    await assert.rejects(accounts.get(ONE), isFault('NoSuchEntity'))
+    await assert.rejects(accounts.users(ONE), isFault('NoSuchEntity'))
+    assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
+test('what may not be is refused and changes nothing', () =>
+  withAccounts(async (accounts, engine) => {
+    await accounts.create({ accountId: ONE })
+    await accounts.createUser(ONE, 'u')
+    await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
+    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    const refused: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ['InvalidArgument', () => accounts.create({ accountId: '1' })],
+      ['InvalidArgument', () => accounts.create({ accountId: TWO, email: 'x' })],
+      ['EntityAlreadyExists', () => accounts.create({ accountId: ONE })],
+      ['EntityAlreadyExists', () => accounts.create({ accountId: TWO, canonicalId: canonicalIdOf(ONE) })],
+      ['EntityAlreadyExists', () => accounts.createUser(ONE, 'u')],
+      ['NoSuchEntity', () => accounts.createUser(TWO, 'u')],
+      ['InvalidArgument', () => accounts.createUser(ONE, '<img>')],
+      [
+        'EntityAlreadyExists',
+        () => accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'AKONE', secretKey: 's' }),
+      ],
+      ['NoSuchEntity', () => accounts.createKey({ accountId: ONE, user: 'v', accessKey: 'AKV', secretKey: 's' })],
+      ['InvalidArgument', () => accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'a/b', secretKey: 's' })],
+      [
+        'MalformedPolicy',
+        () => accounts.changeUser(ONE, 'u', () => ({ policies: [{ name: 'p', document: '{}', fromFile: false }] })),
+      ],
+      ['NoSuchEntity', () => accounts.changeKey('AKX', { disabled: true })],
+    ]
+    for (const [code, act] of refused) await assert.rejects(async () => act(), isFault(code), code)
+    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+  }))
+
+test('the number of keys of one owner is bounded, also when all are made at once', () =>
+  withAccounts(async accounts => {
+    await accounts.create({ accountId: ONE })
+    const tries = Array.from({ length: ACCOUNT_LIMITS.keysPerOwnerMax + 5 }, (_, i) =>
+      accounts.createKey({ accountId: ONE, user: undefined, accessKey: `AK${i}X`, secretKey: 's' }),
+    )
+    const outcomes = await Promise.allSettled(tries)
+    assert.equal(outcomes.filter(({ status }) => status === 'rejected').length, 5)
+    assert.equal((await accounts.keys({ accountId: ONE })).length, ACCOUNT_LIMITS.keysPerOwnerMax)
+  }))
+
+const FILE = {
+  accounts: [
+    {
+      accountId: ONE,
+      displayName: 'one',
+      accessKeys: [{ accessKey: 'AKONE', secretKey: 'file-secret-one' }],
+      users: [
+        {
+          name: 'reader',
+          accessKeys: [{ accessKey: 'AKREADER', secretKey: 'file-secret-two' }],
+          policies: [JSON.parse(POLICY)],
+        },
+      ],
+    },
+  ],
+}
+
+const given = (file: object) => readAccountsFile(JSON.stringify(file))
+
+test('the accounts file is applied again and again: the same file writes nothing', () =>
+  withAccounts(async (accounts, engine) => {
+    await applyAccounts(accounts, given(FILE))
+    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    await applyAccounts(accounts, given(FILE))
+    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+  }))
+
+test('what the file names is changed to what it says; what it does not name stays', () =>
+  withAccounts(async (accounts, engine) => {
+    await applyAccounts(accounts, given(FILE))
+    await accounts.create({ accountId: TWO })
+    await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKMADE', secretKey: 'made' })
+    await accounts.changeKey('AKREADER', { disabled: true })
+    await accounts.changeUser(ONE, 'reader', ({ policies }) => ({
+      policies: [...policies, { name: 'attached', document: DENY, fromFile: false }],
+    }))
+    const [one] = FILE.accounts
+    const changed = {
+      ...one!,
+      displayName: 'renamed',
+      accessKeys: [{ accessKey: 'AKONE', secretKey: 'another' }],
+      users: [{ ...one!.users[0]!, policies: [] }],
+    }
+    await applyAccounts(accounts, given({ accounts: [changed] }))
+    const directory = new Directory(engine, undefined)
+    assert.equal(await secretOf(directory, 'AKONE'), 'another')
+    assert.equal(await secretOf(directory, 'AKMADE'), 'made')
+    assert.equal(await secretOf(directory, 'AKREADER'), undefined, 'a disabled key stays disabled')
+    assert.equal((await accounts.get(ONE)).displayName, 'renamed')
+    assert.equal((await accounts.get(TWO)).displayName, TWO)
+    assert.deepEqual(
+      (await accounts.user(ONE, 'reader')).policies.map(({ name }) => name),
+      ['attached'],
+    )
+  }))
+
+test('a file that contradicts what is there is refused before anything of it is done', () =>
+  withAccounts(async (accounts, engine) => {
+    await applyAccounts(accounts, given(FILE))
+    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    const fresh = { accountId: '333333333333' }
+    const bad: readonly (readonly [object, RegExp])[] = [
+      [{ accountId: ONE, canonicalId: 'ab'.repeat(32) }, /never changes/],
+      [{ accountId: TWO, canonicalId: canonicalIdOf(ONE) }, /is that of account 111111111111/],
+      [{ accountId: TWO, canonicalId: EXEC_CANONICAL_ID }, /is that of account/],
+      [{ accountId: TWO, accessKeys: [{ accessKey: 'AKONE', secretKey: 'x' }] }, /belongs to somebody else/],
+      [{ accountId: ONE, accessKeys: [{ accessKey: 'AKREADER', secretKey: 'x' }] }, /belongs to somebody else/],
+      [{ accountId: ROOT_ACCOUNT_ID, admin: false }, /root account/],
+    ]
+    for (const [account, message] of bad) {
+      await assert.rejects(applyAccounts(accounts, given({ accounts: [fresh, account] })), (error: unknown) => {
+        assert(error instanceof BadAccounts)
+        assert.match(error.message, message)
+        return true
+      })
+    }
+    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+  }))
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map(name => join(folder, name))
+    .filter(path => statSync(path).isFile())
+}
+
+test('no secret lies in the folder in clear; after a start the keys are there again', () =>
+  withFolder(async folder => {
+    const first = await openFolder({ folder })
+    await applyAccounts(new Accounts(first.store.engine), given(FILE))
+    await first.close()
+    // Written as plain text they would be found: the names are.
+    const found = (text: string): string[] => filesBelow(folder).filter(path => readFileSync(path).includes(text))
+    assert.notDeepEqual(found('AKREADER'), [])
+    for (const secret of ['file-secret-one', 'file-secret-two']) {
+      for (const form of [
+        secret,
+        Buffer.from(secret).toString('base64').slice(0, 16),
+        Buffer.from(secret).toString('hex'),
+      ])
+        assert.deepEqual(found(form), [])
+    }
+    const again = await openFolder({ folder })
+    assert.equal(await secretOf(new Directory(again.store.engine, undefined), 'AKREADER'), 'file-secret-two')
+    // A secret goes on opening after its storage key was replaced.
+    await again.store.engine.keyring.rotate('storage')
+    assert.equal(await secretOf(new Directory(again.store.engine, undefined), 'AKONE'), 'file-secret-one')
+    await again.close()
+  }))
