@@ -29,6 +29,8 @@ export interface VolumeState {
   readonly bytes: number
   /** True while this process still appends to it. */
   readonly open: boolean
+  /** No later one by the same process: if that lives, it may still append to it. */
+  readonly newest: boolean
   /** Process that wrote it (the first six bytes of its blob ids). */
   readonly writer: Buffer
 }

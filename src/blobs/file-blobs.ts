@@ -183,13 +183,21 @@ class FileBlobs implements Blobs {
   }
 
   async volumes(): Promise<readonly VolumeState[]> {
-    const states: VolumeState[] = []
+    const found: { name: string; writer: Buffer; number: number }[] = []
+    const newest = new Map<string, number>()
     for (const name of await this.#disk.list(this.#volumesFolder)) {
       const parsed = parseVolumeName(name)
       if (parsed === undefined) continue
+      found.push({ name, ...parsed })
+      const writer = parsed.writer.toString('hex')
+      newest.set(writer, Math.max(parsed.number, newest.get(writer) ?? 0))
+    }
+    const states: VolumeState[] = []
+    for (const { name, writer, number } of found) {
       const bytes = await this.#volumeBytes(name)
       if (bytes === undefined) continue
-      states.push({ name, bytes, open: name === this.#writer.open, writer: parsed.writer })
+      const isNewest = number === newest.get(writer.toString('hex'))
+      states.push({ name, bytes, open: name === this.#writer.open, newest: isNewest, writer })
     }
     return states
   }

@@ -13,9 +13,9 @@ export class Ids {
   readonly #random: Random
   #count = 0
 
-  constructor(random: Random) {
+  constructor(random: Random, writer = random.bytes(WRITER_BYTES)) {
     this.#random = random
-    this.writer = random.bytes(WRITER_BYTES)
+    this.writer = writer
   }
 
   next(): Buffer {

@@ -62,7 +62,10 @@ export class Completion {
     this.#engine = engine
   }
 
-  /** As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted. */
+  /**
+   * As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted; and pages
+   * written ahead are nobody's garbage before this is over.
+   */
   async complete(request: CompleteRequest): Promise<Version> {
     const { readers } = this.#engine
     const ticket = readers.enter()
@@ -152,44 +155,37 @@ export class Completion {
     const engine = this.#engine
     const paged = paginate(engine.ids.next(), assembly.parts)
     const depth = await this.#depth(assembly.parts)
-    const name = paged.id.toString('hex')
-    engine.drafts.add(name)
-    try {
-      const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
-      return await decide(engine, async d => {
-        const upload = await mustFindUpload(d, request)
-        // Another round: a part was stored since, even if somebody else has announced a completion after that.
-        if (!upload.completing || upload.round !== round) return undefined
-        const { bucket, head } = await headFor(d, request)
-        if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
-        else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
-        else d.remove(ahead)
-        const record = { shares: 1, size: assembly.size, depth, pages: paged.index }
-        d.put(at.content(paged.id), contentFormat.encode(record))
-        d.remove(at.upload(upload.bucket, upload.key, upload.id))
-        discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
-        const now = engine.clock.now()
-        const version = {
-          modifiedAt: now,
-          owner: upload.owner,
-          marker: false,
-          size: assembly.size,
-          etag: assembly.etag,
-          parts: assembly.parts.length,
-          checksum,
-          encryption: upload.encryption,
-          lock: lockAtCompletion(bucket, upload, now),
-          attributes: upload.attributes,
-          content: { kind: 'shared' as const, id: paged.id },
-        }
-        const made = await publish(engine, d, head, version, NO_BYPASS)
-        d.put(at.completed(upload.id), completedFormat.encode(remembered(request, made)))
-        return made
-      })
-    } finally {
-      // Named or not: pages written ahead that got no name are the reclaimer's from now on.
-      engine.drafts.delete(name)
-    }
+    const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
+    return decide(engine, async d => {
+      const upload = await mustFindUpload(d, request)
+      // Another round: a part was stored since, even if somebody else has announced a completion after that.
+      if (!upload.completing || upload.round !== round) return undefined
+      const { bucket, head } = await headFor(d, request)
+      if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
+      else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
+      else d.remove(ahead)
+      const record = { shares: 1, size: assembly.size, depth, pages: paged.index }
+      d.put(at.content(paged.id), contentFormat.encode(record))
+      d.remove(at.upload(upload.bucket, upload.key, upload.id))
+      discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
+      const now = engine.clock.now()
+      const version = {
+        modifiedAt: now,
+        owner: upload.owner,
+        marker: false,
+        size: assembly.size,
+        etag: assembly.etag,
+        parts: assembly.parts.length,
+        checksum,
+        encryption: upload.encryption,
+        lock: lockAtCompletion(bucket, upload, now),
+        attributes: upload.attributes,
+        content: { kind: 'shared' as const, id: paged.id },
+      }
+      const made = await publish(engine, d, head, version, NO_BYPASS)
+      d.put(at.completed(upload.id), completedFormat.encode(remembered(request, made)))
+      return made
+    })
   }
 
   /** Writes the pages before the commit that names them, with a note for the reclaimer in case it never comes. */

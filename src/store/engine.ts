@@ -4,7 +4,8 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
-import type { Readers } from './readers.ts'
+import type { Company } from './company.ts'
+import type { Tickets } from './tickets.ts'
 
 /** What every part of the store works with. Handed down from the composition; nobody reaches for a global. */
 export interface Engine {
@@ -14,7 +15,8 @@ export interface Engine {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
-  readonly readers: Readers
-  /** Ids (hex) of bytes and pages that this process has written and not named yet: no sweep touches them. */
-  readonly drafts: Set<string>
+  readonly readers: Tickets
+  /** One ticket for each body that is being written, or is written and not named yet. */
+  readonly drafts: Tickets
+  readonly company: Company
 }

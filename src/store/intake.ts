@@ -162,8 +162,7 @@ async function blobDraft(
   contentKey: Buffer | undefined,
 ): Promise<Draft> {
   const id = engine.ids.next()
-  const name = id.toString('hex')
-  engine.drafts.add(name)
+  const ticket = engine.drafts.enter()
   try {
     const blobKey = contentKey === undefined ? undefined : engine.random.bytes(BLOB_KEY_BYTES)
     const storage = blobKey === undefined ? undefined : engine.keyring.storageKey()
@@ -191,17 +190,17 @@ async function blobDraft(
       size: meter.size,
       content: { kind: 'slices', slices: [slice] },
       name: d => d.put(at.blob(id), blobFormat.encode(record)),
-      named: () => void engine.drafts.delete(name),
+      named: () => engine.drafts.leave(ticket),
       async discard() {
         try {
           await engine.blobs.remove(id, place)
         } finally {
-          engine.drafts.delete(name)
+          engine.drafts.leave(ticket)
         }
       },
     }
   } catch (error) {
-    engine.drafts.delete(name)
+    engine.drafts.leave(ticket)
     throw error
   }
 }

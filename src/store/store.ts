@@ -9,13 +9,14 @@ import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { Buckets } from './buckets.ts'
+import { Company, NOBODY_ELSE, type Others } from './company.ts'
 import { Completion } from './completion.ts'
 import { Copies } from './copies.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Listing } from './listing.ts'
 import { Objects } from './objects.ts'
-import { Readers } from './readers.ts'
+import { Tickets } from './tickets.ts'
 import { Uploads } from './uploads.ts'
 
 export interface StoreParts {
@@ -25,6 +26,8 @@ export interface StoreParts {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
+  /** Other processes on the same records and bytes. */
+  readonly others?: Others | undefined
 }
 
 export class Store {
@@ -48,8 +51,9 @@ export class Store {
     this.listing = new Listing(this.engine)
   }
 
-  static open(parts: StoreParts): Store {
-    return new Store({ ...parts, readers: new Readers(), drafts: new Set() })
+  static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {
+    const inside = { readers: new Tickets(), drafts: new Tickets() }
+    return new Store({ ...parts, ...inside, company: new Company(inside, others) })
   }
 
   /** The same store, seen through another metadata engine: readers, drafts and bytes are shared. */

@@ -9,6 +9,7 @@ import { DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
 import type { DamagedRecord, Entry } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
+import type { Line } from '../store/company.ts'
 import { decide } from '../store/decision.ts'
 import type { Engine } from '../store/engine.ts'
 import { discard } from '../store/sharing.ts'
@@ -23,9 +24,10 @@ export class Compactor implements Worker {
   readonly #engine: Engine
   readonly #deadShareMin: number
   /**
-   * For each closed volume, the drafts that were under way when it was first seen so: one may yet get its name in it.
+   * For each closed volume, a line behind the drafts that were under way when it was first seen so: one may yet get its
+   * name in it.
    */
-  readonly #waitingFor = new Map<string, Set<string>>()
+  readonly #waitingFor = new Map<string, Line>()
   /** Payload bytes of closed volumes, live or not; they never change. */
   readonly #payload = new Map<string, number>()
   /** Blobs that the last round could not move because their bytes do not match their checksum. */
@@ -68,25 +70,26 @@ export class Compactor implements Worker {
 
   /** Volumes that nobody appends to, in which no draft can get its name any more, and that are not on their way out. */
   async #closedVolumes(): Promise<VolumeState[]> {
-    const { blobs, drafts } = this.#engine
+    const { blobs, company } = this.#engine
     const leaving = new Set<string>()
     for await (const entry of recordsOf(this.#engine, 'g')) {
       const garbage = garbageFormat.decode(entry.value)
       if (garbage.kind === 'volume') leaving.add(garbage.name)
     }
     const all = await blobs.volumes()
+    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && company.othersAppend(writer))
     // What was noted about a volume that is gone, or is being appended to after all, says nothing any more.
-    const settled = new Set(all.filter(({ open }) => !open).map(({ name }) => name))
+    const settled = new Set(all.filter(isClosed).map(({ name }) => name))
     for (const known of [this.#waitingFor, this.#payload]) {
       for (const name of known.keys()) if (!settled.has(name)) known.delete(name)
     }
-    const closed = all.filter(volume => !volume.open && !leaving.has(volume.name))
-    for (const { name } of closed) {
-      const waiting = this.#waitingFor.get(name) ?? new Set(drafts)
-      for (const draft of waiting) if (!drafts.has(draft)) waiting.delete(draft)
-      this.#waitingFor.set(name, waiting)
+    const closed = all.filter(({ name }) => settled.has(name) && !leaving.has(name))
+    const fresh = closed.filter(({ name }) => !this.#waitingFor.has(name))
+    if (fresh.length > 0) {
+      const line = company.line('drafts')
+      for (const { name } of fresh) this.#waitingFor.set(name, line)
     }
-    return closed.filter(({ name }) => this.#waitingFor.get(name)!.size === 0)
+    return closed.filter(({ name }) => this.#waitingFor.get(name)!.passed())
   }
 
   async #liveBytes(): Promise<Map<string, number>> {

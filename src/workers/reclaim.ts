@@ -2,8 +2,8 @@
 
 import { justAfter } from '../lib/bytes.ts'
 import { type Entry, OutcomeUnknown } from '../meta/meta.ts'
-import { garbageFormat } from '../model/garbage.ts'
 import { all } from '../store/addresses.ts'
+import type { Line } from '../store/company.ts'
 import type { Engine } from '../store/engine.ts'
 import { OwnershipLost } from '../store/fenced-meta.ts'
 import { release } from '../store/release.ts'
@@ -15,8 +15,8 @@ const BATCH = 256
 export class Reclaimer implements Worker {
   readonly #engine: Engine
   #batch: readonly Entry[] = []
-  /** Everybody who entered before the batch was read may have seen what it holds. */
-  #line = 0
+  /** Everybody who was inside when the batch had been read may have seen what it holds, or be about to name it. */
+  #line: Line | undefined
   #cursor = all.kind('g').start
   #freedAny = false
   /** What could not be freed, and why the last time. */
@@ -29,7 +29,7 @@ export class Reclaimer implements Worker {
 
   async step(): Promise<'busy' | 'idle'> {
     if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
-    if (!this.#engine.readers.passed(this.#line)) return 'idle'
+    if (this.#line?.passed() === false) return 'idle'
     const batch = this.#batch
     this.#batch = []
     for (const entry of batch) await this.#release(entry)
@@ -42,7 +42,7 @@ export class Reclaimer implements Worker {
     const page = await readPage(this.#engine, { start: this.#cursor, end }, BATCH)
     if (page.damaged !== undefined) this.#note(page.damaged)
     this.#batch = page.entries
-    this.#line = this.#engine.readers.line()
+    this.#line = this.#batch.length === 0 ? undefined : this.#engine.company.line('readers')
     // After a short page the round goes on behind it: only an empty one ends it, or what cannot be freed would be met
     // again and again.
     const last = page.entries.at(-1)
@@ -60,7 +60,6 @@ export class Reclaimer implements Worker {
   /** One that cannot be freed is noted and stays; the others do not wait for it. */
   async #release(entry: Entry): Promise<void> {
     try {
-      if (this.#isDraft(entry)) return
       await release(this.#engine, entry)
       this.#freedAny = true
     } catch (error) {
@@ -72,11 +71,5 @@ export class Reclaimer implements Worker {
   #note(error: unknown): void {
     this.failures++
     this.lastFailure = error
-  }
-
-  /** Pages written ahead of a commit that is still under way are not garbage yet. */
-  #isDraft(entry: Entry): boolean {
-    const garbage = garbageFormat.decode(entry.value)
-    return garbage.kind === 'pages' && !garbage.held && this.#engine.drafts.has(garbage.id.toString('hex'))
   }
 }

@@ -146,7 +146,7 @@ test('a draft under way when its volume closes is waited for, also if compaction
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
   await engine.blobs.seal()
-  assert.equal(engine.drafts.size, 1)
+  assert.equal(engine.drafts.count, 1)
   for (let round = 0; round < 3; round++) assert.equal(await compact(store, compactor), 'idle')
   committing.open()
   await victim

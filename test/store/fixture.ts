@@ -217,7 +217,7 @@ export async function assertWhole({ engine }: Store): Promise<void> {
   assert.deepEqual(solos.sort(), [...named.solos].sort(), 'files of their own')
   const volumes = (await engine.blobs.volumes()).map(volume => volume.name)
   assert.deepEqual(volumes.sort(), [...named.volumes].sort(), 'volumes')
-  assert.equal(engine.drafts.size, 0, 'drafts are left')
+  assert.equal(engine.drafts.count, 0, 'drafts are left')
   assert.equal(engine.readers.count, 0, 'readers are left')
 }
 

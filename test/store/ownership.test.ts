@@ -129,7 +129,7 @@ test('closing lets the last commit land before anybody else can take the folder'
     // Its bytes are written, its commit is on its way.
     const last = verdict(put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 2)))
     await reached.opened
-    assert.equal(drafts.size, 1)
+    assert.equal(drafts.count, 1)
     let taken = 'never tried'
     meta.close = async () => {
       taken = await open().then(

@@ -119,7 +119,7 @@ test('a discard that fails leaves no draft: the sweep frees what it left', async
   const refused = store.objects.put({ bucket: 'bucket', key: 'key', owner: OWNER, body: body() })
   assert.equal(await faultOf(refused), 'NoSuchBucket')
   assert.equal(await count(store.engine.blobs.solos()), 1)
-  assert.equal(store.engine.drafts.size, 0)
+  assert.equal(store.engine.drafts.count, 0)
   disk.remove = unlink
   await settle(store)
   await assertWhole(store)

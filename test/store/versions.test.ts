@@ -159,7 +159,7 @@ test('a put whose body ends early, is too long or breaks leaves nothing', async 
   const left: Buffer[] = []
   for await (const id of store.engine.blobs.solos()) left.push(id)
   assert.deepEqual(left, [])
-  assert.equal(store.engine.drafts.size, 0)
+  assert.equal(store.engine.drafts.count, 0)
 })
 
 test('R21, R101: tags and grants change without a new version, time or tag', async () => {

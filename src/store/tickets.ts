@@ -1,0 +1,45 @@
+/**
+ * Who is inside: reading, or writing bytes that have no name yet. A reader takes a ticket before it looks at any record
+ * and gives it back when its last byte is sent; a writer takes one before its first byte and gives it back when the
+ * bytes have their name or are gone. Tickets are counted, not timed, so a jumping clock cannot break anything.
+ */
+export class Tickets {
+  #next = 0
+  readonly #active = new Set<number>()
+  /** Told when their line is passed; lines grow, so the first is the next to be told. */
+  readonly #waiting: { readonly line: number; readonly tell: () => void }[] = []
+
+  enter(): number {
+    const ticket = this.#next++
+    this.#active.add(ticket)
+    return ticket
+  }
+
+  leave(ticket: number): void {
+    this.#active.delete(ticket)
+    while (this.#waiting.length > 0 && this.passed(this.#waiting[0]!.line)) this.#waiting.shift()!.tell()
+  }
+
+  /** A line behind everybody who is inside now. */
+  line(): number {
+    return this.#next
+  }
+
+  /**
+   * True when everybody who stood before the line has left. Tickets enter the set in order, so the first is the oldest.
+   */
+  passed(line: number): boolean {
+    for (const oldest of this.#active) return oldest >= line
+    return true
+  }
+
+  /** Resolves when everybody who is inside now has left. */
+  async emptied(): Promise<void> {
+    const line = this.line()
+    if (!this.passed(line)) await new Promise<void>(tell => this.#waiting.push({ line, tell }))
+  }
+
+  get count(): number {
+    return this.#active.size
+  }
+}
