@@ -1,0 +1,14 @@
+/** `npm run bench -- http`. What the rows mean stands in docs/performance.md. */
+import { downloads, sixtyFourMiB, uploads } from './http/large.ts'
+import { lists, reads, workers, writes } from './http/small.ts'
+import { runSuite } from './suite.ts'
+
+await runSuite('http', {
+  'get-4k': reads,
+  'put-4k': writes,
+  'list-1000': lists,
+  'get-64m': sixtyFourMiB,
+  'uploads-64x256m': uploads,
+  'slow-downloads-64': downloads,
+  'workers-2-vs-1': workers,
+})

@@ -1,0 +1,114 @@
+/** The servers that are measured and the load that is put on them: each a process of its own, on this runtime. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { Scene } from '../scene.ts'
+import type { Load, Loaded } from './load-child.ts'
+import { type Asked, KEYS, signedRequest } from './signed.ts'
+
+export interface Contender {
+  readonly port: number
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+const here = (name: string): string => join(import.meta.dirname, name)
+const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.js')
+
+function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+  const child = spawn(process.execPath, [...process.execArgv, ...args], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+    env: { ...process.env, ...env },
+  })
+  process.once('exit', () => child.kill('SIGKILL'))
+  return child
+}
+
+async function portOf(child: ChildProcess, ready: RegExp): Promise<number> {
+  for await (const line of createInterface(child.stdout!)) {
+    const match = ready.exec(line)
+    if (match !== null) return Number(match[1])
+  }
+  throw new Error('the server ended before it was ready')
+}
+
+async function contender(child: ChildProcess, ready: RegExp): Promise<Contender> {
+  const port = await portOf(child, ready)
+  const ended = once(child, 'exit')
+  return {
+    port,
+    pid: child.pid!,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export interface Starting {
+  readonly workers?: number
+  /** A folder that is there already. */
+  readonly data?: string
+}
+
+export function startHoldfast(scene: Scene, starting: Starting = {}): Promise<Contender> {
+  const { workers = 1, data = scene.newFolder('holdfast') } = starting
+  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--buckets', 'bench']
+  const child = run([MAIN, 'serve', ...flags, '--workers', String(workers)], {
+    HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey,
+    HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey,
+  })
+  return contender(child, /^holdfast ready http:\/\/127\.0\.0\.1:(\d+)/)
+}
+
+export const startReference = (kind: 'memory' | 'lmdb' | 'file', path = ''): Promise<Contender> =>
+  contender(run([here('reference-child.js'), kind, path]), /^reference ready (\d+)/)
+
+export interface Plan {
+  readonly asked: readonly Asked[]
+  readonly connections: number
+  readonly milliseconds?: number
+  readonly answers?: number
+  readonly bytesPerSecond?: number
+}
+
+let plans = 0
+
+/** Puts the load on a server and says what came of it. */
+export async function load(scene: Scene, { port }: Contender, plan: Plan): Promise<Loaded> {
+  const requests = plan.asked.map(asked => signedRequest(`127.0.0.1:${port}`, asked))
+  const file = join(scene.folder, `requests-${++plans}`)
+  writeFileSync(file, Buffer.concat(requests))
+  const what: Load = {
+    port,
+    connections: plan.connections,
+    milliseconds: plan.milliseconds ?? 600_000,
+    answers: plan.answers ?? Number.MAX_SAFE_INTEGER,
+    lengths: requests.map(({ length }) => length),
+    file,
+    bodiless: plan.asked[0]?.method === 'HEAD',
+    bytesPerSecond: plan.bytesPerSecond ?? 0,
+  }
+  const child = spawn(process.execPath, [...process.execArgv, here('load-child.js'), JSON.stringify(what)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', chunk => {
+    text += chunk
+  })
+  const [code] = await once(child, 'close')
+  if (code !== 0) throw new Error(`the load ended with ${code}`)
+  return JSON.parse(text) as Loaded
+}
+
+/** The most memory that any process of a server ever had, by the kernel's own mark. */
+export function peakMegabytes({ pid }: Contender): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean)
+  const peaks = [pid, ...children].map(one => {
+    const told = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${one}/status`, 'utf8'))
+    return (Number(told![1]) * 1024) / 1e6
+  })
+  return Math.max(...peaks)
+}

@@ -1,0 +1,83 @@
+/** Small requests, 64 connections at a time, each waiting for its answer. */
+import { randomBytes } from 'node:crypto'
+import { aloneRow, medians, type Row, rowOf } from '../measure.ts'
+import { randomName, type Scene } from '../scene.ts'
+import { type Contender, load, startHoldfast, startReference } from './processes.ts'
+import type { Asked } from './signed.ts'
+
+const CONNECTIONS = 64
+const KEYS = 512
+const FOUR_KIB = 4096
+
+const names = Array.from({ length: KEYS }, randomName)
+const body = randomBytes(FOUR_KIB)
+const asking = (method: string): Asked[] => names.map(name => ({ method, path: `/bench/${name}` }))
+const puts: Asked[] = names.map(name => ({ method: 'PUT', path: `/bench/${name}`, body }))
+
+const turnMs = (scene: Scene): number => (scene.quick ? 500 : 2_000)
+const rounds = (scene: Scene): number => (scene.quick ? 1 : 5)
+
+async function perSecond(scene: Scene, server: Contender, asked: readonly Asked[]): Promise<number> {
+  const { answers, milliseconds } = await load(scene, server, {
+    asked,
+    connections: CONNECTIONS,
+    milliseconds: turnMs(scene),
+  })
+  return (answers * 1000) / milliseconds
+}
+
+const fill = (scene: Scene, server: Contender) =>
+  load(scene, server, { asked: puts, connections: CONNECTIONS, answers: KEYS })
+
+export async function reads(scene: Scene): Promise<Row[]> {
+  const server = await startHoldfast(scene)
+  const bare = await startReference('memory')
+  await fill(scene, server)
+  const [get, bareGet, head, bareHead] = await medians(rounds(scene), [
+    () => perSecond(scene, server, asking('GET')),
+    () => perSecond(scene, bare, asking('GET')),
+    () => perSecond(scene, server, asking('HEAD')),
+    () => perSecond(scene, bare, asking('HEAD')),
+  ])
+  await Promise.all([server.stop(), bare.stop()])
+  await scene.clear()
+  return [rowOf('get-4k', 'op/s', get!, bareGet!), rowOf('head', 'op/s', head!, bareHead!)]
+}
+
+export async function writes(scene: Scene): Promise<Row[]> {
+  const server = await startHoldfast(scene)
+  const bare = await startReference('lmdb', scene.newFolder('bare'))
+  const [put, barePut] = await medians(rounds(scene), [
+    () => perSecond(scene, server, puts),
+    () => perSecond(scene, bare, puts),
+  ])
+  await Promise.all([server.stop(), bare.stop()])
+  await scene.clear()
+  return [rowOf('put-4k', 'op/s', put!, barePut!)]
+}
+
+export async function lists(scene: Scene): Promise<Row[]> {
+  const server = await startHoldfast(scene)
+  const many = Array.from({ length: 2_000 }, () => ({ method: 'PUT', path: `/bench/${randomName()}`, body }))
+  await load(scene, server, { asked: many, connections: CONNECTIONS, answers: many.length })
+  const page: Asked = { method: 'GET', path: '/bench', query: 'list-type=2&max-keys=1000' }
+  const [pages] = await medians(rounds(scene), [() => perSecond(scene, server, [page])])
+  await server.stop()
+  await scene.clear()
+  return [aloneRow('list-1000', 'page/s', pages!)]
+}
+
+/** Reads, as many as two processes answer, against one. */
+export async function workers(scene: Scene): Promise<Row[]> {
+  const one = await startHoldfast(scene)
+  const two = await startHoldfast(scene, { workers: 2 })
+  await fill(scene, one)
+  await fill(scene, two)
+  const [byOne, byTwo] = await medians(rounds(scene), [
+    () => perSecond(scene, one, asking('GET')),
+    () => perSecond(scene, two, asking('GET')),
+  ])
+  await Promise.all([one.stop(), two.stop()])
+  await scene.clear()
+  return [rowOf('workers-2-vs-1', 'op/s', byTwo!, byOne!)]
+}
