@@ -3,6 +3,7 @@ import type { Store } from './store/store.ts'
 import { isFinal, type Tell } from './tell.ts'
 import { Compactor } from './workers/compact.ts'
 import { Forgetter } from './workers/forget.ts'
+import { BucketIndexer } from './workers/index-buckets.ts'
 import { Lifecycle } from './workers/lifecycle.ts'
 import { Reclaimer } from './workers/reclaim.ts'
 import { runUntilIdle, type Worker } from './workers/worker.ts'
@@ -24,6 +25,7 @@ export const choresOf = (store: Store): readonly Chore[] => [
   { worker: new Compactor(store.engine), pauseMs: COMPACT_MS },
   { worker: new Forgetter(store.engine, store.completion), pauseMs: FORGET_MS },
   { worker: new Lifecycle(store.engine), pauseMs: LIFECYCLE_MS },
+  { worker: new BucketIndexer(store.engine), pauseMs: FORGET_MS },
 ]
 
 export class Upkeep {

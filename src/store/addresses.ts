@@ -5,6 +5,8 @@ import type { KeyRange } from '../meta/meta.ts'
 
 export const at = {
   bucket: (name: string) => key('B', name),
+  /** A bucket under its owner. */
+  owned: (owner: string, bucket: string) => key('w', owner, bucket),
   document: (bucket: string, name: string) => key('d', bucket, name),
   /** The current version: exactly what a plain listing shows. */
   current: (bucket: string, name: string) => key('o', bucket, name),
@@ -28,6 +30,8 @@ export const at = {
   keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
   /** Changes with everything about accounts. */
   accountsMark: () => key('x', 'accounts'),
+  /** There when every bucket stands under its owner. */
+  indexed: () => key('x', 'buckets by owner'),
 }
 
 /** Every record whose key starts so. */
@@ -37,6 +41,7 @@ export function under(prefix: Buffer): KeyRange {
 
 export const all = {
   buckets: () => under(key('B')),
+  owned: (owner: string) => under(key('w', owner)),
   current: (bucket: string) => under(key('o', bucket)),
   older: (bucket: string) => under(key('v', bucket)),
   olderOf: (bucket: string, name: string) => under(key('v', bucket, name)),
@@ -51,7 +56,7 @@ export const all = {
   kind: (kind: string) => under(Buffer.from(kind, 'latin1')),
 }
 
-/** Takes an address apart again: kind, bucket and name of `o`, `v`, `h` and `u` records. */
+/** Takes an address apart again: kind, bucket and name of `o`, `v`, `h` and `u` records, owner and name of `w`. */
 export function parse(address: Buffer): { bucket: string; name: string; rest: Buffer } {
   const first = address.indexOf(0, 1)
   const second = address.indexOf(0, first + 1)

@@ -8,6 +8,7 @@ import { all, at } from './addresses.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { forgetOwned, noteOwned, type OwnedBucket, type OwnedPage, ownedPage } from './owned-buckets.ts'
 import type { Uploads } from './uploads.ts'
 
 const PAGE = 1000
@@ -24,14 +25,6 @@ export interface BucketWish {
 
 /** What `configure` may change. Versioning and locks have rules of their own. */
 export type Settings = Pick<Bucket, 'grants' | 'ownership' | 'publicAccessBlock' | 'requesterPays'>
-
-export interface BucketPage {
-  readonly owner: string
-  readonly prefix: string
-  /** Names behind this one. */
-  readonly after: string | undefined
-  readonly limit: number
-}
 
 export class Buckets {
   readonly #engine: Engine
@@ -68,6 +61,7 @@ export class Buckets {
         closing: false,
       }
       d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
+      noteOwned(d, bucket)
       return bucket
     })
   }
@@ -95,22 +89,8 @@ export class Buckets {
   }
 
   /** A page of an owner's buckets in order of their names, and whether there are more behind it. */
-  async page({ owner, prefix, after, limit }: BucketPage): Promise<{ buckets: Bucket[]; more: boolean }> {
-    const { end } = all.buckets()
-    let start = after === undefined || after < prefix ? at.bucket(prefix) : justAfter(at.bucket(after))
-    const buckets: Bucket[] = []
-    for (;;) {
-      const page = await this.#engine.meta.scan({ start, end }, PAGE)
-      for (const entry of page) {
-        const bucket = bucketFormat.decode(entry.value)
-        if (!bucket.name.startsWith(prefix)) return { buckets, more: false }
-        if (bucket.owner !== owner) continue
-        if (buckets.length === limit) return { buckets, more: true }
-        buckets.push(bucket)
-      }
-      if (page.length < PAGE) return { buckets, more: false }
-      start = justAfter(page.at(-1)!.key)
-    }
+  page(wanted: OwnedPage): Promise<{ buckets: OwnedBucket[]; more: boolean }> {
+    return ownedPage(this.#engine, wanted)
   }
 
   /** Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
@@ -173,6 +153,7 @@ export class Buckets {
       if (await this.#isThere(all.uploads(name))) return 'reopened'
       for (const document of bucket.documents) d.remove(at.document(name, document))
       d.remove(at.bucket(name))
+      forgetOwned(d, bucket)
       return 'removed'
     })
   }

@@ -3,6 +3,7 @@
  * up as a difference that is not one.
  */
 import type { DamagedRecord } from '../meta/meta.ts'
+import { bucketFormat } from '../model/bucket.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
@@ -10,6 +11,7 @@ import { deletedFormat, NULL_VERSION, type Version, versionFormat } from '../mod
 import { at, parse, seqOf } from '../store/addresses.ts'
 import { wasTaken } from '../store/completion.ts'
 import type { Engine } from '../store/engine.ts'
+import { isIndexed } from '../store/owned-buckets.ts'
 import { heldBy, heldByGarbage, recordsOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
 import { runUntilIdle } from './worker.ts'
@@ -55,6 +57,7 @@ export async function fsck(engine: Engine): Promise<FsckReport> {
   const count = new Count()
   await countVersions(engine, count)
   await checkHeads(engine, count)
+  await checkOwners(engine, count)
   const garbage = await countGarbage(engine, count)
   await countParts(engine, count, garbage.ended)
   await countPages(engine, count, garbage.unnamed)
@@ -130,6 +133,24 @@ async function checkHeads(engine: Engine, count: Count): Promise<void> {
     if (version.seq >= seq) count.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
     if (version.id === NULL_VERSION && nullSeq !== version.seq) {
       count.problems.push(`${bucket}/${name}: its null version is not where its head says`)
+    }
+  }
+}
+
+/** Every bucket stands under its owner once the index is said to be whole, and nothing else does. */
+async function checkOwners(engine: Engine, count: Count): Promise<void> {
+  const { meta } = engine
+  for await (const entry of recordsOf(engine, 'w', count.damaged)) {
+    const { bucket: owner, name } = parse(entry.key)
+    const bucket = await meta.get(at.bucket(name))
+    const isRight = bucket !== undefined && bucketFormat.decode(bucket.value).owner === owner
+    if (!isRight) count.problems.push(`bucket ${name}: listed for ${owner}, who does not own it`)
+  }
+  if (!(await isIndexed(engine))) return
+  for await (const entry of recordsOf(engine, 'B', count.damaged)) {
+    const { name, owner } = bucketFormat.decode(entry.value)
+    if ((await meta.get(at.owned(owner, name))) === undefined) {
+      count.problems.push(`bucket ${name}: not listed for its owner`)
     }
   }
 }

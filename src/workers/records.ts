@@ -12,6 +12,7 @@ import { partFormat, uploadFormat } from '../model/upload.ts'
 import { deletedFormat, type Version, versionFormat } from '../model/version.ts'
 import { documentFormat } from '../store/documents.ts'
 import type { Engine } from '../store/engine.ts'
+import { ownedFormat } from '../store/owned-buckets.ts'
 
 export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   B: bucketFormat,
@@ -30,6 +31,7 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   n: userFormat,
   k: keyFormat,
   K: keyOfFormat,
+  w: ownedFormat,
 } as Record<string, RecordFormat<unknown>>
 
 const PAGE = 500
