@@ -94,9 +94,11 @@ export function listenerFor(serving: Serving): Listener {
   return new Listener({
     certificate: serving.certificate,
     pipeline,
+    clock,
     random,
     record: (outcome, exchange) => tell.log(logLine(outcome, exchange)),
-    onError: error => tell.log({ level: 'error', error: String((error as Error)?.stack ?? error) }),
+    onError: (error, requestId) =>
+      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })
 }
 
@@ -106,6 +108,7 @@ function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, 
     level: 'info',
     ...exchange,
     milliseconds: Math.round(exchange.milliseconds * 10) / 10,
+    aborted: exchange.aborted ? true : undefined,
     operation: outcome.operation,
     dialect: outcome.dialect.name,
     resource: outcome.resource,

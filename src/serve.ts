@@ -18,6 +18,9 @@ import { choresOf, Upkeep } from './upkeep.ts'
 import { Sweeper } from './workers/sweep.ts'
 import { runUntilIdle } from './workers/worker.ts'
 
+/** How often it is looked for clients that keep the server waiting. */
+const OVERDUE_MS = 1_000
+
 export interface Running {
   readonly url: string
   /** `off` when there is none. */
@@ -66,6 +69,7 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     const tools = { clock: systemClock, random: systemRandom, tell }
     const listener = listenerFor({ store, directory, region, baseHost, certificate, ...tools })
     const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
+    const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
     const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)
     const healthUrl = health && urlOf('http', await health.listen(...at(config.console!)))
     const upkeep = new Upkeep(choresOf(store), tell)
@@ -78,6 +82,7 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
       },
       async close() {
         await listener.close()
+        clearInterval(overdue)
         await health?.close()
         await upkeep.stop()
         await parts.close()

@@ -81,5 +81,5 @@ export function outgoingFault(fault: Fault, place: FaultPlace): Outgoing {
   })
   headers.push(['content-type', 'application/xml'])
   if (!place.isHead) headers.push(['content-length', String(body.length)])
-  return { status: told.status, headers, body: place.isHead ? undefined : body, close: false }
+  return { status: told.status, headers, body: place.isHead ? undefined : body, close: fault.detail.close === true }
 }

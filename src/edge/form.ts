@@ -137,7 +137,14 @@ export async function authenticateForm(
 ): Promise<{ caller: Caller; body: IncomingBody }> {
   const { caller, contentLength } = await authenticatePost({ bucket, fields: form.fields }, by)
   const stream = contentLength === undefined ? form.file : within(form.file, contentLength)
-  const body = { stream, length: undefined, announced: [], hashSigned: false, trailers: () => new Map() }
+  const body = {
+    stream,
+    length: undefined,
+    announced: [],
+    hashSigned: false,
+    trailers: () => new Map(),
+    hold: () => {},
+  }
   return { caller, body }
 }
 

@@ -3,6 +3,7 @@ import type { PayloadRule } from '../auth/payload-rule.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Dialect } from './dialect.ts'
 import type { View } from './request-view.ts'
+import type { Place } from './room.ts'
 
 /** The neutral name of a trailer or header of the dialect. */
 const neutral = (dialect: Dialect, name: string): string =>
@@ -15,15 +16,16 @@ function announcedLength(payload: PayloadRule, view: View): number | undefined {
 }
 
 export function incomingBody(
-  raw: AsyncIterable<Buffer>,
+  { body, place }: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
   payload: PayloadRule,
   view: View,
   dialect: Dialect,
 ): IncomingBody {
   const declared = view.header(':trailer')
   return {
-    stream: checkedBody(raw, payload),
+    stream: checkedBody(body, payload),
     length: announcedLength(payload, view),
+    hold: bytes => place.hold(bytes),
     hashSigned: payload.kind === 'sha256',
     announced:
       declared === undefined ? [] : declared.split(',').map(name => neutral(dialect, name.trim().toLowerCase())),

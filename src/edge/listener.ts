@@ -2,17 +2,21 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
-import { type Dialect, wireName } from './dialect.ts'
+import { Fault } from '../model/faults.ts'
+import { Connection } from './connection.ts'
+import { DIALECTS, type Dialect, wireName } from './dialect.ts'
+import { IncomingBytes } from './incoming-bytes.ts'
+import { PATIENCE, Patience } from './patience.ts'
 import type { Incoming, Outcome, Pipeline } from './pipeline.ts'
+import { type Place, Room } from './room.ts'
+import { Sending } from './sending.ts'
+import { type AnswerIds, faultOfParser, rawAnswer } from './unparsed.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
-const IDLE_MS_MAX = 20_000
-const KEEP_ALIVE_MS = 65_000
-
-/** Beyond so many requests at once a new one is asked to come later: what is under way gets done. */
-const IN_FLIGHT_MAX = 2_000
+const CONNECTIONS_MAX = 10_000
 
 export interface Certificate {
   readonly cert: string
@@ -23,18 +27,21 @@ export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
   readonly pipeline: Pipeline
+  readonly clock: Clock
   readonly random: Random
-  /** One call per request, when its answer is out or its connection is gone. */
+  /** One call per request, when its answer is known. */
   readonly record: (outcome: Outcome, exchange: Exchange) => void
   /** An answer that could not be sent: its connection ends, and no other is touched. */
-  readonly onError: (error: unknown) => void
+  readonly onError: (error: unknown, requestId: string) => void
 }
 
 const HTTP_OPTIONS = {
   maxHeaderSize: HEADER_BYTES_MAX,
   headersTimeout: HEADERS_MS_MAX,
+  connectionsCheckingInterval: 5_000,
   requestTimeout: 0,
-  keepAliveTimeout: KEEP_ALIVE_MS,
+  // Said to clients, which then do not send into a connection that is about to end.
+  keepAliveTimeout: PATIENCE.quietMs - 5_000,
   requireHostHeader: false,
 } as const
 
@@ -44,6 +51,8 @@ export interface Exchange {
   readonly status: number
   readonly remoteAddress: string
   readonly milliseconds: number
+  /** The client went away before there was an answer. */
+  readonly aborted: boolean
 }
 
 /** Raw headers come as one flat list of names and values. */
@@ -53,36 +62,43 @@ function pairs(raw: readonly string[]): [string, string][] {
   return out
 }
 
+/** One request and what is needed to answer it. */
+interface Exchanged extends AnswerIds {
+  readonly message: IncomingMessage
+  readonly response: ServerResponse
+  readonly body: IncomingBytes
+  /** The client waits to be told to send its body. */
+  isHeldBack: boolean
+}
+
 export class Listener {
   readonly #parts: ListenerParts
   readonly #server: Server | SecureServer
-  #inFlight = 0
+  readonly #patience: Patience
+  readonly #room = new Room()
+  readonly #connections = new Map<Socket, Connection>()
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
+    this.#patience = new Patience(parts.clock)
     const { certificate } = parts
-    this.#server =
-      certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
-    const onRequest = (message: IncomingMessage, response: ServerResponse): void => {
-      this.#inFlight++
-      this.#serve(message, response)
-        .catch((error: unknown) => {
-          this.#parts.onError(error)
-          response.destroy()
-        })
-        .finally(() => this.#inFlight--)
-    }
+    const isSecure = certificate !== undefined
+    this.#server = isSecure
+      ? createSecureServer({ ...HTTP_OPTIONS, handshakeTimeout: HEADERS_MS_MAX, ...certificate })
+      : createServer(HTTP_OPTIONS)
+    this.#server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
+    const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
-    // Without a listener of its own, Node would answer 100 before anybody has looked at the request.
+    // Without listeners of its own, Node would answer 100 or 417 before anybody has looked at the request.
     this.#server.on('checkContinue', onRequest)
-    // On the server, not on the socket: Node resets a socket's own timeout between two requests.
-    this.#server.setTimeout(IDLE_MS_MAX, socket => socket.destroy())
-    // Bounded by the size of the header section; a bound on the count would silently drop the rest.
+    this.#server.on('checkExpectation', onRequest)
+    this.#server.maxConnections = CONNECTIONS_MAX
+    // Bounded when the request is looked at; a bound on the count here would silently drop the rest.
     this.#server.maxHeadersCount = 0
-    this.#server.on('clientError', (_error, socket) => {
-      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
-      else socket.destroy()
-    })
+    this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
+    this.#server.on('connect', (_message, socket) =>
+      this.#refuse(new Fault('MethodNotAllowed', { Method: 'CONNECT' }), socket as Socket),
+    )
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -100,110 +116,127 @@ export class Listener {
     if ('setSecureContext' in this.#server) this.#server.setSecureContext(certificate)
   }
 
+  /** Ends what has kept the server waiting for too long. One step; whoever runs the server decides when. */
+  endOverdue(): void {
+    this.#patience.check()
+  }
+
   /** No new connections; requests in flight finish, idle connections end. */
   close(): Promise<void> {
     return new Promise(resolve => {
       this.#server.close(() => resolve())
       this.#server.closeIdleConnections()
+      for (const connection of this.#connections.values()) connection.endIfQuiet()
     })
   }
 
-  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const started = performance.now()
-    const requestId = this.#parts.random.bytes(8).toString('hex').toUpperCase()
-    const hostId = this.#parts.random.bytes(24).toString('base64')
-    const remoteAddress = message.socket.remoteAddress ?? ''
+  #connected(socket: Socket): void {
+    const connection = new Connection(socket, this.#patience)
+    this.#connections.set(socket, connection)
+    this.#patience.begin(connection)
+    socket.once('close', () => {
+      this.#connections.delete(socket)
+      this.#patience.end(connection)
+    })
+  }
+
+  /** What came on a connection could not be read as a request, or as the rest of one. */
+  #broke(code: string | undefined, socket: Socket): void {
+    const connection = this.#connections.get(socket)
+    if (!socket.writable || connection === undefined) return void socket.destroy()
+    const fault = faultOfParser(code)
+    connection.break(fault, () => this.#refuse(fault, socket))
+  }
+
+  #refuse(fault: Fault, socket: Socket): void {
+    const ids = this.#newIds()
+    const dialect = DIALECTS.svc
+    const outgoing = { status: fault.status, headers: [], body: undefined, close: true }
+    const about = { outgoing, dialect, operation: 'unknown', resource: '/', caller: undefined, code: fault.code }
+    const remoteAddress = socket.remoteAddress ?? ''
+    const { requestId } = ids
+    const exchange = { requestId, method: '', status: fault.status, remoteAddress, milliseconds: 0, aborted: false }
+    this.#parts.record(about, exchange)
+    socket.on('error', () => {})
+    socket.end(rawAnswer(fault, ids, this.#parts.clock.now()))
+  }
+
+  #newIds(): AnswerIds {
+    const { random } = this.#parts
+    return { requestId: random.bytes(8).toString('hex').toUpperCase(), hostId: random.bytes(24).toString('base64') }
+  }
+
+  #begin(message: IncomingMessage, response: ServerResponse): void {
     message.on('error', () => {})
     response.on('error', () => {})
-    const expectsContinue = message.headers.expect !== undefined
+    const body = new IncomingBytes(message, this.#patience)
+    this.#connections.get(message.socket)?.begin(body, response)
+    const isHeldBack = message.headers.expect !== undefined
+    const exchanged: Exchanged = { ...this.#newIds(), message, response, body, isHeldBack }
+    const place = this.#room.enter()
+    this.#serve(exchanged, place)
+      .catch((error: unknown) => {
+        this.#parts.onError(error, exchanged.requestId)
+        response.destroy()
+      })
+      .finally(() => place.leave())
+  }
+
+  async #serve(exchanged: Exchanged, place: Place): Promise<void> {
+    const started = performance.now()
+    const { message, response, body, requestId, hostId } = exchanged
+    // Kept, since a message forgets its socket when that is gone.
+    const { socket } = message
+    const remoteAddress = socket.remoteAddress ?? ''
     const incoming: Incoming = {
       request: { method: message.method ?? '', target: message.url ?? '', headers: pairs(message.rawHeaders) },
-      body: bytesOf(message),
+      body,
       remoteAddress,
-      secure: (message.socket as { encrypted?: boolean }).encrypted === true,
+      secure: (socket as { encrypted?: boolean }).encrypted === true,
       requestId,
       hostId,
-      overloaded: this.#inFlight > IN_FLIGHT_MAX,
+      place,
       goOn: () => {
-        if (expectsContinue) response.writeContinue()
+        if (exchanged.isHeldBack) response.writeContinue()
+        exchanged.isHeldBack = false
       },
     }
     const outcome = await this.#parts.pipeline.handle(incoming)
-    const { status } = outcome.outgoing
     const record = (ended: Outcome): void =>
       this.#parts.record(ended, {
         requestId,
         method: incoming.request.method,
-        status,
+        status: outcome.outgoing.status,
         remoteAddress,
         milliseconds: performance.now() - started,
+        aborted: socket.destroyed,
       })
     if (outcome.ended === undefined) record(outcome)
-    await this.#answer(outcome, message, response, { requestId, hostId })
+    await this.#answer(outcome, exchanged, new Sending(response, socket, this.#patience))
     if (outcome.ended !== undefined) record(await outcome.ended)
   }
 
-  async #answer(
-    { outgoing, dialect }: Outcome,
-    message: IncomingMessage,
-    response: ServerResponse,
-    ids: { readonly requestId: string; readonly hostId: string },
-  ): Promise<void> {
+  async #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Promise<void> {
+    const { message, response } = exchanged
     // A body that nobody read is not drained: the connection ends instead.
-    const unread = !message.readableEnded && message.headers['content-length'] !== '0' && hasBody(message)
-    const headers = [...outgoing.headers, ...idHeaders(dialect, ids)]
-    if (unread) headers.push(['connection', 'close'])
+    const isUnread = !message.readableEnded && message.headers['content-length'] !== '0' && hasBody(message)
+    const headers = [...outgoing.headers, ...idHeaders(dialect, exchanged)]
+    if (isUnread || outgoing.close) headers.push(['connection', 'close'])
     response.writeHead(outgoing.status, headers.flat() as unknown as Record<string, string>)
-    const { body } = outgoing
-    if (body === undefined || message.method === 'HEAD') response.end()
-    else if (Buffer.isBuffer(body)) response.end(body)
-    else await stream(body, response, message.socket)
-    if (unread) message.socket?.end()
+    const body = message.method === 'HEAD' ? undefined : outgoing.body
+    if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
+    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) await sending.endUnread(body, message)
+    else await sending.end(body)
+    if (isUnread) message.socket?.end()
   }
 }
-
-/** Whoever stops reading in the middle still owes the client an answer: the connection outlives the body. */
-const bytesOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
-  [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
-})
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
 
-function idHeaders(dialect: Dialect, ids: { readonly requestId: string; readonly hostId: string }): [string, string][] {
+function idHeaders(dialect: Dialect, { requestId, hostId }: AnswerIds): [string, string][] {
   return [
-    [wireName(dialect, ':request-id'), ids.requestId],
-    [wireName(dialect, ':id-2'), ids.hostId],
+    [wireName(dialect, ':request-id'), requestId],
+    [wireName(dialect, ':id-2'), hostId],
   ]
-}
-
-/**
- * As fast as the client takes it; an answer that breaks off in the middle ends its connection, never as if complete.
- */
-async function stream(body: AsyncIterable<Buffer>, response: ServerResponse, socket: Socket): Promise<void> {
-  try {
-    for await (const chunk of body) {
-      if (response.destroyed || socket.destroyed) return
-      if (!response.write(chunk)) await drained(response, socket)
-    }
-    response.end()
-  } catch {
-    response.destroy()
-  }
-}
-
-/** An answer that waits behind another one is never told that its connection is gone: the socket is asked as well. */
-function drained(response: ServerResponse, socket: Socket): Promise<void> {
-  return new Promise(resolve => {
-    const done = (): void => {
-      response.off('drain', done)
-      response.off('close', done)
-      socket.off('close', done)
-      resolve()
-    }
-    response.on('drain', done)
-    response.on('close', done)
-    socket.on('close', done)
-    if (socket.destroyed) done()
-  })
 }

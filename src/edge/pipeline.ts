@@ -17,10 +17,12 @@ import { Authorizer, type FactFinder } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
+import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
 import { LateAnswer } from './late-answer.ts'
 import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
+import type { Place } from './room.ts'
 import { type Routes, routeTable } from './routes.ts'
 
 export interface Incoming {
@@ -30,8 +32,8 @@ export interface Incoming {
   readonly secure: boolean
   readonly requestId: string
   readonly hostId: string
-  /** More is under way than can be served well. */
-  readonly overloaded: boolean
+  /** What it takes up while it is under way. */
+  readonly place: Place
   /** Tells a waiting client to send its body: only now is it known that somebody will read it. */
   goOn(): void
 }
@@ -142,7 +144,9 @@ export class Pipeline {
     const { request } = incoming
     try {
       known.dialect = dialectOf(request)
-      if (incoming.overloaded) throw new Fault('SlowDown')
+      if (incoming.place.isBeyond) throw new Fault('SlowDown')
+      checkFraming(request)
+      checkExpectation(request)
       const address = addressOf(request, this.#parts.baseHost)
       known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
       const view = new View(request, known.dialect)
@@ -239,8 +243,9 @@ export class Pipeline {
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
     const by = { region, now: clock.now(), findCredential }
     const { caller, payload } = await authenticate(incoming.request, { ...by, scheme: known.dialect.scheme })
+    incoming.place.standing(caller.kind === 'anonymous')
     if (!operation.takesForm) {
-      return { caller, view, key: address.key, body: incomingBody(incoming.body, payload, view, known.dialect) }
+      return { caller, view, key: address.key, body: incomingBody(incoming, payload, view, known.dialect) }
     }
     if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
       throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
@@ -252,6 +257,7 @@ export class Pipeline {
     known.dialect = form.dialect
     known.resource = `/${address.bucket}/${form.key}`
     const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
+    incoming.place.standing(entered.caller.kind === 'anonymous')
     return { ...entered, view: new View(form.request, form.dialect), key: form.key }
   }
 

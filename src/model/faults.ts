@@ -18,6 +18,7 @@ export const FAULTS = {
   EntityAlreadyExists: [409, 'There is one of this name already.'],
   EntityTooLarge: [400, 'Your proposed upload exceeds the maximum allowed size'],
   EntityTooSmall: [400, 'Your proposed upload is smaller than the minimum allowed size'],
+  ExpectationFailed: [417, 'The only expectation that can be met is 100-continue.'],
   IllegalVersioningConfigurationException: [400, 'The Versioning element must be specified'],
   IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length HTTP header.'],
   IncorrectNumberOfFilesInPostRequest: [400, 'POST requires exactly one file upload per request.'],
@@ -30,6 +31,7 @@ export const FAULTS = {
     "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced setting",
   ],
   InvalidBucketName: [400, 'The specified bucket is not valid.'],
+  InvalidBucketOwnerAWSAccountID: [400, 'The value of the expected bucket owner parameter must be an account ID.'],
   InvalidBucketState: [409, 'The request is not valid with the current state of the bucket.'],
   InvalidDigest: [400, 'The Content-MD5 you specified was invalid.'],
   InvalidEncryptionAlgorithmError: [400, 'The encryption request that you specified is not valid.'],
@@ -92,6 +94,7 @@ export const FAULTS = {
   OperationAborted: [409, 'A conflicting conditional operation is in progress against this resource. Try again.'],
   OwnershipControlsNotFoundError: [404, 'The bucket ownership controls were not found'],
   PreconditionFailed: [412, 'At least one of the pre-conditions you specified did not hold'],
+  RequestHeaderSectionTooLarge: [400, 'Your request headers exceed the maximum allowed size.'],
   RequestTimeTooSkewed: [403, 'The difference between the request time and the current time is too large.'],
   RequestTimeout: [
     400,

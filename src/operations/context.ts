@@ -64,6 +64,8 @@ export interface IncomingBody {
   readonly stream: AsyncIterable<Buffer>
   /** Bytes that were announced; undefined when nothing was. */
   readonly length: number | undefined
+  /** Before so many bytes of it are kept in memory until they are whole: there is room for them, or a fault. */
+  hold(bytes: number): void
   /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
   trailers(): ReadonlyMap<string, string>
   /** Trailers that were announced, by neutral name. */

@@ -20,6 +20,7 @@ export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES
   const claims = claimsOf(ctx.request, ctx.body)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
   if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
+  ctx.body.hold(ctx.body.length ?? bytesMax)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of ctx.body.stream) {

@@ -216,6 +216,8 @@ export interface Served {
   readonly parts: ServerParts
   /** What was logged, a line each. */
   readonly log: readonly Readonly<Record<string, unknown>>[]
+  /** Lets time pass, as the server and its clients see it. */
+  pass(ms: number): void
 }
 
 async function serveParts(
@@ -238,7 +240,11 @@ async function serveParts(
   const { port } = await listener.listen('127.0.0.1', 0)
   try {
     const client = (dialect: DialectName): Client => new Client(dialect, clock, port)
-    await use({ svc: client('svc'), s3: client('s3'), clock, parts, log })
+    const pass = (ms: number): void => {
+      clock.move(ms)
+      listener.endOverdue()
+    }
+    await use({ svc: client('svc'), s3: client('s3'), clock, parts, log, pass })
   } finally {
     await listener.close()
     await parts.close()

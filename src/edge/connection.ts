@@ -1,0 +1,66 @@
+/** One connection: what is under way on it, and since when it is quiet. */
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Fault } from '../model/faults.ts'
+import type { IncomingBytes } from './incoming-bytes.ts'
+import { PATIENCE, type Patience, type Wait } from './patience.ts'
+
+export class Connection implements Wait {
+  readonly #socket: Socket
+  readonly #patience: Patience
+  #underWay = 0
+  #quietSince: number
+  #body: IncomingBytes | undefined
+  #refusal: (() => void) | undefined
+  #isParting = false
+
+  constructor(socket: Socket, patience: Patience) {
+    this.#socket = socket
+    this.#patience = patience
+    this.#quietSince = patience.now()
+  }
+
+  begin(body: IncomingBytes, response: ServerResponse): void {
+    this.#underWay++
+    this.#body = body
+    response.once('close', () => {
+      this.#underWay--
+      this.#quietSince = this.#patience.now()
+      this.#refuseAtLast()
+    })
+  }
+
+  /**
+   * What came is not HTTP, and nothing that comes later will be. Where that is a body, whoever reads it answers;
+   * otherwise `refuse` does, behind the answers that are still owed.
+   */
+  break(fault: Fault, refuse: () => void): void {
+    if (this.#refusal !== undefined || this.#isParting) return
+    if (this.#underWay > 0 && this.#body?.isWhole === false) this.#body.cut(fault)
+    else {
+      this.#refusal = refuse
+      this.#refuseAtLast()
+    }
+  }
+
+  #refuseAtLast(): void {
+    if (this.#underWay > 0 || this.#refusal === undefined || this.#isParting) return
+    this.#isParting = true
+    if (this.#socket.writable) this.#refusal()
+    else this.#socket.destroy()
+  }
+
+  isOver(now: number): boolean {
+    const patienceMs = this.#isParting ? PATIENCE.partingMs : PATIENCE.quietMs
+    return this.#underWay === 0 && now - this.#quietSince >= patienceMs
+  }
+
+  giveUp(): void {
+    this.#socket.destroy()
+  }
+
+  /** The server stops: a connection on which nothing is under way has no reason to stay. */
+  endIfQuiet(): void {
+    if (this.#underWay === 0) this.#socket.destroy()
+  }
+}

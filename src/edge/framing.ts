@@ -1,0 +1,27 @@
+/**
+ * Where a body ends is said once and in one way. Whatever leaves a choice is refused: two servers in a row that choose
+ * differently see different requests.
+ */
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import { Fault } from '../model/faults.ts'
+
+const HEADERS_MAX = 2_000
+
+export function checkFraming(request: RawRequest): void {
+  if (request.headers.length > HEADERS_MAX) throw new Fault('RequestHeaderSectionTooLarge', { close: true })
+  const lengths = headerValues(request, 'content-length')
+  const encodings = headerValues(request, 'transfer-encoding')
+  const isClear =
+    encodings.length === 0
+      ? lengths.length <= 1
+      : lengths.length === 0 && encodings.length === 1 && encodings[0]!.trim().toLowerCase() === 'chunked'
+  if (isClear) return
+  throw new Fault('BadRequest', { close: true, reason: 'The request does not say clearly where its body ends.' })
+}
+
+/** The one expectation there is concerns whoever sends a body; any other cannot be met, and is not passed over. */
+export function checkExpectation(request: RawRequest): void {
+  const expected = headerValues(request, 'expect')
+  if (expected.every(value => value.trim().toLowerCase() === '100-continue')) return
+  throw new Fault('ExpectationFailed')
+}

@@ -1,0 +1,90 @@
+/** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
+import type { IncomingMessage } from 'node:http'
+import { Fault } from '../model/faults.ts'
+import { Pace, type Patience, type Wait } from './patience.ts'
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
+  readonly #message: IncomingMessage
+  readonly #patience: Patience
+  readonly #pace = new Pace()
+  #source: AsyncIterator<Buffer> | undefined
+  #bytes = 0
+  #cut: Fault | undefined
+  #refuse: (fault: Fault) => void = () => {}
+
+  constructor(message: IncomingMessage, patience: Patience) {
+    this.#message = message
+    this.#patience = patience
+  }
+
+  /** All of it has come, whether or not anybody has read it. */
+  get isWhole(): boolean {
+    return this.#message.complete
+  }
+
+  get isCut(): boolean {
+    return this.#cut !== undefined
+  }
+
+  /** Whoever reads, now or later, gets the fault. */
+  cut(fault: Fault): void {
+    this.#cut ??= fault
+    this.#refuse(this.#cut)
+  }
+
+  isOver(now: number): boolean {
+    return this.#pace.isTooSlow(now)
+  }
+
+  giveUp(): void {
+    this.cut(new Fault('RequestTimeout'))
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return { next: () => this.#next(), return: () => this.#stop() }
+  }
+
+  #next(): Promise<IteratorResult<Buffer>> {
+    if (this.#cut !== undefined) return Promise.reject(this.#cut)
+    // Whoever stops reading in the middle still owes the client an answer: the connection outlives the body.
+    this.#source ??= this.#message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
+    const next = this.#source.next()
+    this.#pace.wait(this.#patience.now())
+    this.#patience.begin(this)
+    return new Promise((resolve, reject) => {
+      this.#refuse = reject
+      next.then(
+        step => {
+          this.#arrived(step.done === true ? 0 : step.value.length)
+          resolve(step)
+        },
+        () => {
+          this.#arrived(0)
+          reject(this.#cut ?? this.#incomplete())
+        },
+      )
+    })
+  }
+
+  #arrived(bytes: number): void {
+    this.#bytes += bytes
+    this.#pace.arrived(this.#patience.now(), bytes)
+    this.#patience.end(this)
+  }
+
+  /** A read that was cut is still waiting for its connection: nobody waits for it. */
+  async #stop(): Promise<IteratorResult<Buffer>> {
+    if (this.#cut === undefined) await this.#source?.return?.()
+    return END
+  }
+
+  #incomplete(): Fault {
+    const expected = this.#message.headers['content-length']
+    return new Fault('IncompleteBody', {
+      ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
+      NumberBytesProvided: this.#bytes,
+    })
+  }
+}

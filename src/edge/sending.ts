@@ -1,0 +1,110 @@
+/** Sends answers as fast as their clients take them. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { PATIENCE, type Patience, type Wait } from './patience.ts'
+
+/** What a client may still send of a body that nobody reads, before its connection is cut. */
+const DISCARDED_BYTES_MAX = 256 * 1024
+
+/** Resolves when one of these happens, or when the connection is gone, or ended because it took too long. */
+function happens(
+  on: { readonly response: ServerResponse; readonly socket: Socket; readonly patience: Patience },
+  event: 'drain' | 'finish',
+): Promise<void> {
+  const { response, socket, patience } = on
+  return new Promise(resolve => {
+    const since = patience.now()
+    const wait: Wait = {
+      // An answer that stands behind another one on its connection has no socket yet, and cannot be taken.
+      isOver: now => response.socket !== null && now - since >= PATIENCE.untakenMs,
+      giveUp: () => socket.destroy(),
+    }
+    const done = (): void => {
+      patience.end(wait)
+      response.off(event, done)
+      response.off('close', done)
+      socket.off('close', done)
+      resolve()
+    }
+    response.on(event, done)
+    response.on('close', done)
+    // An answer that waits behind another one is never told that its connection is gone: the socket is asked as well.
+    socket.on('close', done)
+    patience.begin(wait)
+    if (socket.destroyed) done()
+  })
+}
+
+export class Sending {
+  readonly #response: ServerResponse
+  readonly #socket: Socket
+  readonly #patience: Patience
+
+  constructor(response: ServerResponse, socket: Socket, patience: Patience) {
+    this.#response = response
+    this.#socket = socket
+    this.#patience = patience
+  }
+
+  #happens(event: 'drain' | 'finish'): Promise<void> {
+    return happens({ response: this.#response, socket: this.#socket, patience: this.#patience }, event)
+  }
+
+  /** Ends the answer, and waits until it has been taken: until then it holds its bytes. */
+  async end(body: Buffer | undefined): Promise<void> {
+    this.#response.end(body)
+    if (!this.#response.writableFinished) await this.#happens('finish')
+  }
+
+  /** Throws what the body throws. An answer that breaks off ends its connection, never as if it were complete. */
+  async stream(body: AsyncIterable<Buffer>): Promise<void> {
+    try {
+      for await (const chunk of body) {
+        if (this.#response.destroyed || this.#socket.destroyed) return
+        if (!this.#response.write(chunk)) await this.#happens('drain')
+      }
+    } catch (error) {
+      this.#response.destroy()
+      throw error
+    }
+    await this.end(undefined)
+  }
+
+  /**
+   * The last answer on a connection whose client is still sending. A little of that is read and thrown away: closing at
+   * once would reset the connection, and the client might never see why.
+   */
+  async endUnread(body: Buffer | undefined, message: IncomingMessage): Promise<void> {
+    if (body === undefined) this.#response.flushHeaders()
+    else this.#response.write(body)
+    await this.#discarded(message)
+    this.#response.end()
+    this.#socket.end()
+  }
+
+  #discarded(message: IncomingMessage): Promise<void> {
+    return new Promise(resolve => {
+      const since = this.#patience.now()
+      const wait: Wait = { isOver: now => now - since >= PATIENCE.partingMs, giveUp: () => done() }
+      let bytes = 0
+      const count = (chunk: Buffer): void => {
+        bytes += chunk.length
+        if (bytes > DISCARDED_BYTES_MAX) done()
+      }
+      const done = (): void => {
+        this.#patience.end(wait)
+        message.off('data', count)
+        message.off('end', done)
+        message.pause()
+        this.#socket.off('close', done)
+        resolve()
+      }
+      this.#patience.begin(wait)
+      message.on('data', count)
+      message.on('end', done)
+      this.#socket.on('close', done)
+      message.resume()
+      if (this.#socket.destroyed) done()
+    })
+  }
+}
