@@ -1,12 +1,22 @@
-/** Connections that end early must give back what their requests hold. */
+/** Connections that end early, stall or dawdle: they give back what they hold, and are told why where that is possible. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { test } from 'node:test'
-import { BASE_HOST, makeBucket, withServer } from './server.ts'
+import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, withServer } from './server.ts'
+import { turn, until, Wire } from './wire.ts'
 
-const TURNS_MAX = 20_000
 const PIPELINED = 8
+const WAIT: [string, string] = ['Expect', '100-continue']
+
+const upload = (bucket: string, headers: Sending['headers'] = []): Sending => ({
+  method: 'PUT',
+  bucket,
+  path: '/k',
+  body: Buffer.alloc(200_000, 7),
+  headers,
+})
+
+const isThere = async (client: Client, bucket: string): Promise<boolean> =>
+  (await client.send({ method: 'HEAD', bucket, path: '/k' })).status === 200
 
 test('answers that wait behind another one give up when their connection is gone', () =>
   withServer(async ({ s3, parts }) => {
@@ -14,16 +24,152 @@ test('answers that wait behind another one give up when their connection is gone
     const body = Buffer.alloc(3 * 2 ** 20, 7)
     await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
     const { readers } = parts.store.engine
-    const socket = connect(s3.port, '127.0.0.1')
-    socket.on('error', () => {})
-    await once(socket, 'connect')
-    socket.write(`GET /big HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`.repeat(PIPELINED))
+    const { socket } = await Wire.open(s3.port)
     // Nothing is taken from the socket, so answers fill it and the others wait. Not every runtime begins them all.
-    for (let turns = 0; readers.count < PIPELINED / 2 && turns < TURNS_MAX / 10; turns++) await turn()
+    socket.pause()
+    socket.write(`GET /big HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`.repeat(PIPELINED))
+    await until(() => readers.count >= PIPELINED / 2)
     assert(readers.count > 0)
     socket.resetAndDestroy()
-    for (let turns = 0; readers.count > 0 && turns < TURNS_MAX; turns++) await turn()
-    assert.equal(readers.count, 0)
+    assert(await until(() => readers.count === 0))
   }))
 
-const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
+inBoth(
+  'attack 48: a body that stops coming is 400 RequestTimeout after 20 seconds',
+  async (client, { pass, clock }) => {
+    const bucket = await makeBucket(client)
+    const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
+    assert.equal((await wire.answer())?.status, 100)
+    const since = clock.now()
+    wire.write('x'.repeat(1000))
+    assert(
+      await until(
+        () => wire.hasAnswer,
+        () => pass(1_000),
+      ),
+    )
+    const answer = await wire.answer()
+    assert.deepEqual([answer?.status, answer?.code], [400, 'RequestTimeout'])
+    assert.equal(answer?.headers.get('connection'), 'close')
+    assert(clock.now() - since >= 20_000)
+    await wire.closed()
+    assert.equal(await isThere(client, bucket), false)
+  },
+)
+
+inBoth('attack 48: a body that dribbles is 400 RequestTimeout too', async (client, { pass, clock }) => {
+  const bucket = await makeBucket(client)
+  const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
+  assert.equal((await wire.answer())?.status, 100)
+  const since = clock.now()
+  // Never silent for 20 seconds, as the server sees it, and never fast.
+  for (let sent = 0; !wire.hasAnswer && sent < 1_000; sent++) {
+    wire.write('x'.repeat(100))
+    await until(() => wire.socket.writableLength === 0)
+    for (let turns = 0; turns < 20; turns++) await turn()
+    pass(2_000)
+  }
+  const answer = await wire.answer()
+  assert.deepEqual([answer?.status, answer?.code], [400, 'RequestTimeout'])
+  assert(clock.now() - since >= 60_000, `after ${clock.now() - since} ms`)
+  await wire.closed()
+})
+
+inBoth('attack 48: a connection without a whole head is closed within 60 seconds', async (client, { pass }) => {
+  const silent = await Wire.open(client.port)
+  const begun = (await Wire.open(client.port)).write('GET / HTTP/1.1\r\nHost: ')
+  const kept = (await Wire.open(client.port)).write(`GET / HTTP/1.1\r\nHost: ${BASE_HOST}\r\n\r\n`)
+  assert.equal((await kept.answer())?.status, 403)
+  assert(!kept.isClosed, 'kept alive')
+  pass(59_000)
+  kept.write(`GET / HTTP/1.1\r\nHost: ${BASE_HOST}\r\n\r\n`)
+  assert.equal((await kept.answer())?.status, 403)
+  for (const wire of [silent, begun]) {
+    pass(1_000)
+    await wire.closed()
+  }
+  assert(!kept.isClosed, 'its time began anew with its answer')
+  pass(60_000)
+  await kept.closed()
+})
+
+test('an answer that nobody takes is given up, and what it holds comes back', () =>
+  withServer(async ({ s3, parts, pass }) => {
+    const bucket = await makeBucket(s3)
+    const body = Buffer.alloc(16 * 2 ** 20, 7)
+    await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
+    const { readers } = parts.store.engine
+    const { socket } = await Wire.open(s3.port)
+    socket.pause()
+    socket.write(`GET /big HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`)
+    assert(await until(() => readers.count > 0))
+    assert(
+      await until(
+        () => readers.count === 0,
+        () => pass(1_000),
+      ),
+    )
+    socket.destroy()
+  }))
+
+inBoth('a body that ends too early stores nothing and is told so', async (client, { log }) => {
+  const bucket = await makeBucket(client)
+  const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
+  assert.equal((await wire.answer())?.status, 100)
+  wire.write('x'.repeat(1000))
+  wire.socket.end()
+  // Bun ends the connection itself when one side of it does: there the answer has nowhere to go.
+  const answer = await wire.answer()
+  if (answer !== undefined) assert.deepEqual([answer.status, answer.code], [400, 'IncompleteBody'])
+  else assert(process.versions.bun !== undefined)
+  await wire.closed()
+  assert(await until(() => log.some(line => line.code === 'IncompleteBody')))
+  assert.equal(await isThere(client, bucket), false)
+  assert(!log.some(line => line.level === 'error'))
+})
+
+inBoth(
+  'a client that goes away in the middle of its body is logged as that, and as nobody’s error',
+  async (client, served) => {
+    const { log, parts } = served
+    const bucket = await makeBucket(client)
+    for (const size of [200_000, 3 * 2 ** 20]) {
+      const before = log.length
+      const what = { ...upload(bucket, [WAIT]), body: Buffer.alloc(size, 7) }
+      const wire = (await Wire.open(client.port)).write(client.head(what))
+      assert.equal((await wire.answer())?.status, 100)
+      wire.write(Buffer.alloc(size - 1, 7))
+      await until(() => wire.socket.writableLength === 0)
+      wire.socket.resetAndDestroy()
+      assert(await until(() => log.length > before))
+      const [line] = log.slice(before)
+      assert.deepEqual(
+        [line?.level, line?.code, line?.aborted, line?.operation],
+        ['info', 'IncompleteBody', true, 'PutObject'],
+      )
+    }
+    assert(await until(() => parts.store.engine.drafts.size === 0))
+    assert(!log.some(line => line.level === 'error'))
+    assert.equal(await isThere(client, bucket), false)
+  },
+)
+
+inBoth('a refused upload is answered while its body is still coming, and cut', async (client, { pass }) => {
+  const bucket = await makeBucket(client)
+  const wire = (await Wire.open(client.port)).write(client.head({ ...upload(bucket), as: null }))
+  wire.write(Buffer.alloc(10_000, 7))
+  const answer = await wire.answer()
+  assert.deepEqual([answer?.status, answer?.code], [403, 'AccessDenied'])
+  assert.equal(answer?.headers.get('connection'), 'close')
+  pass(2_000)
+  await wire.closed()
+})
+
+inBoth('a refused upload whose client goes on sending sees the answer first', async client => {
+  const bucket = await makeBucket(client)
+  const body = Buffer.alloc(8 * 2 ** 20, 7)
+  const wire = (await Wire.open(client.port)).write(client.head({ ...upload(bucket), body, as: null }), body)
+  const answer = await wire.answer()
+  assert.deepEqual([answer?.status, answer?.code], [403, 'AccessDenied'])
+  await wire.closed()
+})

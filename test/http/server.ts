@@ -115,6 +115,17 @@ export class Client {
 
   async send(what: Sending): Promise<Received> {
     const body = Buffer.from(what.body ?? '')
+    return this.#exchange(what, this.#headersOf(what, body), body)
+  }
+
+  /** The head of a request as it goes over the wire, for tests that send the rest of it themselves. */
+  head(what: Sending): string {
+    const headers = this.#headersOf(what, Buffer.from(what.body ?? ''))
+    const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+    return `${what.method} ${what.path} HTTP/1.1\r\n${lines}\r\n`
+  }
+
+  #headersOf(what: Sending, body: Buffer): [string, string][] {
     const headers: [string, string][] = [
       ['Host', what.host ?? (what.bucket === undefined ? BASE_HOST : `${what.bucket}.${BASE_HOST}`)],
     ]
@@ -125,7 +136,7 @@ export class Client {
       headers.push([this.name(name), value.replaceAll('~', this.#scheme.headerPrefix)])
     }
     if (what.as !== null) this.#sign(what, headers, body, what.as ?? MAIN)
-    return this.#exchange(what, headers, body)
+    return headers
   }
 
   #sign(what: Sending, headers: [string, string][], body: Buffer, as: Who): void {
