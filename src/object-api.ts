@@ -5,6 +5,7 @@ import { type Outcome, Pipeline } from './edge/pipeline.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Random } from './lib/random.ts'
 import { Fault } from './model/faults.ts'
+import type { Actor } from './model/ledger.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { ObjectName } from './operations/operation.ts'
 import type { ObjectFacts } from './rules/access/evaluate.ts'
@@ -36,7 +37,7 @@ function factsOf(store: Store): FactFinder {
 }
 
 /** Whatever is judged on a fact is done only while the fact holds. */
-function sessionOf(store: Store): { facts: FactFinder; store: Store } {
+function sessionOf(store: Store, actor: Actor): { facts: FactFinder; store: Store } {
   const judged = new JudgedMeta(store.engine.meta)
   const facts: FactFinder = {
     ...factsOf(store),
@@ -52,7 +53,7 @@ function sessionOf(store: Store): { facts: FactFinder; store: Store } {
       return asFacts(object)
     },
   }
-  return { facts, store: store.through(judged) }
+  return { facts, store: store.through(judged, actor) }
 }
 
 async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
@@ -78,7 +79,7 @@ export interface Serving {
 export function listenerFor(serving: Serving): Listener {
   const { store, directory, clock, random, region, baseHost, tell } = serving
   const pipeline = new Pipeline({
-    session: () => sessionOf(store),
+    session: actor => sessionOf(store, actor),
     facts: factsOf(store),
     isStale: error => error instanceof FactsChanged,
     identities: () => directory.now(),

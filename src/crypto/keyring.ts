@@ -6,6 +6,7 @@
 import { createHash } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
 import type { Disk } from '../lib/disk.ts'
+import { type SigningKey, signingKey } from '../lib/ed25519.ts'
 import type { Random } from '../lib/random.ts'
 import { deriveKey, KEY_BYTES } from './derive.ts'
 import { unwrapKey, WRAP_NONCE_BYTES, WRAPPED_BYTES, WrongKey, wrapKey } from './key-wrap.ts'
@@ -69,6 +70,7 @@ interface KeyringHome {
 export class Keyring {
   readonly #home: KeyringHome
   #contents: KeyringContents
+  #signing: SigningKey | undefined
   /** Whatever reads or writes the file, one behind the other. */
   #steps: Promise<unknown> = Promise.resolve()
 
@@ -155,6 +157,15 @@ export class Keyring {
     if (use.by === 'service') return deriveKey(this.#key('service', 1), 'etag service', EMPTY)
     this.#refuseDisabled(use.name)
     return deriveKey(this.#key('named', 1), 'etag named', nameDigest(use.name))
+  }
+
+  /**
+   * Signs how a ledger ends. It comes from the first version too: what was signed once is proved by the same public key
+   * for ever.
+   */
+  get signing(): SigningKey {
+    this.#signing ??= signingKey(deriveKey(this.#key('service', 1), 'ledger signing', EMPTY))
+    return this.#signing
   }
 
   /** Adds a version and makes it the one that wraps; the old ones go on unwrapping. Resolves to its number. */

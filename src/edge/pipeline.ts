@@ -6,8 +6,9 @@ import { type Authentication, authenticate } from '../auth/authenticate.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
-import { ANONYMOUS_CANONICAL_ID, type Caller } from '../model/caller.ts'
+import { ANONYMOUS_CANONICAL_ID, actorOf, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
+import type { Actor } from '../model/ledger.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
 import type { Told } from '../rules/access/told.ts'
@@ -51,8 +52,8 @@ export interface Outcome {
 }
 
 export interface PipelineParts {
-  /** For one request: facts, and the store in which what was judged on them still holds. */
-  readonly session: () => { readonly facts: FactFinder; readonly store: Context['store'] }
+  /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
+  readonly session: (actor: Actor) => { readonly facts: FactFinder; readonly store: Context['store'] }
   /** Who there is, as of the moment at which a request begins. */
   readonly identities: () => Promise<Identities>
   readonly facts: FactFinder
@@ -198,7 +199,7 @@ export class Pipeline {
     const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation, accounts)
     const { dialect } = known
     known.caller = caller
-    const { facts, store } = this.#parts.session()
+    const { facts, store } = this.#parts.session(actorOf(caller, incoming.requestId))
     const authorizer = new Authorizer(facts, accounts)
     const bucket = await bucketOf(operation, address, facts)
     checkExpectedOwner(view, bucket, accounts)

@@ -1,3 +1,5 @@
+import type { Actor } from './ledger.ts'
+
 /** Who asks. An account's own key is the root of that account; a user's key has what its policies allow. */
 export interface Account {
   /** 12 digits. */
@@ -33,6 +35,14 @@ export function callerName(caller: Caller): string {
   if (caller.kind === 'anonymous') return ANONYMOUS_CANONICAL_ID
   const { canonicalId } = caller.account
   return caller.kind === 'user' ? `${canonicalId}/${caller.user.name}` : canonicalId
+}
+
+/** A caller as the ledger names it. */
+export function actorOf(caller: Caller, request: string): Actor {
+  if (caller.kind === 'anonymous') return { account: 'anonymous', request }
+  const { account, accessKey } = caller
+  const user = caller.kind === 'user' ? { user: caller.user.name } : {}
+  return { account: account.accountId, ...user, accessKey, request }
 }
 
 /** What objects written without a signature are owned by. */

@@ -1,8 +1,9 @@
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
+import type { Refused } from '../model/ledger.ts'
 import type { Lock } from '../model/version.ts'
 
-export type LockRefusal = 'held' | 'compliance' | 'governance'
+export type LockRefusal = Refused
 
 /**
  * LOCK-1. The only place that decides whether a version may be removed. A hold yields to nobody; compliance retention
@@ -32,6 +33,9 @@ export function mayRetain(
   if (retention.mode === 'compliance') return 'compliance'
   return bypass ? undefined : 'governance'
 }
+
+/** The request itself asks for a lock, or for none; a default is the bucket's. */
+export const asksForLock = ({ hold, retention }: Lock): boolean => hold !== undefined || retention !== undefined
 
 const DAY_MS = 86_400_000
 

@@ -32,6 +32,12 @@ export const at = {
   accountsMark: () => key('x', 'accounts'),
   /** There when every bucket stands under its owner. */
   indexed: () => key('x', 'buckets by owner'),
+  /** Where a bucket's ledger ends. */
+  ledgerHead: (bucket: string) => key('L', bucket),
+  ledgerEntry: (bucket: string, sequence: number) => key('l', bucket, sequence),
+  /** Which entries are about a version. */
+  ledgerIndex: (bucket: string, name: string, versionId: string, sequence: number) =>
+    key('i', bucket, name, versionId, sequence),
 }
 
 /** Every record whose key starts so. */
@@ -53,6 +59,8 @@ export const all = {
   users: (accountId: string) => under(key('n', accountId)),
   keysOfAccount: (accountId: string) => under(key('K', accountId)),
   keysOf: (accountId: string, user: string | undefined) => under(key('K', accountId, user ?? '')),
+  ledgerHeads: () => under(key('L')),
+  ledgerIndex: (bucket: string, name: string, versionId: string) => under(key('i', bucket, name, versionId)),
   kind: (kind: string) => under(Buffer.from(kind, 'latin1')),
 }
 

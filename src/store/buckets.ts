@@ -1,14 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import { justAfter } from '../lib/bytes.ts'
 import type { KeyRange } from '../meta/meta.ts'
 import { type Bucket, bucketFormat, type DefaultRetention, type Ownership, type Versioning } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Grant } from '../model/grant.ts'
+import { configurationShown } from '../rules/ledger.ts'
 import { checkBucketName, isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { forgetOwned, noteOwned, type OwnedBucket, type OwnedPage, ownedPage } from './owned-buckets.ts'
+import type { NotingAttempt } from './turns.ts'
 import type { Uploads } from './uploads.ts'
 
 const PAGE = 1000
@@ -37,7 +40,7 @@ export class Buckets {
 
   create(wish: BucketWish): Promise<Bucket> {
     checkBucketName(wish.name)
-    return decide(this.#engine, async d => {
+    return this.#noting(wish.name, wish.lockEnabled, async (d, note) => {
       const entry = await d.get(at.bucket(wish.name))
       if (entry !== undefined) {
         const { owner } = bucketFormat.decode(entry.value)
@@ -62,6 +65,8 @@ export class Buckets {
       }
       d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
       noteOwned(d, bucket)
+      const after = configurationShown(bucket)
+      if (wish.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })
       return bucket
     })
   }
@@ -103,9 +108,13 @@ export class Buckets {
 
   /** Switches locks on, for good, and sets the retention that new versions get by default. */
   setLock(name: string, defaultRetention: DefaultRetention | undefined): Promise<void> {
-    return this.#change(name, bucket => {
+    return this.#noting(name, true, async (d, note) => {
+      const bucket = await bucketForWrite(d, name)
       if (bucket.versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
-      return { ...bucket, lockEnabled: true, defaultRetention }
+      const changed = { ...bucket, lockEnabled: true, defaultRetention }
+      d.put(at.bucket(name), bucketFormat.encode(changed))
+      const [before, after] = [configurationShown(bucket), configurationShown(changed)]
+      if (!isDeepStrictEqual(before, after)) note({ what: 'configuration', bucketId: bucket.id, before, after })
     })
   }
 
@@ -114,6 +123,12 @@ export class Buckets {
    */
   configure(name: string, change: (bucket: Bucket) => Partial<Settings>): Promise<void> {
     return this.#change(name, bucket => ({ ...bucket, ...change(bucket) }))
+  }
+
+  /** What concerns locks is noted in the ledger, in the same commit. */
+  #noting<T>(bucket: string, concernsLocks: boolean, attempt: NotingAttempt<T>): Promise<T> {
+    const engine = this.#engine
+    return concernsLocks ? engine.turns.take(engine, bucket, attempt) : decide(engine, d => attempt(d, () => {}))
   }
 
   #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {
@@ -146,7 +161,7 @@ export class Buckets {
   }
 
   #removeIfClosing(name: string): Promise<'removed' | 'full' | 'reopened'> {
-    return decide(this.#engine, async d => {
+    return this.#noting(name, true, async (d, note) => {
       const bucket = await bucketForRead(d, name)
       if (!bucket.closing) return 'reopened'
       if (await this.#holdsObjects(name)) return 'full'
@@ -154,6 +169,9 @@ export class Buckets {
       for (const document of bucket.documents) d.remove(at.document(name, document))
       d.remove(at.bucket(name))
       forgetOwned(d, bucket)
+      if (bucket.lockEnabled) {
+        note({ what: 'bucket removed', bucketId: bucket.id, before: configurationShown(bucket), after: null })
+      }
       return 'removed'
     })
   }

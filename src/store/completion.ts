@@ -21,6 +21,7 @@ import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { decideNew } from './noting.ts'
 import { contentRecord, readContent } from './outflow.ts'
 import { NO_BYPASS } from './removal.ts'
 import { discard } from './sharing.ts'
@@ -84,7 +85,7 @@ export class Completion {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
       const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
-      const made = await this.#make(request, upload.round, assembly, checksum)
+      const made = await this.#make(request, upload, assembly, checksum)
       if (made !== undefined) return made
     }
     throw new Fault('OperationAborted')
@@ -148,7 +149,7 @@ export class Completion {
   /** Undefined when a part was stored meanwhile and the parts have to be read again. */
   async #make(
     request: CompleteRequest,
-    round: number,
+    announced: Upload,
     assembly: Assembly,
     checksum: Checksum | undefined,
   ): Promise<Version | undefined> {
@@ -156,10 +157,10 @@ export class Completion {
     const paged = paginate(engine.ids.next(), assembly.parts)
     const depth = await this.#depth(assembly.parts)
     const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
-    return decide(engine, async d => {
+    return decideNew(engine, { ...request, lock: announced.lock }, async d => {
       const upload = await mustFindUpload(d, request)
       // Another round: a part was stored since, even if somebody else has announced a completion after that.
-      if (!upload.completing || upload.round !== round) return undefined
+      if (!upload.completing || upload.round !== announced.round) return undefined
       const { bucket, head } = await headFor(d, request)
       if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
       else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')

@@ -11,9 +11,10 @@ import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
-import { type Decision, decide } from './decision.ts'
+import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord } from './intake.ts'
+import { decideNew } from './noting.ts'
 import type { Inspection, Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
 import { partsAfter } from './part-table.ts'
@@ -80,7 +81,14 @@ export class Copies {
     const ticket = readers.enter()
     try {
       const summing = new Summing(this.#engine, request)
-      return await decide(this.#engine, d => this.#share(d, request, summing))
+      const { to, lock = UNLOCKED } = request
+      let source: Version | undefined
+      const version = await decideNew(this.#engine, { ...to, lock }, async d => {
+        const shared = await this.#share(d, request, summing)
+        source = shared?.source
+        return shared?.version
+      })
+      return version === undefined ? undefined : { source: source!, version }
     } finally {
       readers.leave(ticket)
     }

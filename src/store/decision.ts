@@ -46,6 +46,12 @@ export class Decision {
     this.#write({ key, value: undefined })
   }
 
+  /** Takes over what another attempt saw and wants to write, so that both are committed or neither. */
+  join(other: Decision): void {
+    this.checks.push(...other.checks)
+    for (const write of other.writes) this.#write(write)
+  }
+
   #write(write: Write): void {
     const same = this.writes.findIndex(other => other.key.equals(write.key))
     if (same < 0) this.writes.push(write)
@@ -76,7 +82,7 @@ export async function decide<T>(engine: Deciding, attempt: (d: Decision) => Prom
   throw new Fault('OperationAborted')
 }
 
-async function commit(meta: Meta, decision: Decision): Promise<boolean> {
+export async function commit(meta: Meta, decision: Decision): Promise<boolean> {
   try {
     return await meta.commit(decision)
   } catch (error) {

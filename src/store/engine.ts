@@ -4,8 +4,11 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
+import type { Actor } from '../model/ledger.ts'
 import type { Company } from './company.ts'
+import type { Refusals } from './noting.ts'
 import type { Tickets } from './tickets.ts'
+import type { Turns } from './turns.ts'
 
 /** What every part of the store works with. Handed down from the composition; nobody reaches for a global. */
 export interface Engine {
@@ -19,4 +22,9 @@ export interface Engine {
   /** One ticket for each body that is being written, or is written and not named yet. */
   readonly drafts: Tickets
   readonly company: Company
+  /** Whoever appends to a ledger takes turns with the others in this process. */
+  readonly turns: Turns
+  readonly refusals: Refusals
+  /** On whose behalf everything is done; the ledger tells. */
+  readonly actor: Actor
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../blobs/blobs.ts'
 import { Md5 } from '../lib/md5.ts'
 import type { Bucket } from '../model/bucket.ts'
@@ -14,8 +15,9 @@ import {
   type Version,
   versionFormat,
 } from '../model/version.ts'
+import { lockShown } from '../rules/ledger.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { initialLock, mayRetain } from '../rules/lock.ts'
+import { initialLock, mayRemove, mayRetain } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
@@ -23,8 +25,10 @@ import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-k
 import { Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { takeIn, withDraft } from './intake.ts'
+import { decideNew, noteRefusal } from './noting.ts'
 import { ObjectHandle } from './object-handle.ts'
-import { type Allowance, NO_BYPASS, PROTECTED } from './removal.ts'
+import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
+import type { NotingAttempt } from './turns.ts'
 import { type Located, locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
 
 /** Looks at a body as it comes in, and may refuse it at its end. */
@@ -95,7 +99,8 @@ export class Objects {
       const digest = md5.digest()
       const checksum = inspection?.end(digest)
       const etag = etagOf(engine, digest, request.encryption)
-      return decide(engine, async d => {
+      const { lock = UNLOCKED } = request
+      return decideNew(engine, { bucket: name, key, lock }, async d => {
         const bucket = await bucketForWrite(d, name)
         const head = await readHead(d, bucket, key)
         checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
@@ -110,7 +115,7 @@ export class Objects {
           parts: 0,
           checksum,
           encryption: keys?.encryption,
-          lock: initialLock(bucket, request.lock ?? UNLOCKED, now),
+          lock: initialLock(bucket, lock, now),
           attributes: request.attributes ?? NO_ATTRIBUTES,
           content: draft.content,
         }
@@ -159,45 +164,82 @@ export class Objects {
   }
 
   /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */
-  remove(request: RemoveRequest): Promise<Removed> {
+  async remove(request: RemoveRequest): Promise<Removed> {
     const engine = this.#engine
-    const allowance = request.allowance ?? NO_BYPASS
-    return decide(engine, async d => {
-      const bucket = await bucketForWrite(d, request.bucket)
-      const head = await readHead(d, bucket, request.key)
-      const target = await locate(d, head, request.versionId)
-      checkPrecondition(request.condition ?? ALWAYS, target?.version.etag)
-      if (request.versionId !== undefined || bucket.versioning === 'off') {
-        if (target === undefined) return { marker: undefined, removed: undefined }
-        await takeOut(engine, d, head, target, allowance)
-        return { marker: undefined, removed: target.version }
-      }
-      if (request.keepHeld === true && target?.version.lock.hold === true) {
-        throw new Fault('AccessDenied', { reason: PROTECTED, lock: 'held', VersionId: target.version.id })
-      }
-      checkKey(request.key)
-      const marker = { ...MARKER, modifiedAt: engine.clock.now(), owner: request.owner }
-      return { marker: await publishMarker(engine, d, head, marker, allowance), removed: undefined }
-    })
+    try {
+      // Only a bypass leaves a trace in the ledger; all others need not wait for each other.
+      if (request.allowance?.bypass !== true) return await decide(engine, d => this.#remove(d, request, () => {}))
+      return await engine.turns.take(engine, request.bucket, (d, note) => this.#remove(d, request, note))
+    } catch (error) {
+      await noteRefusal(engine, 'delete refused', request, error)
+      throw error
+    }
+  }
+
+  async #remove(d: Decision, request: RemoveRequest, note: Parameters<NotingAttempt<void>>[1]): Promise<Removed> {
+    const engine = this.#engine
+    const { key, allowance = NO_BYPASS } = request
+    const bucket = await bucketForWrite(d, request.bucket)
+    const head = await readHead(d, bucket, key)
+    const target = await locate(d, head, request.versionId)
+    checkPrecondition(request.condition ?? ALWAYS, target?.version.etag)
+    if (request.versionId !== undefined || bucket.versioning === 'off') {
+      if (target === undefined) return { marker: undefined, removed: undefined }
+      const { id, lock } = target.version
+      const isBypassed = mayRemove(lock, engine.clock.now(), false) !== undefined
+      await takeOut(engine, d, head, target, allowance)
+      if (isBypassed) note({ what: 'removed', key, versionId: id, before: lockShown(lock), bypass: true })
+      return { marker: undefined, removed: target.version }
+    }
+    if (request.keepHeld === true && target?.version.lock.hold === true) throw protectedBy('held', target.version)
+    checkKey(key)
+    const marker = { ...MARKER, modifiedAt: engine.clock.now(), owner: request.owner }
+    return { marker: await publishMarker(engine, d, head, marker, allowance), removed: undefined }
   }
 
   setHold(which: Which, hold: boolean): Promise<Version> {
-    return this.#change(which, version => ({ ...version, lock: { ...version.lock, hold } }), needsLocks)
+    return this.#changeLock(which, 'hold', ({ lock }) => ({ lock: { ...lock, hold }, bypassed: false }))
   }
 
-  setRetention(which: Which, retention: Lock['retention'], allowance: Allowance = NO_BYPASS): Promise<Version> {
-    const change = (version: Version): Version => {
+  async setRetention(which: Which, retention: Lock['retention'], allowance: Allowance = NO_BYPASS): Promise<Version> {
+    const change = (version: Version): { lock: Lock; bypassed: boolean } => {
       const now = this.#engine.clock.now()
       if (retention !== undefined && retention.until <= now) {
         throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
       }
       const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
-      if (refusal !== undefined) {
-        throw new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
-      }
-      return { ...version, lock: { ...version.lock, retention } }
+      if (refusal !== undefined) throw protectedBy(refusal, version)
+      const bypassed = mayRetain(version.lock, retention, now, false) !== undefined
+      return { lock: { ...version.lock, retention }, bypassed }
     }
-    return this.#change(which, change, needsLocks)
+    try {
+      return await this.#changeLock(which, 'retention', change)
+    } catch (error) {
+      await noteRefusal(this.#engine, 'retention refused', which, error)
+      throw error
+    }
+  }
+
+  /** Changes a version's lock and says so in the ledger; what stays as it is leaves no trace. */
+  #changeLock(
+    which: Which,
+    what: 'hold' | 'retention',
+    change: (version: Version) => { lock: Lock; bypassed: boolean },
+  ): Promise<Version> {
+    const engine = this.#engine
+    return engine.turns.take(engine, which.bucket, async (d, note) => {
+      const bucket = await bucketForRead(d, which.bucket)
+      needLocks(bucket)
+      const target = await mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
+      const { lock, bypassed } = change(target.version)
+      const [before, after] = [lockShown(target.version.lock), lockShown(lock)]
+      if (isDeepStrictEqual(before, after)) return target.version
+      const changed = { ...target.version, lock }
+      d.put(target.entry.key, versionFormat.encode(changed))
+      const { key } = which
+      note({ what, key, versionId: changed.id, before, after, ...(bypassed ? { bypass: true } : {}) })
+      return changed
+    })
   }
 
   setTags(which: Which, tags: Pairs): Promise<Version> {
@@ -213,14 +255,9 @@ export class Objects {
   }
 
   /** Changes what a version's record says beside its bytes; its place, name and content stay. */
-  #change(
-    which: Which,
-    change: (version: Version) => Version,
-    checkBucket: (bucket: Bucket) => void = () => {},
-  ): Promise<Version> {
+  #change(which: Which, change: (version: Version) => Version): Promise<Version> {
     return decide(this.#engine, async d => {
       const bucket = await bucketForRead(d, which.bucket)
-      checkBucket(bucket)
       const target = await mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
       const changed = change(target.version)
       d.put(target.entry.key, versionFormat.encode(changed))
@@ -242,6 +279,6 @@ export const MARKER = {
   content: NO_CONTENT,
 } as const
 
-function needsLocks(bucket: Bucket): void {
+function needLocks(bucket: Bucket): void {
   if (!bucket.lockEnabled) throw new Fault('ObjectLockConfigurationNotFoundError', { BucketName: bucket.name })
 }

@@ -3,6 +3,7 @@
  * step, so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a hold.
  */
 import { Fault } from '../model/faults.ts'
+import type { Refused } from '../model/ledger.ts'
 import { type Version, versionFormat } from '../model/version.ts'
 import { mayRemove } from '../rules/lock.ts'
 import type { Decision } from './decision.ts'
@@ -16,19 +17,17 @@ export interface Allowance {
 }
 
 /** R39. */
-export const PROTECTED = 'Access Denied because object protected by object lock.'
+const PROTECTED = 'Access Denied because object protected by object lock.'
 
 export const NO_BYPASS: Allowance = { bypass: false }
 
+/** What a lock answers to whoever would break it. The ledger gets to know. */
+export const protectedBy = (refusal: Refused, version: Version): Fault =>
+  new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
+
 export function removeVersion(engine: Engine, d: Decision, target: Located, allowance: Allowance): void {
   const refusal = mayRemove(target.version.lock, engine.clock.now(), allowance.bypass)
-  if (refusal !== undefined) {
-    throw new Fault('AccessDenied', {
-      reason: PROTECTED,
-      lock: refusal,
-      VersionId: target.version.id,
-    })
-  }
+  if (refusal !== undefined) throw protectedBy(refusal, target.version)
   abandon(engine, d, target.version.content)
   d.remove(target.entry.key)
 }

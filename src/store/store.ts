@@ -8,15 +8,19 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
+import { type Actor, THE_SERVER } from '../model/ledger.ts'
 import { Buckets } from './buckets.ts'
 import { Company, NOBODY_ELSE, type Others } from './company.ts'
 import { Completion } from './completion.ts'
 import { Copies } from './copies.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
+import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
+import { Refusals } from './noting.ts'
 import { Objects } from './objects.ts'
 import { Tickets } from './tickets.ts'
+import { Turns } from './turns.ts'
 import { Uploads } from './uploads.ts'
 
 export interface StoreParts {
@@ -39,6 +43,7 @@ export class Store {
   readonly uploads: Uploads
   readonly completion: Completion
   readonly listing: Listing
+  readonly ledger: Ledger
 
   private constructor(engine: Engine) {
     this.engine = engine
@@ -49,15 +54,17 @@ export class Store {
     this.buckets = new Buckets(this.engine, this.uploads)
     this.completion = new Completion(this.engine)
     this.listing = new Listing(this.engine)
+    this.ledger = new Ledger(this.engine)
   }
 
   static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
-    return new Store({ ...parts, ...inside, company: new Company(inside, others) })
+    const company = new Company(inside, others)
+    return new Store({ ...parts, ...inside, company, turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER })
   }
 
-  /** The same store, seen through another metadata engine: readers, drafts and bytes are shared. */
-  through(meta: Meta): Store {
-    return new Store({ ...this.engine, meta })
+  /** The same store for somebody's request, seen through another metadata engine: all else is shared. */
+  through(meta: Meta, actor: Actor = this.engine.actor): Store {
+    return new Store({ ...this.engine, meta, actor })
   }
 }

@@ -2,7 +2,8 @@
  * The invariants, checked by counting everything again. Meant for a store at rest: what changes during the walk shows
  * up as a difference that is not one.
  */
-import type { DamagedRecord } from '../meta/meta.ts'
+
+import { DamagedRecord } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
@@ -11,6 +12,7 @@ import { deletedFormat, NULL_VERSION, type Version, versionFormat } from '../mod
 import { at, parse, seqOf } from '../store/addresses.ts'
 import { wasTaken } from '../store/completion.ts'
 import type { Engine } from '../store/engine.ts'
+import { Ledger } from '../store/ledger.ts'
 import { isIndexed } from '../store/owned-buckets.ts'
 import { heldBy, heldByGarbage, recordsOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
@@ -68,6 +70,7 @@ export async function fsck(engine: Engine): Promise<FsckReport> {
   }
   const blobs = await compareBlobs(engine, count)
   for (const name of count.shares.keys()) count.problems.push(`${name} is held, but has no record`)
+  await checkLedgers(engine, count)
   return {
     problems: count.problems,
     objects: count.objects,
@@ -254,6 +257,21 @@ async function checkPlaces(engine: Engine, count: Count, places: ReadonlyMap<str
       const next = list[i + 1]
       if (next !== undefined && next.from < to) count.problems.push(`${volume}: blobs ${id} and ${next.id} overlap`)
       if (size !== undefined && to > size) count.problems.push(`${volume}: ends before blob ${id} does`)
+    }
+  }
+}
+
+/** P31. Every chain is whole and ends where this store signed that it does. */
+async function checkLedgers(engine: Engine, count: Count): Promise<void> {
+  const ledger = new Ledger(engine)
+  for await (const entry of recordsOf(engine, 'L', count.damaged)) {
+    const bucket = entry.key.toString('utf8', 1, entry.key.length - 1)
+    try {
+      const { problem } = await ledger.verify(bucket)
+      if (problem !== undefined) count.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
+    } catch (error) {
+      if (!(error instanceof DamagedRecord)) throw error
+      count.damaged(error)
     }
   }
 }

@@ -8,6 +8,7 @@ import { bucketFormat } from '../model/bucket.ts'
 import { completedFormat } from '../model/completed.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
 import { type Garbage, garbageFormat } from '../model/garbage.ts'
+import { ledgerEntryFormat, ledgerHeadFormat, ledgerIndexFormat } from '../model/ledger.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
 import { deletedFormat, type Version, versionFormat } from '../model/version.ts'
 import { documentFormat } from '../store/documents.ts'
@@ -32,6 +33,9 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   k: keyFormat,
   K: keyOfFormat,
   w: ownedFormat,
+  L: ledgerHeadFormat,
+  l: ledgerEntryFormat,
+  i: ledgerIndexFormat,
 } as Record<string, RecordFormat<unknown>>
 
 const PAGE = 500

@@ -1,0 +1,151 @@
+/** Reads a bucket's ledger: for an auditor, for whoever checks it, and for whoever asks who holds a version. */
+import { readUint64 } from '../lib/keys.ts'
+import { Fault } from '../model/faults.ts'
+import {
+  type Actor,
+  type LedgerHead,
+  type LockShown,
+  ledgerEntryFormat,
+  ledgerHeadFormat,
+  type Note,
+  type OfVersion,
+} from '../model/ledger.ts'
+import {
+  beginning,
+  checkpointText,
+  closingLine,
+  entryLine,
+  headerLine,
+  LedgerCheck,
+  type LedgerExpectation,
+  type LedgerVerdict,
+} from '../rules/ledger.ts'
+import { all, at } from './addresses.ts'
+import { ledgerName } from './chain.ts'
+import type { Engine } from './engine.ts'
+
+const PAGE = 500
+
+/** An entry as it was written. */
+export type LedgerEntry = Note & {
+  readonly sequence: number
+  readonly time: string
+  readonly by: Actor
+  readonly previous: string
+}
+
+export interface HeldSince {
+  readonly time: string
+  readonly by: Actor
+  readonly sequence: number
+}
+
+export class Ledger {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** What proves this store's ledgers, in hexadecimal. Not secret: auditors get it once, by another way. */
+  get publicKey(): string {
+    return this.#engine.keyring.signing.publicKey.toString('hex')
+  }
+
+  /**
+   * The ledger as lines: a header, the entries, a signed closing line. Signs nothing that it could not verify: then
+   * it ends with an error, and what was printed has no closing line.
+   */
+  async *export(bucket: string): AsyncGenerator<string> {
+    const head = await this.#head(bucket)
+    const check = new LedgerCheck({ publicKey: this.publicKey })
+    for await (const line of this.#lines(bucket, head)) {
+      check.take(line)
+      yield line
+    }
+    check.take(closingLine(head, head.signature))
+    const { problem } = check.end()
+    if (problem !== undefined) throw new Error(`the ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
+    const closing = { entries: head.entries, last: head.last, time: this.#engine.clock.now() }
+    yield closingLine(closing, this.#sign(bucket, closing))
+  }
+
+  /** Whether the stored chain is whole, signed by this store, and goes on from an earlier export if one is given. */
+  async verify(bucket: string, earlier?: LedgerExpectation['earlier']): Promise<LedgerVerdict> {
+    const head = await this.#head(bucket)
+    const check = new LedgerCheck({ publicKey: this.publicKey, ...(earlier === undefined ? {} : { earlier }) })
+    for await (const line of this.#lines(bucket, head)) check.take(line)
+    check.take(closingLine(head, head.signature))
+    return check.end()
+  }
+
+  /** Entries behind that one, in order. */
+  async entries(bucket: string, after = 0, limit = PAGE): Promise<LedgerEntry[]> {
+    return (await this.#texts(bucket, after, limit)).map(text => JSON.parse(text) as LedgerEntry)
+  }
+
+  /** The newest entries about one version, newest first. */
+  async about(bucket: string, { key, versionId }: OfVersion, limit = PAGE): Promise<LedgerEntry[]> {
+    const { meta } = this.#engine
+    const found = await meta.scan(all.ledgerIndex(bucket, key, versionId), limit, true)
+    const out: LedgerEntry[] = []
+    for (const { key: address } of found) {
+      const entry = await meta.get(at.ledgerEntry(bucket, readUint64(address, address.length - 8)))
+      if (entry !== undefined) out.push(JSON.parse(ledgerEntryFormat.decode(entry.value)) as LedgerEntry)
+    }
+    return out
+  }
+
+  /** Since when a version is held and who held it; undefined when it is not, or when too much has happened since. */
+  async heldSince(bucket: string, version: OfVersion): Promise<HeldSince | undefined> {
+    for (const entry of await this.about(bucket, version)) {
+      if (!('after' in entry) || !('versionId' in entry)) continue
+      if (entry.after.hold !== 'ON') return undefined
+      if (isHeld(entry.before)) continue
+      return { time: entry.time, by: entry.by, sequence: entry.sequence }
+    }
+    return undefined
+  }
+
+  /** Names of all buckets that ever had a lock, also of those that are gone. */
+  async buckets(after = ''): Promise<string[]> {
+    const { start, end } = all.ledgerHeads()
+    const from = after === '' ? start : at.ledgerHead(`${after}\u0001`)
+    const found = await this.#engine.meta.scan({ start: from, end }, PAGE)
+    return found.map(({ key }) => key.toString('utf8', 1, key.length - 1))
+  }
+
+  async #head(bucket: string): Promise<LedgerHead> {
+    const entry = await this.#engine.meta.get(at.ledgerHead(bucket))
+    if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
+    // Nothing has happened yet, in a bucket that is there.
+    if ((await this.#engine.meta.get(at.bucket(bucket))) === undefined) {
+      throw new Fault('NoSuchBucket', { BucketName: bucket })
+    }
+    const none = { entries: 0, last: beginning(ledgerName(this.#engine, bucket)), time: this.#engine.clock.now() }
+    return { ...none, signature: this.#sign(bucket, none) }
+  }
+
+  #sign(bucket: string, end: Omit<LedgerHead, 'signature'>): Buffer {
+    return this.#engine.keyring.signing.sign(checkpointText(ledgerName(this.#engine, bucket), end))
+  }
+
+  /** Header and entries, up to the end that is given. */
+  async *#lines(bucket: string, { entries }: LedgerHead): AsyncGenerator<string> {
+    yield headerLine(ledgerName(this.#engine, bucket), this.publicKey)
+    for (let read = 0; read < entries; ) {
+      const texts = await this.#texts(bucket, read, Math.min(PAGE, entries - read))
+      if (texts.length === 0) return
+      for (const text of texts) yield entryLine(text)
+      read += texts.length
+    }
+  }
+
+  async #texts(bucket: string, after: number, limit: number): Promise<string[]> {
+    const range = { start: at.ledgerEntry(bucket, after + 1), end: at.ledgerEntry(bucket, Number.MAX_SAFE_INTEGER) }
+    const found = await this.#engine.meta.scan(range, limit)
+    return found.map(({ value }) => ledgerEntryFormat.decode(value))
+  }
+}
+
+const isHeld = (lock: LockShown | null): boolean => lock?.hold === 'ON'

@@ -1,0 +1,86 @@
+/** What is noted in a ledger beside changes of locks themselves: versions made with one, and what a lock refused. */
+import { Fault } from '../model/faults.ts'
+import type { Refused } from '../model/ledger.ts'
+import type { Lock, Version } from '../model/version.ts'
+import { lockShown } from '../rules/ledger.ts'
+import { asksForLock } from '../rules/lock.ts'
+import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+
+interface New {
+  readonly bucket: string
+  readonly key: string
+  /** What the request asks for. */
+  readonly lock: Lock
+}
+
+/**
+ * Decides about a version that is being made. One that gets a lock because its request asks for it is noted; one that
+ * gets the bucket's default is not: the configuration's entry and the version's date tell, and plain writes would
+ * all have to wait for the end of one chain.
+ */
+export function decideNew<T extends Version | undefined>(
+  engine: Engine,
+  { bucket, key, lock }: New,
+  attempt: (d: Decision) => Promise<T>,
+): Promise<T> {
+  if (!asksForLock(lock)) return decide(engine, attempt)
+  return engine.turns.take(engine, bucket, async (d, note) => {
+    const made = await attempt(d)
+    if (made !== undefined) {
+      note({ what: 'created', key, versionId: made.id, before: null, after: lockShown(made.lock) })
+    }
+    return made
+  })
+}
+
+interface Refusal {
+  readonly engine: Engine
+  readonly bucket: string
+  readonly what: 'delete refused' | 'retention refused'
+  readonly key: string
+  readonly versionId: string
+  readonly reason: Refused
+}
+
+interface Waiting {
+  times: number
+  done: Promise<void> | undefined
+}
+
+/** Refusals of one kind that wait for the same commit are one entry that counts them. */
+export class Refusals {
+  readonly #waiting = new Map<string, Waiting>()
+
+  async note(refusal: Refusal): Promise<void> {
+    const { engine, bucket, what, key, versionId, reason } = refusal
+    const { request: _, ...who } = engine.actor
+    const name = JSON.stringify([bucket, what, key, versionId, reason, who])
+    const same = this.#waiting.get(name)
+    if (same !== undefined) {
+      same.times++
+      return same.done
+    }
+    const first: Waiting = { times: 1, done: undefined }
+    this.#waiting.set(name, first)
+    first.done = engine.turns.take(engine, bucket, async (_d, note) => {
+      // From the first attempt on nobody joins: whoever waits is told only what is in the commit.
+      if (this.#waiting.get(name) === first) this.#waiting.delete(name)
+      note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })
+    })
+    return first.done
+  }
+}
+
+/** Before anybody hears of a refusal it is in the ledger. Any other error is none of its business. */
+export async function noteRefusal(
+  engine: Engine,
+  what: Refusal['what'],
+  { bucket, key }: { readonly bucket: string; readonly key: string },
+  error: unknown,
+): Promise<void> {
+  if (!(error instanceof Fault) || error.detail.lock === undefined) return
+  const { lock, VersionId } = error.detail
+  const refusal = { engine, bucket, what, key, versionId: String(VersionId), reason: lock as Refused }
+  await engine.refusals.note(refusal)
+}

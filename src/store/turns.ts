@@ -1,0 +1,121 @@
+/**
+ * Decisions that append to one ledger all depend on its end, so they would fight over it. Here they queue up, bucket by
+ * bucket, and those that wait together are committed together: one check of the end, one signature, one sync. That is
+ * only about speed: each still commits only if nothing it saw has changed, also by another process.
+ */
+import { META_LIMITS } from '../meta/meta.ts'
+import type { Note } from '../model/ledger.ts'
+import { append, type Noted } from './chain.ts'
+import { commit, Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+
+/** Says what it wants to have noted; may run more than once, like every attempt. */
+export type NotingAttempt<T> = (d: Decision, note: (note: Note) => void) => Promise<T>
+
+interface Turn {
+  readonly engine: Engine
+  readonly attempt: NotingAttempt<unknown>
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** What an attempt came to, before its commit. */
+interface Outcome {
+  readonly turn: Turn
+  readonly decision: Decision
+  readonly noted: readonly Noted[]
+  readonly result: unknown
+}
+
+const TOGETHER_MAX = 32
+/** Room for the ledger's own records: two for each note, and the end. */
+const KEYS_MAX = META_LIMITS.commitKeysMax - 2 * TOGETHER_MAX - 8
+const BYTES_MAX = META_LIMITS.commitBytesMax / 2
+
+export class Turns {
+  readonly #queues = new Map<string, Turn[]>()
+
+  take<T>(engine: Engine, bucket: string, attempt: NotingAttempt<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const turn: Turn = { engine, attempt, resolve: resolve as Turn['resolve'], reject }
+      const queue = this.#queues.get(bucket)
+      if (queue !== undefined) {
+        queue.push(turn)
+        return
+      }
+      const first = [turn]
+      this.#queues.set(bucket, first)
+      void this.#serve(bucket, first)
+    })
+  }
+
+  async #serve(bucket: string, queue: Turn[]): Promise<void> {
+    while (queue.length > 0) {
+      const turns = queue.splice(0, TOGETHER_MAX)
+      const left = turns.length > 1 ? await together(bucket, turns) : turns
+      for (const turn of left) await alone(bucket, turn)
+    }
+    this.#queues.delete(bucket)
+  }
+}
+
+function alone(bucket: string, { engine, attempt, resolve, reject }: Turn): Promise<void> {
+  return decide(engine, async d => {
+    const notes: Note[] = []
+    const result = await attempt(d, note => void notes.push(note))
+    const noted = notes.map(note => ({ note, by: engine.actor }))
+    await append(engine, d, bucket, noted)
+    return result
+  }).then(resolve, reject)
+}
+
+/** Commits what goes together; resolves to those that have to go alone. */
+async function together(bucket: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
+  const tried = await Promise.all(turns.map(tryTurn))
+  const joined: Outcome[] = []
+  const all = new Decision(turns[0]!.engine.meta)
+  const written = new Set<string>()
+  let bytes = 0
+  for (const outcome of tried) {
+    if (outcome === undefined) continue
+    const { checks, writes } = outcome.decision
+    bytes += writes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0)
+    const keys = all.checks.length + all.writes.length + checks.length + writes.length
+    // Whoever read what another one of them changes is told to read again.
+    const isFree = checks.every(({ key }) => !written.has(key.toString('latin1')))
+    if (!isFree || keys > KEYS_MAX || bytes > BYTES_MAX) continue
+    for (const { key } of writes) written.add(key.toString('latin1'))
+    all.join(outcome.decision)
+    joined.push(outcome)
+  }
+  const settled = joined.length > 1 && (await commitJoined(bucket, all, joined)) ? joined.map(({ turn }) => turn) : []
+  return turns.filter(turn => !settled.includes(turn))
+}
+
+/** Undefined when it wants to be alone: it was refused, or has nothing to note. */
+async function tryTurn(turn: Turn): Promise<Outcome | undefined> {
+  const decision = new Decision(turn.engine.meta)
+  const noted: Noted[] = []
+  try {
+    const result = await turn.attempt(decision, note => void noted.push({ note, by: turn.engine.actor }))
+    return noted.length === 1 ? { turn, decision, noted, result } : undefined
+  } catch {
+    // Alone it fails again, and then it is known that it had to.
+    return undefined
+  }
+}
+
+/** False when something that one of them saw has changed. */
+async function commitJoined(bucket: string, all: Decision, joined: readonly Outcome[]): Promise<boolean> {
+  const { engine } = joined[0]!.turn
+  const noted = joined.flatMap(outcome => outcome.noted)
+  try {
+    await append(engine, all, bucket, noted)
+    if (!(await commit(engine.meta, all))) return false
+  } catch (error) {
+    for (const { turn } of joined) turn.reject(error)
+    return true
+  }
+  for (const { turn, result } of joined) turn.resolve(result)
+  return true
+}

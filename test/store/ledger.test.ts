@@ -1,0 +1,277 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openLmdbMeta } from '../../src/meta/lmdb.ts'
+import type { Meta } from '../../src/meta/meta.ts'
+import type { Actor } from '../../src/model/ledger.ts'
+import type { Lock } from '../../src/model/version.ts'
+import { verifyLedger } from '../../src/rules/ledger.ts'
+import { at as address } from '../../src/store/addresses.ts'
+import type { Store } from '../../src/store/store.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import {
+  ENGINES,
+  faultOf,
+  freshStore,
+  makeBucket,
+  OWNER,
+  openOn,
+  payload,
+  put,
+  remove,
+  verdict,
+  withFolder,
+} from './fixture.ts'
+
+const at = { bucket: 'bucket', key: 'key' }
+const ALICE: Actor = { account: '111111111111', user: 'alice', accessKey: 'AKALICE', request: 'R1' }
+const BOB: Actor = { account: '222222222222', accessKey: 'AKBOB', request: 'R2' }
+const NO_LOCK = { hold: null, retention: null }
+
+const as = (store: Store, actor: Actor): Store => store.through(store.engine.meta, actor)
+
+/** The entries as short as they can be told. */
+async function told(store: Store, bucket = 'bucket'): Promise<unknown[][]> {
+  return (await store.ledger.entries(bucket)).map(({ what, by, ...rest }) => {
+    const version = 'key' in rest ? rest.key : ''
+    const extra = 'reason' in rest ? [rest.reason] : 'bypass' in rest && rest.bypass ? ['bypass'] : []
+    return [what, version, by.user ?? by.account, ...extra]
+  })
+}
+
+async function exported(store: Store, bucket = 'bucket'): Promise<string[]> {
+  const lines: string[] = []
+  for await (const line of store.ledger.export(bucket)) lines.push(line)
+  return lines
+}
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: P31: every change, bypass and refusal is in the ledger, with who, before and after`, () =>
+    run(async (store, clock) => {
+      const [alice, bob] = [as(store, ALICE), as(store, BOB)]
+      await alice.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
+      await alice.buckets.setLock('bucket', { mode: 'governance', days: 2 })
+      await alice.buckets.setLock('bucket', { mode: 'governance', days: 2 })
+      const { id } = await put(alice, 'bucket', 'key', 'bytes')
+      const which = { ...at, versionId: id }
+      await bob.objects.setHold(which, true)
+      await bob.objects.setHold(which, true)
+      assert.equal(await faultOf(remove(alice, 'bucket', 'key', id)), 'AccessDenied')
+      assert.equal(await faultOf(alice.objects.remove({ ...at, owner: OWNER, keepHeld: true })), 'AccessDenied')
+      await alice.objects.setHold(which, false)
+      assert.equal(await faultOf(alice.objects.setRetention(which, undefined)), 'AccessDenied')
+      const retention = { mode: 'governance', until: clock.now() + 1000 } as const
+      await bob.objects.setRetention(which, retention, { bypass: true })
+      await bob.objects.remove({ ...which, owner: OWNER, allowance: { bypass: true } })
+      await alice.buckets.remove('bucket')
+      assert.deepEqual(await told(store), [
+        ['configuration', '', 'alice'],
+        ['configuration', '', 'alice'],
+        ['hold', 'key', '222222222222'],
+        ['delete refused', 'key', 'alice', 'held'],
+        ['delete refused', 'key', 'alice', 'held'],
+        ['hold', 'key', 'alice'],
+        ['retention refused', 'key', 'alice', 'governance'],
+        ['retention', 'key', '222222222222', 'bypass'],
+        ['removed', 'key', '222222222222', 'bypass'],
+        ['bucket removed', '', 'alice'],
+      ])
+      const [, , held] = await store.ledger.entries('bucket')
+      const until = new Date(clock.now() + 2 * 86_400_000).toISOString()
+      const shown = { mode: 'governance', until }
+      assert.deepEqual(held, {
+        sequence: 3,
+        time: new Date(clock.now()).toISOString(),
+        what: 'hold',
+        key: 'key',
+        versionId: id,
+        before: { hold: null, retention: shown },
+        after: { hold: 'ON', retention: shown },
+        by: BOB,
+        previous: held!.previous,
+      })
+      assert.equal((await store.ledger.verify('bucket')).problem, undefined)
+      assert.deepEqual((await fsck(store.engine)).problems, [])
+    }))
+}
+
+test('P31: a version made with a lock that was asked for is noted, one with the default is not', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  await store.buckets.setLock('bucket', { mode: 'compliance', days: 1 })
+  const lock: Lock = { hold: true, retention: { mode: 'governance', until: clock.now() + 1000 } }
+  await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
+  await put(store, 'bucket', 'plain', 'default')
+  await store.copies.copy({ from: at, to: { bucket: 'bucket', key: 'copy' }, owner: OWNER, lock })
+  await store.copies.copy({ from: at, to: { bucket: 'bucket', key: 'plain copy' }, owner: OWNER })
+  const begun = await store.uploads.create({ bucket: 'bucket', key: 'parts', initiator: OWNER, owner: OWNER, lock })
+  const upload = { bucket: 'bucket', key: 'parts', uploadId: begun.id.toString('hex') }
+  const part = await store.uploads.putPart({ ...upload, number: 1, body: [payload(10)] })
+  await store.completion.complete({ ...upload, parts: [part] })
+  const entries = (await store.ledger.entries('bucket')).slice(2)
+  assert.deepEqual(
+    entries.map(entry => [entry.what, 'key' in entry && entry.key]),
+    [
+      ['created', 'key'],
+      ['created', 'copy'],
+      ['created', 'parts'],
+    ],
+  )
+  const { before, after } = entries[0] as unknown as { before: unknown; after: unknown }
+  const until = new Date(clock.now() + 1000).toISOString()
+  assert.deepEqual([before, after], [null, { hold: 'ON', retention: { mode: 'governance', until } }])
+})
+
+test('P31: a removed bucket keeps its ledger, and one of the same name goes on with it', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  await store.buckets.remove('bucket')
+  const before = verifyLedger(await exported(store), { publicKey: store.ledger.publicKey })
+  assert.deepEqual([before.problem, before.entries], [undefined, 2])
+  await makeBucket(store, 'bucket', 'on')
+  await store.buckets.setLock('bucket', undefined)
+  const [first, , third] = await store.ledger.entries('bucket')
+  assert('bucketId' in first! && 'bucketId' in third! && first.bucketId !== third.bucketId)
+  const verdict = await store.ledger.verify('bucket', { entries: before.entries, last: before.last! })
+  assert.deepEqual([verdict.problem, verdict.entries], [undefined, 3])
+  assert.deepEqual(await store.ledger.buckets(), ['bucket'])
+})
+
+test('P31: an empty ledger is one too; a bucket that never was has none', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  assert.equal(verifyLedger(await exported(store)).problem, undefined)
+  assert.equal(await faultOf(store.ledger.verify('nowhere')), 'NoSuchBucket')
+})
+
+test('P31: what was changed behind the store is found, by verify, by fsck, and nothing of it gets signed', async () => {
+  const alter: Readonly<Record<string, (store: Store) => Promise<void>>> = {
+    'an entry altered': async ({ engine: { meta } }) => {
+      const entry = (await meta.get(address.ledgerEntry('bucket', 2)))!
+      const value = Buffer.from(entry.value.toString('latin1').replace('"ON"', '"OF"'), 'latin1')
+      await meta.commit({ checks: [], writes: [{ key: entry.key, value }] })
+    },
+    'an entry gone': async ({ engine: { meta } }) => {
+      await meta.commit({ checks: [], writes: [{ key: address.ledgerEntry('bucket', 2), value: undefined }] })
+    },
+    'the last entry gone': async ({ engine: { meta } }) => {
+      await meta.commit({ checks: [], writes: [{ key: address.ledgerEntry('bucket', 3), value: undefined }] })
+    },
+    'the end of another ledger': async ({ engine: { meta } }) => {
+      const other = (await meta.get(address.ledgerHead('other')))!
+      await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: other.value }] })
+    },
+  }
+  for (const [name, change] of Object.entries(alter)) {
+    const { store } = await freshStore()
+    for (const bucket of ['bucket', 'other']) {
+      await makeBucket(store, bucket, 'locked')
+      await put(store, bucket, 'key', 'bytes')
+      await store.objects.setHold({ bucket, key: 'key' }, true)
+      await store.objects.setHold({ bucket, key: 'key' }, false)
+    }
+    assert.deepEqual((await fsck(store.engine)).problems, [])
+    await change(store)
+    assert((await store.ledger.verify('bucket')).problem !== undefined, name)
+    assert.match((await fsck(store.engine)).problems.join(), /ledger of bucket/, name)
+    await assert.rejects(exported(store), /the ledger of bucket/, name)
+  }
+})
+
+test('P31: a store put back to an older day does not go on from a later export', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const head = (await store.engine.meta.get(address.ledgerHead('bucket')))!
+  await put(store, 'bucket', 'key', 'bytes')
+  await store.objects.setHold(at, true)
+  const kept = verifyLedger(await exported(store))
+  await store.engine.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }] })
+  assert.equal((await store.ledger.verify('bucket')).problem, undefined)
+  const { problem } = await store.ledger.verify('bucket', { entries: kept.entries, last: kept.last! })
+  assert.match(problem?.reason ?? '', /cut off/)
+})
+
+test('P31: since when and by whom a version is held', async () => {
+  const { store, clock } = await freshStore()
+  const [alice, bob] = [as(store, ALICE), as(store, BOB)]
+  await makeBucket(store, 'bucket', 'locked')
+  const { id } = await put(store, 'bucket', 'key', 'bytes')
+  const version = { key: 'key', versionId: id }
+  assert.equal(await store.ledger.heldSince('bucket', version), undefined)
+  await alice.objects.setHold({ bucket: 'bucket', ...version }, true)
+  const since = new Date(clock.now()).toISOString()
+  clock.move(1000)
+  await bob.objects.setRetention({ bucket: 'bucket', ...version }, { mode: 'governance', until: clock.now() + 1000 })
+  assert.equal(await faultOf(remove(bob, 'bucket', 'key', id)), 'AccessDenied')
+  await put(store, 'bucket', 'key', 'over it')
+  assert.deepEqual(await store.ledger.heldSince('bucket', version), { time: since, by: ALICE, sequence: 2 })
+  await bob.objects.setHold({ bucket: 'bucket', ...version }, false)
+  assert.equal(await store.ledger.heldSince('bucket', version), undefined)
+  await bob.objects.setHold({ bucket: 'bucket', ...version }, true)
+  assert.deepEqual((await store.ledger.heldSince('bucket', version))?.by, BOB)
+  assert.equal((await store.ledger.about('bucket', version)).length, 5)
+})
+
+test('P31: a flood of refused deletes costs few commits and loses none of them', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const ids: string[] = []
+  for (let i = 0; i < 4; i++) {
+    const version = await put(store, 'bucket', 'key', `${i}`)
+    await store.objects.setHold({ ...at, versionId: version.id }, true)
+    ids.push(version.id)
+  }
+  let commits = 0
+  const { meta } = store.engine
+  const counting: Meta = {
+    get: key => meta.get(key),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    commit(tx) {
+      commits++
+      return meta.commit(tx)
+    },
+    close: () => meta.close(),
+  }
+  const flood = store.through(counting, ALICE)
+  const answers = await Promise.all(
+    Array.from({ length: 400 }, (_, i) => verdict(remove(flood, 'bucket', 'key', ids[i % ids.length]))),
+  )
+  assert(answers.every(answer => answer === 'AccessDenied'))
+  const refused = (await store.ledger.entries('bucket', 0, 1000)).filter(({ what }) => what === 'delete refused')
+  assert.equal(
+    refused.reduce((sum, entry) => sum + ('times' in entry ? (entry.times ?? 1) : 1), 0),
+    400,
+  )
+  assert(refused.length < 40 && commits < 40, `${refused.length} entries, ${commits} commits`)
+  assert.equal((await store.ledger.verify('bucket')).problem, undefined)
+})
+
+test('P31: lock changes that arrive together share commits, and each is there', async () => {
+  await withFolder(async folder => {
+    const meta = await openLmdbMeta({ path: folder, durability: 'os' })
+    const { disk, clock, random } = await freshStore()
+    const store = await openOn({ disk, clock, random, meta })
+    await makeBucket(store, 'bucket', 'locked')
+    const keys = Array.from({ length: 200 }, (_, i) => `k${i}`)
+    const lock: Lock = { hold: true, retention: undefined }
+    await Promise.all(
+      keys.map(key => store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(10)], lock })),
+    )
+    await Promise.all(keys.map(key => store.objects.setHold({ bucket: 'bucket', key }, false)))
+    // All on one version: each sees what the one before it left.
+    await Promise.all(keys.map((_, i) => store.objects.setHold({ bucket: 'bucket', key: 'k0' }, i % 2 === 0)))
+    const entries = await store.ledger.entries('bucket', 0, 1000)
+    assert.equal(entries.filter(({ what }) => what === 'created').length, 200)
+    assert.equal(entries.filter(({ what }) => what === 'hold').length, 400)
+    let hold: unknown = NO_LOCK
+    for (const entry of await store.ledger.about('bucket', { key: 'k0', versionId: await idOf(store, 'k0') })) {
+      if (entry.what === 'hold') assert(hold === NO_LOCK || isSame(entry.after, hold), 'out of order')
+      if ('before' in entry) hold = entry.before
+    }
+    assert.equal((await store.ledger.verify('bucket')).problem, undefined)
+    await meta.close()
+  })
+})
+
+const idOf = async (store: Store, key: string): Promise<string> =>
+  (await store.objects.head({ bucket: 'bucket', key })).id
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
