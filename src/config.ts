@@ -15,6 +15,11 @@ export interface Config {
   /** Undefined: none. */
   readonly console: HostAndPort | undefined
   readonly baseHost: string
+  readonly website: {
+    readonly host: string
+    /** Objects that redirect do so on their bucket's host as well. */
+    readonly onBucketHost: boolean
+  }
   readonly region: string
   readonly accounts: string | undefined
   readonly buckets: readonly string[]
@@ -53,6 +58,11 @@ const oneWorker: Read<1> = (value, flag) => {
   return 1
 }
 
+const trueOrFalse: Read<boolean> = (value, flag) => {
+  if (value !== 'true' && value !== 'false') throw new BadConfig(`--${flag} is true or false, not ${value}`)
+  return value === 'true'
+}
+
 const names: Read<readonly string[]> = value => value.split(',').filter(name => name !== '')
 
 const durability: Read<Config['durability']> = (value, flag) => {
@@ -77,6 +87,15 @@ const FLAGS = {
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
   console: flag('HOST:PORT', 'health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
   'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', value => value.toLowerCase(), 'localhost'),
+  'website-host': flag('NAME', 'websites answer at <bucket>.NAME; website.<base host> without', value =>
+    value.toLowerCase(),
+  ),
+  'website-on-bucket-host': flag(
+    'true|false',
+    "objects that redirect do so on their bucket's own host as well",
+    trueOrFalse,
+    'true',
+  ),
   region: flag('NAME', 'accepted in signatures and reported', asIs, 'us-east-1'),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
   buckets: flag('a,b', 'buckets to have, owned by the root account', names, ''),
@@ -128,6 +147,10 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     listen: values.listen!,
     console: values.console === 'off' ? undefined : values.console,
     baseHost: values['base-host']!,
+    website: {
+      host: values['website-host'] ?? `website.${values['base-host']!}`,
+      onBucketHost: values['website-on-bucket-host']!,
+    },
     region: values.region!,
     accounts: values.accounts,
     buckets: values.buckets!,

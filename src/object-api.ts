@@ -2,6 +2,7 @@
 import type { FactFinder } from './edge/authorize.ts'
 import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
 import { type Outcome, Pipeline } from './edge/pipeline.ts'
+import type { WebsiteHosts } from './edge/website.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Random } from './lib/random.ts'
 import { Fault } from './model/faults.ts'
@@ -73,11 +74,12 @@ export interface Serving {
   readonly random: Random
   readonly region: string
   readonly baseHost: string
+  readonly website: WebsiteHosts
   readonly tell: Tell
 }
 
 export function listenerFor(serving: Serving): Listener {
-  const { store, directory, clock, random, region, baseHost, tell } = serving
+  const { store, directory, clock, random, region, baseHost, website, tell } = serving
   const pipeline = new Pipeline({
     session: actor => sessionOf(store, actor),
     facts: factsOf(store),
@@ -87,6 +89,7 @@ export function listenerFor(serving: Serving): Listener {
     clock,
     region,
     baseHost,
+    website,
     onError: (error, requestId) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFinal(error)) tell.end()

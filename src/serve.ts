@@ -64,10 +64,10 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     await haveAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
     await runUntilIdle(new Sweeper(store.engine))
-    const { region, baseHost } = config
+    const { region, baseHost, website } = config
     const certificate = await certificateOf(config)
     const tools = { clock: systemClock, random: systemRandom, tell }
-    const listener = listenerFor({ store, directory, region, baseHost, certificate, ...tools })
+    const listener = listenerFor({ store, directory, region, baseHost, website, certificate, ...tools })
     const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
     const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
     const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)

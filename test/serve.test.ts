@@ -116,6 +116,10 @@ test('flags win over variables, variables over defaults', () => {
   assert.deepEqual(config?.listen, { host: '127.0.0.1', port: 9000 })
   assert.deepEqual(readConfig(['--listen', '[::1]:80'], {})?.listen, { host: '::1', port: 80 })
   assert.equal(readConfig(['--console', 'off'], {})?.console, undefined)
+  assert.deepEqual(config?.website, { host: 'website.flag.example', onBucketHost: true })
+  const sites = ['--website-host', 'Sites.example', '--website-on-bucket-host', 'false']
+  assert.deepEqual(readConfig(sites, {})?.website, { host: 'sites.example', onBucketHost: false })
+  assert.throws(() => readConfig(['--website-on-bucket-host', 'no'], {}), BadConfig)
   assert.throws(() => readConfig([], { HOLDFAST_ROOT_ACCESS_KEY: 'only' }), BadConfig)
   assert.throws(() => readConfig(['--tls-cert', 'x'], {}), BadConfig)
   assert.equal(readConfig(['--help'], {}), undefined)

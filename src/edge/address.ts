@@ -30,7 +30,7 @@ export function decodeTarget(text: string): string {
 }
 
 /** The host without its port, in lower case. */
-function hostOf(request: RawRequest): string {
+export function hostOf(request: RawRequest): string {
   const hosts = headerValues(request, 'host')
   const host = hosts[0] ?? ''
   if (hosts.length !== 1 || !/^[A-Za-z0-9.\-_]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(host)) {

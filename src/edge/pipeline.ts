@@ -4,7 +4,7 @@
  */
 import { type Authentication, authenticate } from '../auth/authenticate.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { RawRequest } from '../lib/raw-request.ts'
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { ANONYMOUS_CANONICAL_ID, actorOf, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -25,6 +25,15 @@ import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
 import type { Place } from './room.ts'
 import { type Routes, routeTable } from './routes.ts'
+import {
+  type Fetch,
+  honouredOnBucketHost,
+  pageOfFault,
+  siteOf,
+  visitedKey,
+  visitSite,
+  type WebsiteHosts,
+} from './website.ts'
 
 export interface Incoming {
   readonly request: RawRequest
@@ -63,6 +72,7 @@ export interface PipelineParts {
   readonly clock: Clock
   readonly region: string
   readonly baseHost: string
+  readonly website: WebsiteHosts
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -148,6 +158,8 @@ export class Pipeline {
       if (incoming.place.isBeyond) throw new Fault('SlowDown')
       checkFraming(request)
       checkExpectation(request)
+      const site = siteOf(request, this.#parts.website)
+      if (site !== undefined) return await this.#visit(incoming, known, site)
       const address = addressOf(request, this.#parts.baseHost)
       known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
       const view = new View(request, known.dialect)
@@ -156,7 +168,8 @@ export class Pipeline {
       const operation = this.#routes.find(request.method, levelOf(address), view)
       known.operation = operation.name
       known.asked = operation
-      const answers = await this.#runJudged(incoming, known, address, view, operation)
+      const found = await this.#runJudged(incoming, known, address, view, operation)
+      const answers = await this.#honoured(found, known, address, request)
       return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
     } catch (error) {
       const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
@@ -171,6 +184,44 @@ export class Pipeline {
     known.operation = 'Preflight'
     const headers = await preflight(this.#parts.facts, address, view)
     return { ...known, outgoing: outgoing({ headers }, known.dialect), code: 'ok' }
+  }
+
+  /** A bucket as a website: pages are read as anybody may, whoever asks. */
+  async #visit(incoming: Incoming, known: Known, bucket: string): Promise<Outcome> {
+    const { request } = incoming
+    const { facts } = this.#parts
+    known.operation = 'Website'
+    try {
+      const key = visitedKey(request)
+      known.resource = `/${bucket}/${key}`
+      known.cors = await corsHeaders(facts, bucket, request.method, headerValues(request, 'origin')[0])
+      const fetch: Fetch = (asked, page) => {
+        const anonymous = { ...asked, target: '/' }
+        const view = new View(anonymous, known.dialect)
+        const operation = this.#routes.find(asked.method, 'object', view)
+        const address: Address = { bucket, key: page, style: 'host' }
+        return this.#runJudged({ ...incoming, request: anonymous }, known, address, view, operation)
+      }
+      const { answers, code } = await visitSite({ ...incoming, bucket, key, facts, fetch })
+      return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code }
+    } catch (error) {
+      const fault = this.#asFault(error, incoming.requestId)
+      const page = pageOfFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
+      return { ...known, outgoing: page, code: fault.code }
+    }
+  }
+
+  /** R28. */
+  #honoured(
+    answers: Answers,
+    { caller, asked }: Known,
+    { style, bucket }: Address,
+    request: RawRequest,
+  ): Answers | Promise<Answers> {
+    const { website, facts } = this.#parts
+    const isRead = asked?.match.on === 'object' && (request.method === 'GET' || request.method === 'HEAD')
+    if (!website.onBucketHost || !isRead || style !== 'host' || caller?.kind !== 'anonymous') return answers
+    return honouredOnBucketHost(answers, { bucket, request, facts })
   }
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */

@@ -69,9 +69,13 @@ export const tagSet: Decoder<Pairs> = {
   },
 }
 
+/** A path of this site or an address elsewhere. Two slashes, or a backslash behind one, would begin a host's name. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+const REDIRECT_FORM = /^(\/(?![/\\])|https?:\/\/)[^\0-\x1f\x7f]*$/
+
 /** R28. Where a website sends those who ask for the object. */
 export const redirect: Decoder<string | undefined> = maybe.header(':website-redirect-location', (value, name) => {
-  if (!/^(\/|https?:\/\/)/.test(value)) {
+  if (!REDIRECT_FORM.test(value)) {
     const reason = 'The website redirect location must have a prefix of http:// or https:// or /.'
     throw new Fault('InvalidRedirectLocation', { reason })
   }

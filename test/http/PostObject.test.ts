@@ -257,3 +257,13 @@ inBoth('2.4 PostObject: a file larger than one read, and a second request on the
   assert.equal(outcome(answer), '204')
   assert((await get(client, bucket, '/big')).body.equals(file))
 })
+
+inBoth('attack 84 PostObject: a redirect that would end its header is refused', async client => {
+  const bucket = await makeBucket(client)
+  const fields = signed(client, [
+    ['key', 'k'],
+    [':website-redirect-location', '/a\r\nSet-Cookie: b'],
+  ])
+  assert.equal(outcome(await post(client, { fields })), '400 InvalidArgument')
+  assert.equal((await get(client, bucket, '/k')).status, 404)
+})

@@ -246,6 +246,7 @@ async function serveParts(
     random: systemRandom,
     region: REGION,
     baseHost: BASE_HOST,
+    website: { host: `website.${BASE_HOST}`, onBucketHost: true },
     tell: { log: line => log.push(line), once: () => {}, end: () => {} },
   })
   const { port } = await listener.listen('127.0.0.1', 0)

@@ -1,0 +1,190 @@
+/**
+ * Buckets as websites. On the website host everybody is anonymous, only GET and HEAD are answered, and an error is a
+ * page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors elsewhere.
+ */
+import { STATUS_CODES } from 'node:http'
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { TextMemo } from '../lib/text-memo.ts'
+import { parseXml } from '../lib/xml-reader.ts'
+import { Fault } from '../model/faults.ts'
+import type { Answers, Header } from '../operations/operation.ts'
+import { readWebsite, type Website } from '../rules/documents/website.ts'
+import {
+  folderIndex,
+  type Pages,
+  pageKey,
+  type Redirection,
+  redirectedFirst,
+  redirectedOnError,
+  redirectionOf,
+  toFolder,
+  type Visited,
+} from '../rules/website.ts'
+import { decodeTarget, hostOf } from './address.ts'
+import { type FaultPlace, type Outgoing, outgoingFault } from './answer.ts'
+import type { FactFinder } from './authorize.ts'
+import type { Dialect } from './dialect.ts'
+import { tell } from './faults-in-dialect.ts'
+
+export interface WebsiteHosts {
+  /** Websites answer at `<bucket>.<host>`. */
+  readonly host: string
+  /** R28. Objects that redirect do so on a bucket's own host as well. */
+  readonly onBucketHost: boolean
+}
+
+/** Reads an object as anybody may. */
+export type Fetch = (request: Omit<RawRequest, 'target'>, key: string) => Promise<Answers>
+
+export interface Visit {
+  readonly request: RawRequest
+  readonly bucket: string
+  readonly key: string
+  readonly secure: boolean
+  readonly facts: FactFinder
+  readonly fetch: Fetch
+}
+
+const REDIRECT = ':website-redirect-location'
+/** Of a visitor's request these count. Who it comes from and what else it asks for do not. */
+const FORWARDED = new Set([
+  'host',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'if-unmodified-since',
+  'range',
+  'referer',
+  'user-agent',
+])
+/** What an error document says about itself; its tag and its age are not those of what was asked for. */
+const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-length', 'content-type'])
+
+const read = new TextMemo(text => readWebsite(parseXml(text)))
+
+/** The bucket whose website a request visits; undefined for all other requests. */
+export function siteOf(request: RawRequest, { host }: WebsiteHosts): string | undefined {
+  const asked = hostOf(request)
+  return asked.endsWith(`.${host}`) ? asked.slice(0, -host.length - 1) : undefined
+}
+
+/** The key that a visitor asks for, empty for the root of the site. */
+export function visitedKey({ target }: RawRequest): string {
+  const { path } = splitTarget(target)
+  if (!path.startsWith('/')) throw new Fault('InvalidURI')
+  return decodeTarget(path.slice(1))
+}
+
+async function websiteOf(facts: FactFinder, bucket: string): Promise<Website> {
+  const { documents } = await facts.bucket(bucket)
+  const text = documents.includes('website') ? await facts.document(bucket, 'website') : undefined
+  if (text === undefined) throw new Fault('NoSuchWebsiteConfiguration', { BucketName: bucket })
+  return read.get(text)
+}
+
+const away = ({ status, location }: Redirection): Answers => ({ status, headers: [['location', location]] })
+
+const saidIn = ({ headers = [] }: Answers, wanted: string): string | undefined => {
+  const value = headers.find(([name]) => name === wanted)?.[1]
+  return value === undefined ? undefined : String(value)
+}
+
+/** Bytes that are not sent: whoever holds them for us lets go. */
+async function giveUp({ body }: Answers): Promise<void> {
+  if (body !== undefined && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.()
+}
+
+/** R28. The object, or where it sends its visitors. */
+async function honoured(answers: Answers): Promise<Answers> {
+  const redirect = saidIn(answers, REDIRECT)
+  if (redirect === undefined) return answers
+  await giveUp(answers)
+  return away(redirectionOf(Buffer.from(redirect, 'latin1').toString('utf8')))
+}
+
+const faultIn = (error: unknown): Fault => {
+  if (error instanceof Fault) return error
+  throw error
+}
+
+/** What a visitor gets, and the code of the fault that an error document or a redirect stands for. */
+export async function visitSite(visit: Visit): Promise<{ readonly answers: Answers; readonly code: string }> {
+  const { request, bucket, key, secure, facts, fetch } = visit
+  const { method } = request
+  if (method !== 'GET' && method !== 'HEAD') throw new Fault('MethodNotAllowed', { Method: method })
+  const website = await websiteOf(facts, bucket)
+  const headers = request.headers.filter(([name]) => FORWARDED.has(name.toLowerCase()))
+  const host = headers.find(([name]) => name.toLowerCase() === 'host')![1]
+  const visited: Visited = { key, host, scheme: secure ? 'https' : 'http' }
+  const first = redirectedFirst(website, visited)
+  if (first !== undefined) return { answers: away(first), code: 'ok' }
+  const pages = website as Pages
+  try {
+    return { answers: await honoured(await fetch({ method, headers }, pageKey(pages, key))), code: 'ok' }
+  } catch (error) {
+    const fault = faultIn(error)
+    if (fault.status < 400) throw fault
+    return { answers: await inPlaceOf(fault, pages, visited, visit), code: fault.code }
+  }
+}
+
+async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, { request, fetch }: Visit): Promise<Answers> {
+  const { status } = fault
+  const { key, host } = visited
+  const headers = [['host', host]] as const
+  const isMissing = status === 404 || status === 403
+  if (isMissing && key !== '' && !key.endsWith('/')) {
+    const index = await fetch({ method: 'HEAD', headers }, folderIndex(pages, key)).catch(faultIn)
+    if (!(index instanceof Fault)) return away(toFolder(key))
+  }
+  const redirection = redirectedOnError(pages, visited, status)
+  if (redirection !== undefined) return away(redirection)
+  if (pages.errorKey === undefined || status >= 500) throw fault
+  const document = await fetch({ method: request.method, headers }, pages.errorKey).catch(faultIn)
+  if (document instanceof Fault) throw fault
+  const said = (document.headers ?? []).filter(([name]) => OF_ERRORS.has(name))
+  return { ...document, status, headers: [...said, ...headersOf(fault)] }
+}
+
+const headersOf = ({ detail }: Fault): Header[] =>
+  detail.ActualObjectSize === undefined ? [] : [['content-range', `bytes */${detail.ActualObjectSize}`]]
+
+/** R28. On a bucket's own host: a plain request by nobody in particular goes where the object sends it. */
+export async function honouredOnBucketHost(
+  answers: Answers,
+  { bucket, request, facts }: Pick<Visit, 'bucket' | 'request' | 'facts'>,
+): Promise<Answers> {
+  if (saidIn(answers, REDIRECT) === undefined || splitTarget(request.target).query !== '') return answers
+  return (await facts.bucket(bucket)).documents.includes('website') ? honoured(answers) : answers
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+/** Attack 80. Whatever a name is made of, it is text here. */
+const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
+
+/** A fault as a page for people. */
+export function pageOfFault(fault: Fault, place: FaultPlace & { readonly dialect: Dialect }): Outgoing {
+  const plain = outgoingFault(fault, place)
+  if (plain.status < 400) return plain
+  const { code, message, details } = tell(fault, place.dialect, undefined)
+  const title = `${plain.status} ${STATUS_CODES[plain.status] ?? ''}`.trim()
+  const facts = [['Code', code], ['Message', message], ...details, ['RequestId', place.requestId]]
+  const items = [...facts, ['HostId', place.hostId]].map(([name, value]) => `<li>${name}: ${escaped(value!)}</li>`)
+  const body = Buffer.from(
+    `<!DOCTYPE html>\n<html><head><title>${title}</title></head>\n<body><h1>${title}</h1>\n` +
+      `<ul>\n${items.join('\n')}\n</ul></body></html>\n`,
+  )
+  const kept = plain.headers.filter(([name]) => !['content-type', 'content-length', 'allow'].includes(name))
+  const headers: [string, string][] = [...kept, ['content-type', 'text/html; charset=utf-8']]
+  if (fault.code === 'MethodNotAllowed') headers.push(['allow', 'GET, HEAD'])
+  if (!place.isHead) headers.push(['content-length', String(body.length)])
+  return { ...plain, headers, body: place.isHead ? undefined : body }
+}

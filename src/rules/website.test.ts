@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { parseXml } from '../lib/xml-reader.ts'
+import { readWebsite, type Website } from './documents/website.ts'
+import {
+  folderIndex,
+  type Pages,
+  pageKey,
+  redirectedFirst,
+  redirectedOnError,
+  redirectionOf,
+  toFolder,
+} from './website.ts'
+
+const site = (inside: string): Website =>
+  readWebsite(parseXml(`<WebsiteConfiguration>${inside}</WebsiteConfiguration>`))
+const INDEX = '<IndexDocument><Suffix>index.html</Suffix></IndexDocument>'
+const pages = (...rules: string[]): Pages => site(`${INDEX}<RoutingRules>${rules.join('')}</RoutingRules>`) as Pages
+const rule = (condition: string, redirect: string): string =>
+  `<RoutingRule>${condition === '' ? '' : `<Condition>${condition}</Condition>`}` +
+  `<Redirect>${redirect}</Redirect></RoutingRule>`
+const prefix = (text: string): string => `<KeyPrefixEquals>${text}</KeyPrefixEquals>`
+const error = (status: number): string => `<HttpErrorCodeReturnedEquals>${status}</HttpErrorCodeReturnedEquals>`
+const asked = (key: string) => ({ key, scheme: 'http', host: 'site.example:9000' }) as const
+
+test('R12: everything goes elsewhere, by the protocol of the visit or the one that is set', () => {
+  const to = (protocol: string) =>
+    site(`<RedirectAllRequestsTo><HostName>new.example</HostName>${protocol}</RedirectAllRequestsTo>`)
+  assert.deepEqual(redirectedFirst(to(''), asked('a b/ü')), {
+    status: 301,
+    location: 'http://new.example/a%20b/%C3%BC',
+  })
+  const secure = redirectedFirst(to('<Protocol>https</Protocol>'), asked(''))
+  assert.equal(secure?.location, 'https://new.example/')
+})
+
+test('rules on prefixes act before the look, in their order; rules on errors only after it', () => {
+  const rules = pages(
+    rule(prefix('docs/') + error(404), '<ReplaceKeyWith>gone.html</ReplaceKeyWith>'),
+    rule(prefix('docs/'), '<ReplaceKeyPrefixWith>documents/</ReplaceKeyPrefixWith>'),
+    rule(prefix('docs/'), '<ReplaceKeyWith>never</ReplaceKeyWith>'),
+    rule(
+      prefix('img/'),
+      '<HostName>img.example</HostName><Protocol>https</Protocol><HttpRedirectCode>307</HttpRedirectCode>',
+    ),
+    rule(error(404), '<ReplaceKeyWith>missing.html</ReplaceKeyWith><HttpRedirectCode>302</HttpRedirectCode>'),
+    rule(error(403), '<ReplaceKeyPrefixWith>#!/</ReplaceKeyPrefixWith>'),
+  )
+  for (const [key, location] of [
+    ['docs/a', 'http://site.example:9000/documents/a'],
+    ['docs/', 'http://site.example:9000/documents/'],
+    ['img/x.png', 'https://img.example/img/x.png'],
+    ['other', undefined],
+    ['', undefined],
+  ] as const) {
+    assert.equal(redirectedFirst(rules, asked(key))?.location, location, key)
+  }
+  assert.equal(redirectedFirst(rules, asked('img/x'))?.status, 307)
+  for (const [key, status, location] of [
+    ['docs/a', 404, 'http://site.example:9000/gone.html'],
+    ['other', 404, 'http://site.example:9000/missing.html'],
+    ['other', 403, 'http://site.example:9000/%23!/other'],
+    ['other', 500, undefined],
+  ] as const) {
+    assert.equal(redirectedOnError(rules, asked(key), status)?.location, location, `${key} ${status}`)
+  }
+  const always = pages(rule('', '<HostName>a.example</HostName>'))
+  assert.equal(redirectedFirst(always, asked('x'))?.location, 'http://a.example/x')
+})
+
+test('a folder stands for its index', () => {
+  const plain = pages()
+  for (const [key, page] of [
+    ['', 'index.html'],
+    ['a/', 'a/index.html'],
+    ['a', 'a'],
+    ['a/b/', 'a/b/index.html'],
+  ] as const) {
+    assert.equal(pageKey(plain, key), page)
+  }
+  assert.equal(folderIndex(plain, 'a'), 'a/index.html')
+  assert.deepEqual(toFolder('a b'), { status: 302, location: '/a%20b/' })
+})
+
+test('attack 84: no Location that a key makes leads to another host or ends its header', () => {
+  const rules = pages(rule('', '<ReplaceKeyPrefixWith></ReplaceKeyPrefixWith>'))
+  const keys = fc.oneof(
+    fc.string({ unit: 'grapheme', minLength: 1 }),
+    fc.constantFrom(
+      '/evil.example',
+      '//evil.example',
+      '\\evil.example',
+      '/\\evil.example',
+      '\r\nSet-Cookie: a',
+      '@evil',
+    ),
+  )
+  fc.assert(
+    fc.property(keys, key => {
+      for (const location of [toFolder(key).location, redirectedFirst(rules, asked(key))!.location]) {
+        assert.match(location, /^[\x21-\x7e]*$/)
+        assert.equal(new URL(location, 'http://site.example:9000').host, 'site.example:9000', location)
+      }
+    }),
+  )
+  assert.equal(redirectionOf('/ä b\u0001').location, '/%C3%A4%20b%01')
+})
