@@ -21,7 +21,8 @@ export const PutBucketAcl = operation({
   input: {},
   async run(ctx) {
     const { name, owner } = ctx.bucket
-    const grants = await requestedList(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
+    const standing = { owner, bucketOwner: owner, grants: ctx.bucket.grants }
+    const grants = await requestedList(ctx, BUCKET_CANNED, standing)
     await ctx.store.buckets.configure(name, () => ({ grants }))
     return {}
   },

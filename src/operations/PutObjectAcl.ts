@@ -1,5 +1,5 @@
 import { Fault } from '../model/faults.ts'
-import { type Canned, OBJECT_CANNED } from '../rules/access/acl.ts'
+import { type Canned, effectiveAcl, OBJECT_CANNED } from '../rules/access/acl.ts'
 import { requestedList } from './acl.ts'
 import { notOnMarker } from './on-marker.ts'
 import { needsVersion, operation } from './operation.ts'
@@ -14,14 +14,18 @@ export const PutObjectAcl = operation({
   permission: needsVersion('PutObjectAcl', 'PutObjectVersionAcl'),
   input: {},
   async run(ctx) {
-    const { owner } = await notOnMarker(() => ctx.store.objects.head(ctx.target))
+    const { owner, attributes } = await notOnMarker(() => ctx.store.objects.head(ctx.target))
+    const { owner: bucketOwner, ownership = 'ObjectWriter' } = ctx.bucket
+    const shown = effectiveAcl({ ownerCanonicalId: owner, grants: attributes.grants }, ownership, bucketOwner)
     const allowed = ctx.ways.execReadEverywhere ? WITH_EXEC_READ : OBJECT_CANNED
-    const grants = await requestedList(ctx, allowed, { owner, bucketOwner: ctx.bucket.owner })
+    const standing = { owner: shown.ownerCanonicalId, bucketOwner, grants: shown.grants }
+    const grants = await requestedList(ctx, allowed, standing)
     const version = await notOnMarker(() =>
       ctx.store.objects.setGrants(ctx.target, now => {
         // Somebody else's object has taken the place: what was asked and permitted was about the other one.
         if (now.owner !== owner) throw new Fault('OperationAborted')
-        return grants
+        // Where lists do not count nothing is asked for that is not so already, and what is stored waits untouched.
+        return ownership === 'BucketOwnerEnforced' ? now.attributes.grants : grants
       }),
     )
     return { headers: [versionHeader(ctx, version)] }

@@ -1,5 +1,6 @@
 /** Access lists as requests ask for them and answers show them; what they mean is the business of rules/access. */
 import type { XmlDocument, XmlWriter } from '../lib/xml-writer.ts'
+import { ANONYMOUS_CANONICAL_ID } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Grant } from '../model/grant.ts'
 import {
@@ -24,8 +25,12 @@ import type { Accounts, Context } from './context.ts'
 import { writeOwner } from './listings.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
-const directoryOf = (accounts: Accounts): Directory => ({
-  isCanonicalId: id => accounts.byCanonicalId(id) !== undefined,
+/** Whoever stands in the list already may go on standing there: what is shown can be sent back as it is. */
+const directoryOf = (accounts: Accounts, standing: readonly Grant[] = []): Directory => ({
+  isCanonicalId: id =>
+    accounts.byCanonicalId(id) !== undefined ||
+    id === ANONYMOUS_CANONICAL_ID ||
+    standing.some(({ group, grantee }) => !group && grantee === id),
   canonicalIdsOf: email => accounts.byEmail(email).map(({ canonicalId }) => canonicalId),
 })
 
@@ -48,26 +53,33 @@ export function listFromHeaders(ctx: Context, allowed: readonly Canned[], owners
   return resolveGrants(readGrantHeaders(sent.grants), directoryOf(ctx.accounts), 'header')
 }
 
+/** What a request to set a list is about. */
+export interface Listed extends Owners {
+  /** The list as it stands. */
+  readonly grants: readonly Grant[]
+}
+
 /** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
-export async function requestedList(ctx: Context, allowed: readonly Canned[], owners: Owners): Promise<Grant[]> {
+export async function requestedList(ctx: Context, allowed: readonly Canned[], listed: Listed): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
   const body = await wholeBody(ctx, { proof: 'signed hash' })
   const source = chooseSource({ ...sent, hasBody: body.length > 0 })
   const canned = source === 'canned' ? readCanned(sent.canned!, allowed) : undefined
-  checkAclSupported(ctx.bucket.ownership ?? 'ObjectWriter', canned)
-  const grants = canned === undefined ? listed(ctx, source, sent.grants, body, owners) : expandCanned(canned, owners)
+  const grants =
+    canned === undefined ? spelledOut(ctx, { ...sent, source, body }, listed) : expandCanned(canned, listed)
+  checkAclSupported(ctx.bucket.ownership ?? 'ObjectWriter', listed.bucketOwner, { canned, grants })
   checkNotPublic(grants, ctx.bucket.publicAccessBlock?.blockPublicAcls === true)
   return grants
 }
 
-function listed(
-  ctx: Context,
-  source: 'canned' | 'headers' | 'body',
-  headers: ReadonlyMap<string, string>,
-  body: Buffer,
-  { owner }: Owners,
-): Grant[] {
-  const directory = directoryOf(ctx.accounts)
+interface SpelledOut {
+  readonly source: 'canned' | 'headers' | 'body'
+  readonly grants: ReadonlyMap<string, string>
+  readonly body: Buffer
+}
+
+function spelledOut(ctx: Context, { source, grants: headers, body }: SpelledOut, { owner, grants }: Listed): Grant[] {
+  const directory = directoryOf(ctx.accounts, grants)
   if (source === 'headers') return resolveGrants(readGrantHeaders(headers), directory, 'header')
   const document = readXml(body, root => readAclDocument(root, ctx.ways.acl), 'MalformedACLError')
   checkSameOwner(document.ownerId, owner, directory)

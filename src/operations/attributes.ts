@@ -159,7 +159,7 @@ export function ownership(ctx: Context, takesExecRead = true): { owner: string; 
   const owner = ownerOfNew({ ownership: mode, bucketOwner, writer: ctx.callerId, canned })
   const grants = listFromHeaders(ctx, allowed, { owner, bucketOwner })
   if (grants === undefined) return { owner, grants: expandCanned('private', { owner, bucketOwner }) }
-  checkAclSupported(mode, canned)
+  checkAclSupported(mode, bucketOwner, { canned, grants })
   checkNotPublic(grants, ctx.bucket.publicAccessBlock?.blockPublicAcls === true)
   return { owner, grants }
 }

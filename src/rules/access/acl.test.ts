@@ -111,10 +111,16 @@ test('5.1 5.4: under BucketOwnerEnforced lists neither count nor change', () => 
   assert.deepEqual(effectiveAcl(listed, 'ObjectWriter', B), listed)
   const own: Grant = { grantee: B, group: false, permission: 'FULL_CONTROL' }
   assert.deepEqual(effectiveAcl(listed, 'BucketOwnerEnforced', B), { ownerCanonicalId: B, grants: [own] })
-  faultOf(() => checkAclSupported('BucketOwnerEnforced', undefined), 'AccessControlListNotSupported')
-  faultOf(() => checkAclSupported('BucketOwnerEnforced', 'private'), 'AccessControlListNotSupported')
-  checkAclSupported('BucketOwnerEnforced', 'bucket-owner-full-control')
-  checkAclSupported('BucketOwnerPreferred', undefined)
+  const refused = (canned: Canned | undefined, grants: Grant[]) =>
+    faultOf(() => checkAclSupported('BucketOwnerEnforced', B, { canned, grants }), 'AccessControlListNotSupported')
+  refused(undefined, [])
+  refused('private', [own])
+  refused(undefined, [{ ...own, permission: 'READ' }])
+  refused(undefined, [own, { ...own, grantee: O }])
+  refused(undefined, [{ ...own, group: true }])
+  checkAclSupported('BucketOwnerEnforced', B, { canned: undefined, grants: [own] })
+  checkAclSupported('BucketOwnerEnforced', B, { canned: 'bucket-owner-full-control', grants: [own] })
+  checkAclSupported('BucketOwnerPreferred', B, { canned: undefined, grants: [] })
 })
 
 test('5.4: BlockPublicAcls refuses lists that reach a group of strangers', () => {

@@ -147,11 +147,25 @@ export function effectiveAcl(listed: Listed, ownership: Ownership, bucketOwner: 
   return { ownerCanonicalId: bucketOwner, grants: [account(bucketOwner, 'FULL_CONTROL')] }
 }
 
-/** 5.1, 5.4. Whether an ACL may be set at all; `canned` is undefined for one that lists its grants. */
-export function checkAclSupported(ownership: Ownership, canned: Canned | undefined): void {
-  if (ownership !== 'BucketOwnerEnforced' || canned === 'bucket-owner-full-control') return
-  throw new Fault('AccessControlListNotSupported')
+/** A list as a request asks for it. */
+export interface Wanted {
+  /** Undefined for one that lists its grants. */
+  readonly canned: Canned | undefined
+  readonly grants: readonly Grant[]
 }
+
+/**
+ * 5.1, 5.4. Whether an ACL may be set at all. Where lists do not count, the only one is what every list reads there:
+ * by its canned name, or in so many words, as it is shown.
+ */
+export function checkAclSupported(ownership: Ownership, bucketOwner: string, { canned, grants }: Wanted): void {
+  if (ownership !== 'BucketOwnerEnforced' || canned === 'bucket-owner-full-control') return
+  const isSameInWords = canned === undefined && grants.length > 0 && grants.every(grant => isOwners(grant, bucketOwner))
+  if (!isSameInWords) throw new Fault('AccessControlListNotSupported')
+}
+
+const isOwners = ({ group: isGroup, grantee, permission }: Grant, owner: string): boolean =>
+  !isGroup && grantee === owner && permission === 'FULL_CONTROL'
 
 /** 5.4. BlockPublicAcls refuses a list that would reach everyone, wherever it comes in. */
 export function checkNotPublic(grants: readonly Grant[], blockPublicAcls: boolean): void {
