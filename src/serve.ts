@@ -72,7 +72,7 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
     const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)
     const healthUrl = health && urlOf('http', await health.listen(...at(config.console!)))
-    const upkeep = new Upkeep(choresOf(store), tell)
+    const upkeep = new Upkeep(choresOf(store, tell), tell)
     return {
       url,
       consoleUrl: healthUrl ?? 'off',

@@ -1,10 +1,12 @@
 /** Runs the workers of a store, each at its own pace, until told to stop. */
+import type { ClockState } from './store/lock-clock.ts'
 import type { Store } from './store/store.ts'
 import { isFinal, type Tell } from './tell.ts'
 import { Compactor } from './workers/compact.ts'
 import { Forgetter } from './workers/forget.ts'
 import { BucketIndexer } from './workers/index-buckets.ts'
 import { Lifecycle } from './workers/lifecycle.ts'
+import { ClockMarker } from './workers/mark-clock.ts'
 import { Reclaimer } from './workers/reclaim.ts'
 import { runUntilIdle, type Worker } from './workers/worker.ts'
 
@@ -12,6 +14,13 @@ const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
 const FORGET_MS = 3_600_000
 const LIFECYCLE_MS = 3_600_000
+const MARK_CLOCK_MS = 60_000
+
+const jumpLine = ({ clock, lockTime }: ClockState): Readonly<Record<string, unknown>> => ({
+  level: 'warn',
+  clock: `The clock says ${new Date(clock).toISOString()}, more than a day ahead of what this store has lived through. \
+No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebody confirms the clock.`,
+})
 
 /** A worker, and how long it rests when it has nothing to do. */
 export interface Chore {
@@ -20,7 +29,8 @@ export interface Chore {
 }
 
 /** What a store needs to have done while it serves. */
-export const choresOf = (store: Store): readonly Chore[] => [
+export const choresOf = (store: Store, tell: Tell): readonly Chore[] => [
+  { worker: new ClockMarker(store.engine, state => tell.log(jumpLine(state))), pauseMs: MARK_CLOCK_MS },
   { worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS },
   { worker: new Compactor(store.engine), pauseMs: COMPACT_MS },
   { worker: new Forgetter(store.engine, store.completion), pauseMs: FORGET_MS },

@@ -23,6 +23,8 @@ export const at = {
   /** What became of a completed upload. */
   completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
+  /** How far time has got. */
+  clock: () => key('x', 'clock'),
   account: (accountId: string) => key('A', accountId),
   user: (accountId: string, name: string) => key('n', accountId, name),
   accessKey: (accessKey: string) => key('k', accessKey),

@@ -6,6 +6,7 @@ import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Company } from './company.ts'
+import type { LockClock } from './lock-clock.ts'
 import type { Refusals } from './noting.ts'
 import type { Tickets } from './tickets.ts'
 import type { Turns } from './turns.ts'
@@ -16,6 +17,8 @@ export interface Engine {
   readonly blobs: Blobs
   readonly keyring: Keyring
   readonly clock: Clock
+  /** The time by which locks end. */
+  readonly lockClock: LockClock
   readonly random: Random
   readonly ids: Ids
   readonly readers: Tickets

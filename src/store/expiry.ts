@@ -116,7 +116,7 @@ export class Expiry {
 
   /** P11. What is locked is left alone before the gate would refuse: nobody asked for a delete. */
   async #take(d: Decision, head: Parameters<typeof takeOut>[2], target: Located): Promise<Fate> {
-    if (mayRemove(target.version.lock, this.#engine.clock.now(), false) !== undefined) return 'locked'
+    if (mayRemove(target.version.lock, await this.#engine.lockClock.now(), false) !== undefined) return 'locked'
     await takeOut(this.#engine, d, head, target, NO_BYPASS)
     return 'removed'
   }

@@ -186,7 +186,7 @@ export class Objects {
     if (request.versionId !== undefined || bucket.versioning === 'off') {
       if (target === undefined) return { marker: undefined, removed: undefined }
       const { id, lock } = target.version
-      const isBypassed = mayRemove(lock, engine.clock.now(), false) !== undefined
+      const isBypassed = mayRemove(lock, await engine.lockClock.now(), false) !== undefined
       await takeOut(engine, d, head, target, allowance)
       if (isBypassed) note({ what: 'removed', key, versionId: id, before: lockShown(lock), bypass: true })
       return { marker: undefined, removed: target.version }
@@ -198,15 +198,15 @@ export class Objects {
   }
 
   setHold(which: Which, hold: boolean): Promise<Version> {
-    return this.#changeLock(which, 'hold', ({ lock }) => ({ lock: { ...lock, hold }, bypassed: false }))
+    return this.#changeLock(which, 'hold', async ({ lock }) => ({ lock: { ...lock, hold }, bypassed: false }))
   }
 
   async setRetention(which: Which, retention: Lock['retention'], allowance: Allowance = NO_BYPASS): Promise<Version> {
-    const change = (version: Version): { lock: Lock; bypassed: boolean } => {
-      const now = this.#engine.clock.now()
-      if (retention !== undefined && retention.until <= now) {
+    const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
+      if (retention !== undefined && retention.until <= this.#engine.clock.now()) {
         throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
       }
+      const now = await this.#engine.lockClock.now()
       const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
       if (refusal !== undefined) throw protectedBy(refusal, version)
       const bypassed = mayRetain(version.lock, retention, now, false) !== undefined
@@ -224,14 +224,14 @@ export class Objects {
   #changeLock(
     which: Which,
     what: 'hold' | 'retention',
-    change: (version: Version) => { lock: Lock; bypassed: boolean },
+    change: (version: Version) => Promise<{ lock: Lock; bypassed: boolean }>,
   ): Promise<Version> {
     const engine = this.#engine
     return engine.turns.take(engine, which.bucket, async (d, note) => {
       const bucket = await bucketForRead(d, which.bucket)
       needLocks(bucket)
       const target = await mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
-      const { lock, bypassed } = change(target.version)
+      const { lock, bypassed } = await change(target.version)
       const [before, after] = [lockShown(target.version.lock), lockShown(lock)]
       if (isDeepStrictEqual(before, after)) return target.version
       const changed = { ...target.version, lock }

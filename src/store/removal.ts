@@ -25,8 +25,11 @@ export const NO_BYPASS: Allowance = { bypass: false }
 export const protectedBy = (refusal: Refused, version: Version): Fault =>
   new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
 
-export function removeVersion(engine: Engine, d: Decision, target: Located, allowance: Allowance): void {
-  const refusal = mayRemove(target.version.lock, engine.clock.now(), allowance.bypass)
+export async function removeVersion(engine: Engine, d: Decision, target: Located, allowance: Allowance): Promise<void> {
+  const { lock } = target.version
+  // Only retention ends by itself.
+  const time = lock.retention === undefined ? 0 : await engine.lockClock.now()
+  const refusal = mayRemove(lock, time, allowance.bypass)
   if (refusal !== undefined) throw protectedBy(refusal, target.version)
   abandon(engine, d, target.version.content)
   d.remove(target.entry.key)

@@ -17,6 +17,7 @@ import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
+import { LockClock } from './lock-clock.ts'
 import { Refusals } from './noting.ts'
 import { Objects } from './objects.ts'
 import { Tickets } from './tickets.ts'
@@ -60,7 +61,8 @@ export class Store {
   static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
-    return new Store({ ...parts, ...inside, company, turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER })
+    const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
+    return new Store({ ...parts, ...inside, ...locks, company })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */

@@ -123,11 +123,11 @@ async function makeRoom(
     return { seq, id: versionName(engine, seq), nullSeq }
   }
   if (head.current?.version.id === NULL_VERSION) {
-    removeVersion(engine, d, head.current, allowance)
+    await removeVersion(engine, d, head.current, allowance)
   } else {
     if (nullSeq !== undefined) {
       const old = await locate(d, head, NULL_VERSION)
-      if (old !== undefined) removeVersion(engine, d, old, allowance)
+      if (old !== undefined) await removeVersion(engine, d, old, allowance)
     }
     pushBack(d, head)
   }
@@ -174,7 +174,7 @@ export async function takeOut(
   target: Located,
   allowance: Allowance,
 ): Promise<void> {
-  removeVersion(engine, d, target, allowance)
+  await removeVersion(engine, d, target, allowance)
   const { current, deleted } = head
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
   if (target === current) {

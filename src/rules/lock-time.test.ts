@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { isJump, JUMP_MS_MAX, lockTime, nextMark } from './lock-time.ts'
+
+const AT = 10_000_000_000
+const moment = fc.integer({ min: 0, max: 2 * AT })
+
+test('P19: a day ahead of what is accounted for is the clock, more is a jump', () => {
+  assert.equal(lockTime(AT, AT), AT)
+  assert.equal(lockTime(AT + JUMP_MS_MAX, AT), AT + JUMP_MS_MAX)
+  assert.equal(lockTime(AT + JUMP_MS_MAX + 1, AT), AT)
+  assert.equal(lockTime(AT - 10 * JUMP_MS_MAX, AT), AT - 10 * JUMP_MS_MAX)
+})
+
+test('P19: locks end neither before the clock says so, nor more than a day before what is accounted for', () => {
+  fc.assert(
+    fc.property(moment, moment, (now, accounted) => {
+      const time = lockTime(now, accounted)
+      assert(time <= now && time <= accounted + JUMP_MS_MAX)
+    }),
+  )
+})
+
+test('P19: the mark never falls back, and no jump carries it along', () => {
+  fc.assert(
+    fc.property(moment, moment, (now, accounted) => {
+      const mark = nextMark(now, accounted)
+      assert(mark >= accounted && mark <= accounted + JUMP_MS_MAX)
+      assert.equal(isJump(now, accounted), mark === accounted && now > accounted + JUMP_MS_MAX)
+    }),
+  )
+})

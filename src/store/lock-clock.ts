@@ -1,0 +1,105 @@
+/**
+ * P19. Tells the time by which locks end (`rules/lock-time.ts`). A mark in the store remembers how far time has got;
+ * each process counts on from there by a clock that nobody can set. Another process may confirm the clock: whoever has
+ * noticed a jump looks whether that has happened.
+ */
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import type { Meta } from '../meta/meta.ts'
+import { type ClockMark, clockMarkFormat } from '../model/clock-mark.ts'
+import { isJump, lockTime, nextMark } from '../rules/lock-time.ts'
+import { at } from './addresses.ts'
+import { type Decision, decide } from './decision.ts'
+
+interface Ground {
+  readonly meta: Meta
+  readonly clock: Clock
+  readonly random: Random
+}
+
+/** The mark as this process found it, and when that was on the clock that nobody can set. */
+interface Anchor {
+  readonly mark: ClockMark
+  readonly elapsed: number
+}
+
+export interface ClockState {
+  readonly clock: number
+  /** Locks end by this. */
+  readonly lockTime: number
+  /** The clock is more than a day ahead of what can be accounted for, and nobody has confirmed it. */
+  readonly jumped: boolean
+}
+
+export class LockClock {
+  readonly #ground: Ground
+  #anchor: Anchor | undefined
+
+  constructor(ground: Ground) {
+    this.#ground = ground
+  }
+
+  async now(): Promise<number> {
+    return (await this.state()).lockTime
+  }
+
+  async state(): Promise<ClockState> {
+    const state = this.#look(this.#anchor ?? (await this.mark()))
+    if (!state.jumped) return state
+    const entry = await this.#ground.meta.get(at.clock())
+    const mark = entry && clockMarkFormat.decode(entry.value)
+    if (mark !== undefined && mark.confirmed !== this.#anchor!.mark.confirmed) this.#anchorAt(mark)
+    return this.#look(this.#anchor!)
+  }
+
+  /** Writes down how far time has got. Once a minute is enough: what is not written down has to be lived through. */
+  async mark(): Promise<Anchor> {
+    const { clock } = this.#ground
+    const mark = await this.#change(stored => {
+      const anchor = this.#follow(stored)
+      return { ...anchor.mark, time: Math.max(stored?.time ?? 0, nextMark(clock.now(), this.#accounted(anchor))) }
+    })
+    return this.#anchor ?? this.#anchorAt(mark)
+  }
+
+  /** An operator says that the clock is right: whatever it has jumped over has passed. */
+  async confirm(): Promise<void> {
+    const { clock } = this.#ground
+    const mark = await this.#change(stored => ({ time: clock.now(), confirmed: (stored?.confirmed ?? 0) + 1 }))
+    this.#anchorAt(mark)
+  }
+
+  /** Where this process counts from: its own beginning, or the last confirmation, whichever came later. */
+  #follow(stored: ClockMark | undefined): Anchor {
+    const now = this.#ground.clock.now()
+    // A store that never had a mark begins now.
+    const mark = stored ?? { time: now, confirmed: 0 }
+    if (this.#anchor?.mark.confirmed === mark.confirmed) return this.#anchor
+    // While no process ran nobody could count: up to a day of that is taken from the clock.
+    return this.#anchorAt({ ...mark, time: nextMark(now, mark.time) })
+  }
+
+  #anchorAt(mark: ClockMark): Anchor {
+    this.#anchor = { mark, elapsed: this.#ground.clock.elapsed() }
+    return this.#anchor
+  }
+
+  #accounted({ mark, elapsed }: Anchor): number {
+    return mark.time + Math.floor(this.#ground.clock.elapsed() - elapsed)
+  }
+
+  #look(anchor: Anchor): ClockState {
+    const clock = this.#ground.clock.now()
+    const accounted = this.#accounted(anchor)
+    return { clock, lockTime: lockTime(clock, accounted), jumped: isJump(clock, accounted) }
+  }
+
+  #change(next: (stored: ClockMark | undefined) => ClockMark): Promise<ClockMark> {
+    return decide(this.#ground, async (d: Decision) => {
+      const entry = await d.get(at.clock())
+      const mark = next(entry && clockMarkFormat.decode(entry.value))
+      d.put(at.clock(), clockMarkFormat.encode(mark))
+      return mark
+    })
+  }
+}

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ManualClock } from '../../src/lib/clock.ts'
+import type { Store } from '../../src/store/store.ts'
+import { ClockMarker } from '../../src/workers/mark-clock.ts'
+import { ENGINES, faultOf, freshStore, makeBucket, OWNER, openOn, payload, remove } from './fixture.ts'
+
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
+const at = { bucket: 'bucket', key: 'key' }
+
+/** A version that is retained for so long, and a mark in the store. */
+async function retained(store: Store, clock: ManualClock, ms: number): Promise<string> {
+  await makeBucket(store, 'bucket', 'locked')
+  const lock = { hold: undefined, retention: { mode: 'compliance', until: clock.now() + ms } } as const
+  const { id } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
+  await store.engine.lockClock.mark()
+  return id
+}
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: P19: a jump of the clock releases nothing until somebody confirms it`, () =>
+    run(async (store, clock) => {
+      const id = await retained(store, clock, 30 * DAY)
+      clock.jump(40 * DAY)
+      assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+      const which = { ...at, versionId: id }
+      assert.equal(await faultOf(store.objects.setRetention(which, undefined, { bypass: true })), 'AccessDenied')
+      assert.equal((await store.engine.lockClock.state()).jumped, true)
+      await store.engine.lockClock.confirm()
+      assert.equal((await store.engine.lockClock.state()).jumped, false)
+      assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
+    }))
+}
+
+test('P19: up to a day is taken for granted, a millisecond more is not', async () => {
+  for (const [jump, isReleased] of [
+    [DAY, true],
+    [DAY + 1, false],
+  ] as const) {
+    const { store, clock } = await freshStore()
+    const id = await retained(store, clock, HOUR)
+    clock.jump(jump)
+    const outcome = await remove(store, 'bucket', 'key', id).then(
+      () => true,
+      () => false,
+    )
+    assert.equal(outcome, isReleased)
+  }
+})
+
+test('P19: time that really passes releases, also after a jump that nobody confirmed', async () => {
+  const { store, clock } = await freshStore()
+  const id = await retained(store, clock, 2 * DAY)
+  clock.jump(100 * DAY)
+  clock.move(2 * DAY - 1)
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+  clock.move(1)
+  assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
+})
+
+test('P19: a clock that was set right again needs nobody', async () => {
+  const { store, clock } = await freshStore()
+  const id = await retained(store, clock, 2 * DAY)
+  clock.jump(100 * DAY)
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+  clock.jump(-100 * DAY)
+  clock.move(2 * DAY)
+  assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
+})
+
+test('P19: a server that was off for two weeks serves at once, and releases only what it lived through', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  const before = await retained(ground.store, clock, 7 * DAY)
+  await ground.store.engine.lockClock.mark()
+  clock.jump(14 * DAY)
+  const store = await openOn(ground)
+  const { id } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)] })
+  await remove(store, 'bucket', 'key', id)
+  const lock = { hold: undefined, retention: { mode: 'governance', until: clock.now() + HOUR } } as const
+  await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', before)), 'AccessDenied')
+  await store.engine.lockClock.confirm()
+  assert.equal((await remove(store, 'bucket', 'key', before)).removed?.id, before)
+})
+
+test('P19: a night off, and a clock set back, need nobody', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  const id = await retained(ground.store, clock, 5 * DAY)
+  for (let night = 0; night < 5; night++) {
+    clock.jump(23 * HOUR)
+    const store = await openOn(ground)
+    await store.engine.lockClock.mark()
+    clock.jump(-HOUR)
+    assert.equal((await store.engine.lockClock.state()).jumped, false)
+    clock.move(2 * HOUR)
+  }
+  const store = await openOn(ground)
+  assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
+})
+
+test('P19: the mark does not follow a jump, however often it is written', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  const id = await retained(ground.store, clock, 30 * DAY)
+  clock.jump(40 * DAY)
+  for (let minute = 0; minute < 5; minute++) {
+    await ground.store.engine.lockClock.mark()
+    clock.move(60_000)
+  }
+  const store = await openOn(ground)
+  await store.engine.lockClock.mark()
+  assert.equal((await store.engine.lockClock.state()).jumped, true)
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+})
+
+test('P19: what one process confirms counts for the others', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  const other = await openOn(ground)
+  const id = await retained(ground.store, clock, 30 * DAY)
+  await other.engine.lockClock.mark()
+  clock.jump(40 * DAY)
+  assert.equal(await faultOf(remove(other, 'bucket', 'key', id)), 'AccessDenied')
+  await ground.store.engine.lockClock.confirm()
+  assert.equal((await remove(other, 'bucket', 'key', id)).removed?.id, id)
+})
+
+test('P19: a jump is told once, and again when it comes again', async () => {
+  const { store, clock } = await freshStore()
+  const told: number[] = []
+  const marker = new ClockMarker(store.engine, state => told.push(state.clock - state.lockTime))
+  for (const jump of [0, 3 * DAY, 0, -3 * DAY, 0, 2 * DAY]) {
+    clock.jump(jump)
+    await marker.step()
+  }
+  assert.deepEqual(told, [3 * DAY, 2 * DAY])
+})
