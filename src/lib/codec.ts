@@ -161,6 +161,9 @@ export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
   }
 }
 
+/** A field that an older shape did not have. */
+export const absent: Codec<undefined> = { write: () => {}, read: () => undefined }
+
 export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
   return {
     write(w, v) {

@@ -1,4 +1,4 @@
-import { fixed, flag, format, list, optional, struct, text, uint, word } from '../lib/codec.ts'
+import { absent, fixed, flag, format, list, optional, struct, text, uint, word } from '../lib/codec.ts'
 import { type Slice, sliceCodec } from './content.ts'
 import {
   type Attributes,
@@ -51,21 +51,44 @@ export interface Part {
   readonly size: number
   readonly etag: string
   readonly checksum: string | undefined
+  /** Of the checksum: the one that the upload declared, or the client's own choice where it declared none. */
+  readonly algorithm: string | undefined
   readonly modifiedAt: number
   /** When its request began: a slower older request never replaces the part of a newer one. */
   readonly begunAt: number
   readonly slices: readonly Slice[]
 }
 
-export const partFormat = format<Part>(
+/** T1 knew checksums of the declared algorithm only. */
+const partBefore = format<Part>(
   'T1',
   struct<Part>({
     number: uint,
     size: uint,
     etag: text,
     checksum: optional(text),
+    algorithm: absent,
     modifiedAt: uint,
     begunAt: uint,
     slices: list(sliceCodec),
   }),
 )
+
+export const partFormat = format<Part>(
+  'T2',
+  struct<Part>({
+    number: uint,
+    size: uint,
+    etag: text,
+    checksum: optional(text),
+    algorithm: optional(text),
+    modifiedAt: uint,
+    begunAt: uint,
+    slices: list(sliceCodec),
+  }),
+  partBefore,
+)
+
+/** The algorithm of a part's checksum; parts of old do not say it, and then it is the upload's. */
+export const algorithmOf = ({ checksum }: Upload, part: Part): string | undefined =>
+  part.checksum === undefined ? undefined : (part.algorithm ?? checksum?.algorithm)

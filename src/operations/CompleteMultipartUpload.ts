@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
-import type { Upload } from '../model/upload.ts'
+import { algorithmOf, type Upload } from '../model/upload.ts'
 import type { Checksum, Version } from '../model/version.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { Assembly } from '../rules/assembly.ts'
@@ -84,10 +84,11 @@ async function checksumOf(
 ): Promise<Checksum | undefined> {
   const declared = declaredChecksum(upload)
   const id = upload.id.toString('hex')
+  const summed = parts.map(part => ({ ...part, algorithm: algorithmOf(upload, part) }))
   for (const [index, { number, etag, sums }] of said.listed.entries()) {
-    checkListedChecksum(declared, sums, parts[index]?.checksum, { uploadId: id, number, etag })
+    checkListedChecksum(declared, sums, summed[index]!, { uploadId: id, number, etag })
   }
-  const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, parts)
+  const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, summed)
   if (unproven !== undefined) {
     const hasher = startHasher(unproven.algorithm)
     for await (const chunk of read()) hasher.update(chunk)

@@ -33,8 +33,7 @@ export const UploadPart = operation({
         end(md5) {
           const checksum = claims.end(md5)
           if (checksum !== undefined) summed.push([checksumHeader(checksum.algorithm), checksum.value])
-          // A checksum of an algorithm that the upload did not declare is checked and said again, not kept.
-          return declared === undefined ? undefined : checksum
+          return checksum
         },
       },
     })

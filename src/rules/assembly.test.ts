@@ -13,6 +13,7 @@ const part = (number: number, size: number, etag = md5(String(number))): Part =>
   size,
   etag,
   checksum: undefined,
+  algorithm: undefined,
   modifiedAt: 0,
   begunAt: 0,
   slices: [],

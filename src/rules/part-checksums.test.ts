@@ -94,7 +94,7 @@ const full: UploadChecksum = { algorithm: 'CRC32', type: 'FULL_OBJECT' }
 
 test('R79 R80: what is said about a listed part', () => {
   const listed = (declared: UploadChecksum | undefined, ...sent: (readonly [ChecksumAlgorithm, string])[]) =>
-    checkListedChecksum(declared, sent, declared === undefined ? undefined : 'DUoRhQ==', place)
+    checkListedChecksum(declared, sent, { checksum: declared === undefined ? undefined : 'DUoRhQ==' }, place)
   listed(undefined)
   listed(full)
   listed(full, ['CRC32', 'DUoRhQ=='])
@@ -112,6 +112,12 @@ test('R79 R80: what is said about a listed part', () => {
   assert.equal(fault(() => listed(undefined, ['CRC32', 'DUoRhQ=='])).code, 'BadDigest')
   assert.equal(fault(() => listed(full, ['CRC32', 'DUoRhQ=='], ['CRC32C', 'yZRlqg=='])).code, 'InvalidArgument')
   assert.equal(fault(() => listed(full, ['CRC32', 'nonsense'])).code, 'InvalidArgument')
+  // What the client sent with the part itself counts, declared or not.
+  const kept = { algorithm: 'CRC32', checksum: 'DUoRhQ==' }
+  checkListedChecksum(undefined, [['CRC32', 'DUoRhQ==']], kept, place)
+  for (const sent of [['CRC32', 'AAAAAA=='] as const, ['CRC32C', 'DUoRhQ=='] as const]) {
+    assert.equal(fault(() => checkListedChecksum(undefined, [sent], kept, place)).code, 'BadDigest')
+  }
 })
 
 const claim = (name: string, value: string) => checksumClaim([[name, value]], true)
@@ -155,6 +161,31 @@ test('R82 R83: a completion that contradicts', () => {
     fault(() => judgeCompletion(full, undefined, claim('sha1', `${'A'.repeat(27)}=-2`), parts)).code,
     'InvalidRequest',
   )
+})
+
+test('R82: an upload that declared nothing has what the client sent with every part', () => {
+  const named = (algorithm: ChecksumAlgorithm, pieces = HELLO) =>
+    sum(algorithm, pieces).map(part => ({ ...part, algorithm }))
+  const crc = named('CRC32')
+  const derived = (type: Checksum['type'], value: string) => ({
+    checksum: { algorithm: 'CRC32', type, value },
+    unproven: undefined,
+  })
+  assert.deepEqual(judgeCompletion(undefined, undefined, undefined, crc), { checksum: undefined, unproven: undefined })
+  const composite = derived('COMPOSITE', '1Fu2mQ==-2')
+  assert.deepEqual(judgeCompletion(undefined, 'COMPOSITE', undefined, crc), composite)
+  assert.deepEqual(judgeCompletion(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), crc), composite)
+  assert.deepEqual(judgeCompletion(undefined, undefined, claim('crc32', '1Fu2mQ==-2'), crc), composite)
+  const whole = derived('FULL_OBJECT', 'DUoRhQ==')
+  assert.deepEqual(judgeCompletion(undefined, 'FULL_OBJECT', undefined, crc), whole)
+  assert.deepEqual(judgeCompletion(undefined, undefined, claim('crc32', 'DUoRhQ=='), crc), whole)
+  assert.equal(fault(() => judgeCompletion(undefined, 'COMPOSITE', claim('crc32', 'AAAAAA=='), crc)).code, 'BadDigest')
+  const mixed = [crc[0]!, named('CRC32C')[1]!]
+  for (const parts of [mixed, sum('CRC32', HELLO), named('CRC64NVME')]) {
+    assert.equal(fault(() => judgeCompletion(undefined, 'COMPOSITE', undefined, parts)).code, 'InvalidRequest')
+  }
+  const other = claim('crc32c', 'yZRlqg==')!
+  assert.equal(judgeCompletion(undefined, undefined, other, crc).unproven, other)
 })
 
 test('R83: what the parts cannot decide must be read', () => {

@@ -6,22 +6,24 @@ import {
   type ChecksumClaim,
   type ChecksumType,
   checkClaim,
+  checksumAlgorithm,
   decodeDigest,
   startHasher,
   type UploadChecksum,
 } from './checksum.ts'
 import { type CrcPiece, combineCrcs } from './crc-combine.ts'
 
-/** A stored part: its checksum is base64, of the algorithm that the upload declared. */
+/** A stored part: its checksum is base64, of the algorithm that it names or else of the one that the upload declared. */
 export interface SummedPart {
   readonly size: number
   readonly checksum: string | undefined
+  readonly algorithm?: string | undefined
 }
 
 function pieces(algorithm: ChecksumAlgorithm, parts: readonly SummedPart[]): CrcPiece[] | undefined {
   const found: CrcPiece[] = []
-  for (const { checksum, size } of parts) {
-    const digest = checksum === undefined ? undefined : decodeDigest(algorithm, checksum)
+  for (const { checksum, size, algorithm: own = algorithm } of parts) {
+    const digest = checksum === undefined || own !== algorithm ? undefined : decodeDigest(algorithm, checksum)
     if (digest === undefined) return undefined
     found.push({ digest, size })
   }
@@ -82,12 +84,12 @@ export interface ListedPartPlace {
 
 /**
  * R79, R80. What a client says about one part when completing: `sent` are the checksums in its entry, by algorithm;
- * `stored` is the part's own, of the declared algorithm.
+ * `stored` is what was kept of it.
  */
 export function checkListedChecksum(
   declared: UploadChecksum | undefined,
   sent: readonly (readonly [ChecksumAlgorithm, string])[],
-  stored: string | undefined,
+  stored: Pick<SummedPart, 'checksum' | 'algorithm'>,
   place: ListedPartPlace,
 ): void {
   const [only, second] = sent
@@ -105,10 +107,11 @@ export function checkListedChecksum(
   }
   if (only === undefined) return
   if (only[0] !== declared?.algorithm) {
+    if (only[0] === stored.algorithm && only[1] === stored.checksum) return
     const reason = `The ${only[0]} you specified for part ${place.number} did not match what we received.`
     throw new Fault('BadDigest', { reason })
   }
-  if (only[1] !== stored) {
+  if (only[1] !== stored.checksum) {
     throw new Fault('InvalidPart', { UploadId: place.uploadId, PartNumber: place.number, ETag: place.etag })
   }
 }
@@ -139,20 +142,46 @@ export function judgeCompletion(
     })
   }
   if (claim !== undefined && claim.parts !== undefined && claim.parts !== parts.length) throw countDiffers(claim)
-  const derived = declared === undefined ? undefined : derivedChecksum(declared, parts)
-  if (claim === undefined) return { checksum: derived, unproven: undefined }
-  if (derived !== undefined && claim.algorithm === declared?.algorithm) {
+  const derived = derivedChecksumOf(declared ?? undeclared(type, claim, parts), parts)
+  if (claim === undefined) {
+    if (declared === undefined && type === 'COMPOSITE' && derived === undefined) throw underivable()
+    return { checksum: derived, unproven: undefined }
+  }
+  if (derived !== undefined && claim.algorithm === derived.algorithm) {
     if (derived.type === 'FULL_OBJECT' && claim.parts !== undefined) throw countDiffers(claim)
     checkClaim(claim, decodeDigest(claim.algorithm, withoutCount(derived.value))!)
     return { checksum: derived, unproven: undefined }
   }
-  if (type === 'COMPOSITE' || claim.parts !== undefined) {
-    const reason = 'A composite checksum needs the same algorithm at the beginning of the upload.'
-    throw new Fault('InvalidRequest', { reason })
-  }
+  if (type === 'COMPOSITE' || claim.parts !== undefined) throw underivable()
   const whole: Checksum = { algorithm: claim.algorithm, type: 'FULL_OBJECT', value: claim.digest.toString('base64') }
   return { checksum: derived ?? whole, unproven: claim }
 }
+
+/**
+ * R82. What an upload that declared nothing can have all the same, by what its end asks for: a checksum that the client
+ * sent with every part.
+ */
+function undeclared(
+  type: ChecksumType | undefined,
+  claim: ChecksumClaim | undefined,
+  parts: readonly SummedPart[],
+): UploadChecksum | undefined {
+  if (type === undefined && claim === undefined) return undefined
+  const known = parts[0]?.algorithm
+  if (known === undefined || parts.some(({ algorithm }) => algorithm !== known)) return undefined
+  const algorithm = checksumAlgorithm(known)
+  if (claim !== undefined && claim.algorithm !== algorithm) return undefined
+  return { algorithm, type: type ?? (claim?.parts === undefined ? 'FULL_OBJECT' : 'COMPOSITE') }
+}
+
+/** CHK-2. One of the algorithms knows no composite. */
+const derivedChecksumOf = (of: UploadChecksum | undefined, parts: readonly SummedPart[]): Checksum | undefined =>
+  of === undefined || (of.type === 'COMPOSITE' && of.algorithm === 'CRC64NVME') ? undefined : derivedChecksum(of, parts)
+
+const underivable = (): Fault =>
+  new Fault('InvalidRequest', {
+    reason: 'A composite checksum needs its algorithm at the beginning of the upload, or its value with every part.',
+  })
 
 const countDiffers = ({ algorithm }: ChecksumClaim): Fault =>
   new Fault('BadDigest', { reason: `The ${algorithm} you specified did not match the calculated checksum.` })

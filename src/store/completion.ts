@@ -10,7 +10,7 @@ import { type Completed, completedFormat } from '../model/completed.ts'
 import { type ContentPage, type ContentPart, contentFormat, pageFormat } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
 import { garbageFormat } from '../model/garbage.ts'
-import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
+import { algorithmOf, type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
 import type { Checksum, Lock, Version } from '../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../rules/assembly.ts'
 import { LIMITS } from '../rules/limits.ts'
@@ -85,7 +85,8 @@ export class Completion {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
       const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
-      const made = await this.#make(request, upload, assembly, checksum)
+      const parts = assembly.parts.map(part => partOf(upload, part, checksum))
+      const made = await this.#make(request, upload, { ...assembly, parts }, checksum)
       if (made !== undefined) return made
     }
     throw new Fault('OperationAborted')
@@ -222,6 +223,10 @@ async function headFor(d: Decision, request: CompleteRequest): Promise<{ bucket:
   checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
   return { bucket, head }
 }
+
+/** What an object keeps of a part: its checksum only if it is of the object's own algorithm. */
+const partOf = (upload: Upload, part: Part, checksum: Checksum | undefined): Part =>
+  algorithmOf(upload, part) === checksum?.algorithm ? part : { ...part, checksum: undefined }
 
 /** R96. Two lists are the same when this is. */
 export function listDigest(parts: readonly ListedPart[]): Buffer {

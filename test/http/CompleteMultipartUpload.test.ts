@@ -186,6 +186,39 @@ inBoth('R82 R83 D5 CompleteMultipartUpload: a type or a checksum that only comes
   assert.equal(textAt(done.xml(), 'ChecksumType'), 'FULL_OBJECT')
 })
 
+inBoth('R79 R82 D5 D12 CompleteMultipartUpload: checksums that the client sent with every part', async client => {
+  const bucket = await makeBucket(client)
+  const sums = ['JRTCyQ==', 'QoZTGg==', 'YAgjqw==']
+  const filled = async (path: string) => {
+    const place = await begin(client, bucket, path)
+    const parts = []
+    for (const [index, five] of FIVES.entries()) {
+      const sum: [string, string] = [':checksum-crc32', sums[index]!]
+      const listed = await part(client, place, index + 1, five, [sum])
+      parts.push({ ...listed, more: `<ChecksumCRC32>${sum[1]}</ChecksumCRC32>` })
+    }
+    return { place, parts }
+  }
+  const { place, parts } = await filled('/k')
+  const swapped = parts.map((listed, index) => ({ ...listed, more: parts[2 - index]!.more }))
+  expectFault(await finish(client, place, swapped), 400, 'BadDigest')
+  const composite: [string, string] = [':checksum-type', 'COMPOSITE']
+  const claim: [string, string] = [':checksum-crc32', 'Z+ry2Q==-3']
+  if (client.dialect === 's3') expectFault(await finish(client, place, parts, [composite]), 400, 'InvalidRequest')
+  const sent = client.dialect === 'svc' ? [composite, claim] : [claim]
+  const done = await finish(client, place, parts, sent)
+  assert.equal(done.status, 200, done.body.toString())
+  assert.equal(textAt(done.xml(), 'ChecksumCRC32'), 'Z+ry2Q==-3')
+  assert.equal(textAt(done.xml(), 'ChecksumType'), 'COMPOSITE')
+  const second = await filled('/silent')
+  const silent = await finish(client, second.place, second.parts)
+  assert.equal(silent.status, 200)
+  assert.equal(textAt(silent.xml(), 'ChecksumType'), '')
+  const head = { method: 'HEAD', bucket, headers: [[':checksum-mode', 'ENABLED']] as const }
+  assert.equal((await client.send({ ...head, path: '/silent?partNumber=2' })).own('checksum-crc32'), undefined)
+  assert.equal((await client.send({ ...head, path: '/k?partNumber=2' })).own('checksum-crc32'), sums[1])
+})
+
 inBoth('R85 CompleteMultipartUpload: the size that the client expects', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
