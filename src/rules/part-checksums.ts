@@ -13,7 +13,7 @@ import {
 } from './checksum.ts'
 import { type CrcPiece, combineCrcs } from './crc-combine.ts'
 
-/** A stored part: its checksum is base64, of the algorithm that it names or else of the one that the upload declared. */
+/** A stored part: its checksum is base64, of the algorithm that it names or else of the upload's. */
 export interface SummedPart {
   readonly size: number
   readonly checksum: string | undefined

@@ -4,12 +4,9 @@
  */
 import { createHash } from 'node:crypto'
 import { justAfter } from '../lib/bytes.ts'
-import { META_LIMITS } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { type Completed, completedFormat } from '../model/completed.ts'
-import { type ContentPage, type ContentPart, contentFormat, pageFormat } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
-import { garbageFormat } from '../model/garbage.ts'
 import { algorithmOf, type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
 import type { Checksum, Lock, Version } from '../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../rules/assembly.ts'
@@ -23,14 +20,13 @@ import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { decideNew } from './noting.ts'
 import { contentRecord, readContent } from './outflow.ts'
+import { withPages } from './paging.ts'
 import { NO_BYPASS } from './removal.ts'
 import { discard } from './sharing.ts'
 import { isUploadName, mustFindUpload, type UploadName } from './uploads.ts'
 import { type Head, publish, readHead } from './versions.ts'
 
 const SCAN_PAGE = 2000
-const PAGE_BYTES_MAX = META_LIMITS.valueBytesMax - 10_000
-const PAGES_PER_COMMIT = Math.floor(META_LIMITS.commitBytesMax / META_LIMITS.valueBytesMax) - 1
 const TRIES_MAX = 20
 const FORGET_PAGE = 200
 
@@ -49,13 +45,6 @@ export interface CompleteRequest extends UploadName {
   readonly reading?: (upload: Upload) => void
 }
 
-/** The slices of an assembly, cut into records. */
-interface Paged {
-  readonly id: Buffer
-  readonly index: readonly ContentPage[]
-  readonly records: readonly Buffer[]
-}
-
 export class Completion {
   readonly #engine: Engine
 
@@ -63,10 +52,7 @@ export class Completion {
     this.#engine = engine
   }
 
-  /**
-   * As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted; and pages
-   * written ahead are nobody's garbage before this is over.
-   */
+  /** As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted. */
   async complete(request: CompleteRequest): Promise<Version> {
     const { readers } = this.#engine
     const ticket = readers.enter()
@@ -155,54 +141,35 @@ export class Completion {
     checksum: Checksum | undefined,
   ): Promise<Version | undefined> {
     const engine = this.#engine
-    const paged = paginate(engine.ids.next(), assembly.parts)
     const depth = await this.#depth(assembly.parts)
-    const ahead = paged.records.length > 1 ? await this.#writeAhead(paged) : undefined
-    return decideNew(engine, { ...request, lock: announced.lock }, async d => {
-      const upload = await mustFindUpload(d, request)
-      // Another round: a part was stored since, even if somebody else has announced a completion after that.
-      if (!upload.completing || upload.round !== announced.round) return undefined
-      const { bucket, head } = await headFor(d, request)
-      if (ahead === undefined) d.put(at.page(paged.id, 0), paged.records[0]!)
-      else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
-      else d.remove(ahead)
-      const record = { shares: 1, size: assembly.size, depth, pages: paged.index }
-      d.put(at.content(paged.id), contentFormat.encode(record))
-      d.remove(at.upload(upload.bucket, upload.key, upload.id))
-      discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
-      const now = engine.clock.now()
-      const version = {
-        modifiedAt: now,
-        owner: upload.owner,
-        marker: false,
-        size: assembly.size,
-        etag: assembly.etag,
-        parts: assembly.parts.length,
-        checksum,
-        encryption: upload.encryption,
-        lock: lockAtCompletion(bucket, upload, now),
-        attributes: upload.attributes,
-        content: { kind: 'shared' as const, id: paged.id },
-      }
-      const made = await publish(engine, d, head, version, NO_BYPASS)
-      d.put(at.completed(upload.id), completedFormat.encode(remembered(request, made)))
-      return made
-    })
-  }
-
-  /** Writes the pages before the commit that names them, with a note for the reclaimer in case it never comes. */
-  async #writeAhead(paged: Paged): Promise<Buffer> {
-    const note = at.garbage(this.#engine.ids.next())
-    const value = garbageFormat.encode({ kind: 'pages', id: paged.id, held: false })
-    for (let from = 0; from < paged.records.length; from += PAGES_PER_COMMIT) {
-      await decide(this.#engine, async d => {
-        if (from === 0) d.put(note, value)
-        for (const [i, record] of paged.records.slice(from, from + PAGES_PER_COMMIT).entries()) {
-          d.put(at.page(paged.id, from + i), record)
+    return withPages(engine, assembly.parts, name =>
+      decideNew(engine, { ...request, lock: announced.lock }, async d => {
+        const upload = await mustFindUpload(d, request)
+        // Another round: a part was stored since, even if somebody else has announced a completion after that.
+        if (!upload.completing || upload.round !== announced.round) return undefined
+        const { bucket, head } = await headFor(d, request)
+        const content = await name(d, { size: assembly.size, depth })
+        d.remove(at.upload(upload.bucket, upload.key, upload.id))
+        discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
+        const now = engine.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: upload.owner,
+          marker: false,
+          size: assembly.size,
+          etag: assembly.etag,
+          parts: assembly.parts.length,
+          checksum,
+          encryption: upload.encryption,
+          lock: lockAtCompletion(bucket, upload, now),
+          attributes: upload.attributes,
+          content,
         }
-      })
-    }
-    return note
+        const made = await publish(engine, d, head, version, NO_BYPASS)
+        d.put(at.completed(upload.id), completedFormat.encode(remembered(request, made)))
+        return made
+      }),
+    )
   }
 
   async #depth(parts: readonly Part[]): Promise<number> {
@@ -258,29 +225,4 @@ function bitmap(parts: readonly Part[]): Buffer {
 /** True when the object took over the slices of the part with this number. */
 export function wasTaken(bits: Buffer, number: number): boolean {
   return ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
-}
-
-function paginate(id: Buffer, parts: readonly Part[]): Paged {
-  const index: ContentPage[] = []
-  const records: Buffer[] = []
-  let page: ContentPart[] = []
-  let bytes = 0
-  let start = 0
-  let position = 0
-  const close = (): void => {
-    index.push({ start, firstPart: page[0]!.number, parts: page.length })
-    records.push(pageFormat.encode(page))
-    page = []
-    bytes = 0
-    start = position
-  }
-  for (const { number, size, etag, checksum, slices } of parts) {
-    const weight = 64 + etag.length + (checksum?.length ?? 0) + slices.length * 100
-    if (page.length > 0 && bytes + weight > PAGE_BYTES_MAX) close()
-    page.push({ number, size, etag, checksum, slices })
-    bytes += weight
-    position += size
-  }
-  close()
-  return { id, index, records }
 }

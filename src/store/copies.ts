@@ -1,9 +1,10 @@
 /** Copying: one commit whatever the size. Bytes move only when they must change between plain and sealed. */
 import { createHmac } from 'node:crypto'
+import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Attributes, Checksum, Encryption, Lock, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
-import { type ChecksumAlgorithm, checksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
+import { type ChecksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
@@ -15,12 +16,13 @@ import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord } from './intake.ts'
 import { decideNew } from './noting.ts'
-import type { Inspection, Objects, Which } from './objects.ts'
+import type { Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
 import { partsAfter } from './part-table.ts'
 import { NO_BYPASS } from './removal.ts'
+import { rewrite } from './rewriting.ts'
 import { hold } from './sharing.ts'
-import { mustLocate, publish, readHead, type Unplaced } from './versions.ts'
+import { type Head, mustLocate, publish, readHead, type Unplaced } from './versions.ts'
 
 export interface CopyRequest {
   readonly from: Which
@@ -60,6 +62,15 @@ function canShare(source: Encryption | undefined, target: KeyChoice | undefined)
   return source.by !== 'customer' && target.by !== 'customer'
 }
 
+/** What a copy would be made of, and put on top of. */
+interface Seen {
+  readonly source: Version
+  readonly bucket: Bucket
+  readonly head: Head
+}
+
+const TRIES_MAX = 20
+
 export class Copies {
   readonly #engine: Engine
   readonly #objects: Objects
@@ -72,7 +83,10 @@ export class Copies {
   async copy(request: CopyRequest): Promise<Copied> {
     checkKey(request.to.key)
     await admitRecord(this.#engine)
-    return (await this.#shareAsReader(request)) ?? this.#rewrite(request)
+    return (
+      (await this.#shareAsReader(request)) ??
+      rewrite(this.#engine, this.#objects, { attributes: inherited, ...request })
+    )
   }
 
   /** As a reader, so that what the source holds is not freed between looking at it and counting one share more. */
@@ -82,36 +96,49 @@ export class Copies {
     try {
       const summing = new Summing(this.#engine, request)
       const { to, lock = UNLOCKED } = request
-      let source: Version | undefined
-      const version = await decideNew(this.#engine, { ...to, lock }, async d => {
-        const shared = await this.#share(d, request, summing)
-        source = shared?.source
-        return shared?.version
-      })
-      return version === undefined ? undefined : { source: source!, version }
+      for (let tries = 0; tries < TRIES_MAX; tries++) {
+        let source: Version | undefined
+        const version = await decideNew(this.#engine, { ...to, lock }, async d => {
+          const seen = await this.#look(d, request)
+          source = seen.source
+          const sum = canShare(source.encryption, request.encryption) ? summing.known(source) : undefined
+          return sum === undefined ? undefined : this.#share(d, request, seen, sum.checksum)
+        })
+        if (version !== undefined) return { source: source!, version }
+        if (!canShare(source!.encryption, request.encryption)) return undefined
+        // Between two decisions: whoever waits for the end of one must not wait for bytes to be read.
+        await summing.learn(source!)
+      }
+      throw new Fault('OperationAborted')
     } finally {
       readers.leave(ticket)
     }
   }
 
-  /** Undefined when the bytes cannot be shared. */
-  async #share(d: Decision, request: CopyRequest, summing: Summing): Promise<Copied | undefined> {
-    const engine = this.#engine
-    const { from, to } = request
+  /** Everything that a copy can be refused for without a look at its bytes. */
+  async #look(d: Decision, { from, to, check, customerKey, condition = ALWAYS }: CopyRequest): Promise<Seen> {
     const fromBucket = await bucketForRead(d, from.bucket)
     const { version: source } = await mustLocate(d, await readHead(d, fromBucket, from.key), from.versionId)
-    request.check?.(source)
+    check?.(source)
     if (source.size > LIMITS.copyBytesMax) {
       throw new Fault('EntityTooLarge', { ProposedSize: source.size, MaxSizeAllowed: LIMITS.copyBytesMax })
     }
-    if (request.customerKey !== undefined && source.encryption?.by !== 'customer') {
+    if (customerKey !== undefined && source.encryption?.by !== 'customer') {
       throw new Fault('InvalidRequest', { reason: 'The source has no customer key' })
     }
     const bucket = await bucketForWrite(d, to.bucket)
     const head = await readHead(d, bucket, to.key)
-    checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
-    if (!canShare(source.encryption, request.encryption)) return undefined
-    const checksum = await summing.of(source)
+    checkPrecondition(condition, head.current?.version.etag)
+    return { source, bucket, head }
+  }
+
+  async #share(
+    d: Decision,
+    request: CopyRequest,
+    { source, bucket, head }: Seen,
+    checksum: Checksum | undefined,
+  ): Promise<Version> {
+    const engine = this.#engine
     await hold(d, source.content)
     const now = engine.clock.now()
     const version: Unplaced = {
@@ -123,7 +150,7 @@ export class Copies {
       attributes: (request.attributes ?? inherited)(source),
       lock: initialLock(bucket, request.lock ?? UNLOCKED, now),
     }
-    return { source, version: await publish(engine, d, head, version, NO_BYPASS) }
+    return publish(engine, d, head, version, NO_BYPASS)
   }
 
   #rewrapped(source: Version, request: CopyRequest): Pick<Version, 'encryption' | 'etag'> {
@@ -144,70 +171,33 @@ export class Copies {
     const keyed = createHmac('sha256', secret).update(tag!, 'hex').digest('hex').slice(0, 32)
     return parts === undefined ? keyed : `${keyed}-${parts}`
   }
-
-  /** Reads the source and stores its bytes anew. */
-  async #rewrite(request: CopyRequest): Promise<Copied> {
-    const handle = await this.#objects.open(request.from, request.customerKey)
-    const source = handle.version
-    try {
-      request.reading?.(source)
-      const version = await this.#objects.put({
-        bucket: request.to.bucket,
-        key: request.to.key,
-        owner: request.owner,
-        body: handle.read(),
-        bytesExpected: source.size,
-        attributes: (request.attributes ?? inherited)(source),
-        ...(request.lock === undefined ? {} : { lock: request.lock }),
-        ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
-        ...(request.condition === undefined ? {} : { condition: request.condition }),
-        inspection: inspectionOf(request, source),
-      })
-      return { source, version }
-    } finally {
-      handle.close()
-    }
-  }
-}
-
-/** Bytes that pass anyway are summed anew: the table of parts, which a composite checksum needs, is not rewritten. */
-function inspectionOf({ check, algorithm }: CopyRequest, source: Version): Inspection {
-  const { checksum } = source
-  const asked = algorithm ?? (checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm))
-  const isKnown = checksum?.type === 'FULL_OBJECT' && checksum.algorithm === asked
-  const hasher = asked === undefined || isKnown ? undefined : startHasher(asked)
-  return {
-    chunk: bytes => hasher?.update(bytes),
-    end: () => {
-      check?.(source)
-      return hasher === undefined ? checksum : wholeChecksum(asked!, hasher.digest())
-    },
-  }
 }
 
 /** R52. The checksum of a copy that shares its source's bytes; they are read once, and only when nothing else tells. */
 class Summing {
   readonly #engine: Engine
   readonly #request: CopyRequest
-  #known: { readonly source: Version; readonly checksum: Checksum } | undefined
+  #learnt: { readonly source: Version; readonly checksum: Checksum } | undefined
 
   constructor(engine: Engine, request: CopyRequest) {
     this.#engine = engine
     this.#request = request
   }
 
-  async of(source: Version): Promise<Checksum | undefined> {
-    const { algorithm } = this.#request
-    if (algorithm === undefined) return source.checksum
-    const known = this.#known
-    // A version of the same name, time and tag is the same version: another attempt of the same decision reads nothing.
-    if (known?.source.id === source.id && known.source.modifiedAt === source.modifiedAt) {
-      if (known.source.etag === source.etag) return known.checksum
-    }
+  /** Undefined until it is learnt. */
+  known(source: Version): { readonly checksum: Checksum | undefined } | undefined {
+    if (this.#request.algorithm === undefined) return { checksum: source.checksum }
+    const learnt = this.#learnt
+    // A version of the same name, time and tag is the same version.
+    if (learnt?.source.id !== source.id || learnt.source.modifiedAt !== source.modifiedAt) return undefined
+    return learnt.source.etag === source.etag ? learnt : undefined
+  }
+
+  async learn(source: Version): Promise<void> {
+    const algorithm = this.#request.algorithm!
     const { parts } = await partsAfter(this.#engine, source, 0, LIMITS.partNumberMax)
     const checksum = copiedChecksum(source.checksum, algorithm, parts) ?? (await this.#read(source, algorithm))
-    this.#known = { source, checksum }
-    return checksum
+    this.#learnt = { source, checksum }
   }
 
   async #read(source: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {

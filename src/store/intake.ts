@@ -38,8 +38,8 @@ export interface IntakeOptions {
 export interface Draft {
   readonly size: number
   readonly content: Content
-  /** Adds the draft's own records to the commit that names it. */
-  name(d: Decision): void
+  /** Adds the draft's own records to the commit that names it, held as often as said: once by default. */
+  name(d: Decision, shares?: number): void
   /** The commit is through. */
   named(): void
   /** Nothing will name it: frees what it holds. */
@@ -175,21 +175,20 @@ async function blobDraft(
             seal(plain, { blobKey, storageKey: storage.key, blobId: id }),
             SEALED_FRAME_BYTES,
           )
-    const record: BlobRecord = {
+    const record: Omit<BlobRecord, 'shares'> = {
       volume: place.volume,
       offset: place.offset,
       storedLength: place.length,
       frameBytes: place.frameBytes,
       length: meter.size,
       storageKey: storage?.version,
-      shares: 1,
     }
     const key = blobKey === undefined ? undefined : wrapBlobKey(contentKey!, blobKey, id)
     const slice: Slice = { of: 'blob', id, start: 0, length: meter.size, key }
     return {
       size: meter.size,
       content: { kind: 'slices', slices: [slice] },
-      name: d => d.put(at.blob(id), blobFormat.encode(record)),
+      name: (d, shares = 1) => d.put(at.blob(id), blobFormat.encode({ ...record, shares })),
       named: () => engine.drafts.leave(ticket),
       async discard() {
         try {

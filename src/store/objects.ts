@@ -49,6 +49,8 @@ export interface PutRequest {
   readonly encryption?: KeyChoice
   readonly condition?: Precondition
   readonly inspection?: Inspection
+  /** The entity tag, where it is known before: that of the object these bytes are a copy of. */
+  readonly etag?: string
 }
 
 export interface Which {
@@ -98,7 +100,7 @@ export class Objects {
     return withDraft(draft, async () => {
       const digest = md5.digest()
       const checksum = inspection?.end(digest)
-      const etag = etagOf(engine, digest, request.encryption)
+      const etag = request.etag ?? etagOf(engine, digest, request.encryption)
       const { lock = UNLOCKED } = request
       return decideNew(engine, { bucket: name, key, lock }, async d => {
         const bucket = await bucketForWrite(d, name)

@@ -206,9 +206,9 @@ export class Model {
     const lock = this.newLock(bucket, to.lock)
     const { seal } = to
     const same = source.seal?.by === seal?.by && source.seal?.name === seal?.name && seal?.by !== 'customer'
-    const etag = same ? source.etag : source.parts === 0 ? tagFrom(source, seal) : undefined
-    const parts = same || source.parts === 0 ? source.parts : undefined
-    const { bytes, tags } = source
+    const open = [source.seal, seal].every(one => one === undefined || one.by === 'service')
+    const etag = same || open ? source.etag : source.parts === 0 ? tagFrom(source, seal) : undefined
+    const { bytes, tags, parts } = source
     return this.#stack(bucket, to.key, { bytes, seal, tags, lock, etag, parts, marker: false })
   }
 

@@ -1,0 +1,196 @@
+/**
+ * A copy whose bytes have to change, between plain and sealed or under another customer's key: they are read and stored
+ * anew. Everything else stays as in a copy that shares them: the table of parts too, and the entity tag wherever the
+ * encryption on both sides allows it (R53).
+ */
+import { Md5 } from '../lib/md5.ts'
+import type { ContentPart, Slice } from '../model/content.ts'
+import type { Checksum, Encryption, Version } from '../model/version.ts'
+import { UNLOCKED } from '../model/version.ts'
+import { multipartEtag } from '../rules/assembly.ts'
+import { type ChecksumAlgorithm, type Hasher, startHasher, wholeChecksum } from '../rules/checksum.ts'
+import { LIMITS } from '../rules/limits.ts'
+import { initialLock } from '../rules/lock.ts'
+import { copiedChecksum } from '../rules/part-checksums.ts'
+import { ALWAYS, checkPrecondition } from '../rules/precondition.ts'
+import { bucketForWrite } from './bucket-record.ts'
+import { encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
+import type { Copied, CopyRequest } from './copies.ts'
+import type { Engine } from './engine.ts'
+import { type Draft, takeIn, withDraft } from './intake.ts'
+import { decideNew } from './noting.ts'
+import type { ObjectHandle } from './object-handle.ts'
+import type { Objects } from './objects.ts'
+import { withPages } from './paging.ts'
+import type { PlacedPart } from './part-table.ts'
+import { NO_BYPASS } from './removal.ts'
+import { publish, readHead } from './versions.ts'
+
+/** A copy of which everything is said. */
+export type Rewriting = CopyRequest & Required<Pick<CopyRequest, 'attributes'>>
+
+/** Reads the source and stores its bytes anew. */
+export async function rewrite(engine: Engine, objects: Objects, request: Rewriting): Promise<Copied> {
+  const handle = await objects.open(request.from, request.customerKey)
+  const source = handle.version
+  try {
+    // It may be another one than was looked at before.
+    request.check?.(source)
+    request.reading?.(source)
+    const { parts } = await handle.parts(0, LIMITS.partNumberMax)
+    const version =
+      parts.length === 0
+        ? await rewriteWhole(objects, request, handle)
+        : await rewriteParts(engine, request, handle, parts)
+    return { source, version }
+  } finally {
+    handle.close()
+  }
+}
+
+const isOpenTag = (by: Encryption['by'] | undefined): boolean => by === undefined || by === 'service'
+
+/** Tags of plain bytes and of those that the service seals are digests of the content alone, and so stay. */
+const keepsTag = (source: Version, target: KeyChoice | undefined): boolean =>
+  isOpenTag(source.encryption?.by) && isOpenTag(target?.by)
+
+function rewriteWhole(objects: Objects, request: Rewriting, handle: ObjectHandle): Promise<Version> {
+  const { version: source } = handle
+  const summing = new Resumming(request, source, [])
+  return objects.put({
+    bucket: request.to.bucket,
+    key: request.to.key,
+    owner: request.owner,
+    body: handle.read(),
+    bytesExpected: source.size,
+    attributes: request.attributes(source),
+    inspection: { chunk: bytes => summing.update(bytes), end: () => summing.end() },
+    ...(keepsTag(source, request.encryption) ? { etag: source.etag } : {}),
+    ...(request.lock === undefined ? {} : { lock: request.lock }),
+    ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
+    ...(request.condition === undefined ? {} : { condition: request.condition }),
+  })
+}
+
+/** All parts become one blob, and each a slice of it: the table stays, and what it costs does not depend on it. */
+async function rewriteParts(
+  engine: Engine,
+  request: Rewriting,
+  handle: ObjectHandle,
+  table: readonly PlacedPart[],
+): Promise<Version> {
+  const { version: source } = handle
+  const { encryption: choice, to, lock = UNLOCKED } = request
+  const keys = choice === undefined ? undefined : encryptionFor(engine, choice)
+  const summing = new Resumming(request, source, table)
+  // Tags that stay need no digest.
+  const digests = keepsTag(source, choice) ? undefined : new PartDigests(table)
+  const draft = await takeIn(engine, handle.read(), {
+    contentKey: keys?.contentKey,
+    tap(chunk) {
+      digests?.update(chunk)
+      summing.update(chunk)
+    },
+    bytesMax: LIMITS.objectPutBytesMax,
+    bytesExpected: source.size,
+    mayInline: false,
+  })
+  return withDraft(draft, async () => {
+    const checksum = summing.end()
+    const isSameSum = checksum?.algorithm === source.checksum?.algorithm
+    const tags = digests?.end().map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
+    const parts = table.map(({ number, size, start, checksum: sum }, index): ContentPart => {
+      const slices = slicesOf(draft, { start, size })
+      return { number, size, etag: tags[index]!, checksum: isSameSum ? sum : undefined, slices }
+    })
+    return withPages(engine, parts, name =>
+      decideNew(engine, { ...to, lock }, async d => {
+        const bucket = await bucketForWrite(d, to.bucket)
+        const head = await readHead(d, bucket, to.key)
+        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        draft.name(d, parts.filter(part => part.slices.length > 0).length)
+        const now = engine.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: request.owner,
+          marker: false,
+          size: source.size,
+          etag: digests === undefined ? source.etag : multipartEtag(tags),
+          parts: parts.length,
+          checksum,
+          encryption: keys?.encryption,
+          lock: initialLock(bucket, lock, now),
+          attributes: request.attributes(source),
+          content: await name(d, { size: source.size, depth: 0 }),
+        }
+        return publish(engine, d, head, version, NO_BYPASS)
+      }),
+    )
+  })
+}
+
+function slicesOf({ content }: Draft, { start, size }: Pick<PlacedPart, 'start' | 'size'>): readonly Slice[] {
+  const whole = content.kind === 'slices' ? content.slices[0] : undefined
+  return whole === undefined || size === 0 ? [] : [{ ...whole, start, length: size }]
+}
+
+/** MD5 of every part, as the bytes of all of them pass. */
+class PartDigests {
+  readonly #table: readonly PlacedPart[]
+  readonly #done: Buffer[] = []
+  #md5 = new Md5()
+  #position = 0
+
+  constructor(table: readonly PlacedPart[]) {
+    this.#table = table
+  }
+
+  update(chunk: Buffer): void {
+    for (let at = 0; at < chunk.length; ) {
+      const left = this.#end() - this.#position
+      if (left === 0) {
+        this.#next()
+        continue
+      }
+      const piece = chunk.subarray(at, at + left)
+      this.#md5.update(piece)
+      this.#position += piece.length
+      at += piece.length
+    }
+  }
+
+  end(): readonly Buffer[] {
+    while (this.#done.length < this.#table.length) this.#next()
+    return this.#done
+  }
+
+  #end(): number {
+    return this.#table[this.#done.length]!.end
+  }
+
+  #next(): void {
+    this.#done.push(this.#md5.digest())
+    this.#md5 = new Md5()
+  }
+}
+
+/** R52. The checksum of the copy: what the source has, or what was asked for, summed as the bytes pass if need be. */
+class Resumming {
+  readonly #known: Checksum | undefined
+  readonly #algorithm: ChecksumAlgorithm | undefined
+  readonly #hasher: Hasher | undefined
+
+  constructor({ algorithm }: Rewriting, { checksum }: Version, table: readonly PlacedPart[]) {
+    this.#algorithm = algorithm
+    this.#known = algorithm === undefined ? checksum : copiedChecksum(checksum, algorithm, table)
+    this.#hasher = algorithm === undefined || this.#known !== undefined ? undefined : startHasher(algorithm)
+  }
+
+  update(bytes: Buffer): void {
+    this.#hasher?.update(bytes)
+  }
+
+  end(): Checksum | undefined {
+    return this.#hasher === undefined ? this.#known : wholeChecksum(this.#algorithm!, this.#hasher.digest())
+  }
+}
