@@ -5,7 +5,7 @@ import { type Disk, realDisk } from './lib/disk.ts'
 import { systemRandom } from './lib/random.ts'
 import { Fault } from './model/faults.ts'
 import { BadAccounts, type GivenAccount, readAccountsFile } from './rules/accounts-file.ts'
-import { Accounts } from './store/accounts.ts'
+import { Accounts, freshKey } from './store/accounts.ts'
 import type { RootKey } from './store/directory.ts'
 import { applyAccounts } from './store/given-accounts.ts'
 import type { Store } from './store/store.ts'
@@ -54,14 +54,6 @@ export async function storedRootKey(folder: string): Promise<RootKey | undefined
   return { accessKey, secretKey }
 }
 
-/** A new access key and its secret. */
-export function freshKey(): RootKey {
-  return {
-    accessKey: `HF${systemRandom.bytes(9).toString('hex').toUpperCase()}`,
-    secretKey: systemRandom.bytes(30).toString('base64url'),
-  }
-}
-
 /**
  * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
  */
@@ -71,7 +63,7 @@ export async function rootKey(
 ): Promise<RootKey> {
   const known = config.rootKey ?? (await storedRootKey(config.data))
   if (known !== undefined) return known
-  const made = freshKey()
+  const made = freshKey(systemRandom)
   const path = join(config.data, ROOT_FILE)
   const file = await realDisk.open(`${path}.new`, 'create')
   await file.write([Buffer.from(`${made.accessKey}\n${made.secretKey}\n`)], 0)

@@ -1,9 +1,8 @@
 /** Puts the server together: the store, the accounts, the pipeline and the listener, and the upkeep between them. */
-import type { AddressInfo } from 'node:net'
 import { accountsGiven, haveAccounts, readText, rootKey } from './accounts.ts'
+import { openConsole, urlOf } from './admin-console.ts'
 import { openFolder } from './compose.ts'
 import type { Config, HostAndPort } from './config.ts'
-import { Health } from './edge/health.ts'
 import type { Certificate } from './edge/listener.ts'
 import { systemClock } from './lib/clock.ts'
 import { realDisk } from './lib/disk.ts'
@@ -46,10 +45,6 @@ async function certificateOf({ tls }: Config): Promise<Certificate | undefined> 
 
 const at = ({ host, port }: HostAndPort): [string, number] => [host, port]
 
-function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
-  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
-}
-
 export async function serve(config: Config, tell: Tell): Promise<Running> {
   const given = await accountsGiven(config)
   const parts = await openFolder({
@@ -70,20 +65,21 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     const listener = listenerFor({ store, directory, region, baseHost, website, certificate, ...tools })
     const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
     const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
-    const health = config.console && new Health(async () => (await store.buckets.list()).length >= 0)
-    const healthUrl = health && urlOf('http', await health.listen(...at(config.console!)))
+    const console = await openConsole(config, { store, directory, certificate }, tell)
     const upkeep = new Upkeep(choresOf(store, tell), tell)
     return {
       url,
-      consoleUrl: healthUrl ?? 'off',
+      consoleUrl: console?.url ?? 'off',
       async renewCertificate() {
         const renewed = await certificateOf(config)
-        if (renewed !== undefined) listener.renew(renewed)
+        if (renewed === undefined) return
+        listener.renew(renewed)
+        console?.renew(renewed)
       },
       async close() {
         await listener.close()
         clearInterval(overdue)
-        await health?.close()
+        await console?.close()
         await upkeep.stop()
         await parts.close()
       },

@@ -24,8 +24,9 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   auth: ['rules', 'model', 'lib'],
   operations: ['store', 'rules', 'model', 'lib'],
   edge: ['operations', 'auth', 'rules', 'model', 'lib'],
+  console: ['edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
   // Composition: the files that stand directly in src.
-  '': ['edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
+  '': ['console', 'edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
 }
 
 /** The store and its workers know the seams of these floors, not who stands behind them. */

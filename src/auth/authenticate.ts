@@ -54,7 +54,7 @@ function claimOf(fields: Fields, pairs: Canonical['pairs'], scheme: Scheme): Cla
   const authorization = fields.get('authorization')
   // No query, no signature in it: by far the most requests.
   const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
-  const other = scheme === SCHEMES.svc ? SCHEMES.s3 : SCHEMES.svc
+  const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
   const foreign = pairs.length > 0 && (isPresigned(pairs, other) || hasOldQuerySignature(pairs))
   if (Number(authorization !== undefined) + Number(presigned) + Number(foreign) > 1) {
     throw refusal('InvalidArgument', {

@@ -107,6 +107,7 @@ export const FAULTS = {
   ],
   SlowDown: [503, 'Please reduce your request rate.'],
   TooManyBuckets: [400, 'You have attempted to create more buckets than allowed'],
+  TooManyRequests: [429, 'Too many attempts failed. Try again later.'],
   UnexpectedContent: [400, 'This request does not support content'],
   UnresolvableGrantByEmailAddress: [400, 'The e-mail address you provided does not match any account on record.'],
   XSvcContentSHA256Mismatch: [400, 'The provided content SHA-256 does not match what was computed.'],

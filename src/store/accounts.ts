@@ -4,6 +4,7 @@
  */
 import { openSecret, sealSecret } from '../crypto/secret-box.ts'
 import { justAfter } from '../lib/bytes.ts'
+import type { Random } from '../lib/random.ts'
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import {
   type AccountRecord,
@@ -63,6 +64,14 @@ export interface KeyWish extends KeyOwner {
 
 /** A key without its secret, which is shown once, when it is made, and never again. */
 export type KeyFacts = Omit<KeyRecord, 'sealedSecret'>
+
+/** A new access key and its secret. */
+export function freshKey(random: Random): { readonly accessKey: string; readonly secretKey: string } {
+  return {
+    accessKey: `HF${random.bytes(9).toString('hex').toUpperCase()}`,
+    secretKey: random.bytes(30).toString('base64url'),
+  }
+}
 
 const noSuch = (what: string, name: string): Fault =>
   new Fault('NoSuchEntity', { reason: `there is no ${what} ${name}` })

@@ -89,6 +89,11 @@ export class Identities {
     return found
   }
 
+  /** The root's key is no record, but nobody else can have one of its name. */
+  isRootKey(accessKey: string): boolean {
+    return accessKey === this.#root?.accessKey
+  }
+
   /** Whether the caller's key may administer the server: an administrator's own key, never a user's. */
   mayAdminister(credential: Pick<Credential, 'account' | 'user'>): boolean {
     return credential.user === undefined && this.register.byId.get(credential.account.accountId)?.admin === true

@@ -1,0 +1,85 @@
+/** The console's port over a store, and where it is found: a note in the data folder tells commands on this machine. */
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { readText } from './accounts.ts'
+import type { Config } from './config.ts'
+import { Console } from './console/console.ts'
+import { ADMIN_ROUTES } from './console/index.ts'
+import type { Certificate } from './edge/listener.ts'
+import { systemClock } from './lib/clock.ts'
+import { realDisk } from './lib/disk.ts'
+import { systemRandom } from './lib/random.ts'
+import { at } from './store/addresses.ts'
+import type { Directory } from './store/directory.ts'
+import type { Store } from './store/store.ts'
+import { isFinal, type Tell } from './tell.ts'
+
+const ADDRESS_FILE = 'console-address'
+
+export interface RunningConsole {
+  readonly url: string
+  renew(certificate: Certificate): void
+  close(): Promise<void>
+}
+
+/** Undefined when no console is wanted. */
+export async function openConsole(
+  config: Pick<Config, 'console' | 'data' | 'region'>,
+  parts: { readonly store: Store; readonly directory: Directory; readonly certificate: Certificate | undefined },
+  tell: Tell,
+): Promise<RunningConsole | undefined> {
+  const address = join(config.data, ADDRESS_FILE)
+  // One that an earlier start left behind leads nowhere, or to somebody else.
+  await realDisk.remove(address)
+  if (config.console === undefined) return undefined
+  const { store, certificate } = parts
+  const console = new Console({
+    ...parts,
+    routes: ADMIN_ROUTES,
+    clock: systemClock,
+    random: systemRandom,
+    region: config.region,
+    isReady: async () => {
+      await store.engine.meta.get(at.owner())
+      return true
+    },
+    record: line => tell.log(line),
+    onError: (error, requestId) => {
+      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFinal(error)) tell.end()
+    },
+  })
+  const listening = await console.listen(config.console.host, config.console.port)
+  const scheme = certificate === undefined ? 'http' : 'https'
+  await leaveAddress(address, urlOf(scheme, { ...listening, address: reachable(listening.address) }))
+  return {
+    url: urlOf(scheme, listening),
+    renew: renewed => console.renew(renewed),
+    async close() {
+      await realDisk.remove(address)
+      await console.close()
+    },
+  }
+}
+
+/** Where the server on this folder says that its console is; undefined when it says nothing. */
+export async function consoleAddressOf(folder: string): Promise<string | undefined> {
+  if (!(await realDisk.list(folder)).includes(ADDRESS_FILE)) return undefined
+  return (await readText(realDisk, join(folder, ADDRESS_FILE))).trim()
+}
+
+async function leaveAddress(path: string, url: string): Promise<void> {
+  await realDisk.remove(`${path}.new`)
+  const file = await realDisk.open(`${path}.new`, 'create')
+  await file.write([Buffer.from(`${url}\n`)], 0)
+  await file.close()
+  await realDisk.rename(`${path}.new`, path)
+}
+
+/** Who listens everywhere is reached here. */
+const reachable = (address: string): string =>
+  address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+
+export function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

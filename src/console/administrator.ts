@@ -1,0 +1,68 @@
+/** From a request to the administrator who signed it; everybody else gets one and the same refusal. */
+import { authenticate } from '../auth/authenticate.ts'
+import { checkedBody } from '../auth/payload.ts'
+import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
+import type { RawRequest } from '../lib/raw-request.ts'
+import type { Account, Credential } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Identities } from '../store/directory.ts'
+
+/**
+ * Signatures for the admin API name a service of their own: none that was made for the object API, or for any other
+ * service, is good here.
+ */
+export const ADMIN_SERVICE = 'admin'
+
+export const ADMIN_SCHEMES: Readonly<Record<Scheme['name'], Scheme>> = {
+  svc: { ...SCHEMES.svc, service: ADMIN_SERVICE },
+  s3: { ...SCHEMES.s3, service: ADMIN_SERVICE },
+}
+
+export interface Administrator {
+  readonly account: Account
+  readonly accessKey: string
+}
+
+export interface Proof {
+  readonly identities: Identities
+  readonly region: string
+  readonly now: number
+  /** A secret that nobody has: an unknown key is checked against it, so that it takes as long as a known one. */
+  readonly nobodysSecret: string
+}
+
+const refused = (): Fault =>
+  new Fault('AccessDenied', { reason: "This needs a request that is signed with an administrator's key." })
+
+/** What says no more than that the proof failed. The others are about the form of the request and tell no secret. */
+const TELLING = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch'])
+
+/** The body may be read only through what this returns: it is held against the hash that was signed. */
+export async function administratorOf(
+  request: RawRequest,
+  body: AsyncIterable<Buffer>,
+  proof: Proof,
+): Promise<{ readonly administrator: Administrator; readonly body: AsyncIterable<Buffer> }> {
+  const named = schemeNamedBy(request)
+  if (named === undefined) throw refused()
+  const { identities, region, now } = proof
+  const findCredential = async (accessKey: string): Promise<Credential> =>
+    (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
+  const by = { scheme: ADMIN_SCHEMES[named.name], region, now, findCredential }
+  const { caller, payload } = await authenticate(request, by).catch((error: unknown) => {
+    throw error instanceof Fault && TELLING.has(error.code) ? refused() : error
+  })
+  // A user's key never administers, whatever its policies say, so no user can give itself or another more.
+  if (caller.kind !== 'account' || !identities.mayAdminister({ account: caller.account, user: undefined })) {
+    throw refused()
+  }
+  if (payload.kind !== 'sha256') {
+    throw new Fault('InvalidRequest', { reason: 'The signature must cover the hash of the body.' })
+  }
+  return { administrator: caller, body: checkedBody(body, payload) }
+}
+
+function nobody(accessKey: string, secretKey: string): Credential {
+  const account = { accountId: '', canonicalId: '', displayName: '', email: undefined }
+  return { accessKey, secretKey, account, user: undefined }
+}

@@ -1,0 +1,255 @@
+/**
+ * The console's port: health for whoever asks, and the admin API for administrators. Nothing else answers here without
+ * a proof of who asks.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { Certificate } from '../edge/listener.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { Fault } from '../model/faults.ts'
+import { Accounts } from '../store/accounts.ts'
+import type { Directory } from '../store/directory.ts'
+import type { Store } from '../store/store.ts'
+import { type Administrator, administratorOf } from './administrator.ts'
+import { Attempts } from './attempts.ts'
+import { decodeInput } from './input.ts'
+import { type AdminContext, type Found, isLines, type Lines, type RouteTable } from './route.ts'
+import { ScrubRound } from './scrub-round.ts'
+
+const BODY_BYTES_MAX = 2 ** 20
+const HTTP_OPTIONS = { maxHeaderSize: 16 * 1024, headersTimeout: 30_000, requestTimeout: 60_000 } as const
+
+/** What is said here is for the one who asked, and nothing of it is a page. */
+const HEADERS: readonly (readonly [string, string])[] = [
+  ['cache-control', 'no-store'],
+  ['x-content-type-options', 'nosniff'],
+  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
+]
+
+export interface ConsoleParts {
+  readonly store: Store
+  readonly directory: Directory
+  readonly routes: RouteTable
+  readonly clock: Clock
+  readonly random: Random
+  readonly region: string
+  readonly certificate?: Certificate | undefined
+  readonly isReady: () => Promise<boolean>
+  /** One call per answer of the admin API. */
+  readonly record: (line: Readonly<Record<string, unknown>>) => void
+  /** Told about everything that is not a fault of the client's. */
+  readonly onError: (error: unknown, requestId: string) => void
+}
+
+/** What is known of a request so far, for the log. */
+interface Known {
+  readonly requestId: string
+  route: string
+  caller: string | undefined
+}
+
+export class Console {
+  readonly #parts: ConsoleParts
+  readonly #server: Server | SecureServer
+  readonly #accounts: Accounts
+  readonly #scrub: ScrubRound
+  readonly #attempts: Attempts
+  readonly #nobodysSecret: string
+
+  constructor(parts: ConsoleParts) {
+    this.#parts = parts
+    this.#accounts = new Accounts(parts.store.engine)
+    this.#scrub = new ScrubRound(parts.store.engine)
+    this.#attempts = new Attempts(parts.clock)
+    this.#nobodysSecret = parts.random.bytes(30).toString('base64url')
+    const { certificate } = parts
+    this.#server =
+      certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
+    this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+      message.on('error', () => {})
+      response.on('error', () => {})
+      this.#serve(message, response).catch((error: unknown) => {
+        this.#parts.onError(error, '')
+        response.destroy()
+      })
+    })
+  }
+
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', reject)
+      this.#server.listen(port, host, () => {
+        this.#server.off('error', reject)
+        resolve(this.#server.address() as AddressInfo)
+      })
+    })
+  }
+
+  /** Connections from now on are secured with this one. */
+  renew(certificate: Certificate): void {
+    if ('setSecureContext' in this.#server) this.#server.setSecureContext(certificate)
+  }
+
+  /** No new connections; what is under way finishes. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeIdleConnections()
+    })
+    await this.#scrub.stop()
+    await closed
+  }
+
+  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { path } = splitTarget(message.url ?? '')
+    if (path === '/health/live') return plain(message, response, 200, 'live\n')
+    if (path === '/health/ready') {
+      const ready = await this.#parts.isReady().catch(() => false)
+      return plain(message, response, ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
+    }
+    const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }
+    try {
+      const { status, answer } = await this.#run(message, path, known)
+      this.#record(known, status, 'ok', message)
+      if (isLines(answer)) await stream(response, answer)
+      else reply(message, response, status, answer)
+    } catch (error) {
+      const fault = this.#asFault(error, known.requestId)
+      this.#record(known, fault.status, fault.code, message)
+      refuse(message, response, fault, known.requestId)
+    }
+  }
+
+  async #run(message: IncomingMessage, path: string, known: Known): Promise<{ status: number; answer: unknown }> {
+    const found = this.#parts.routes.find(message.method ?? '', path)
+    if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'there is nothing at this path' })
+    known.route = found.route.name
+    const address = message.socket.remoteAddress ?? ''
+    const wait = this.#attempts.waitSeconds(address)
+    if (wait > 0) throw new Fault('TooManyRequests', { retryAfter: wait })
+    const identities = await this.#parts.directory.now()
+    const { region, clock } = this.#parts
+    const proof = { identities, region, now: clock.now(), nobodysSecret: this.#nobodysSecret }
+    const request = rawRequest(message)
+    const { administrator, body } = await administratorOf(request, bytesOf(message), proof).catch((error: unknown) => {
+      if (error instanceof Fault) this.#attempts.failed(address)
+      throw error
+    })
+    known.caller = administrator.accessKey
+    const input = await inputOf(found, request, body, message)
+    const ctx = this.context(administrator, identities, known.requestId)
+    return { status: found.route.status, answer: await found.route.run(ctx, input) }
+  }
+
+  /** What a route works with when this administrator asks. */
+  context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
+    const { store, clock, region } = this.#parts
+    return { store, accounts: this.#accounts, identities, caller, requestId, clock, region, scrub: this.#scrub }
+  }
+
+  #record({ requestId, route, caller }: Known, status: number, code: string, message: IncomingMessage): void {
+    const remoteAddress = message.socket.remoteAddress
+    this.#parts.record({ level: 'info', admin: route, requestId, caller, status, code, remoteAddress })
+  }
+
+  #asFault(error: unknown, requestId: string): Fault {
+    if (error instanceof Fault) return error
+    this.#parts.onError(error, requestId)
+    return new Fault('InternalError')
+  }
+}
+
+function rawRequest(message: IncomingMessage): RawRequest {
+  const headers: [string, string][] = []
+  const { rawHeaders } = message
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.push([rawHeaders[i]!, rawHeaders[i + 1]!])
+  return { method: message.method ?? '', target: message.url ?? '', headers }
+}
+
+const bytesOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
+  [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
+})
+
+async function inputOf(
+  { route, path }: Found,
+  request: RawRequest,
+  body: AsyncIterable<Buffer>,
+  message: IncomingMessage,
+): Promise<Record<string, unknown>> {
+  if (Number(message.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
+    chunks.push(chunk)
+  }
+  const query = new Map(new URLSearchParams(splitTarget(request.target).query))
+  return decodeInput(route.input, { path, query, body: size === 0 ? {} : jsonObject(Buffer.concat(chunks)) })
+}
+
+function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    // The parser's own message quotes what it read, and that may be a secret.
+    throw new Fault('InvalidArgument', { reason: 'the body is not JSON' })
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new Fault('InvalidArgument', { reason: 'the body is not a JSON object' })
+  }
+  return parsed as Readonly<Record<string, unknown>>
+}
+
+function plain(message: IncomingMessage, response: ServerResponse, status: number, text: string): void {
+  send(message, response, status, 'text/plain', text)
+}
+
+function reply(message: IncomingMessage, response: ServerResponse, status: number, answer: unknown): void {
+  if (status === 204) send(message, response, status, undefined, '')
+  else send(message, response, status, 'application/json', `${JSON.stringify(answer)}\n`)
+}
+
+function refuse(message: IncomingMessage, response: ServerResponse, fault: Fault, requestId: string): void {
+  const { code, detail } = fault
+  if (detail.retryAfter !== undefined) response.setHeader('retry-after', detail.retryAfter as number)
+  const text = JSON.stringify({ code, message: detail.reason ?? fault.message, requestId })
+  send(message, response, fault.status, 'application/json', `${text}\n`)
+}
+
+function send(
+  message: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  type: string | undefined,
+  text: string,
+): void {
+  for (const [name, value] of HEADERS) response.setHeader(name, value)
+  if (type !== undefined) response.setHeader('content-type', type)
+  if (status !== 204) response.setHeader('content-length', Buffer.byteLength(text))
+  // A body that nobody read is not drained: the connection ends instead.
+  const unread = !message.readableEnded && Number(message.headers['content-length'] ?? 0) > 0
+  if (unread || message.headers['transfer-encoding'] !== undefined) response.setHeader('connection', 'close')
+  response.writeHead(status)
+  response.end(message.method === 'HEAD' ? undefined : text)
+}
+
+async function stream(response: ServerResponse, { contentType, lines }: Lines): Promise<void> {
+  for (const [name, value] of HEADERS) response.setHeader(name, value)
+  response.setHeader('content-type', contentType)
+  response.writeHead(200)
+  try {
+    for await (const line of lines) {
+      if (response.destroyed) return
+      if (!response.write(line)) await new Promise(resolve => response.once('drain', resolve).once('close', resolve))
+    }
+    response.end()
+  } catch {
+    // Never as if it were complete.
+    response.destroy()
+  }
+}

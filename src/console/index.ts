@@ -1,0 +1,25 @@
+/** Every route of the admin API. The API description and the command line are made from this list. */
+
+import { openApi } from './openapi.ts'
+import { type Route, RouteTable, route } from './route.ts'
+import * as accounts from './routes/accounts.ts'
+import * as buckets from './routes/buckets.ts'
+import * as keys from './routes/keys.ts'
+import * as server from './routes/server.ts'
+
+const isRoute = (value: unknown): value is Route => typeof value === 'object' && value !== null && 'permission' in value
+
+const GetDescription = route({
+  name: 'GetDescription',
+  method: 'GET',
+  path: '/openapi.json',
+  summary: 'This description',
+  permission: 'admin',
+  input: {},
+  run: async () => openApi(ADMIN_ROUTES.routes),
+})
+
+export const ADMIN_ROUTES = new RouteTable([
+  ...[accounts, keys, buckets, server].flatMap(module => Object.values(module).filter(isRoute)),
+  GetDescription,
+])

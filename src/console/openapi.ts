@@ -1,0 +1,74 @@
+/** The description of the admin API, made from its table. */
+import type { Field, Schema } from './input.ts'
+import type { Route } from './route.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+const FAULT: Schema = {
+  type: 'object',
+  required: ['code', 'message', 'requestId'],
+  properties: { code: { type: 'string' }, message: { type: 'string' }, requestId: { type: 'string' } },
+}
+
+const json = (schema: Json | Schema): Json => ({ 'application/json': { schema } })
+
+function parameters(route: Route): Json[] {
+  return Object.entries(route.input)
+    .filter(([, field]) => field.place !== 'body')
+    .map(([name, { place, required, schema }]) => ({ name, in: place, required, schema }))
+}
+
+function requestBody(route: Route): Json | undefined {
+  const fields = Object.entries(route.input).filter(([, field]) => field.place === 'body')
+  if (fields.length === 0) return undefined
+  const required = fields.filter(([, field]) => field.required).map(([name]) => name)
+  const schema = {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length === 0 ? {} : { required }),
+    properties: Object.fromEntries(fields.map(([name, field]: [string, Field<unknown>]) => [name, field.schema])),
+  }
+  return { required: required.length > 0, content: json(schema) }
+}
+
+function operation(route: Route): Json {
+  const body = requestBody(route)
+  const answer =
+    route.status === 204 ? { description: 'Done' } : { description: 'Done', content: json({ type: 'object' }) }
+  return {
+    operationId: route.name,
+    summary: route.summary,
+    parameters: parameters(route),
+    ...(body === undefined ? {} : { requestBody: body }),
+    responses: {
+      [route.status]: answer,
+      default: { description: 'A fault', content: json({ $ref: '#/components/schemas/Fault' }) },
+    },
+  }
+}
+
+export function openApi(routes: readonly Route[]): Json {
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const at = paths[route.path] ?? {}
+    at[route.method.toLowerCase()] = operation(route)
+    paths[route.path] = at
+  }
+  return {
+    openapi: '3.0.3',
+    info: { title: 'Holdfast admin API', version: '1' },
+    security: [{ signature: [] }],
+    paths,
+    components: {
+      schemas: { Fault: FAULT },
+      securitySchemes: {
+        signature: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'Authorization',
+          description: 'SVC4-HMAC-SHA256 or AWS4-HMAC-SHA256 over the request, for the service "admin".',
+        },
+      },
+    },
+  }
+}

@@ -1,0 +1,170 @@
+/** Accounts and their users. */
+import type { AccountRecord, UserRecord } from '../../model/account.ts'
+import { Fault } from '../../model/faults.ts'
+import { body, flag, maybe, path, policyDocument, text } from '../input.ts'
+import { route } from '../route.ts'
+
+export const when = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString())
+
+const shown = ({ createdAt, ...account }: AccountRecord) => ({ ...account, createdAt: when(createdAt) })
+
+const shownUser = ({ createdAt, policies, ...user }: UserRecord) => ({
+  ...user,
+  policies: policies.map(({ name, document, fromFile }) => ({ name, fromFile, document: JSON.parse(document) })),
+  createdAt: when(createdAt),
+})
+
+const accountId = path('12 digits')
+const user = path('Name of the user')
+
+export const ListAccounts = route({
+  name: 'ListAccounts',
+  method: 'GET',
+  path: '/v1/accounts',
+  summary: 'All accounts',
+  permission: 'admin',
+  input: {},
+  run: async ctx => ({ accounts: (await ctx.accounts.list()).map(shown) }),
+})
+
+export const CreateAccount = route({
+  name: 'CreateAccount',
+  method: 'POST',
+  path: '/v1/accounts',
+  summary: 'Make an account',
+  permission: 'admin',
+  status: 201,
+  input: {
+    accountId: body(text, '12 digits'),
+    canonicalId: maybe(text, '64 hexadecimal digits; derived from the account id when absent'),
+    displayName: maybe(text, 'What listings call it'),
+    email: maybe(text, 'By which it can be granted something'),
+    admin: maybe(flag, 'Its own keys may administer the server'),
+  },
+  run: async (ctx, input) => shown(await ctx.accounts.create(input)),
+})
+
+export const GetAccount = route({
+  name: 'GetAccount',
+  method: 'GET',
+  path: '/v1/accounts/{accountId}',
+  summary: 'One account',
+  permission: 'admin',
+  input: { accountId },
+  run: async (ctx, input) => shown(await ctx.accounts.get(input.accountId)),
+})
+
+export const ChangeAccount = route({
+  name: 'ChangeAccount',
+  method: 'PATCH',
+  path: '/v1/accounts/{accountId}',
+  summary: 'Change what an account is called, whether it administers, whether its keys open anything',
+  permission: 'admin',
+  input: {
+    accountId,
+    displayName: maybe(text, 'What listings call it'),
+    email: maybe(text, 'By which it can be granted something'),
+    admin: maybe(flag, 'Its own keys may administer the server'),
+    disabled: maybe(flag, 'None of its keys opens anything'),
+  },
+  async run(ctx, { accountId: id, ...wanted }) {
+    const change = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
+    return shown(await ctx.accounts.change(id, change))
+  },
+})
+
+export const DeleteAccount = route({
+  name: 'DeleteAccount',
+  method: 'DELETE',
+  path: '/v1/accounts/{accountId}',
+  summary: 'Delete an account that has no users and no buckets, with its keys',
+  permission: 'admin',
+  status: 204,
+  input: { accountId },
+  run: (ctx, input) => ctx.accounts.remove(input.accountId),
+})
+
+export const ListUsers = route({
+  name: 'ListUsers',
+  method: 'GET',
+  path: '/v1/accounts/{accountId}/users',
+  summary: 'The users of an account',
+  permission: 'admin',
+  input: { accountId },
+  run: async (ctx, input) => ({ users: (await ctx.accounts.users(input.accountId)).map(shownUser) }),
+})
+
+export const CreateUser = route({
+  name: 'CreateUser',
+  method: 'POST',
+  path: '/v1/accounts/{accountId}/users',
+  summary: 'Make a user, who may do nothing until a policy allows it',
+  permission: 'admin',
+  status: 201,
+  input: { accountId, name: body(text, 'Letters, digits and +=,.@_-') },
+  run: async (ctx, input) => shownUser(await ctx.accounts.createUser(input.accountId, input.name)),
+})
+
+export const GetUser = route({
+  name: 'GetUser',
+  method: 'GET',
+  path: '/v1/accounts/{accountId}/users/{user}',
+  summary: 'One user, with its policies',
+  permission: 'admin',
+  input: { accountId, user },
+  run: async (ctx, input) => shownUser(await ctx.accounts.user(input.accountId, input.user)),
+})
+
+export const ChangeUser = route({
+  name: 'ChangeUser',
+  method: 'PATCH',
+  path: '/v1/accounts/{accountId}/users/{user}',
+  summary: 'Say whether the keys of a user open anything',
+  permission: 'admin',
+  input: { accountId, user, disabled: body(flag, 'None of its keys opens anything') },
+  run: async (ctx, input) =>
+    shownUser(await ctx.accounts.changeUser(input.accountId, input.user, () => ({ disabled: input.disabled }))),
+})
+
+export const DeleteUser = route({
+  name: 'DeleteUser',
+  method: 'DELETE',
+  path: '/v1/accounts/{accountId}/users/{user}',
+  summary: 'Delete a user with its keys',
+  permission: 'admin',
+  status: 204,
+  input: { accountId, user },
+  run: (ctx, input) => ctx.accounts.removeUser(input.accountId, input.user),
+})
+
+export const AttachPolicy = route({
+  name: 'AttachPolicy',
+  method: 'PUT',
+  path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
+  summary: 'Give a user a policy, or replace the one of this name',
+  permission: 'admin',
+  input: { accountId, user, policy: path('Name of the policy'), document: body(policyDocument, 'The policy') },
+  run: async (ctx, { accountId: id, user: name, policy, document }) =>
+    shownUser(
+      await ctx.accounts.changeUser(id, name, ({ policies }) => ({
+        policies: [...policies.filter(other => other.name !== policy), { name: policy, document, fromFile: false }],
+      })),
+    ),
+})
+
+export const DetachPolicy = route({
+  name: 'DetachPolicy',
+  method: 'DELETE',
+  path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
+  summary: 'Take a policy from a user',
+  permission: 'admin',
+  input: { accountId, user, policy: path('Name of the policy') },
+  run: async (ctx, { accountId: id, user: name, policy }) =>
+    shownUser(
+      await ctx.accounts.changeUser(id, name, ({ policies }) => {
+        const left = policies.filter(other => other.name !== policy)
+        if (left.length === policies.length) throw new Fault('NoSuchEntity', { reason: `there is no policy ${policy}` })
+        return { policies: left }
+      }),
+    ),
+})

@@ -1,0 +1,161 @@
+/** Who gets in at the console's port, and who does not. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ADMIN_ROUTES } from '../../src/console/index.ts'
+import type { Accounts } from '../../src/store/accounts.ts'
+import { type Answer, type Asking, type Key, ROOT, withConsole } from './fixture.ts'
+
+const ONE = '111111111111'
+const TWO = '222222222222'
+const THE_ROOT = '000000000000'
+
+/** A path of the route at which something could stand. */
+const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x')
+
+test('attack 32: no route answers without a proof, except health', () =>
+  withConsole(async ({ ask, clock }) => {
+    for (const path of ['/health/live', '/health/ready']) {
+      const { status, text } = await ask({ path, as: null })
+      assert.deepEqual([status, text], [200, `${path.slice(8)}\n`])
+    }
+    for (const { method, path, name } of ADMIN_ROUTES.routes) {
+      const answer = await ask({ method, path: pathOf(path), as: null })
+      assert.deepEqual([answer.status, answer.json().code], [403, 'AccessDenied'], name)
+      clock.move(60_001)
+    }
+    for (const path of ['/', '/metrics', '/debug', '/v1', '/v1/', '/%2e%2e/etc/passwd', '/health', '/health/live/']) {
+      assert.equal((await ask({ path, as: null })).status, 404, path)
+    }
+  }))
+
+test('attack 33: the right key with a wrong secret and an unknown key are refused alike', () =>
+  withConsole(async ({ ask, log }) => {
+    const wrong = await ask({ path: '/v1/accounts', as: { ...ROOT, secretKey: 'guess' } })
+    const unknown = await ask({ path: '/v1/accounts', as: { accessKey: 'AKNOBODY', secretKey: 'guess' } })
+    assert.deepEqual([wrong.status, unknown.status], [403, 403])
+    const { requestId: _1, ...first } = wrong.json()
+    const { requestId: _2, ...second } = unknown.json()
+    assert.deepEqual(first, second)
+    assert.equal((await ask({ path: '/v1/accounts' })).status, 200)
+    assert(!JSON.stringify(log).includes('secret'))
+  }))
+
+test('attack 18: a signature for another service, region or time never reaches a route', () =>
+  withConsole(async ({ ask, clock }) => {
+    for (const dialect of ['svc', 's3'] as const) {
+      for (const service of ['s3', 'svc', 'iam', 's3tables', 'sts', 'Admin', 'admin2']) {
+        const answer = await ask({ path: '/v1/accounts', dialect, service })
+        assert.deepEqual([answer.status, answer.json().code], [400, 'AuthorizationHeaderMalformed'], service)
+      }
+      assert.equal((await ask({ path: '/v1/accounts', dialect, region: 'eu-1' })).status, 400)
+      assert.equal((await ask({ path: '/v1/accounts', dialect })).status, 200)
+      clock.move(60_001)
+    }
+    for (const ahead of [901_000, -901_000]) {
+      assert.equal((await ask({ path: '/v1/accounts', ahead })).json().code, 'RequestTimeTooSkewed')
+    }
+  }))
+
+test('the body is what was signed, or nothing is done', () =>
+  withConsole(async ({ ask, accounts }) => {
+    const make = (more: Partial<Asking>): Promise<Answer> =>
+      ask({ method: 'POST', path: '/v1/accounts', body: { accountId: ONE }, ...more })
+    assert.equal((await make({ hash: 'a'.repeat(64) })).json().code, 'XSvcContentSHA256Mismatch')
+    assert.equal((await make({ hash: 'UNSIGNED-PAYLOAD' })).json().code, 'InvalidRequest')
+    await assert.rejects(accounts.get(ONE))
+    assert.equal((await make({})).status, 201)
+  }))
+
+async function keyOf(accounts: Accounts, accountId: string, user?: string): Promise<Key> {
+  const key = { accessKey: `AK${accountId}${user ?? ''}`, secretKey: 'secret' }
+  await accounts.createKey({ ...key, accountId, user })
+  return key
+}
+
+test('attacks 25, 26: neither an account without the mark nor any user administers, whatever its policies say', () =>
+  withConsole(async ({ ask, accounts }) => {
+    await accounts.create({ accountId: ONE, admin: true })
+    await accounts.create({ accountId: TWO })
+    const document = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"*","Resource":"*"}}'
+    for (const accountId of [ONE, THE_ROOT]) {
+      await accounts.createUser(accountId, 'all')
+      await accounts.changeUser(accountId, 'all', () => ({ policies: [{ name: 'p', document, fromFile: false }] }))
+    }
+    const admin = await keyOf(accounts, ONE)
+    const others = [
+      await keyOf(accounts, TWO),
+      await keyOf(accounts, ONE, 'all'),
+      await keyOf(accounts, THE_ROOT, 'all'),
+    ]
+    assert.equal((await ask({ path: '/v1/accounts', as: admin })).status, 200)
+    const gains: readonly Asking[] = [
+      { method: 'POST', path: `/v1/accounts/${TWO}/keys`, body: {} },
+      { method: 'PATCH', path: `/v1/accounts/${TWO}`, body: { admin: true } },
+      { method: 'PUT', path: `/v1/accounts/${ONE}/users/all/policies/more`, body: { document } },
+      { method: 'POST', path: '/v1/accounts', body: { accountId: '333333333333', admin: true } },
+    ]
+    for (const as of others) {
+      for (const gain of gains) {
+        const answer = await ask({ ...gain, as })
+        assert.deepEqual([answer.status, answer.json().code], [403, 'AccessDenied'], `${as.accessKey} ${gain.path}`)
+      }
+    }
+    assert.equal((await accounts.get(TWO)).admin, false)
+    assert.equal((await accounts.keys({ accountId: TWO })).length, 1)
+    // The mark counts as it stands now, not as it stood.
+    await accounts.change(ONE, { admin: false })
+    assert.equal((await ask({ path: '/v1/accounts', as: admin })).status, 403)
+  }))
+
+test('attack 24: whoever guesses gets 429 after a while, also with the right key, until a minute has passed', () =>
+  withConsole(async ({ ask, clock }) => {
+    const statuses: number[] = []
+    for (let i = 0; i < 40; i++) {
+      statuses.push((await ask({ path: '/v1/accounts', as: { ...ROOT, secretKey: `guess ${i}` } })).status)
+    }
+    assert.equal(statuses.filter(status => status === 403).length, 30)
+    assert.equal(statuses.at(-1), 429)
+    const waiting = await ask({ path: '/v1/accounts' })
+    assert.deepEqual([waiting.status, waiting.headers['retry-after']], [429, '60'])
+    assert.equal((await ask({ path: '/health/live', as: null })).status, 200)
+    clock.move(60_001)
+    assert.equal((await ask({ path: '/v1/accounts' })).status, 200)
+  }))
+
+test('what is not as it should be is refused by name, and nothing crashes', () =>
+  withConsole(async ({ ask, log }) => {
+    const post = (body: unknown): Asking => ({ method: 'POST', path: '/v1/accounts', body })
+    const cases: readonly (readonly [Asking, number, RegExp])[] = [
+      [post('{'), 400, /not JSON/],
+      [post('[]'), 400, /not a JSON object/],
+      [post({}), 400, /accountId is missing/],
+      [post({ accountId: 7 }), 400, /accountId is not a text/],
+      [post({ accountId: ONE, admin: 'maybe' }), 400, /admin is not true or false/],
+      [post({ accountId: ONE, extra: 1 }), 400, /extra is unknown here/],
+      [post('{"__proto__": {"admin": true}, "accountId": "111111111111"}'), 400, /__proto__ is unknown here/],
+      [{ path: '/v1/accounts?x=1' }, 400, /x is unknown here/],
+      [{ path: '/v1/accounts/%zz' }, 400, /parse/],
+      [{ path: '/v1/accounts/%2e%2e' }, 400, /12 digits/],
+      [{ path: '/v1/keys/a%2Fb' }, 400, /accessKey is not/],
+      [{ method: 'PUT', path: '/v1/accounts', body: {} }, 405, /not allowed/],
+      [post({ accountId: ONE, displayName: 'x'.repeat(2 ** 20) }), 400, /exceeds/],
+    ]
+    for (const [asking, status, message] of cases) {
+      const answer = await ask(asking)
+      assert.equal(answer.status, status, String(message))
+      assert.match(String(answer.json().message), message)
+    }
+    assert.deepEqual(
+      log.filter(line => 'error' in line),
+      [],
+    )
+  }))
+
+test('answers are for nobody else: not cached, not framed, not sniffed', () =>
+  withConsole(async ({ ask }) => {
+    const { headers } = await ask({ path: '/v1/accounts' })
+    assert.equal(headers['cache-control'], 'no-store')
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.match(String(headers['content-security-policy']), /frame-ancestors 'none'/)
+    assert.equal(headers['access-control-allow-origin'], undefined)
+  }))
