@@ -27,6 +27,8 @@ export interface Config {
   readonly blobs: string | undefined
   readonly durability: 'fsync' | 'os'
   readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** D24. Keys that customers bring are refused over plain HTTP. */
+  readonly tlsForCustomerKeys: boolean
   readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
 }
 
@@ -70,6 +72,12 @@ const durability: Read<Config['durability']> = (value, flag) => {
   return value
 }
 
+/** A flag without a value turns it on; its variable says which. */
+const onOrOff: Read<boolean> = (value, flag) => {
+  if (value !== 'true' && value !== 'false') throw new BadConfig(`--${flag} is true or false, not ${value}`)
+  return value === 'true'
+}
+
 const metaUrl: Read<string> = (value, flag) => {
   if (!/^postgres(ql)?:\/\//.test(value)) throw new BadConfig(`--${flag} needs a postgres:// address`)
   return value
@@ -104,6 +112,7 @@ const FLAGS = {
   workers: flag('N', 'serving processes; one so far', oneWorker, '1'),
   'tls-cert': flag('FILE', 'HTTPS on the object API, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
+  'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
   durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
 } as const
 
@@ -113,7 +122,7 @@ export const USAGE = [
   'usage: holdfast serve [flags]',
   '',
   ...Object.entries(FLAGS).map(([name, { value, meaning, preset }]) => {
-    const shown = preset === undefined || preset === '' ? '' : ` (${preset})`
+    const shown = preset === undefined || preset === '' || value === '' ? '' : ` (${preset})`
     return `  ${`--${name} ${value}`.padEnd(24)} ${meaning}${shown}`
   }),
 ].join('\n')
@@ -122,7 +131,9 @@ const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_')
 
 /** Undefined when help was asked for. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config | undefined {
-  const options = Object.fromEntries(Object.keys(FLAGS).map(name => [name, { type: 'string' as const }]))
+  const options = Object.fromEntries(
+    Object.entries(FLAGS).map(([name, { value }]) => [name, { type: value === '' ? 'boolean' : 'string' } as const]),
+  )
   let parsed: ReturnType<typeof parseArgs>
   try {
     parsed = parseArgs({
@@ -138,7 +149,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   if (command !== 'serve' || more.length > 0) throw new BadConfig(`unknown command: ${parsed.positionals.join(' ')}`)
   const values = Object.fromEntries(
     Object.entries(FLAGS).map(([name, { read, preset }]) => {
-      const given = (parsed.values[name] as string | undefined) ?? env[variable(name)] ?? preset
+      const given = parsed.values[name]?.toString() ?? env[variable(name)] ?? preset
       return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
     }),
   ) as Values
@@ -158,6 +169,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     blobs: values.blobs,
     durability: values.durability!,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
+    tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,
     rootKey: rootKey(env),
   }
 }

@@ -75,6 +75,8 @@ export interface Serving {
   readonly region: string
   readonly baseHost: string
   readonly website: WebsiteHosts
+  /** D24. */
+  readonly tlsForCustomerKeys?: boolean
   readonly tell: Tell
 }
 
@@ -90,6 +92,7 @@ export function listenerFor(serving: Serving): Listener {
     region,
     baseHost,
     website,
+    tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
     onError: (error, requestId) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFinal(error)) tell.end()

@@ -20,6 +20,9 @@ import { runUntilIdle } from './workers/worker.ts'
 /** How often it is looked for clients that keep the server waiting. */
 const OVERDUE_MS = 1_000
 
+const KEYS_IN_CLEAR =
+  'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
+
 export interface Running {
   readonly url: string
   /** `off` when there is none. */
@@ -59,11 +62,13 @@ export async function serve(config: Config, tell: Tell): Promise<Running> {
     await haveAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
     await runUntilIdle(new Sweeper(store.engine))
-    const { region, baseHost, website } = config
+    const { region, baseHost, website, tlsForCustomerKeys } = config
     const certificate = await certificateOf(config)
     const tools = { clock: systemClock, random: systemRandom, tell }
-    const listener = listenerFor({ store, directory, region, baseHost, website, certificate, ...tools })
+    const named = { region, baseHost, website, tlsForCustomerKeys }
+    const listener = listenerFor({ store, directory, ...named, certificate, ...tools })
     const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
+    if (certificate === undefined && !tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
     const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
     const console = await openConsole(config, { store, directory, certificate }, tell)
     const upkeep = new Upkeep(choresOf(store, tell), tell)

@@ -8,7 +8,8 @@ export interface Address {
   /** Both empty for the service itself; the key empty for a bucket. */
   readonly bucket: string
   readonly key: string
-  readonly style: 'host' | 'path'
+  /** An alias is a host of the bucket's own name: whether there is such a bucket is not known yet. */
+  readonly style: 'host' | 'path' | 'alias'
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
@@ -39,6 +40,8 @@ export function hostOf(request: RawRequest): string {
   return host.replace(/:\d+$/, '').toLowerCase()
 }
 
+export const NO_SUCH_HOST = 'The Host names no bucket of this service'
+
 const isNumericHost = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
 
 export function addressOf(request: RawRequest, baseHost: string): Address {
@@ -53,7 +56,8 @@ export function addressOf(request: RawRequest, baseHost: string): Address {
   }
   // An address in place of a name reaches the service itself: there is no name to put a bucket before.
   if (host !== baseHost && host !== 'localhost' && !isNumericHost(host)) {
-    throw new Fault('InvalidRequest', { reason: 'The Host names no bucket of this service' })
+    if (isBucketName(host)) return { bucket: host, key: decodeTarget(rest), style: 'alias' }
+    throw new Fault('InvalidRequest', { reason: NO_SUCH_HOST })
   }
   if (rest.startsWith('/')) throw new Fault('InvalidURI')
   const slash = rest.indexOf('/')
@@ -66,5 +70,5 @@ const encoded = (key: string): string => encodeURIComponent(key).replaceAll('%2F
 /** R88. The URL of what was addressed, in the style in which it was. */
 export function locationOf({ bucket, key, style }: Address, view: RequestView, secure: boolean): string {
   const host = `${secure ? 'https' : 'http'}://${view.header('host') ?? ''}`
-  return style === 'host' ? `${host}/${encoded(key)}` : `${host}/${bucket}/${encoded(key)}`
+  return style === 'path' ? `${host}/${bucket}/${encoded(key)}` : `${host}/${encoded(key)}`
 }

@@ -57,6 +57,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       execReadEverywhere: false,
       repeatsCompletion: false,
       completionNeedsKey: true,
+      noAccountId: 'AccessDenied',
       locks: {
         bucketWithout: 'ObjectLockConfigurationNotFoundError',
         badHold: 'InvalidRequest',
@@ -90,6 +91,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       execReadEverywhere: true,
       repeatsCompletion: true,
       completionNeedsKey: false,
+      noAccountId: 'InvalidBucketOwnerAWSAccountID',
       locks: {
         bucketWithout: 'InvalidRequest',
         badHold: 'MalformedXML',

@@ -10,13 +10,16 @@ import { ANONYMOUS_CANONICAL_ID, actorOf, type Caller } from '../model/caller.ts
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
+import { refuseCustomerKeys } from '../operations/customer-key.ts'
+import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
 import type { Told } from '../rules/access/told.ts'
-import { type Address, addressOf, locationOf } from './address.ts'
+import { type Address, addressOf, locationOf, NO_SUCH_HOST } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
+import { tell } from './faults-in-dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
@@ -73,6 +76,8 @@ export interface PipelineParts {
   readonly region: string
   readonly baseHost: string
   readonly website: WebsiteHosts
+  /** D24. Keys that customers bring are refused where others could read them on the way. */
+  readonly tlsForCustomerKeys: boolean
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -85,13 +90,6 @@ const JUDGED_TRIES_MAX = 10
 async function bucketOf(operation: Operation, { bucket }: Address, facts: FactFinder): Promise<Bucket | undefined> {
   if (operation.match.on === 'service' || operation.withoutBucket) return undefined
   return facts.bucket(bucket)
-}
-
-/** R7. */
-function checkExpectedOwner(view: View, bucket: Bucket | undefined, accounts: Accounts): void {
-  const expected = view.header(':expected-bucket-owner')
-  if (expected === undefined || bucket === undefined) return
-  if (accounts.byCanonicalId(bucket.owner)?.accountId !== expected) throw new Fault('AccessDenied')
 }
 
 /** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
@@ -160,7 +158,7 @@ export class Pipeline {
       checkExpectation(request)
       const site = siteOf(request, this.#parts.website)
       if (site !== undefined) return await this.#visit(incoming, known, site)
-      const address = addressOf(request, this.#parts.baseHost)
+      const address = await this.#addressOf(request)
       known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
       const view = new View(request, known.dialect)
       if (request.method === 'OPTIONS') return await this.#preflight(known, address, view)
@@ -177,6 +175,18 @@ export class Pipeline {
       const refusal = outgoingFault(fault, place)
       refusal.headers.push(...wireHeaders(known.cors, known.dialect))
       return { ...known, outgoing: refusal, code: fault.code }
+    }
+  }
+
+  /** R4. A host that is not of this service is a bucket of that name, or nothing of ours. */
+  async #addressOf(request: RawRequest): Promise<Address> {
+    const address = addressOf(request, this.#parts.baseHost)
+    if (address.style !== 'alias') return address
+    try {
+      await this.#parts.facts.bucket(address.bucket)
+      return address
+    } catch (error) {
+      throw error instanceof Fault ? new Fault('InvalidRequest', { reason: NO_SUCH_HOST }) : error
     }
   }
 
@@ -253,12 +263,16 @@ export class Pipeline {
     const { facts, store } = this.#parts.session(actorOf(caller, incoming.requestId))
     const authorizer = new Authorizer(facts, accounts)
     const bucket = await bucketOf(operation, address, facts)
-    checkExpectedOwner(view, bucket, accounts)
+    const { ways } = dialect
+    if (bucket !== undefined) {
+      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })
+    }
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
     const needs = operation.permission(view, target)
     await authorizer.check({ ...asking, untold: operation.tells }, needs, bucket)
     const charge: readonly Header[] = this.#charge(view, bucket, caller) ? [[':request-charged', 'requester']] : []
+    if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
     const ctx: Context = Object.freeze({
@@ -266,13 +280,14 @@ export class Pipeline {
       accounts,
       caller,
       callerId: caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId,
-      ways: dialect.ways,
+      ways,
       region,
       request: view,
       target,
       location: locationOf({ ...address, key }, view, incoming.secure),
       bucket: bucket as Bucket,
       body,
+      told: (fault: Fault) => tell(fault, dialect, operation),
       mayLast: (headers: readonly Header[]) =>
         known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
       may: (action: Need['do'], on?: ObjectName, told: Told = []) =>

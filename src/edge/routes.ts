@@ -3,17 +3,21 @@
  * the most; two rows that could both answer one request are refused at start.
  */
 import { Fault } from '../model/faults.ts'
-import type { Level, Operation } from '../operations/operation.ts'
+import type { Level, Method, Operation } from '../operations/operation.ts'
+import { headerName } from '../rules/access/names.ts'
 import type { View } from './request-view.ts'
 
 /** Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else. */
 const NOT_OFFERED: ReadonlySet<string> = new Set([
+  'abac',
   'accelerate',
   'analytics',
   'intelligent-tiering',
   'inventory',
   'logging',
   'metadataConfiguration',
+  'metadataInventoryTable',
+  'metadataJournalTable',
   'metadataTable',
   'metrics',
   'notification',
@@ -24,6 +28,11 @@ const NOT_OFFERED: ReadonlySet<string> = new Set([
   'session',
   'torrent',
 ])
+
+/** Headers that make another operation of a request: passed over, a rename or an append would overwrite. */
+const HEADERS_NOT_OFFERED = [':rename-source', ':write-offset-bytes'] as const
+
+const METHODS: readonly Method[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
 
 export interface Routes {
   find(method: string, level: Level, view: View): Operation
@@ -56,18 +65,24 @@ export function routeTable(operations: readonly Operation[]): Routes {
     slots.set(slot, rows)
   }
   const known = subresources(operations)
+  const answering = (method: string, level: Level, view: View): Operation | undefined => {
+    const rows = slots.get(slotOf(method, level)) ?? []
+    const found = rows.find(row => needsOf(row).every(need => isMet(need, view)))
+    return found === undefined || leavesOut(found, known, view) ? undefined : found
+  }
   return {
     find(method, level, view) {
       for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw new Fault('NotImplemented', { Header: name })
       if (method === 'PUT' && view.query('partNumber') !== undefined && view.query('uploadId') === undefined) {
         throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason: 'A part needs its upload' })
       }
-      const rows = slots.get(slotOf(method, level)) ?? []
-      const found = rows.find(row => needsOf(row).every(need => isMet(need, view)))
-      if (found === undefined || leavesOut(found, known, view)) {
-        throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase() })
+      for (const name of HEADERS_NOT_OFFERED) {
+        if (view.header(name) !== undefined) throw new Fault('NotImplemented', { Header: headerName(name.slice(1)) })
       }
-      return found
+      const found = answering(method, level, view)
+      if (found !== undefined) return found
+      const allow = METHODS.filter(other => answering(other, level, view) !== undefined).join(', ')
+      throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
 }

@@ -93,12 +93,12 @@ function writeDeleted(to: XmlWriter, { key, versionId }: Wanted, { marker, remov
   to.close()
 }
 
-function writeFailed(to: XmlWriter, { key, versionId }: Wanted, fault: Fault): void {
+function writeFailed(to: XmlWriter, { key, versionId }: Wanted, told: ReturnType<Context['told']>): void {
   to.open('Error')
   to.leaf('Key', key)
   to.leaf('VersionId', versionId)
-  to.leaf('Code', fault.code)
-  to.leaf('Message', String(fault.detail.reason ?? fault.message))
+  to.leaf('Code', told.code)
+  to.leaf('Message', told.message)
   to.close()
 }
 
@@ -119,7 +119,7 @@ export const DeleteObjects = operation({
         root: 'DeleteResult',
         write(to: XmlWriter) {
           for (const [index, outcome] of outcomes.entries()) {
-            if ('fault' in outcome) writeFailed(to, wanted[index]!, outcome.fault)
+            if ('fault' in outcome) writeFailed(to, wanted[index]!, ctx.told(outcome.fault))
             else if (!quiet) writeDeleted(to, wanted[index]!, outcome.removed)
           }
         },

@@ -1,5 +1,6 @@
 import type { Bucket } from '../model/bucket.ts'
 import type { Account, Caller } from '../model/caller.ts'
+import type { Fault } from '../model/faults.ts'
 import type { AclDocumentForm } from '../rules/access/acl-document.ts'
 import type { Action } from '../rules/access/actions.ts'
 import type { Group } from '../rules/access/names.ts'
@@ -38,6 +39,8 @@ export interface Ways {
   readonly execReadEverywhere: boolean
   /** D15. Completing an upload again answers as the first time; otherwise it tells that there is nothing left to do. */
   readonly repeatsCompletion: boolean
+  /** D19. What is wrong with an expected owner that is no account at all. */
+  readonly noAccountId: 'AccessDenied' | 'InvalidBucketOwnerAWSAccountID'
   /** D22. An upload with checksums is completed with the customer's key that it began with. */
   readonly completionNeedsKey: boolean
 }
@@ -90,6 +93,8 @@ export interface Context {
   /** The bucket addressed; operations on a bucket that need not exist look for themselves. */
   readonly bucket: Bucket
   readonly body: IncomingBody
+  /** A fault as the dialect tells it, for operations that answer for many things at once. */
+  told(fault: Fault): { readonly code: string; readonly message: string }
   /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
   may(action: Action, on?: ObjectName, told?: Told): Promise<boolean>
   /** Judges the request anew, now that its body has been read. Before any effect, where a declaration says `tells`. */

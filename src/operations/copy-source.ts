@@ -5,6 +5,7 @@ import { checkCopySource, type ReadConditions } from '../rules/conditions.ts'
 import { type CopySource, copySourceOf, parseCopySource } from '../rules/copy-source.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Context } from './context.ts'
+import { checkExpectedOwner } from './expected-owner.ts'
 import type { Decoder, Header, Need, RequestView } from './operation.ts'
 
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
@@ -29,10 +30,7 @@ export const sourceConditions: Decoder<ReadConditions> = {
 /** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. Resolves to what is told about it. */
 export async function enterSource(ctx: Context, source: CopySource): Promise<{ readonly isVersioned: boolean }> {
   const bucket = await ctx.store.buckets.get(source.bucket)
-  const expected = ctx.request.header(':source-expected-bucket-owner')
-  if (expected !== undefined && ctx.accounts.byCanonicalId(bucket.owner)?.accountId !== expected) {
-    throw new Fault('AccessDenied')
-  }
+  checkExpectedOwner(ctx.request.header(':source-expected-bucket-owner'), bucket.owner, ctx)
   const pays = bucket.requesterPays && bucket.owner !== ctx.callerId
   if (pays && (ctx.caller.kind === 'anonymous' || ctx.request.header(':request-payer') !== 'requester')) {
     throw new Fault('AccessDenied')

@@ -40,6 +40,16 @@ function readCustomerKey(request: RequestView, start: string): CustomerKey | und
   return { key, md5: sentMd5 }
 }
 
+/** D24. Attack 70. */
+export function refuseCustomerKeys(request: RequestView): void {
+  const sent = [':', ':copy-source-'].some(
+    start => request.headersUnder(`${start}server-side-encryption-customer-`).length > 0,
+  )
+  if (!sent) return
+  const reason = 'Requests specifying Server Side Encryption with Customer provided keys must be made over HTTPS.'
+  throw new Fault('InvalidRequest', { reason })
+}
+
 /** The key of a copy's source. */
 export const sourceCustomerKey: Decoder<CustomerKey | undefined> = {
   decode: request => readCustomerKey(request, ':copy-source-'),

@@ -8,8 +8,8 @@ export async function notOnMarker<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()
   } catch (error) {
-    const isHidden = error instanceof Fault && error.code === 'NoSuchKey' && error.detail.deleteMarker === true
-    if (isHidden) throw new Fault('MethodNotAllowed', { Key: error.detail.Key, deleteMarker: true })
-    throw error
+    if (!(error instanceof Fault && error.code === 'NoSuchKey' && error.detail.deleteMarker === true)) throw error
+    const { Key, markerId } = error.detail
+    throw new Fault('MethodNotAllowed', { Key, deleteMarker: true, markerId })
   }
 }

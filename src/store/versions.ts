@@ -76,16 +76,28 @@ export async function locate(d: Decision, head: Head, versionId: string | undefi
   return found?.version.id === versionId ? found : undefined
 }
 
+/** What is told about a key that is deleted, and not of one that never was: that there is a marker, and which. */
+async function markerOf(d: Decision, head: Head): Promise<{ deleteMarker: boolean; markerId?: string | undefined }> {
+  if (head.deleted === undefined) return { deleteMarker: false }
+  const marker = located(await d.get(at.older(head.bucket.name, head.key, head.deleted.top)))
+  return { deleteMarker: true, markerId: marker?.version.id }
+}
+
 /** The version, or the fault that says why there is none; a marker is not an object. */
 export async function mustLocate(d: Decision, head: Head, versionId: string | undefined): Promise<Located> {
   const found = await locate(d, head, versionId)
   const Key = head.key
   if (found === undefined) {
     if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
-    throw new Fault('NoSuchKey', { Key, deleteMarker: head.deleted !== undefined })
+    throw new Fault('NoSuchKey', { Key, ...(await markerOf(d, head)) })
   }
   if (found.version.marker) {
-    throw new Fault('MethodNotAllowed', { Key, VersionId: found.version.id, deleteMarker: true })
+    throw new Fault('MethodNotAllowed', {
+      Key,
+      VersionId: found.version.id,
+      deleteMarker: true,
+      markerId: found.version.id,
+    })
   }
   return found
 }
