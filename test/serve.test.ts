@@ -67,11 +67,22 @@ test('serve prints the ready line with the real ports, answers, and ends with 0 
     assert.equal(await statusOf(`${line[1]}/`), 403)
     // The key is shown at the first start, and kept for the owner alone.
     assert.match(errors(), /root access key HF[0-9A-F]{18}, secret key \S{40}/)
+    // D24, attack 70: said once.
+    assert.equal(errors().match(/customer keys \(SSE-C\) are accepted over plain HTTP/g)?.length, 1)
     assert.equal(statSync(join(folder, 'root-key')).mode & 0o777, 0o600)
     assert.equal(await stopped(child, 'SIGTERM'), 0)
-    const again = await start(['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off'])
+    const again = await start([
+      'serve',
+      '--data',
+      folder,
+      '--listen',
+      '127.0.0.1:0',
+      '--console',
+      'off',
+      '--require-tls-for-customer-keys',
+    ])
     assert.match(again.ready, / console off\n$/)
-    assert.doesNotMatch(again.errors(), /secret/)
+    assert.doesNotMatch(again.errors(), /secret|customer keys/)
     assert.equal(await stopped(again.child, 'SIGINT'), 0)
   }))
 
@@ -123,4 +134,8 @@ test('flags win over variables, variables over defaults', () => {
   assert.throws(() => readConfig([], { HOLDFAST_ROOT_ACCESS_KEY: 'only' }), BadConfig)
   assert.throws(() => readConfig(['--tls-cert', 'x'], {}), BadConfig)
   assert.equal(readConfig(['--help'], {}), undefined)
+  assert.equal(readConfig([], {})?.tlsForCustomerKeys, false)
+  assert.equal(readConfig(['--require-tls-for-customer-keys'], {})?.tlsForCustomerKeys, true)
+  assert.equal(readConfig([], { HOLDFAST_REQUIRE_TLS_FOR_CUSTOMER_KEYS: 'true' })?.tlsForCustomerKeys, true)
+  assert.throws(() => readConfig([], { HOLDFAST_REQUIRE_TLS_FOR_CUSTOMER_KEYS: 'maybe' }), BadConfig)
 })

@@ -1,7 +1,7 @@
 /** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
 import type { IncomingMessage } from 'node:http'
 import { Fault } from '../model/faults.ts'
-import { Pace, type Patience, type Wait } from './patience.ts'
+import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
@@ -78,6 +78,36 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   async #stop(): Promise<IteratorResult<Buffer>> {
     if (this.#cut === undefined) await this.#source?.return?.()
     return END
+  }
+
+  /** Reads and throws away what is on its way, for a moment: until it ends, is too much, or its connection is gone. */
+  discard(bytesMax: number): Promise<void> {
+    const message = this.#message
+    const { socket } = message
+    return new Promise(resolve => {
+      if (this.#cut !== undefined || socket.destroyed) return resolve()
+      const since = this.#patience.now()
+      const wait: Wait = { isOver: now => now - since >= PATIENCE.partingMs, giveUp: () => done() }
+      let bytes = 0
+      const count = (chunk: Buffer): void => {
+        bytes += chunk.length
+        if (bytes > bytesMax) done()
+      }
+      const done = (): void => {
+        this.#patience.end(wait)
+        message.off('data', count)
+        message.off('end', done)
+        socket.off('close', done)
+        message.pause()
+        resolve()
+      }
+      this.#refuse = done
+      this.#patience.begin(wait)
+      message.on('data', count)
+      message.on('end', done)
+      socket.on('close', done)
+      message.resume()
+    })
   }
 
   #incomplete(): Fault {

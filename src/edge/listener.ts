@@ -225,7 +225,7 @@ export class Listener {
     response.writeHead(outgoing.status, headers.flat() as unknown as Record<string, string>)
     const body = message.method === 'HEAD' ? undefined : outgoing.body
     if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
-    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) await sending.endUnread(body, message)
+    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) await sending.endUnread(body, exchanged.body)
     else await sending.end(body)
     if (isUnread) message.socket?.end()
   }

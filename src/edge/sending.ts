@@ -1,6 +1,7 @@
 /** Sends answers as fast as their clients take them. */
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
 
 /** What a client may still send of a body that nobody reads, before its connection is cut. */
@@ -74,37 +75,11 @@ export class Sending {
    * The last answer on a connection whose client is still sending. A little of that is read and thrown away: closing at
    * once would reset the connection, and the client might never see why.
    */
-  async endUnread(body: Buffer | undefined, message: IncomingMessage): Promise<void> {
+  async endUnread(body: Buffer | undefined, unread: IncomingBytes): Promise<void> {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
-    await this.#discarded(message)
+    await unread.discard(DISCARDED_BYTES_MAX)
     this.#response.end()
     this.#socket.end()
-  }
-
-  #discarded(message: IncomingMessage): Promise<void> {
-    return new Promise(resolve => {
-      const since = this.#patience.now()
-      const wait: Wait = { isOver: now => now - since >= PATIENCE.partingMs, giveUp: () => done() }
-      let bytes = 0
-      const count = (chunk: Buffer): void => {
-        bytes += chunk.length
-        if (bytes > DISCARDED_BYTES_MAX) done()
-      }
-      const done = (): void => {
-        this.#patience.end(wait)
-        message.off('data', count)
-        message.off('end', done)
-        message.pause()
-        this.#socket.off('close', done)
-        resolve()
-      }
-      this.#patience.begin(wait)
-      message.on('data', count)
-      message.on('end', done)
-      this.#socket.on('close', done)
-      message.resume()
-      if (this.#socket.destroyed) done()
-    })
   }
 }

@@ -14,7 +14,7 @@ import { systemRandom } from '../../src/lib/random.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { canonicalIdOf } from '../../src/model/account.ts'
-import { listenerFor } from '../../src/object-api.ts'
+import { listenerFor, type Serving } from '../../src/object-api.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { Directory } from '../../src/store/directory.ts'
 import { withFolder } from '../store/fixture.ts'
@@ -235,6 +235,7 @@ async function serveParts(
   parts: ServerParts,
   clock: ManualClock,
   use: (served: Served) => Promise<void>,
+  options: Partial<Serving> = {},
 ): Promise<void> {
   await haveAccounts(parts.store, readAccountsFile(JSON.stringify(ACCOUNTS)))
   const directory = new Directory(parts.store.engine, ROOT_KEY)
@@ -248,6 +249,7 @@ async function serveParts(
     baseHost: BASE_HOST,
     website: { host: `website.${BASE_HOST}`, onBucketHost: true },
     tell: { log: line => log.push(line), once: () => {}, end: () => {} },
+    ...options,
   })
   const { port } = await listener.listen('127.0.0.1', 0)
   try {
@@ -263,9 +265,12 @@ async function serveParts(
   }
 }
 
-export async function withServer(use: (served: Served) => Promise<void>): Promise<void> {
+export async function withServer(
+  use: (served: Served) => Promise<void>,
+  options: Partial<Serving> = {},
+): Promise<void> {
   const clock = new ManualClock()
-  await serveParts(await openMemory({ clock }), clock, use)
+  await serveParts(await openMemory({ clock }), clock, use, options)
 }
 
 export async function withFolderServer(use: (served: Served) => Promise<void>): Promise<void> {
@@ -276,9 +281,13 @@ export async function withFolderServer(use: (served: Served) => Promise<void>): 
 }
 
 /** One test for each dialect, in memory. */
-export function inBoth(title: string, run: (client: Client, served: Served) => Promise<void>): void {
+export function inBoth(
+  title: string,
+  run: (client: Client, served: Served) => Promise<void>,
+  options: Partial<Serving> = {},
+): void {
   for (const dialect of ['svc', 's3'] as const) {
-    test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served)))
+    test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served), options))
   }
 }
 

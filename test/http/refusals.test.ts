@@ -1,0 +1,167 @@
+/** What a refusal says beside its code: whose fault it is, what would have been allowed, what is not offered at all. */
+import assert from 'node:assert/strict'
+import { document, outcome, put, text, versionedBucket } from './actions.ts'
+import { customerKey, expectFault, KEY } from './parts.ts'
+import { inBoth, MAIN, makeBucket, OTHER } from './server.ts'
+
+inBoth('R7 D19: an expected owner is the owner, or at least an account', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k')
+  const read = (owner: string) =>
+    client.send({ method: 'GET', bucket, path: '/k', headers: [[':expected-bucket-owner', owner]] })
+  const copy = (owner: string) =>
+    client.send({
+      method: 'PUT',
+      bucket,
+      path: '/copy',
+      headers: [
+        [':copy-source', `${bucket}/k`],
+        [':source-expected-bucket-owner', owner],
+      ],
+    })
+  const noAccount = client.dialect === 'svc' ? '403 AccessDenied' : '400 InvalidBucketOwnerAWSAccountID'
+  for (const ask of [read, copy]) {
+    assert.equal(outcome(await ask(OTHER.accountId)), '403 AccessDenied')
+    for (const owner of ['me', '', '11111111111', `${MAIN.accountId}1`, MAIN.canonicalId]) {
+      assert.equal(outcome(await ask(owner)), noAccount, owner)
+    }
+    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/copy' })).status, 404)
+    assert.equal((await ask(MAIN.accountId)).status, 200)
+  }
+})
+
+const INSECURE: { readonly tlsForCustomerKeys: boolean } = { tlsForCustomerKeys: true }
+
+inBoth(
+  'D24 attack 70: customer keys over plain HTTP are refused where the operator says so',
+  async client => {
+    const bucket = await makeBucket(client)
+    await put(client, bucket, '/k')
+    const source: [string, string] = [':copy-source', `${bucket}/k`]
+    for (const headers of [
+      customerKey(KEY),
+      customerKey(KEY).slice(0, 1),
+      [source, ...customerKey(KEY, ':copy-source-')],
+    ]) {
+      const body = headers.includes(source) ? '' : 'secret'
+      const answer = await client.send({ method: 'PUT', bucket, path: '/own', headers, body })
+      expectFault(answer, 400, 'InvalidRequest')
+      assert.match(answer.body.toString(), /must be made over HTTPS/)
+    }
+    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/own' })).status, 404)
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).status, 200)
+  },
+  INSECURE,
+)
+
+inBoth('R105: what is deleted says so, and which marker hides it', async (client, { parts }) => {
+  const bucket = await versionedBucket(client, parts)
+  await put(client, bucket, '/k')
+  const marker = (await client.send({ method: 'DELETE', bucket, path: '/k' })).own('version-id')
+  assert.notEqual(marker, undefined)
+  const acl = { method: 'PUT', bucket, path: '/k?acl', headers: [[':acl', 'private']] } as const
+  for (const [what, status, allow] of [
+    [{ method: 'GET', bucket, path: '/k' }, 404, undefined],
+    [{ method: 'HEAD', bucket, path: '/k' }, 404, undefined],
+    [{ method: 'GET', bucket, path: `/k?versionId=${marker}` }, 405, 'DELETE'],
+    [acl, 405, 'DELETE'],
+  ] as const) {
+    const answer = await client.send(what)
+    assert.equal(answer.status, status)
+    assert.equal(answer.own('delete-marker'), 'true')
+    assert.equal(answer.own('version-id'), marker)
+    assert.equal(answer.headers.get('allow'), allow)
+  }
+  const never = await client.send({ method: 'GET', bucket, path: '/never' })
+  assert.deepEqual([never.status, never.own('delete-marker'), never.own('version-id')], [404, undefined, undefined])
+})
+
+inBoth('7.2: 405 lists the methods that are allowed there', async client => {
+  const bucket = await makeBucket(client)
+  for (const [method, path, allow] of [
+    ['DELETE', '/?versioning', 'GET, PUT'],
+    ['POST', '/?policy', 'GET, PUT, DELETE'],
+    ['PUT', '/k?attributes', 'GET'],
+    ['PATCH', '/k', 'GET, HEAD, PUT, POST, DELETE'],
+    ['TRACE', '/?delete', 'POST'],
+    ['GET', '/?delete', 'POST'],
+  ] as const) {
+    const answer = await client.send({ method, bucket, path })
+    expectFault(answer, 405, 'MethodNotAllowed')
+    assert.equal(answer.headers.get('allow'), allow, `${method} ${path}`)
+  }
+})
+
+inBoth('D2 DeleteObjects: each key fails in the words of the dialect', async client => {
+  const bucket = await makeBucket(client)
+  const wanted = document('<Delete><Object><Key>none</Key><ETag>"x"</ETag></Object></Delete>')
+  const answer = await client.send({ method: 'POST', bucket, path: '/?delete', ...wanted })
+  assert.equal(text(answer.xml(), 'Code'), client.dialect === 'svc' ? 'PreconditionFailed' : 'NoSuchKey')
+})
+
+const NOT_OFFERED = [
+  'accelerate',
+  'analytics',
+  'intelligent-tiering',
+  'inventory',
+  'logging',
+  'metadataTable',
+  'metrics',
+  'notification',
+  'replication',
+  'restore',
+  'select&select-type=2',
+  'session',
+  'torrent',
+]
+
+inBoth('R11: sub-resources that are not offered are 501 for every method, on buckets and objects', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'as it was')
+  for (const query of NOT_OFFERED) {
+    for (const path of [`/?${query}`, `/k?${query}`]) {
+      for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']) {
+        const answer = await client.send({ method, bucket, path, body: method === 'PUT' ? 'x' : '' })
+        assert.equal(answer.status, 501, `${method} ${path}`)
+        if (method !== 'HEAD') assert.equal(answer.code(), 'NotImplemented')
+      }
+    }
+  }
+  for (const headers of [[[':write-offset-bytes', '9']], [[':rename-source', `/${bucket}/k`]]] as [
+    string,
+    string,
+  ][][]) {
+    expectFault(await client.send({ method: 'PUT', bucket, path: '/k', headers, body: 'x' }), 501, 'NotImplemented')
+  }
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
+})
+
+inBoth('R11: sub-resources of something else are refused, never taken for the plain request', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'as it was')
+  for (const [method, path] of [
+    ['PUT', '/k?versioning'],
+    ['GET', '/k?policy'],
+    ['DELETE', '/k?lifecycle'],
+    ['DELETE', '/k?uploads'],
+    ['PUT', '/k?encryption'],
+    ['DELETE', '/?acl'],
+    ['DELETE', '/?retention'],
+    ['GET', '/?attributes'],
+  ] as const) {
+    expectFault(await client.send({ method, bucket, path, body: method === 'PUT' ? 'x' : '' }), 405, 'MethodNotAllowed')
+  }
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
+})
+
+inBoth('R4: a host of its own that is a bucket’s name leads to that bucket, any other nowhere', async client => {
+  const bucket = await makeBucket(client, 'files.example.com')
+  await put(client, bucket, '/k', 'here')
+  const at = (host: string, method = 'GET', path = '/k') => client.send({ method, host, path })
+  assert.equal((await at('files.example.com')).body.toString(), 'here')
+  assert.equal((await at('Files.Example.COM:9000')).body.toString(), 'here')
+  for (const host of ['other.example.com', 'hf.example.com', 'xhf.example', 'hf', 'example']) {
+    expectFault(await at(host), 400, 'InvalidRequest')
+    expectFault(await at(host, 'PUT', '/'), 400, 'InvalidRequest')
+  }
+})
