@@ -138,6 +138,11 @@ test('P32: a version leaves its place through one gate only', () => {
   assert.match(gate, /const refusal = mayRemove\(/, 'the gate asks the lock rule')
 })
 
+test('P23: a key is disabled only where locks are asked', () => {
+  const bad = core.filter(({ path, text }) => path !== 'src/store/named-keys.ts' && /keyring\.disable\(/.test(text))
+  none(bad.map(({ path }) => path))
+})
+
 test('rules are pure: no clock, no I/O, nothing asynchronous', () => {
   const bad = core
     .filter(({ folder }) => folder === 'rules')

@@ -55,6 +55,7 @@ export const FAULTS = {
   InvalidTag: [400, 'The tag provided was not a valid tag.'],
   InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
   InvalidURI: [400, "Couldn't parse the specified URI."],
+  KeyInUse: [409, 'A locked version needs the key.'],
   KeyTooLongError: [400, 'Your key is too long'],
   LimitExceeded: [409, 'There are as many as there may be.'],
   MalformedACLError: [400, 'The XML you provided was not well-formed or did not validate against our published schema'],

@@ -23,6 +23,8 @@ export const at = {
   /** What became of a completed upload. */
   completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
+  /** Whether a named key may be used, by the digest of its name. */
+  namedKey: (digest: Buffer) => key('x', 'key', digest),
   /** How far time has got. */
   clock: () => key('x', 'clock'),
   account: (accountId: string) => key('A', accountId),

@@ -25,6 +25,7 @@ import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-k
 import { Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { takeIn, withDraft } from './intake.ts'
+import { relyOnKey } from './named-keys.ts'
 import { decideNew, noteRefusal } from './noting.ts'
 import { ObjectHandle } from './object-handle.ts'
 import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
@@ -236,6 +237,7 @@ export class Objects {
       const { lock, bypassed } = await change(target.version)
       const [before, after] = [lockShown(target.version.lock), lockShown(lock)]
       if (isDeepStrictEqual(before, after)) return target.version
+      if (mayRemove(lock, engine.clock.now(), false) !== undefined) await relyOnKey(d, target.version.encryption)
       const changed = { ...target.version, lock }
       d.put(target.entry.key, versionFormat.encode(changed))
       const { key } = which

@@ -18,6 +18,7 @@ import type { Engine } from './engine.ts'
 import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
 import { LockClock } from './lock-clock.ts'
+import { NamedKeys } from './named-keys.ts'
 import { Refusals } from './noting.ts'
 import { Objects } from './objects.ts'
 import { Tickets } from './tickets.ts'
@@ -45,6 +46,7 @@ export class Store {
   readonly completion: Completion
   readonly listing: Listing
   readonly ledger: Ledger
+  readonly namedKeys: NamedKeys
 
   private constructor(engine: Engine) {
     this.engine = engine
@@ -56,6 +58,7 @@ export class Store {
     this.completion = new Completion(this.engine)
     this.listing = new Listing(this.engine)
     this.ledger = new Ledger(this.engine)
+    this.namedKeys = new NamedKeys(this.engine)
   }
 
   static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {

@@ -11,6 +11,7 @@ import { checkKey } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { relyOnKey } from './named-keys.ts'
 import { type Allowance, moveVersion, removeVersion } from './removal.ts'
 
 /** A stored version and the record it was read from. */
@@ -154,6 +155,7 @@ export async function publish(
   version: Unplaced,
   allowance: Allowance,
 ): Promise<Version> {
+  await relyOnKey(d, version.encryption)
   const place = await makeRoom(engine, d, head, allowance)
   const placed: Version = { ...version, ...place }
   d.put(at.current(head.bucket.name, head.key), versionFormat.encode(placed))

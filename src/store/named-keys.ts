@@ -1,0 +1,81 @@
+/**
+ * P23. To disable a key is to delete what it wraps, so locks forbid that too. The key's state stands among the records:
+ * whoever makes a version under it, or locks one, depends on it. So a key is first closed, then every version is looked
+ * at, and no lock can come in behind the look.
+ */
+import { createHash } from 'node:crypto'
+import { justAfter } from '../lib/bytes.ts'
+import { Fault } from '../model/faults.ts'
+import { type KeyState, keyStateFormat } from '../model/key-state.ts'
+import { uploadFormat } from '../model/upload.ts'
+import { type Encryption, type Lock, versionFormat } from '../model/version.ts'
+import { mayRemove } from '../rules/lock.ts'
+import { all, at } from './addresses.ts'
+import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
+
+const PAGE = 500
+
+/** Names are longer than keys of records may be. */
+const address = (name: string): Buffer => at.namedKey(createHash('sha256').update(name, 'utf8').digest())
+
+/** Whoever makes or locks a version under a named key relies on the key. */
+export async function relyOnKey(d: Decision, encryption: Encryption | undefined): Promise<void> {
+  if (encryption?.by !== 'named') return
+  const entry = await d.get(address(encryption.keyName!))
+  if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
+  throw new Fault('AccessDenied', { reason: 'The key is disabled' })
+}
+
+export class NamedKeys {
+  readonly #engine: Engine
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+  }
+
+  /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
+  async disable(name: string): Promise<void> {
+    await this.#set(name, 'closing')
+    const locked = await this.#lockedUnder(name)
+    if (locked !== undefined) {
+      await this.#set(name, 'open')
+      throw new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })
+    }
+    await this.#engine.keyring.disable(name)
+    await this.#set(name, 'disabled')
+  }
+
+  async enable(name: string): Promise<void> {
+    await this.#engine.keyring.enable(name)
+    await this.#set(name, 'open')
+  }
+
+  #set(name: string, state: KeyState): Promise<void> {
+    return decide(this.#engine, async d => d.put(address(name), keyStateFormat.encode(state)))
+  }
+
+  /** A locked version under this key, or an upload that is to become one; undefined when there is none. */
+  async #lockedUnder(name: string): Promise<string | undefined> {
+    const time = await this.#engine.lockClock.now()
+    const isLocked = (lock: Lock): boolean => mayRemove(lock, time, false) !== undefined
+    for (const kind of ['o', 'v', 'u']) {
+      const decode = kind === 'u' ? uploadFormat.decode : versionFormat.decode
+      for await (const value of this.#values(kind)) {
+        const { encryption, lock, id } = decode(value)
+        if (encryption?.by === 'named' && encryption.keyName === name && isLocked(lock)) return id.toString('hex')
+      }
+    }
+    return undefined
+  }
+
+  async *#values(kind: string): AsyncGenerator<Buffer> {
+    const { end } = all.kind(kind)
+    for (let { start } = all.kind(kind); ; ) {
+      const page = await this.#engine.meta.scan({ start, end }, PAGE)
+      for (const { value } of page) yield value
+      if (page.length < PAGE) return
+      start = justAfter(page.at(-1)!.key)
+    }
+  }
+}

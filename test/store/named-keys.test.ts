@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Lock } from '../../src/model/version.ts'
+import type { KeyChoice } from '../../src/store/content-keys.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  below,
+  bytesOf,
+  chance,
+  ENGINES,
+  faultOf,
+  freshStore,
+  makeBucket,
+  OWNER,
+  payload,
+  turn,
+  unhurried,
+  verdict,
+} from './fixture.ts'
+
+const at = { bucket: 'bucket', key: 'key' }
+async function later(turns: number): Promise<void> {
+  for (let left = turns; left > 0; left--) await turn()
+}
+
+const UNLOCKED: Lock = { hold: undefined, retention: undefined }
+const under = (name: string): KeyChoice => ({ by: 'named', name, context: undefined, bucketKey: false })
+
+const putUnder = (store: Store, name: string, lock: Lock = UNLOCKED, key = 'key') =>
+  store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(100)], encryption: under(name), lock })
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: P23: a key that wraps a locked version is not disabled, and goes on working`, () =>
+    run(async (store, clock) => {
+      await makeBucket(store, 'bucket', 'locked')
+      const retention = { mode: 'compliance', until: clock.now() + 1000 } as const
+      const held = await putUnder(store, 'one', { hold: true, retention: undefined })
+      await putUnder(store, 'two', { hold: undefined, retention }, 'other')
+      await putUnder(store, 'three', UNLOCKED, 'free')
+      // Behind a newer version it is no less locked.
+      await putUnder(store, 'three')
+      for (const key of ['one', 'two']) assert.equal(await faultOf(store.namedKeys.disable(key)), 'KeyInUse')
+      const which = { ...at, versionId: held.id }
+      assert.ok((await bytesOf(store, which)).equals(payload(100)))
+      await putUnder(store, 'one', UNLOCKED, 'more')
+      await store.namedKeys.disable('three')
+      assert.equal(await faultOf(bytesOf(store, { bucket: 'bucket', key: 'free' })), 'AccessDenied')
+      assert.equal(await faultOf(putUnder(store, 'three')), 'AccessDenied')
+      clock.move(1000)
+      await store.namedKeys.disable('two')
+      await store.objects.setHold(which, false)
+      await store.namedKeys.disable('one')
+      assert.equal(await faultOf(bytesOf(store, which)), 'AccessDenied')
+      // A lock promises that something can be read.
+      assert.equal(await faultOf(store.objects.setHold(which, true)), 'AccessDenied')
+      await store.namedKeys.enable('one')
+      await store.objects.setHold(which, true)
+      assert.ok((await bytesOf(store, which)).equals(payload(100)))
+    }))
+}
+
+test('P23: rotation keeps held versions as they are, under the service key and under named ones', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const lock: Lock = { hold: true, retention: undefined }
+  const named = await putUnder(store, 'one', lock)
+  const put = { bucket: 'bucket', key: 'service', owner: OWNER, body: [payload(70_000)], lock }
+  const plain = await store.objects.put({ ...put, encryption: { by: 'service' } })
+  const { keyring } = store.engine
+  await keyring.rotate('named', 'one')
+  for (const kind of ['named', 'service', 'storage'] as const) await keyring.rotate(kind)
+  assert.deepEqual(await store.objects.head(at), named)
+  assert.ok((await bytesOf(store, at)).equals(payload(100)))
+  const { etag } = await store.objects.head({ bucket: 'bucket', key: 'service' })
+  assert.equal(etag, plain.etag)
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'service' })).equals(payload(70_000)))
+})
+
+test('P23: an upload that is to become a locked version keeps its key', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const lock: Lock = { hold: true, retention: undefined }
+  await store.uploads.create({ ...at, initiator: OWNER, owner: OWNER, lock, encryption: under('one') })
+  assert.equal(await faultOf(store.namedKeys.disable('one')), 'KeyInUse')
+})
+
+test('P23: a lock and the end of its key at the same moment: one order or the other', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 1; seed <= 60; seed++) {
+    const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
+    await makeBucket(store, 'bucket', 'locked')
+    const { id } = await putUnder(store, 'one')
+    const which = { ...at, versionId: id }
+    const [held, made, disabled] = await Promise.all([
+      verdict(store.objects.setHold(which, true)),
+      verdict(putUnder(store, 'one', { hold: true, retention: undefined }, 'new')),
+      verdict(later(below(chance(seed), 60)).then(() => store.namedKeys.disable('one'))),
+    ])
+    outcomes.add(disabled)
+    const isDisabled = store.engine.keyring.keyState('one').disabled
+    assert.equal(isDisabled, disabled === 'ok', `seed ${seed}`)
+    if (isDisabled) assert.deepEqual([held, made], ['AccessDenied', 'AccessDenied'], `seed ${seed}`)
+    else assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
+  }
+  assert.deepEqual([...outcomes].sort(), ['KeyInUse', 'ok'])
+})
