@@ -1,0 +1,90 @@
+/** Shoots at a server that somebody started, and judges what comes back. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Answer } from './answers.ts'
+import { Dice } from './dice.ts'
+import type { Target } from './draft.ts'
+import { Lane, type Result } from './exchange.ts'
+import { aimed } from './raw-shots.ts'
+import type { Shot } from './shots.ts'
+
+export interface Campaign {
+  readonly port: number
+  readonly seed: number
+  readonly target: Target
+  /** Must never come back. */
+  readonly secret: string
+  readonly answerMsMax: number
+  readonly lanes: number
+  /** Where requests go that were not answered well, as hex. */
+  readonly folder: string
+}
+
+export interface Failure {
+  readonly shot: number
+  readonly kind: string
+  readonly problem: string
+  readonly file: string
+}
+
+export class Tally {
+  readonly failures: Failure[] = []
+  readonly statuses = new Map<number, number>()
+  readonly kinds = new Map<string, number>()
+  /** Shots that came to nothing but an end of the connection. */
+  closed = 0
+  shots = 0
+
+  get failed(): number {
+    return new Set(this.failures.map(({ shot }) => shot)).size
+  }
+}
+
+const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
+
+/** The one answer above 499 that says: this server does not do that. */
+const NOT_IMPLEMENTED = 501
+
+const LEAKS = /node:internal|\/dist\/src\/|\.ts:\d+|\bat [A-Za-z.#<>]+ \(/
+
+/** What no answer may be, whatever was asked. */
+export function problemsOf({ status, head, body }: Answer, secret: string): string[] {
+  const problems: string[] = []
+  if (status < 200 || (status >= 500 && status !== NOT_IMPLEMENTED)) problems.push(`status ${status}: ${body}`)
+  if (/^x-injected:/im.test(head)) problems.push('a header of the client\u2019s making')
+  const text = `${head}${body.toString('latin1')}`
+  if (text.includes(secret)) problems.push('the secret')
+  if (status >= 400 && LEAKS.test(text)) problems.push(`words from inside: ${body}`)
+  if (status >= 400 && body.length > 0 && !body.toString('latin1', 0, 5).startsWith('<?xml')) {
+    problems.push(`an error that is no document: ${body.toString('latin1', 0, 80)}`)
+  }
+  return problems
+}
+
+/** Shots from `first` up to, not including, `end`. */
+export async function shoot(campaign: Campaign, tally: Tally, first: number, end: number): Promise<void> {
+  let next = first
+  const lane = async (): Promise<void> => {
+    const connection = new Lane(campaign.port, campaign.answerMsMax)
+    for (let number = next++; number < end; number = next++) {
+      const shot = aimed(campaign.target, new Dice(campaign.seed, number))
+      judge(campaign, tally, number, shot, await connection.send(shot))
+    }
+    connection.close()
+  }
+  await Promise.all(Array.from({ length: campaign.lanes }, lane))
+}
+
+function judge(campaign: Campaign, tally: Tally, number: number, shot: Shot, result: Result): void {
+  tally.shots++
+  count(tally.kinds, shot.kind)
+  for (const { status } of result.answers) count(tally.statuses, status)
+  if (result.answers.length === 0 && result.problem === undefined) tally.closed++
+  const problems = result.answers.flatMap(answer => problemsOf(answer, campaign.secret))
+  if (result.problem !== undefined) problems.push(result.problem)
+  if (problems.length === 0) return
+  const file = join(campaign.folder, `${campaign.seed}-${number}.hex`)
+  mkdirSync(campaign.folder, { recursive: true })
+  writeFileSync(file, `${shot.bytes.toString('hex')}\n`)
+  for (const problem of problems) tally.failures.push({ shot: number, kind: shot.kind, problem, file })
+}

@@ -1,0 +1,128 @@
+/**
+ * `run --server COMMAND [--count N] [--seed N] [--only SHOT]`: starts a server, shoots at it, and looks whether anything
+ * came to harm.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as wait } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { openFolder } from '../../src/compose.ts'
+import { audit } from '../crash/upkeep.ts'
+import { type Campaign, shoot, Tally } from './campaign.ts'
+import { type Figures, type Server, startServer } from './server.ts'
+import { ACCOUNTS, BASE_HOST, ROOT, SECRET, World } from './world.ts'
+
+const ANSWER_MS_MAX = 5_000
+const LANES = 16
+/** After so many shots the place is put right again. */
+const ROUND = 250
+/** Buffers, caches and compiled code have their size by then. */
+const WARM_UP = 2_000
+const DESCRIPTORS_MORE_MAX = 5
+const BYTES_MORE_MAX = 50 * 2 ** 20
+const SETTLE_MS_MAX = 20_000
+const FAILURES_SHOWN = 20
+
+const { values } = parseArgs({
+  options: {
+    server: { type: 'string' },
+    count: { type: 'string', default: '5000' },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+  },
+})
+
+function whole(name: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new Error(`--${name} takes a whole number`)
+  return Number(text)
+}
+
+const seed = whole('seed', values.seed ?? String((Date.now() % 1_000_000) + 1))
+const only = values.only === undefined ? undefined : whole('only', values.only)
+const count = whole('count', values.count)
+const scratch = mkdtempSync(join(tmpdir(), 'holdfast-fuzz-'))
+const failed = join(tmpdir(), 'holdfast-fuzz-failed')
+process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
+
+console.log(`seed ${seed}`)
+const startedAt = performance.now()
+const data = join(scratch, 'data')
+const accounts = join(scratch, 'accounts.json')
+writeFileSync(accounts, JSON.stringify(ACCOUNTS))
+const command = JSON.parse(values.server ?? '[]') as string[]
+const server = await startServer({ command, data, accounts, baseHost: BASE_HOST, rootKey: ROOT })
+const tally = new Tally()
+const problems = await attack(server)
+report()
+
+async function attack(running: Server): Promise<string[]> {
+  const world = await World.make(running.port)
+  const base = { port: running.port, seed, secret: SECRET, answerMsMax: ANSWER_MS_MAX, lanes: LANES, folder: failed }
+  const campaign = (): Campaign => ({ ...base, target: world.target })
+  let before = running.figures()
+  const [first, end] = only === undefined ? [0, count] : [only, only + 1]
+  for (let at = first; at < end && running.complaints.length === 0; at += ROUND) {
+    if (at > first) await world.restore()
+    await shoot(campaign(), tally, at, Math.min(end, at + ROUND))
+    // One figure is taken before anybody shot, the other once everything that stays has been made.
+    if (at - first < WARM_UP) before = warmed(before, running.figures())
+  }
+  const found = [...running.complaints]
+  if (found.length === 0) {
+    found.push(...(await world.differences()).map(line => `changed: ${line}`))
+    found.push(...(await settled(running, before)))
+  }
+  const code = await running.stop()
+  if (code !== 0) found.push(`the server ended with ${code}`)
+  const { store, close } = await openFolder({ folder: data })
+  found.push(...(await audit(store)))
+  await close()
+  return found
+}
+
+function warmed(cold: Figures | undefined, now: Figures | undefined): Figures | undefined {
+  return cold && now && { descriptors: cold.descriptors, bytes: now.bytes }
+}
+
+/** Whether the server holds on to what the shots made it take; it gets some time to let go. */
+async function settled(running: Server, before: Figures | undefined): Promise<string[]> {
+  if (before === undefined) {
+    console.log('descriptors and memory are not looked at: this system does not tell them')
+    return []
+  }
+  for (const deadline = performance.now() + SETTLE_MS_MAX; ; await wait(250)) {
+    const now = running.figures()
+    if (now === undefined) return []
+    const descriptors = now.descriptors - before.descriptors
+    const bytes = now.bytes - before.bytes
+    const isSettled = descriptors <= DESCRIPTORS_MORE_MAX && bytes < BYTES_MORE_MAX
+    if (!isSettled && performance.now() < deadline) continue
+    const more = `${descriptors >= 0 ? '+' : ''}${descriptors}`
+    console.log(`descriptors ${now.descriptors} (${more}), memory ${mib(now.bytes)} (${mib(bytes)} more)`)
+    return isSettled ? [] : [`not settled: ${descriptors} descriptors and ${mib(bytes)} more than before`]
+  }
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / 2 ** 20).toFixed(1)} MiB`
+}
+
+function report(): void {
+  const sorted = (map: ReadonlyMap<unknown, number>): string =>
+    [...map]
+      .sort(([a], [b]) => (String(a) < String(b) ? -1 : 1))
+      .map(([what, times]) => `${what}: ${times}`)
+      .join(', ')
+  const seconds = (performance.now() - startedAt) / 1000
+  console.log(`${tally.shots} shots in ${seconds.toFixed(1)} s (${sorted(tally.kinds)})`)
+  console.log(`answers: ${sorted(tally.statuses)}; ended without one, as they may: ${tally.closed}`)
+  for (const { shot, kind, problem, file } of tally.failures.slice(0, FAILURES_SHOWN)) {
+    console.log(`shot ${shot} (${kind}): ${problem.slice(0, 600)}`)
+    console.log(`  sent: ${file}; again: npm run test:fuzz -- --seed ${seed} --only ${shot}`)
+  }
+  for (const problem of problems) console.log(`harm: ${problem.slice(0, 3_000)}`)
+  console.log(`${tally.shots - tally.failed} passed, ${tally.failed + problems.length} failed`)
+  process.exitCode = tally.failed + problems.length > 0 ? 1 : 0
+}

@@ -1,0 +1,98 @@
+/** A server as a user starts it: a process of its own, a folder, a free port. And what it costs the machine. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+export interface Figures {
+  readonly descriptors: number
+  /** Memory of its own; files that it has mapped are not counted. */
+  readonly bytes: number
+}
+
+export interface Server {
+  readonly port: number
+  /** Errors that the server logged, and why it ended if it has. */
+  readonly complaints: readonly string[]
+  /** Undefined where the system does not tell. */
+  figures(): Figures | undefined
+  stop(): Promise<number | null>
+}
+
+export interface Starting {
+  /** The program and what stands before our own arguments. */
+  readonly command: readonly string[]
+  readonly data: string
+  readonly accounts: string
+  readonly baseHost: string
+  readonly rootKey: { readonly accessKey: string; readonly secretKey: string }
+}
+
+const READY_MS_MAX = 30_000
+const STOP_MS_MAX = 40_000
+
+export async function startServer({ command, data, accounts, baseHost, rootKey }: Starting): Promise<Server> {
+  const [program = '', ...before] = command
+  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--accounts', accounts]
+  const { PATH = '' } = process.env
+  const child = spawn(program, [...before, 'serve', '--base-host', baseHost, ...flags], {
+    env: { PATH, HOLDFAST_ROOT_ACCESS_KEY: rootKey.accessKey, HOLDFAST_ROOT_SECRET_KEY: rootKey.secretKey },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const complaints: string[] = []
+  let isStopping = false
+  createInterface(child.stderr).on('line', line => {
+    // Every request is a line; only what went wrong is kept.
+    if (!line.startsWith('{') || line.includes('"level":"error"')) complaints.push(line)
+  })
+  const ended = once(child, 'exit')
+  void ended.then(([code, signal]) => isStopping || complaints.push(`the server ended by itself: ${code ?? signal}`))
+  const endWithUs = (): boolean => child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  const port = await ready(child, complaints)
+  return {
+    port,
+    complaints,
+    figures: () => figuresOf(child.pid!),
+    async stop() {
+      isStopping = true
+      child.kill('SIGTERM')
+      const timer = setTimeout(() => child.kill('SIGKILL'), STOP_MS_MAX)
+      const [code] = (await ended) as [number | null]
+      clearTimeout(timer)
+      process.removeListener('exit', endWithUs)
+      return code
+    },
+  }
+}
+
+function ready(child: ChildProcess, complaints: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('the server was not ready in time')), READY_MS_MAX)
+    child.once('exit', () => reject(new Error(`the server ended at once: ${complaints.join('\n')}`)))
+    createInterface(child.stdout!).on('line', line => {
+      const port = /^holdfast ready http:\/\/[^ ]*:(\d+)/.exec(line)?.[1]
+      if (port === undefined) return
+      clearTimeout(timer)
+      resolve(Number(port))
+    })
+  })
+}
+
+/** The process and all that it started. */
+function family(pid: number): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`
+  if (!existsSync(path)) return [pid]
+  const children = readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number)
+  return [pid, ...children.flatMap(family)]
+}
+
+function figuresOf(pid: number): Figures | undefined {
+  if (!existsSync(`/proc/${pid}/status`)) return undefined
+  const sum = { descriptors: 0, bytes: 0 }
+  for (const one of family(pid)) {
+    sum.descriptors += readdirSync(`/proc/${one}/fd`).length
+    sum.bytes += Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] ?? 0) * 1024
+  }
+  return sum
+}
