@@ -79,7 +79,8 @@ export class Sending {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
     await unread.discard(DISCARDED_BYTES_MAX)
-    this.#response.end()
+    // Answers that stand before it on the connection have not been sent yet.
+    await this.end(undefined)
     this.#socket.end()
   }
 }

@@ -176,3 +176,17 @@ inBoth('a refused upload whose client goes on sending sees the answer first', as
   assert.deepEqual([answer?.status, answer?.code], [403, 'AccessDenied'])
   await wire.closed()
 })
+
+inBoth(
+  'answers to requests that were sent at once all come, also when the last one ends the connection',
+  async client => {
+    const bucket = await makeBucket(client)
+    const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
+    // Nobody reads its body, and it is refused while the one before is still being stored.
+    const refused: Sending = { method: 'PUT', bucket, path: '/k?torrent', body: 'never read' }
+    const wire = await Wire.open(client.port)
+    for (const one of [stored, refused]) wire.write(client.head(one)).write(one.body!)
+    assert.deepEqual([(await wire.answer())?.status, (await wire.answer())?.status], [200, 501])
+    await wire.closed()
+  },
+)
