@@ -197,7 +197,7 @@ export class Listener {
       hostId,
       place,
       goOn: () => {
-        if (exchanged.isHeldBack) response.writeContinue()
+        if (exchanged.isHeldBack) tellToSend(response)
         exchanged.isHeldBack = false
       },
     }
@@ -229,6 +229,14 @@ export class Listener {
     else await sending.end(body)
     if (isUnread) message.socket?.end()
   }
+}
+
+/** What stands behind another answer is told when its turn comes: before, the words would end up inside of it. */
+function tellToSend(response: ServerResponse): void {
+  if (response.socket !== null) return response.writeContinue()
+  response.once('socket', () => {
+    if (!response.headersSent) response.writeContinue()
+  })
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>

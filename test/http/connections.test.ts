@@ -1,11 +1,13 @@
 /** Connections that end early, stall or dawdle give back what they hold, and are told why where that is possible. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { md5Header } from './actions.ts'
 import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, withServer } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
 
 const PIPELINED = 8
 const WAIT: [string, string] = ['Expect', '100-continue']
+const MD5 = md5Header('no document')
 
 const upload = (bucket: string, headers: Sending['headers'] = []): Sending => ({
   method: 'PUT',
@@ -190,3 +192,15 @@ inBoth(
     await wire.closed()
   },
 )
+
+inBoth('a request behind another one is told to go on between the answers, not inside of one', async client => {
+  const bucket = await makeBucket(client)
+  const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
+  const batch: Sending = { method: 'POST', bucket, path: '/?delete', body: 'no document', headers: [WAIT, MD5] }
+  const wire = await Wire.open(client.port)
+  for (const one of [stored, batch]) wire.write(client.head(one)).write(one.body!)
+  assert.equal((await wire.answer())?.status, 200)
+  const next = await wire.answer()
+  const last = next?.status === 100 ? await wire.answer() : next
+  assert.deepEqual([last?.status, last?.code], [400, 'MalformedXML'])
+})
