@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
-import { canonicalIdOf } from '../../src/model/account.ts'
 import { SCHEMES } from '../../src/auth/schemes.ts'
+import { canonicalIdOf } from '../../src/model/account.ts'
 import { makePlace, type Send } from '../specimens/place.ts'
 import { type Pair, type Signer, sha256, signedByHeader } from '../specimens/signing.ts'
 import { type Asked, cases, contentMd5, type DialectName, type Place } from '../specimens/specimens.ts'
