@@ -233,10 +233,11 @@ export class Listener {
 
 /** What stands behind another answer is told when its turn comes: before, the words would end up inside of it. */
 function tellToSend(response: ServerResponse): void {
-  if (response.socket !== null) return response.writeContinue()
-  response.once('socket', () => {
+  const tell = (): void => {
     if (!response.headersSent) response.writeContinue()
-  })
+  }
+  if (response.socket === null) response.once('socket', tell)
+  else tell()
 }
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
