@@ -83,12 +83,14 @@ const TARGETS = [
   '\\',
 ]
 
+const VERSIONS = ['HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', 'HTTP/1.1 x', '', 'X']
+
 function oddLine(line: string, dice: Dice): string {
   const [method = '', target = '', version = ''] = line.split(' ')
   return dice.pick([
     `${dice.pick([...METHODS, 'CONNECT', 'get', 'G T', '', 'X'.repeat(300), '\0'])} ${target} ${version}`,
     `${method} ${dice.pick(TARGETS)} ${version}`,
-    `${method} ${target} ${dice.pick(['HTTP/1.0', 'HTTP/0.9', 'HTTP/2.0', 'HTTP/1.2', 'http/1.1', 'HTTP/1.1 x', '', 'X'])}`,
+    `${method} ${target} ${dice.pick(VERSIONS)}`,
     `${method} /${'a'.repeat(dice.size(30_000))} ${version}`,
     `${method}  ${target}  ${version}`,
     `${method} ${target}${oddValue(dice)} ${version}`,

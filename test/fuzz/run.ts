@@ -1,6 +1,6 @@
 /**
- * `run --server COMMAND [--count N] [--seed N] [--only SHOT]`: starts a server, shoots at it, and looks whether anything
- * came to harm.
+ * `run --server COMMAND [--count N] [--seed N] [--only SHOT]`: starts a server, shoots at it, and looks whether
+ * anything came to harm.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
