@@ -22,26 +22,36 @@ export interface RunningConsole {
   close(): Promise<void>
 }
 
+export interface ConsoleOver {
+  readonly store: Store
+  readonly directory: Directory
+  readonly certificate: Certificate | undefined
+  /** Somebody listens on the object API. */
+  readonly isServing: () => boolean
+}
+
 /** Undefined when no console is wanted. */
 export async function openConsole(
   config: Pick<Config, 'console' | 'data' | 'region'>,
-  parts: { readonly store: Store; readonly directory: Directory; readonly certificate: Certificate | undefined },
+  parts: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
   const address = join(config.data, ADDRESS_FILE)
   // One that an earlier start left behind leads nowhere, or to somebody else.
   await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, certificate } = parts
+  const { store, directory, certificate, isServing } = parts
   const console = new Console({
-    ...parts,
+    store,
+    directory,
+    certificate,
     routes: ADMIN_ROUTES,
     clock: systemClock,
     random: systemRandom,
     region: config.region,
     isReady: async () => {
       await store.engine.meta.get(at.owner())
-      return true
+      return isServing()
     },
     record: line => tell.log(line),
     onError: (error, requestId) => {

@@ -16,8 +16,11 @@ import { openLmdbMeta } from './meta/lmdb.ts'
 import { openMemoryMeta } from './meta/memory.ts'
 import type { Meta } from './meta/meta.ts'
 import { openPostgresMeta } from './meta/postgres.ts'
+import { at } from './store/addresses.ts'
+import type { Others } from './store/company.ts'
 import { FencedMeta } from './store/fenced-meta.ts'
-import { takeOwnership } from './store/ownership.ts'
+import { putUpFence, takeDownAllFences, takeDownFence } from './store/fences.ts'
+import { joinOwner, takeOwnership } from './store/ownership.ts'
 import { Store } from './store/store.ts'
 
 export interface ServerParts {
@@ -34,41 +37,88 @@ export interface FolderOptions {
   readonly durability?: 'fsync' | 'os'
   readonly clock?: Clock
   readonly random?: Random
+  /** The processes that will join this one. */
+  readonly others?: Others
 }
 
-/** A store in a folder, exclusively this process's. */
-export async function openFolder(options: FolderOptions): Promise<ServerParts> {
-  const { folder, durability = 'fsync', clock = systemClock, random = systemRandom } = options
-  const disk = realDisk
-  await disk.makeFolder(folder)
-  const meta =
-    options.metaUrl === undefined
-      ? await openLmdbMeta({ path: join(folder, 'meta'), durability })
-      : await openPostgresMeta({ url: options.metaUrl })
-  try {
-    const ownership = await takeOwnership(folder, meta, disk, random)
-    try {
-      const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
+/** A folder that is this process's, alone or with workers that it admits. */
+export interface OwnedFolder extends ServerParts {
+  /** Grows with every start on the folder. */
+  readonly epoch: number
+  /** Before a worker of this name is started. */
+  admit(writer: Buffer): Promise<void>
+  /** After it has ended: when this is done, nothing that it began can take effect any more. */
+  dismiss(writer: Buffer): Promise<void>
+}
+
+function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<Meta> {
+  if (metaUrl !== undefined) return openPostgresMeta({ url: metaUrl })
+  return openLmdbMeta({ path: join(folder, 'meta'), durability })
+}
+
+/** A store in a folder; this process is the only one to open it so. */
+export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
+  const { folder, random = systemRandom } = options
+  await realDisk.makeFolder(folder)
+  const meta = await openMeta(options)
+  return orClose(meta, async () => {
+    const ownership = await takeOwnership(folder, meta, realDisk, random)
+    return orClose({ close: () => ownership.end() }, async () => {
       // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
-      const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta)
-      const store = await openStore({ meta: fenced, disk, folder, blobsFolder, durability, clock, random })
+      const isFenced = options.metaUrl !== undefined
+      const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
+      if (isFenced) await takeDownAllFences(store.engine)
       return {
         store,
-        async close() {
-          await store.engine.blobs.close()
-          // The last commits first: whoever takes the folder next must find either their names or no trace of them.
-          await meta.close()
-          await ownership.end()
-        },
+        epoch: ownership.epoch,
+        admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
+        dismiss: async writer => (isFenced ? takeDownFence(store.engine, writer) : undefined),
+        close: () => closeIn(store, meta, ownership),
       }
-    } catch (error) {
-      await ownership.end()
-      throw error
-    }
+    })
+  })
+}
+
+/** What the owner of a folder tells a worker that shall join it. */
+export interface WorkerOptions extends FolderOptions {
+  readonly epoch: number
+  readonly writer: Buffer
+}
+
+/** The store in a folder that another process owns, which has admitted this one. */
+export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
+  const { folder, epoch, writer } = options
+  const meta = await openMeta(options)
+  return orClose(meta, async () => {
+    const presence = await joinOwner(folder, meta, epoch, writer)
+    return orClose({ close: () => presence.end() }, async () => {
+      const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
+      const store = await openStoreIn(options, fenced, writer)
+      return { store, close: () => closeIn(store, meta, presence) }
+    })
+  })
+}
+
+async function orClose<T>(opened: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
+  try {
+    return await use()
   } catch (error) {
-    await meta.close()
+    await opened.close()
     throw error
   }
+}
+
+function openStoreIn(options: FolderOptions, meta: Meta, writer?: Buffer): Promise<Store> {
+  const { folder, durability = 'fsync', clock = systemClock, random = systemRandom, others } = options
+  const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
+  return openStore({ meta, disk: realDisk, folder, blobsFolder, durability, clock, random, others, writer })
+}
+
+async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void> }): Promise<void> {
+  await store.engine.blobs.close()
+  // The last commits first: whoever takes the folder next must find either their names or no trace of them.
+  await meta.close()
+  await presence.end()
 }
 
 /** A store in memory, gone with the process. */
@@ -104,13 +154,16 @@ export interface StoreOptions {
   readonly durability: 'fsync' | 'os'
   readonly clock: Clock
   readonly random: Random
+  readonly others?: Others | undefined
+  /** Names this process; a new name without. */
+  readonly writer?: Buffer | undefined
 }
 
 /** The store over an open metadata engine and a disk. */
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { meta, disk, folder, clock, random } = options
   const keyring = await openKeyring(options)
-  const ids = new Ids(random)
+  const ids = new Ids(random, options.writer)
   const blobs = await openBlobs({
     disk,
     folder: options.blobsFolder,
@@ -118,7 +171,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     durability: options.durability,
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
-  return Store.open({ meta, blobs, keyring, clock, random, ids })
+  return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others })
 }
 
 const KEYRING_KEY = key('x', 'keyring')

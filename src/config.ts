@@ -2,6 +2,7 @@
  * Flags and environment, read once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
+import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
 export interface HostAndPort {
@@ -25,6 +26,7 @@ export interface Config {
   readonly buckets: readonly string[]
   readonly meta: string | undefined
   readonly blobs: string | undefined
+  readonly workers: number
   readonly durability: 'fsync' | 'os'
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   /** D24. Keys that customers bring are refused over plain HTTP. */
@@ -55,9 +57,14 @@ const hostAndPort: Read<HostAndPort> = (value, flag) => {
 const hostAndPortOrOff: Read<HostAndPort | 'off'> = (value, flag) =>
   value === 'off' ? value : hostAndPort(value, flag)
 
-const oneWorker: Read<1> = (value, flag) => {
-  if (value !== '1') throw new BadConfig(`--${flag} can only be 1 so far, not ${value}`)
-  return 1
+const WORKERS_MAX = 128
+
+const workerCount: Read<number> = (value, flag) => {
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : 0
+  if (count < 1 || count > WORKERS_MAX) {
+    throw new BadConfig(`--${flag} is a number from 1 to ${WORKERS_MAX}, not ${value}`)
+  }
+  return count
 }
 
 const trueOrFalse: Read<boolean> = (value, flag) => {
@@ -109,7 +116,7 @@ const FLAGS = {
   buckets: flag('a,b', 'buckets to have, owned by the root account', names, ''),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
-  workers: flag('N', 'serving processes; one so far', oneWorker, '1'),
+  workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'tls-cert': flag('FILE', 'HTTPS on the object API, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
@@ -167,6 +174,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     buckets: values.buckets!,
     meta: values.meta,
     blobs: values.blobs,
+    workers: values.workers!,
     durability: values.durability!,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,

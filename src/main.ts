@@ -1,7 +1,10 @@
 #!/usr/bin/env node
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
+import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './config.ts'
 import { serve } from './serve.ts'
+import { type Tell, wholeLine } from './tell.ts'
+import { runWorker } from './worker-process.ts'
 
 const EXIT_USAGE = 2
 const STOP_MS_MAX = 30_000
@@ -21,14 +24,16 @@ function configure(): Config | undefined {
   }
 }
 
+const tell: Tell = {
+  log: line => process.stderr.write(wholeLine(line)),
+  once: line => process.stderr.write(`holdfast: ${line}\n`),
+  end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
+}
+
 async function main(): Promise<void> {
   const config = configure()
   if (config === undefined) return
-  const running = await serve(config, {
-    log: line => process.stderr.write(`${JSON.stringify(line)}\n`),
-    once: line => process.stderr.write(`holdfast: ${line}\n`),
-    end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
-  })
+  const running = await serve(config, tell)
   let stopping = false
   const stop = (): void => {
     if (stopping) return
@@ -49,7 +54,9 @@ async function main(): Promise<void> {
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
 }
 
-main().catch((error: unknown) => {
-  process.stderr.write(`holdfast: ${error instanceof Error ? error.message : String(error)}\n`)
-  process.exitCode = error instanceof BadConfig ? EXIT_USAGE : 1
-})
+if (cluster.isWorker) runWorker(tell)
+else
+  main().catch((error: unknown) => {
+    process.stderr.write(`holdfast: ${error instanceof Error ? error.message : String(error)}\n`)
+    process.exitCode = error instanceof BadConfig ? EXIT_USAGE : 1
+  })

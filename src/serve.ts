@@ -1,27 +1,13 @@
-/** Puts the server together: the store, the accounts, the pipeline and the listener, and the upkeep between them. */
-import { accountsGiven, haveAccounts, readText, rootKey } from './accounts.ts'
+/** Serves a data folder: from this process alone, or from several that it starts and looks after. */
 import { openConsole, urlOf } from './admin-console.ts'
-import { openFolder } from './compose.ts'
-import type { Config, HostAndPort } from './config.ts'
-import type { Certificate } from './edge/listener.ts'
-import { systemClock } from './lib/clock.ts'
-import { realDisk } from './lib/disk.ts'
-import { systemRandom } from './lib/random.ts'
-import { canonicalIdOf, ROOT_ACCOUNT_ID } from './model/account.ts'
-import { Fault } from './model/faults.ts'
-import { listenerFor } from './object-api.ts'
+import type { Config } from './config.ts'
+import { Crew } from './crew.ts'
+import { findPort, readCertificate } from './network.ts'
+import { serveObjects } from './object-server.ts'
+import { prepare } from './prepare.ts'
 import { Directory } from './store/directory.ts'
-import type { Store } from './store/store.ts'
 import type { Tell } from './tell.ts'
-import { choresOf, Upkeep } from './upkeep.ts'
-import { Sweeper } from './workers/sweep.ts'
-import { runUntilIdle } from './workers/worker.ts'
-
-/** How often it is looked for clients that keep the server waiting. */
-const OVERDUE_MS = 1_000
-
-const KEYS_IN_CLEAR =
-  'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
+import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
 
 export interface Running {
   readonly url: string
@@ -32,65 +18,81 @@ export interface Running {
   close(): Promise<void>
 }
 
-async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
-  const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
-  for (const name of names) {
-    await store.buckets.create({ name, owner, lockEnabled: false }).catch((error: unknown) => {
-      if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
-    })
-  }
+export function serve(config: Config, tell: Tell): Promise<Running> {
+  return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
 
-async function certificateOf({ tls }: Config): Promise<Certificate | undefined> {
-  if (tls === undefined) return undefined
-  return { cert: await readText(realDisk, tls.cert), key: await readText(realDisk, tls.key) }
-}
-
-const at = ({ host, port }: HostAndPort): [string, number] => [host, port]
-
-export async function serve(config: Config, tell: Tell): Promise<Running> {
-  const given = await accountsGiven(config)
-  const parts = await openFolder({
-    folder: config.data,
-    durability: config.durability,
-    ...(config.meta === undefined ? {} : { metaUrl: config.meta }),
-    ...(config.blobs === undefined ? {} : { blobsFolder: config.blobs }),
-  })
-  const { store } = parts
+async function serveAlone(config: Config, tell: Tell): Promise<Running> {
+  const { folder, rootKey } = await prepare(config, tell)
+  const { store } = folder
   try {
-    const directory = new Directory(store.engine, await rootKey(config, tell.once))
-    await haveAccounts(store, given, config.accounts)
-    await haveBuckets(store, config.buckets)
-    await runUntilIdle(new Sweeper(store.engine))
-    const { region, baseHost, website, tlsForCustomerKeys } = config
-    const certificate = await certificateOf(config)
-    const tools = { clock: systemClock, random: systemRandom, tell }
-    const named = { region, baseHost, website, tlsForCustomerKeys }
-    const listener = listenerFor({ store, directory, ...named, certificate, ...tools })
-    const url = urlOf(certificate === undefined ? 'http' : 'https', await listener.listen(...at(config.listen)))
-    if (certificate === undefined && !tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
-    const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
-    const console = await openConsole(config, { store, directory, certificate }, tell)
-    const upkeep = new Upkeep(choresOf(store, tell), tell)
+    const certificate = await readCertificate(config)
+    const objects = await serveObjects(store, { config, rootKey, certificate, port: config.listen.port }, tell)
+    const directory = new Directory(store.engine, rootKey)
+    const console = await openConsole(config, { store, directory, certificate, isServing: () => true }, tell)
+    const upkeep = new Upkeep([...choresOf(store, tell), sweepingOf(store)], tell)
     return {
-      url,
+      url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
       async renewCertificate() {
-        const renewed = await certificateOf(config)
+        const renewed = await readCertificate(config)
         if (renewed === undefined) return
-        listener.renew(renewed)
+        objects.renew(renewed)
         console?.renew(renewed)
       },
       async close() {
-        await listener.close()
-        clearInterval(overdue)
+        await objects.close()
         await console?.close()
         await upkeep.stop()
-        await parts.close()
+        await folder.close()
       },
     }
   } catch (error) {
-    await parts.close()
+    await folder.close()
+    throw error
+  }
+}
+
+/** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
+async function supervise(config: Config, tell: Tell): Promise<Running> {
+  const crew = new Crew()
+  const { folder, rootKey } = await prepare(config, tell, crew)
+  const { store, epoch } = folder
+  try {
+    let certificate = await readCertificate(config)
+    const address = await findPort(config.listen)
+    const sweeping = sweepingOf(store)
+    let upkeep: Upkeep | undefined
+    await crew.start(config.workers, {
+      tell,
+      admit: writer => folder.admit(writer),
+      dismiss: writer => folder.dismiss(writer),
+      assignment: writer => ({ config, rootKey, certificate, port: address.port, epoch, writer }),
+      onDeath: () => upkeep?.wake(sweeping),
+    })
+    const directory = new Directory(store.engine, rootKey)
+    const isServing = (): boolean => crew.isListening
+    const console = await openConsole(config, { store, directory, certificate, isServing }, tell)
+    upkeep = new Upkeep([...choresOf(store, tell), sweeping], tell)
+    return {
+      url: urlOf(certificate === undefined ? 'http' : 'https', address),
+      consoleUrl: console?.url ?? 'off',
+      async renewCertificate() {
+        certificate = await readCertificate(config)
+        if (certificate === undefined) return
+        crew.tellAll({ do: 'renew', certificate })
+        console?.renew(certificate)
+      },
+      async close() {
+        await crew.stop()
+        await console?.close()
+        await upkeep?.stop()
+        await folder.close()
+      },
+    }
+  } catch (error) {
+    await crew.abort()
+    await folder.close()
     throw error
   }
 }

@@ -11,3 +11,17 @@ export interface Tell {
 
 /** After these nobody knows what took effect: the next start finds out, this process must not guess. */
 export const isFinal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
+
+/** What a pipe takes at once: a longer line may get mixed with one of another process. */
+const LINE_BYTES_MAX = 4096
+
+/** A record of the log as one line, with its longest texts cut if need be. */
+export function wholeLine(record: Readonly<Record<string, unknown>>): string {
+  let line = `${JSON.stringify(record)}\n`
+  for (let most = LINE_BYTES_MAX / 2; Buffer.byteLength(line) > LINE_BYTES_MAX && most > 0; most >>= 1) {
+    const cut = (_name: string, value: unknown): unknown =>
+      typeof value === 'string' && value.length > most ? `${value.slice(0, most)}…` : value
+    line = `${JSON.stringify(record, cut)}\n`
+  }
+  return line
+}

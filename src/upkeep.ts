@@ -8,11 +8,15 @@ import { BucketIndexer } from './workers/index-buckets.ts'
 import { Lifecycle } from './workers/lifecycle.ts'
 import { ClockMarker } from './workers/mark-clock.ts'
 import { Reclaimer } from './workers/reclaim.ts'
+import { Sweeper } from './workers/sweep.ts'
 import { runUntilIdle, type Worker } from './workers/worker.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
 const FORGET_MS = 3_600_000
+const SWEEP_MS = 24 * 3_600_000
+/** For somebody who has to leave first. */
+const WAIT_MS = 1_000
 const LIFECYCLE_MS = 3_600_000
 const MARK_CLOCK_MS = 60_000
 
@@ -26,6 +30,8 @@ No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebo
 export interface Chore {
   readonly worker: Worker
   readonly pauseMs: number
+  /** True when it only waits for others and shall be asked again soon. */
+  readonly isWaiting?: () => boolean
 }
 
 /** What a store needs to have done while it serves. */
@@ -38,11 +44,19 @@ export const choresOf = (store: Store, tell: Tell): readonly Chore[] => [
   { worker: new BucketIndexer(store.engine), pauseMs: FORGET_MS },
 ]
 
+/** Of bytes that never got a name: at the start, once a day, and when a process has died with its hands full. */
+export function sweepingOf(store: Store): Chore {
+  const worker = new Sweeper(store.engine)
+  return { worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
+}
+
 export class Upkeep {
   readonly #tell: Tell
   readonly #loops: Promise<void>[]
   /** Ends the pauses under way. */
-  readonly #pauses = new Set<() => void>()
+  readonly #pauses = new Map<Chore, () => void>()
+  /** For these the next pause is left out. */
+  readonly #woken = new Set<Chore>()
   #stopped = false
 
   constructor(chores: readonly Chore[], tell: Tell) {
@@ -51,32 +65,39 @@ export class Upkeep {
   }
 
   /** A step that fails is told and tried again later. */
-  async #run({ worker, pauseMs }: Chore): Promise<void> {
+  async #run(chore: Chore): Promise<void> {
     while (!this.#stopped) {
-      await runUntilIdle(worker).catch((error: unknown) => {
+      this.#woken.delete(chore)
+      await runUntilIdle(chore.worker).catch((error: unknown) => {
         this.#tell.log({ level: 'error', upkeep: String(error) })
         if (isFinal(error)) this.#tell.end()
       })
-      if (!this.#stopped) await this.#pause(pauseMs)
+      if (!this.#stopped && !this.#woken.has(chore)) await this.#pause(chore)
     }
   }
 
-  #pause(ms: number): Promise<void> {
+  #pause(chore: Chore): Promise<void> {
     return new Promise(resolve => {
       const end = (): void => {
         clearTimeout(timer)
-        this.#pauses.delete(end)
+        this.#pauses.delete(chore)
         resolve()
       }
-      const timer = setTimeout(end, ms)
-      this.#pauses.add(end)
+      const timer = setTimeout(end, chore.isWaiting?.() === true ? WAIT_MS : chore.pauseMs)
+      this.#pauses.set(chore, end)
     })
+  }
+
+  /** There is something to do for this one now. */
+  wake(chore: Chore): void {
+    this.#woken.add(chore)
+    this.#pauses.get(chore)?.()
   }
 
   /** Resolves when the steps under way are done. */
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const end of this.#pauses) end()
+    for (const end of this.#pauses.values()) end()
     await Promise.all(this.#loops)
   }
 }

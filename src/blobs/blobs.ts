@@ -52,6 +52,8 @@ export interface Blobs {
   records(volume: string): AsyncIterable<PackedRecord>
   /** Stops appending to the volume that is open now, if any; the next packed write starts a new one. */
   seal(): Promise<void>
+  /** Closes files that nobody reads just now: one that another process removes keeps its space while it is open. */
+  closeIdle(): void
   /** Unlinks a volume that nothing points at any more. */
   removeVolume(volume: string): Promise<void>
   /** Ids of all blobs that have a file of their own, named or not. */

@@ -235,6 +235,10 @@ class FileBlobs implements Blobs {
     return this.#writer.seal()
   }
 
+  closeIdle(): void {
+    this.#readers.forgetIdle()
+  }
+
   async removeVolume(volume: string): Promise<void> {
     assert(parseVolumeName(volume) !== undefined, `${JSON.stringify(volume)} is not a volume`)
     assert(volume !== this.#writer.open, `volume ${volume} is still being written`)

@@ -56,6 +56,10 @@ export class OpenVolumes {
     if (volume !== undefined) this.#drop(volume)
   }
 
+  forgetIdle(): void {
+    for (const volume of this.#open.values()) if (volume.readers === 0) this.#drop(volume)
+  }
+
   forgetAll(): void {
     for (const volume of this.#open.values()) this.#drop(volume)
   }

@@ -27,6 +27,8 @@ export const at = {
   namedKey: (digest: Buffer) => key('x', 'key', digest),
   /** How far time has got. */
   clock: () => key('x', 'clock'),
+  /** Stands while a worker of the owner may commit. */
+  fence: (writer: Buffer) => key('x', 'fence', writer),
   account: (accountId: string) => key('A', accountId),
   user: (accountId: string, name: string) => key('n', accountId, name),
   accessKey: (accessKey: string) => key('k', accessKey),
@@ -65,6 +67,7 @@ export const all = {
   keysOf: (accountId: string, user: string | undefined) => under(key('K', accountId, user ?? '')),
   ledgerHeads: () => under(key('L')),
   ledgerIndex: (bucket: string, name: string, versionId: string) => under(key('i', bucket, name, versionId)),
+  fences: () => under(key('x', 'fence')),
   kind: (kind: string) => under(Buffer.from(kind, 'latin1')),
 }
 

@@ -1,9 +1,9 @@
 /**
  * A metadata engine that outlives its clients, as a database server does, may finish a commit of a process that is long
- * dead. Behind this fence every commit also depends on the owner's record: once somebody else owns the folder, nothing
- * that the old owner had under way can take effect any more.
+ * dead. Behind this fence every commit also depends on the owner's record, or on the fence of a worker: once somebody
+ * else owns the folder, or the owner has taken the fence down, nothing that was under way can take effect any more.
  */
-import type { Entry, KeyRange, Meta, Minitransaction, Stamp } from '../meta/meta.ts'
+import type { Check, Entry, KeyRange, Meta, Minitransaction } from '../meta/meta.ts'
 import { at } from './addresses.ts'
 
 /** Somebody else owns the folder: this process must end. */
@@ -16,16 +16,18 @@ export class OwnershipLost extends Error {
 
 export class FencedMeta implements Meta {
   readonly #meta: Meta
-  readonly #stamp: Stamp | undefined
+  readonly #fence: Check
 
-  private constructor(meta: Meta, stamp: Stamp | undefined) {
+  private constructor(meta: Meta, fence: Check) {
     this.#meta = meta
-    this.#stamp = stamp
+    this.#fence = fence
   }
 
-  /** For the owner, right after it became that. */
-  static async over(meta: Meta): Promise<FencedMeta> {
-    return new FencedMeta(meta, (await meta.get(at.owner()))?.stamp)
+  /** For the owner, right after it became that; for a worker of it, with the fence that the owner has put up for it. */
+  static async over(meta: Meta, fence: Buffer = at.owner()): Promise<FencedMeta> {
+    const entry = await meta.get(fence)
+    if (entry === undefined) throw new OwnershipLost()
+    return new FencedMeta(meta, { key: fence, stamp: entry.stamp })
   }
 
   get(key: Buffer): Promise<Entry | undefined> {
@@ -37,9 +39,9 @@ export class FencedMeta implements Meta {
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {
-    const fence = { key: at.owner(), stamp: this.#stamp }
-    if (await this.#meta.commit({ checks: [...tx.checks, fence], writes: tx.writes })) return true
-    if ((await this.#meta.get(at.owner()))?.stamp !== this.#stamp) throw new OwnershipLost()
+    const { key, stamp } = this.#fence
+    if (await this.#meta.commit({ checks: [...tx.checks, this.#fence], writes: tx.writes })) return true
+    if ((await this.#meta.get(key))?.stamp !== stamp) throw new OwnershipLost()
     return false
   }
 

@@ -1,15 +1,17 @@
 /**
  * One server on a data folder. The owner is named in a record, changed only by compare-and-set, and proves that it
  * lives by its socket in the folder: of two that start at once one wins, and nobody has to guess whether a process is
- * dead.
+ * dead. Its workers show themselves in the same way: whoever takes the folder over waits until the last has ended.
  */
 import { join } from 'node:path'
+import { type Clock, systemClock } from '../lib/clock.ts'
 import { format, struct, text, uint } from '../lib/codec.ts'
 import type { Disk } from '../lib/disk.ts'
 import { isThere, type Presence, show } from '../lib/presence.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { at } from './addresses.ts'
+import { OwnershipLost } from './fenced-meta.ts'
 
 export interface Owner {
   /** Grows with every start. */
@@ -33,8 +35,18 @@ export interface Ownership {
 }
 
 const SOCKET = /^owner-[0-9a-f]{16}\.sock$/
+const WORKER_SOCKET = /^worker-[0-9a-f]{12}\.sock$/
+/** A worker ends as soon as it misses its owner. One that is still there after so long is no accident. */
+const WORKERS_MS_MAX = 10_000
+const WORKERS_POLL_MS = 20
 
-export async function takeOwnership(folder: string, meta: Meta, disk: Disk, random: Random): Promise<Ownership> {
+export async function takeOwnership(
+  folder: string,
+  meta: Meta,
+  disk: Disk,
+  random: Random,
+  clock: Clock = systemClock,
+): Promise<Ownership> {
   const entry = await meta.get(at.owner())
   const before = entry === undefined ? undefined : ownerFormat.decode(entry.value)
   if (before !== undefined && (await isThere(join(folder, before.socket)))) throw new FolderInUse(folder)
@@ -47,10 +59,34 @@ export async function takeOwnership(folder: string, meta: Meta, disk: Disk, rand
       writes: [{ key: at.owner(), value: ownerFormat.encode({ epoch, socket }) }],
     })
     if (!won) throw new FolderInUse(folder)
+    // After the record is changed: a worker of the owner before looks at it once it has shown itself.
     for (const name of await disk.list(folder)) {
-      if (SOCKET.test(name) && name !== socket) await disk.remove(join(folder, name))
+      const path = join(folder, name)
+      if (WORKER_SOCKET.test(name) && !(await ends(path, clock))) throw new FolderInUse(folder)
+      if (WORKER_SOCKET.test(name) || (SOCKET.test(name) && name !== socket)) await disk.remove(path)
     }
     return { epoch, end: () => presence.end() }
+  } catch (error) {
+    await presence.end()
+    throw error
+  }
+}
+
+async function ends(path: string, clock: Clock): Promise<boolean> {
+  for (let waited = 0; await isThere(path); waited += WORKERS_POLL_MS) {
+    if (waited >= WORKERS_MS_MAX) return false
+    await clock.sleep(WORKERS_POLL_MS)
+  }
+  return true
+}
+
+/** A worker of the owner that has this epoch, which may have lost the folder since it started the worker. */
+export async function joinOwner(folder: string, meta: Meta, epoch: number, writer: Buffer): Promise<Presence> {
+  const presence = await show(join(folder, `worker-${writer.toString('hex')}.sock`))
+  try {
+    const entry = await meta.get(at.owner())
+    if (entry === undefined || ownerFormat.decode(entry.value).epoch !== epoch) throw new OwnershipLost()
+    return presence
   } catch (error) {
     await presence.end()
     throw error

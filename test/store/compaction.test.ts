@@ -172,6 +172,7 @@ test('what compaction noted about a volume says nothing once that is appended to
     volumes: async () => (await blobs.volumes()).map(volume => (early ? { ...volume, open: false } : volume)),
     records: volume => blobs.records(volume),
     seal: () => blobs.seal(),
+    closeIdle: () => blobs.closeIdle(),
     removeVolume: volume => blobs.removeVolume(volume),
     solos: () => blobs.solos(),
     close: () => blobs.close(),

@@ -1,0 +1,193 @@
+/**
+ * The workers of a supervisor: starts them, replaces one that dies, asks them who is inside, and ends them. To those who
+ * free bytes it is the other processes of the folder; nobody but this file knows that they are children of this one.
+ */
+import cluster, { type Worker as Child } from 'node:cluster'
+import { WRITER_BYTES } from './lib/ids.ts'
+import { systemRandom } from './lib/random.ts'
+import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
+import type { Inside, Line, Others } from './store/company.ts'
+import type { Tell } from './tell.ts'
+
+/** A worker that lives shorter than this died of its start, or of what every worker meets at once. */
+const SHORT_LIFE_MS = 5_000
+/** So many short lives in a row, and the next would end in the same way. */
+const SHORT_LIVES_MAX = 5
+const REPLACE_MS = 100
+
+export interface CrewParts {
+  readonly tell: Tell
+  admit(writer: Buffer): Promise<void>
+  dismiss(writer: Buffer): Promise<void>
+  assignment(writer: string): Assignment
+  /** A worker has died, and nothing that it began can take effect any more. */
+  onDeath(): void
+}
+
+interface Member {
+  readonly child: Child
+  readonly writer: Buffer
+  readonly bornAt: number
+  /** It has its assignment: from now on it may read and write. */
+  atWork: boolean
+  isListening: boolean
+}
+
+export class Crew implements Others {
+  readonly #members = new Set<Member>()
+  /** Lines that are not passed yet, each with those who have not answered. */
+  readonly #lines = new Map<number, Set<Member>>()
+  #lastLine = 0
+  #shortLives = 0
+  #allEnded: (() => void) | undefined
+  /** The dead are replaced: not before all were there once, and not any more when they shall end. */
+  #replacing = false
+
+  line(of: Inside): Line {
+    const number = ++this.#lastLine
+    const missing = new Set([...this.#members].filter(({ atWork }) => atWork))
+    if (missing.size > 0) this.#lines.set(number, missing)
+    for (const member of missing) send(member, { do: 'line', of, number })
+    return { passed: () => missing.size === 0 }
+  }
+
+  append(writer: Buffer): boolean {
+    return [...this.#members].some(member => member.writer.equals(writer))
+  }
+
+  get isListening(): boolean {
+    return [...this.#members].some(member => member.isListening)
+  }
+
+  /** Resolves when all of them listen; whatever keeps one from it ends the start. */
+  async start(count: number, parts: CrewParts): Promise<void> {
+    // However this process ends: nobody serves on without it.
+    process.once('exit', () => this.#kill())
+    await Promise.all(Array.from({ length: count }, () => this.#add(parts)))
+    this.#replacing = true
+  }
+
+  /** Resolves when it listens. */
+  async #add(parts: CrewParts): Promise<void> {
+    const writer = systemRandom.bytes(WRITER_BYTES)
+    await orEnd(parts.tell, parts.admit(writer))
+    const child = cluster.fork()
+    const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false }
+    this.#members.add(member)
+    await new Promise<void>((resolve, reject) => {
+      const end = (why: string): void => {
+        reject(new Error(`a worker ended with ${why} before it could serve`))
+        this.#bury(member, why, parts).catch(() => {})
+      }
+      child.on('message', (message: ToSupervisor) => this.#hear(member, message, { parts, resolve, reject }))
+      child.once('exit', (code, signal) => end(signal ?? String(code)))
+      // Also told when a message to one that is dying fails: then its exit follows.
+      child.on('error', error => {
+        if (child.process.pid === undefined) end(error.message)
+      })
+    })
+  }
+
+  #hear(
+    member: Member,
+    message: ToSupervisor,
+    { parts, resolve, reject }: { parts: CrewParts; resolve: () => void; reject: (error: Error) => void },
+  ): void {
+    switch (message.did) {
+      case 'come':
+        member.atWork = true
+        send(member, { do: 'work', assignment: parts.assignment(member.writer.toString('hex')) })
+        return
+      case 'listen':
+        member.isListening = true
+        resolve()
+        return
+      case 'fail':
+        reject(new Error(message.why))
+        return
+      case 'pass':
+        this.#pass(member, message.number)
+    }
+  }
+
+  #pass(member: Member, number: number): void {
+    const missing = this.#lines.get(number)
+    missing?.delete(member)
+    if (missing?.size === 0) this.#lines.delete(number)
+  }
+
+  async #bury(member: Member, why: string, parts: CrewParts): Promise<void> {
+    member.isListening = false
+    // Only then nothing that it began can take effect any more.
+    await orEnd(parts.tell, parts.dismiss(member.writer))
+    this.#members.delete(member)
+    for (const number of this.#lines.keys()) this.#pass(member, number)
+    if (this.#members.size === 0) this.#allEnded?.()
+    parts.onDeath()
+    if (this.#replacing) this.#replace(member, why, parts)
+  }
+
+  #replace({ bornAt, child }: Member, why: string, parts: CrewParts): void {
+    const { tell } = parts
+    tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
+    this.#shortLives = performance.now() - bornAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0
+    if (this.#shortLives >= SHORT_LIVES_MAX) {
+      tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)
+      tell.end()
+      return
+    }
+    // The first one at once: whoever was killed is missed.
+    const pause = this.#shortLives <= 1 ? 0 : REPLACE_MS * 2 ** this.#shortLives
+    setTimeout(() => {
+      if (this.#replacing) this.#add(parts).catch(error => tell.log({ level: 'error', error: String(error) }))
+    }, pause)
+  }
+
+  tellAll(message: ToWorker): void {
+    for (const member of this.#members) send(member, message)
+  }
+
+  /** No new connections, what is in flight is finished; resolves when all have ended. */
+  stop(): Promise<void> {
+    this.#replacing = false
+    this.tellAll({ do: 'stop' })
+    return this.#gone()
+  }
+
+  /** At once, whatever they are doing. */
+  abort(): Promise<void> {
+    this.#replacing = false
+    this.#kill()
+    return this.#gone()
+  }
+
+  #gone(): Promise<void> {
+    return new Promise(resolve => {
+      this.#allEnded = resolve
+      if (this.#members.size === 0) resolve()
+    })
+  }
+
+  #kill(): void {
+    for (const { child } of this.#members) child.process.kill('SIGKILL')
+  }
+}
+
+/** Without knowing who may commit, nothing is safe to free: there is nothing left to do here. */
+async function orEnd(tell: Tell, change: Promise<void>): Promise<void> {
+  try {
+    await change
+  } catch (error) {
+    tell.log({ level: 'error', error: String(error) })
+    tell.end()
+    throw error
+  }
+}
+
+function send({ child }: Member, message: ToWorker): void {
+  try {
+    child.send(message, () => {})
+  } catch {
+    // As with a message that fails later: its exit follows.
+  }
+}

@@ -1,0 +1,24 @@
+/** What the supervisor and its workers say to each other. */
+import type { Certificate } from './edge/listener.ts'
+import type { ObjectServerOptions } from './object-server.ts'
+import type { Inside } from './store/company.ts'
+
+/** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
+export interface Assignment extends ObjectServerOptions {
+  readonly epoch: number
+  /** Six bytes in hexadecimal. */
+  readonly writer: string
+}
+
+export type ToWorker =
+  | { readonly do: 'work'; readonly assignment: Assignment }
+  /** Say when everybody who is inside now has left. */
+  | { readonly do: 'line'; readonly of: Inside; readonly number: number }
+  | { readonly do: 'renew'; readonly certificate: Certificate }
+  | { readonly do: 'stop' }
+
+export type ToSupervisor =
+  | { readonly did: 'come' }
+  | { readonly did: 'listen' }
+  | { readonly did: 'fail'; readonly why: string }
+  | { readonly did: 'pass'; readonly number: number }

@@ -1,0 +1,46 @@
+/** The object API on its port: what a server that is alone does, and each of several workers. */
+import type { AddressInfo } from 'node:net'
+import type { Config } from './config.ts'
+import type { Certificate } from './edge/listener.ts'
+import { systemClock } from './lib/clock.ts'
+import { systemRandom } from './lib/random.ts'
+import { listenerFor } from './object-api.ts'
+import { Directory, type RootKey } from './store/directory.ts'
+import type { Store } from './store/store.ts'
+import type { Tell } from './tell.ts'
+
+/** How often it is looked for clients that keep the server waiting. */
+const OVERDUE_MS = 1_000
+
+export interface ObjectServer {
+  readonly address: AddressInfo
+  renew(certificate: Certificate): void
+  /** No new connections; resolves when what is in flight is finished. */
+  close(): Promise<void>
+}
+
+export interface ObjectServerOptions {
+  readonly config: Config
+  readonly rootKey: RootKey
+  readonly certificate: Certificate | undefined
+  readonly port: number
+}
+
+export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Tell): Promise<ObjectServer> {
+  const { config, rootKey, certificate, port } = options
+  const { region, baseHost, website, tlsForCustomerKeys } = config
+  const directory = new Directory(store.engine, rootKey)
+  const named = { region, baseHost, website, tlsForCustomerKeys }
+  const tools = { clock: systemClock, random: systemRandom, tell }
+  const listener = listenerFor({ store, directory, ...named, certificate, ...tools })
+  const address = await listener.listen(config.listen.host, port)
+  const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
+  return {
+    address,
+    renew: renewed => listener.renew(renewed),
+    async close() {
+      await listener.close()
+      clearInterval(overdue)
+    },
+  }
+}

@@ -1,0 +1,52 @@
+/** What belongs to a data folder as a whole and is done once at a start, before anybody serves from it. */
+import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
+import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
+import type { Config } from './config.ts'
+import { canonicalIdOf, ROOT_ACCOUNT_ID } from './model/account.ts'
+import { Fault } from './model/faults.ts'
+import type { Others } from './store/company.ts'
+import type { Store } from './store/store.ts'
+import type { Tell } from './tell.ts'
+
+export function folderOptions({ data, durability, meta, blobs }: Config): FolderOptions {
+  return {
+    folder: data,
+    durability,
+    ...(meta === undefined ? {} : { metaUrl: meta }),
+    ...(blobs === undefined ? {} : { blobsFolder: blobs }),
+  }
+}
+
+const KEYS_IN_CLEAR =
+  'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
+
+export interface Prepared {
+  readonly folder: OwnedFolder
+  readonly rootKey: NonNullable<Config['rootKey']>
+}
+
+/** `others` are the processes that will serve from the folder beside this one. */
+export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
+  const given = await accountsGiven(config)
+  const folder = await openFolder({ ...folderOptions(config), ...(others === undefined ? {} : { others }) })
+  const { store } = folder
+  try {
+    const key = await rootKey(config, tell.once)
+    await haveAccounts(store, given, config.accounts)
+    await haveBuckets(store, config.buckets)
+    if (config.tls === undefined && !config.tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
+    return { folder, rootKey: key }
+  } catch (error) {
+    await folder.close()
+    throw error
+  }
+}
+
+async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
+  const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
+  for (const name of names) {
+    await store.buckets.create({ name, owner, lockEnabled: false }).catch((error: unknown) => {
+      if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
+    })
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * A worker process: serves objects and nothing else. It does what its supervisor says, answers who is inside, and ends
+ * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
+ */
+import { joinFolder, type ServerParts } from './compose.ts'
+import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
+import { type ObjectServer, serveObjects } from './object-server.ts'
+import { folderOptions } from './prepare.ts'
+import type { Inside } from './store/company.ts'
+import type { Tell } from './tell.ts'
+
+const say = (message: ToSupervisor): void => void process.send?.(message)
+
+class WorkerProcess {
+  readonly #parts: ServerParts
+  readonly #objects: ObjectServer
+  readonly #tell: Tell
+
+  constructor(parts: ServerParts, objects: ObjectServer, tell: Tell) {
+    this.#parts = parts
+    this.#objects = objects
+    this.#tell = tell
+  }
+
+  static async start(assignment: Assignment, tell: Tell): Promise<WorkerProcess> {
+    const { config, epoch } = assignment
+    const writer = Buffer.from(assignment.writer, 'hex')
+    const parts = await joinFolder({ ...folderOptions(config), epoch, writer })
+    return new WorkerProcess(parts, await serveObjects(parts.store, assignment, tell), tell)
+  }
+
+  hear(message: ToWorker): void {
+    if (message.do === 'line') void this.#line(message.of, message.number)
+    else if (message.do === 'renew') this.#objects.renew(message.certificate)
+    else if (message.do === 'stop') void this.#stop()
+  }
+
+  async #line(of: Inside, number: number): Promise<void> {
+    const { engine } = this.#parts.store
+    await engine[of].emptied()
+    say({ did: 'pass', number })
+    // A file that another process removes keeps its space for as long as it is open here.
+    if (of === 'readers') engine.blobs.closeIdle()
+  }
+
+  async #stop(): Promise<void> {
+    try {
+      await this.#objects.close()
+      await this.#parts.close()
+      process.exit(0)
+    } catch (error) {
+      this.#tell.log({ level: 'error', error: String(error) })
+      process.exit(1)
+    }
+  }
+}
+
+export function runWorker(tell: Tell): void {
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
+  process.on('disconnect', () => process.exit(1))
+  let running: Promise<WorkerProcess> | undefined
+  process.on('message', (message: ToWorker) => {
+    if (message.do !== 'work') {
+      // In the order in which they were sent; before it is at work it has nobody inside and nothing in flight.
+      void running?.then(worker => worker.hear(message))
+      return
+    }
+    running = WorkerProcess.start(message.assignment, tell)
+    running.then(
+      () => say({ did: 'listen' }),
+      (error: unknown) => {
+        say({ did: 'fail', why: error instanceof Error ? error.message : String(error) })
+        tell.end()
+      },
+    )
+  })
+  say({ did: 'come' })
+}
