@@ -105,6 +105,8 @@ test('an unknown flag or a bad value ends with one line and 2, before anything i
     ['--nope'],
     ['--listen', 'here'],
     ['--durability', 'maybe'],
+    ['--workers', '0'],
+    ['--workers', 'many'],
     ['--meta', 'mysql://x'],
     ['serve', 'x'],
   ]) {

@@ -13,6 +13,8 @@ export class Connection implements Wait {
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
   #isParting = false
+  /** No more requests after those under way. */
+  #isLast = false
 
   constructor(socket: Socket, patience: Patience) {
     this.#socket = socket
@@ -27,6 +29,8 @@ export class Connection implements Wait {
       this.#underWay--
       this.#quietSince = this.#patience.now()
       this.#refuseAtLast()
+      // The answer is on its way; Node would keep the connection for another request.
+      if (this.#isLast && this.#underWay === 0) this.#socket.destroySoon()
     })
   }
 
@@ -60,7 +64,8 @@ export class Connection implements Wait {
   }
 
   /** The server stops: a connection on which nothing is under way has no reason to stay. */
-  endIfQuiet(): void {
+  endWhenQuiet(): void {
+    this.#isLast = true
     if (this.#underWay === 0) this.#socket.destroy()
   }
 }

@@ -126,7 +126,7 @@ export class Listener {
     return new Promise(resolve => {
       this.#server.close(() => resolve())
       this.#server.closeIdleConnections()
-      for (const connection of this.#connections.values()) connection.endIfQuiet()
+      for (const connection of this.#connections.values()) connection.endWhenQuiet()
     })
   }
 
