@@ -1,6 +1,6 @@
 /**
- * The workers of a supervisor: starts them, replaces one that dies, asks them who is inside, and ends them. To those who
- * free bytes it is the other processes of the folder; nobody but this file knows that they are children of this one.
+ * The workers of a supervisor: starts them, replaces one that dies, asks them who is inside, and ends them. To those
+ * who free bytes it is the other processes of the folder; nobody else knows that they are children of this one.
  */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from './lib/ids.ts'
