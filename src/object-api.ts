@@ -28,7 +28,7 @@ async function objectFacts(store: Store, name: ObjectName): Promise<JudgedObject
 const asFacts = (object: JudgedObject | undefined): ObjectFacts | undefined =>
   object && { ownerCanonicalId: object.owner, grants: object.grants, tags: object.tags }
 
-function factsOf(store: Store): FactFinder {
+export function factsOf(store: Store): FactFinder {
   return {
     bucket: name => store.buckets.get(name),
     document: (bucket, name) => store.documents.get(bucket, name),

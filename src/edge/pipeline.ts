@@ -270,7 +270,7 @@ export class Pipeline {
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const asking: Asking = { ...incoming, view, caller, operation, target, now }
     const needs = operation.permission(view, target)
-    await authorizer.check({ ...asking, untold: operation.tells }, needs, bucket)
+    await authorizer.check({ ...asking, untold: { keys: operation.tells, assume: 'for' } }, needs, bucket)
     const charge: readonly Header[] = this.#charge(view, bucket, caller) ? [[':request-charged', 'requester']] : []
     if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
     const input = operation.decode(view)

@@ -4,6 +4,7 @@ import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Pairs } from '../model/version.ts'
 import type { ObjectName, Operation } from '../operations/operation.ts'
+import type { Untold } from '../rules/access/statements.ts'
 import { type Told, toldByDate, toldByTags } from '../rules/access/told.ts'
 import { parseCopySource } from '../rules/copy-source.ts'
 import { parseTimestamp } from '../rules/http-date.ts'
@@ -23,7 +24,7 @@ export interface Asking {
   /** What its body says, once that has been read. */
   readonly told?: Told
   /** Keys that only its body answers, as long as nobody has read it. */
-  readonly untold?: readonly string[]
+  readonly untold?: Untold
 }
 
 /** Headers that answer the condition key of their own name. */

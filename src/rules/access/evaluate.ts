@@ -13,7 +13,7 @@ import { accountArn, neutralValue, userArn } from './names.ts'
 import type { Policy } from './policy.ts'
 import { bucketPolicy, identityPolicy } from './policy-memo.ts'
 import type { Reason } from './reasons.ts'
-import { applying, type Question } from './statements.ts'
+import { ALL_TOLD, applying, isUntold, type Question, type Untold } from './statements.ts'
 
 export interface PublicAccessBlock {
   readonly blockPublicAcls: boolean
@@ -49,8 +49,8 @@ export interface AccessRequest {
   readonly object: ObjectFacts | undefined
   /** What the request says, by neutral condition key. */
   readonly context: Context
-  /** Keys that are not answered yet: what depends on them is taken to be in the caller's favour. */
-  readonly untold?: readonly string[]
+  /** What is not known yet about the request, and how that counts. */
+  readonly untold?: Untold
   /** The caller began the upload that the action is about. */
   readonly isInitiator?: boolean
   /** Lists do not give this to a caller without a name: beginning an upload, copying. */
@@ -106,6 +106,18 @@ export function mayLearnAbsence(request: AccessRequest): Decision {
   return evaluate({ ...request, action: 'ListBucket', resource, object: undefined })
 }
 
+/** Condition keys that statements about this request ask for, and that nobody has answered. */
+export function unanswered(request: AccessRequest, keys: readonly string[]): string[] {
+  const untold: Untold = { keys, assume: 'holds' }
+  const question = questionOf({ ...request, untold })
+  const { identity, bucket } = policiesOf(request)
+  const found = [...identity, ...(bucket === undefined ? [] : [bucket])].flatMap(policy =>
+    (['Allow', 'Deny'] as const).flatMap(effect => applying(policy, effect, question)),
+  )
+  const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
+  return [...new Set(asked.filter(key => isUntold(key, untold)))].sort()
+}
+
 const isDenial = (reason: Reason): boolean =>
   reason.kind === 'unreadable policy' || (reason.kind === 'statement' && reason.effect === 'Deny')
 
@@ -121,7 +133,7 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-function questionOf({ caller, action, resource, context, bucket, object, untold = [] }: AccessRequest): Question {
+function questionOf({ caller, action, resource, context, bucket, object, untold = ALL_TOLD }: AccessRequest): Question {
   const full = new Map<string, readonly string[]>()
   for (const [key, values] of context) {
     full.set(

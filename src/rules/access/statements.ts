@@ -14,9 +14,18 @@ export interface Question {
   /** `bucket` or `bucket/key`; `*` for what concerns no bucket. */
   readonly resource: string
   readonly context: Context
-  /** Keys that nobody can answer yet; one that ends with a slash stands for all that begin so. */
-  readonly untold: readonly string[]
+  readonly untold: Untold
 }
+
+/** What is taken for the answer to conditions that nobody can answer yet. */
+export interface Untold {
+  /** One that ends with a slash stands for all that begin so. */
+  readonly keys: readonly string[]
+  /** Whatever lets the caller in, whatever keeps it out, or that every such condition holds. */
+  readonly assume: 'for' | 'against' | 'holds'
+}
+
+export const ALL_TOLD: Untold = { keys: [], assume: 'for' }
 
 /**
  * How a statement reaches the caller. `account` means that it names the caller's account and not the caller: such a
@@ -72,12 +81,15 @@ function concerns(statement: Statement, { action, resource, context, untold }: Q
   if (!isDeny && statement.resources.except && hasUnknown(statement.resources, context)) return false
   if (!chosen(statement.resources, template => templateMatches(template, resource, context))) return false
   return statement.conditions.every(condition =>
-    isUntold(condition.key, untold) ? !isDeny : holds(condition, context, isDeny),
+    isUntold(condition.key, untold) ? assumed(untold, isDeny) : holds(condition, context, isDeny),
   )
 }
 
-const isUntold = (key: string, untold: readonly string[]): boolean =>
-  untold.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
+export const isUntold = (key: string, { keys }: Untold): boolean =>
+  keys.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
+
+const assumed = ({ assume }: Untold, isDeny: boolean): boolean =>
+  assume === 'holds' || (assume === 'for' ? !isDeny : isDeny)
 
 const chosen = <T>(choice: Choice<T>, is: (item: T) => boolean): boolean => choice.of.some(is) !== choice.except
 

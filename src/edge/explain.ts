@@ -1,0 +1,132 @@
+/**
+ * Answers "may this caller do that, and why?" from the same facts and by the same evaluator as requests are judged, and
+ * changes nothing.
+ */
+import type { Bucket } from '../model/bucket.ts'
+import type { Caller } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Accounts } from '../operations/context.ts'
+import type { ObjectName } from '../operations/operation.ts'
+import { ACTIONS, type Action, actionFacts } from '../rules/access/actions.ts'
+import { type Context, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
+import { type AccessRequest, type Decision, evaluate, mayLearnAbsence, unanswered } from '../rules/access/evaluate.ts'
+import { foldCase } from '../rules/access/fold-case.ts'
+import { neutralAction } from '../rules/access/names.ts'
+import { type Asked, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
+import { Authorizer, type FactFinder } from './authorize.ts'
+
+export interface ExplainParts {
+  readonly facts: FactFinder
+  readonly accounts: Accounts
+  /** The lock of a version; undefined when there is no such version. */
+  readonly lock: (name: ObjectName) => Promise<LockFacts | undefined>
+  readonly now: number
+}
+
+export interface ExplainQuestion {
+  readonly as: Caller
+  /** `svc:DeleteObject`, `s3:DeleteObject` or the bare name. With a version it is the action on versions. */
+  readonly action: string
+  readonly bucket?: string | undefined
+  readonly key?: string | undefined
+  readonly versionId?: string | undefined
+  readonly bypass?: boolean | undefined
+  /** What else is known of the request, by neutral condition key. */
+  readonly context?: Context | undefined
+}
+
+const BY_FOLDED: ReadonlyMap<string, Action> = new Map(Array.from(ACTIONS.keys(), action => [foldCase(action), action]))
+
+const bad = (name: string, value: string, reason: string): Fault =>
+  new Fault('InvalidArgument', { ArgumentName: name, ArgumentValue: value, reason })
+
+function actionOf(text: string, versionId: string | undefined): Action {
+  const action = BY_FOLDED.get(neutralAction(text.includes(':') ? text : `svc:${text}`) ?? '')
+  if (action === undefined) throw bad('action', text, 'There is no such action')
+  if (versionId === undefined || action.includes('Version')) return action
+  return BY_FOLDED.get(foldCase(action.replace('Object', 'ObjectVersion'))) ?? action
+}
+
+function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: ExplainQuestion): Asked {
+  const action = actionOf(text, versionId)
+  const { on } = actionFacts(action)
+  if (on !== 'service' && bucket === undefined) throw bad('bucket', '', 'This action is about a bucket')
+  if (on === 'object' && (key === undefined || key === '')) throw bad('key', '', 'This action is about an object')
+  const keepHeld = !foldCase(text).startsWith('s3:')
+  return { as, action, bucket, key: on === 'object' ? key : undefined, versionId, bypass, keepHeld }
+}
+
+const LOCKS_MATTER: readonly Action[] = ['DeleteObject', 'DeleteObjectVersion', 'PutObjectRetention']
+
+/** Decisions about one question: as it stands, and as well and as badly as what it leaves open could turn out. */
+function judged(request: AccessRequest, isMissing: boolean): { access: Decision; dependsOn: readonly string[] } {
+  const decide = (of: AccessRequest): Decision => (isMissing ? mayLearnAbsence(of) : evaluate(of))
+  const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG]
+  const best = decide({ ...request, untold: { keys, assume: 'for' } })
+  const worst = decide({ ...request, untold: { keys, assume: 'against' } })
+  if (best.allowed === worst.allowed) return { access: best.allowed ? worst : best, dependsOn: [] }
+  return { access: decide(request), dependsOn: unanswered(request, keys) }
+}
+
+export class Explainer {
+  readonly #parts: ExplainParts
+  readonly #authorizer: Authorizer
+
+  constructor(parts: ExplainParts) {
+    this.#parts = parts
+    this.#authorizer = new Authorizer(parts.facts, parts.accounts)
+  }
+
+  async explain(question: ExplainQuestion): Promise<Explanation> {
+    const asked = askedOf(question)
+    const { action, bucket: name, key, versionId } = asked
+    const { on, judgedBy } = actionFacts(action)
+    const bucket = name === undefined || action === 'CreateBucket' ? undefined : await this.#parts.facts.bucket(name)
+    const object = { bucket: name ?? '', key: key ?? '', versionId }
+    const isStored = on === 'object' && judgedBy === 'object'
+    const request: AccessRequest = {
+      caller: asked.as,
+      action,
+      resource: on === 'service' ? {} : key === undefined ? { bucket: object.bucket } : { bucket: object.bucket, key },
+      bucket: bucket === undefined ? undefined : await this.#authorizer.bucketFacts(bucket),
+      object: isStored ? await this.#parts.facts.object(object) : undefined,
+      context: this.#context(question, versionId),
+    }
+    const isMissing = isStored && request.object === undefined
+    return explanationOf(asked, {
+      ...judged(request, isMissing),
+      isMissing,
+      lock: LOCKS_MATTER.includes(action) && bucket?.lockEnabled === true ? await this.#parts.lock(object) : undefined,
+      mayBypass: on === 'object' && evaluate({ ...request, action: 'BypassGovernanceRetention' }).allowed,
+      notes: notesOf(asked, bucket),
+    })
+  }
+
+  #context({ context = new Map() }: ExplainQuestion, versionId: string | undefined): Context {
+    const { now } = this.#parts
+    return new Map([
+      ['currenttime', [new Date(now).toISOString()]],
+      ['epochtime', [String(Math.floor(now / 1000))]],
+      ...(versionId === undefined ? [] : [['versionid', [versionId]] as const]),
+      ...context,
+    ])
+  }
+}
+
+/** What else a request meets on its way that is no matter of access. */
+function notesOf({ as, action, versionId, keepHeld }: Asked, bucket: Bucket | undefined): string[] {
+  const notes: string[] = []
+  if (bucket?.requesterPays === true) {
+    const isOwner = as.kind !== 'anonymous' && as.account.canonicalId === bucket.owner
+    if (as.kind === 'anonymous') notes.push('requesters pay here, so callers without a name are refused')
+    else if (!isOwner) notes.push('requesters pay here: the request must say that it does')
+  }
+  if (action === 'DeleteObject' && versionId === undefined && bucket !== undefined && bucket.versioning !== 'off') {
+    const held = keepHeld ? '; in this dialect not a held one' : ', also a held one'
+    notes.push(`without a version, a marker hides the object${held}`)
+  }
+  if (action === 'PutObjectRetention' && bucket?.lockEnabled === true) {
+    notes.push('retention in force can be lengthened; governance is shortened or lifted by bypass, compliance never')
+  }
+  return notes
+}

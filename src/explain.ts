@@ -1,0 +1,70 @@
+/** Explanations over a store, for the command line and the administrator's interface. */
+import { Explainer, type ExplainQuestion } from './edge/explain.ts'
+import type { Caller } from './model/caller.ts'
+import { Fault } from './model/faults.ts'
+import type { Actor } from './model/ledger.ts'
+import { factsOf } from './object-api.ts'
+import type { ObjectName } from './operations/operation.ts'
+import type { Explanation, LockFacts, Since } from './rules/explanation.ts'
+import type { Directory, Identities } from './store/directory.ts'
+import type { LedgerEntry } from './store/ledger.ts'
+import type { Store } from './store/store.ts'
+
+/** As a person asks: the key of whoever would do it, or nothing for a caller without a name. */
+export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {
+  readonly accessKey: string | undefined
+}
+
+const actorText = ({ account, user, accessKey, request }: Actor): string =>
+  [
+    user === undefined ? `account ${account}` : `user ${user} of account ${account}`,
+    ...(accessKey === undefined ? [] : [`key ${accessKey}`]),
+    ...(request === undefined ? [] : [`request ${request}`]),
+  ].join(', ')
+
+/** The entry that made the retention what it is; none for one that the bucket gives to every new version. */
+function retainedSince(entries: readonly LedgerEntry[], until: string): Since | undefined {
+  for (const entry of entries) {
+    if (!('versionId' in entry) || !('after' in entry)) continue
+    if (entry.after.retention?.until !== until) return undefined
+    if (entry.before?.retention?.until !== until) return { time: entry.time, by: actorText(entry.by) }
+  }
+  return undefined
+}
+
+async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Promise<LockFacts | undefined> {
+  try {
+    const { id, lock } = await store.objects.head({ bucket, key, versionId })
+    const held = lock.hold === true ? await store.ledger.heldSince(bucket, { key, versionId: id }) : undefined
+    const entries = lock.retention === undefined ? [] : await store.ledger.about(bucket, { key, versionId: id })
+    return {
+      versionId: id,
+      lock,
+      now: store.engine.clock.now(),
+      heldSince: held && { time: held.time, by: actorText(held.by) },
+      retainedSince: lock.retention && retainedSince(entries, new Date(lock.retention.until).toISOString()),
+    }
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+async function callerOf(identities: Identities, accessKey: string | undefined): Promise<Caller> {
+  if (accessKey === undefined) return { kind: 'anonymous' }
+  const found = await identities.findCredential(accessKey)
+  if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+  const { account, user } = found
+  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
+}
+
+export async function explain(
+  store: Store,
+  directory: Directory,
+  { accessKey, ...question }: StoreQuestion,
+): Promise<Explanation> {
+  const accounts = await directory.now()
+  const as = await callerOf(accounts, accessKey)
+  const parts = { facts: factsOf(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
+  return new Explainer({ ...parts, now: store.engine.clock.now() }).explain({ ...question, as })
+}

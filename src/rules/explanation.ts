@@ -1,0 +1,159 @@
+/** Why something may be done or not: what access says, what a lock says, and both in words. */
+import type { Caller } from '../model/caller.ts'
+import type { Lock } from '../model/version.ts'
+import type { Action } from './access/actions.ts'
+import type { Decision } from './access/evaluate.ts'
+import { actionNames } from './access/names.ts'
+import { describeReason } from './access/reasons.ts'
+import { formatTimestamp } from './http-date.ts'
+import { type LockRefusal, mayRemove } from './lock.ts'
+
+/** Since when something is so, and who made it so. */
+export interface Since {
+  readonly time: string
+  readonly by: string
+}
+
+/** The lock of the version that a question is about. */
+export interface LockFacts {
+  readonly versionId: string
+  readonly lock: Lock
+  /** The time by which locks are judged. */
+  readonly now: number
+  readonly heldSince: Since | undefined
+  readonly retainedSince: Since | undefined
+}
+
+export interface Asked {
+  readonly as: Caller
+  readonly action: Action
+  readonly bucket: string | undefined
+  readonly key: string | undefined
+  readonly versionId: string | undefined
+  /** The request asks to set governance retention aside. */
+  readonly bypass: boolean
+  /** D10. A held object is not hidden behind a marker either. */
+  readonly keepHeld: boolean
+}
+
+export interface Findings {
+  readonly access: Decision
+  /** Condition keys on which the answer depends, and that the question does not say. */
+  readonly dependsOn: readonly string[]
+  /** There is no such object; `access` then says who may learn that. */
+  readonly isMissing: boolean
+  readonly lock: LockFacts | undefined
+  readonly mayBypass: boolean
+  readonly notes: readonly string[]
+}
+
+export interface Explanation extends Findings {
+  readonly asked: Asked
+  readonly verdict: 'allowed' | 'refused' | 'depends'
+  readonly because: 'access' | 'lock' | 'missing'
+  readonly stoppedBy: LockRefusal | undefined
+}
+
+/** What a lock has against it. Making new versions, and whatever else leaves a version where it is, meets no lock. */
+function refusalOf({ action, bypass, keepHeld }: Asked, { lock, mayBypass }: Findings): LockRefusal | undefined {
+  if (lock === undefined) return undefined
+  if (action === 'DeleteObject') return keepHeld && lock.lock.hold === true ? 'held' : undefined
+  return action === 'DeleteObjectVersion' ? mayRemove(lock.lock, lock.now, bypass && mayBypass) : undefined
+}
+
+export function explanationOf(asked: Asked, findings: Findings): Explanation {
+  const stoppedBy = refusalOf(asked, findings)
+  const { access, dependsOn, isMissing } = findings
+  const base = { ...findings, asked, stoppedBy }
+  if (dependsOn.length === 0 && !access.allowed) return { ...base, verdict: 'refused', because: 'access' }
+  if (isMissing) return { ...base, verdict: 'refused', because: 'missing' }
+  if (stoppedBy !== undefined) return { ...base, verdict: 'refused', because: 'lock' }
+  return { ...base, verdict: dependsOn.length > 0 ? 'depends' : 'allowed', because: 'access' }
+}
+
+function callerText(caller: Caller): string {
+  if (caller.kind === 'anonymous') return 'a caller without a name'
+  const who = caller.kind === 'user' ? `user ${caller.user.name} of account` : 'account'
+  return `${who} ${caller.account.accountId} (key ${caller.accessKey})`
+}
+
+function placeText({ bucket, key, versionId }: Asked): string {
+  if (bucket === undefined) return 'the account'
+  return bucket + (key === undefined ? '' : `/${key}`) + (versionId === undefined ? '' : `@${versionId}`)
+}
+
+const sinceText = (since: Since | undefined): string =>
+  since === undefined ? '' : `, since ${since.time}, by ${since.by}`
+
+function lockLines({ lock: facts, stoppedBy, mayBypass }: Explanation): string[] {
+  if (facts === undefined) return []
+  const { lock, now, heldSince, retainedSince } = facts
+  const lines: string[] = []
+  if (lock.hold === true) lines.push(`legal hold${sinceText(heldSince)}`)
+  if (lock.retention !== undefined) {
+    const { mode, until } = lock.retention
+    const over = until <= now ? ', which is over' : ''
+    lines.push(`${mode} retention until ${formatTimestamp(until)}${over}${sinceText(retainedSince)}`)
+  }
+  if (lines.length === 0) lines.push('none')
+  if (stoppedBy === 'governance') {
+    const right = mayBypass ? 'has that right, and must ask for it' : 'does not have that right'
+    lines.push(`governance yields to a bypass; the caller ${right}`)
+  }
+  return lines.map(line => `  lock of ${facts.versionId}: ${line}`)
+}
+
+const VERDICTS = { allowed: 'allowed', refused: 'refused', depends: 'depends on what else the request says' }
+const BECAUSE = { access: '', lock: ' by a lock', missing: ', since there is no such object' }
+
+/** For a person at a terminal. */
+export function explanationText(explanation: Explanation): string {
+  const { asked, verdict, because, access, dependsOn, isMissing, notes } = explanation
+  const title = `${actionNames(asked.action)[0]} on ${placeText(asked)} as ${callerText(asked.as)}`
+  const what = isMissing ? 'to learn that there is no such object' : 'access'
+  return [
+    `${title}: ${VERDICTS[verdict]}${BECAUSE[because]}`,
+    `  ${what}: ${access.allowed ? 'allowed' : 'refused'}`,
+    ...access.reasons.map(reason => `    ${describeReason(reason)}`),
+    ...(dependsOn.length === 0 ? [] : [`  depends on: ${dependsOn.join(', ')}`]),
+    ...lockLines(explanation),
+    ...notes.map(note => `  note: ${note}`),
+  ].join('\n')
+}
+
+function callerJson(caller: Caller): object {
+  if (caller.kind === 'anonymous') return { kind: 'anonymous' }
+  const user = caller.kind === 'user' ? { user: caller.user.name } : {}
+  return { kind: caller.kind, account: caller.account.accountId, ...user, accessKey: caller.accessKey }
+}
+
+/** For a program: nothing in it but JSON. */
+export function explanationJson(explanation: Explanation): object {
+  const { asked, verdict, because, access, dependsOn, isMissing, lock: facts, stoppedBy, notes } = explanation
+  const { as, action, bucket, key, versionId, bypass } = asked
+  const lock = facts && {
+    versionId: facts.versionId,
+    hold: facts.lock.hold === undefined ? null : facts.lock.hold ? 'ON' : 'OFF',
+    heldSince: facts.heldSince ?? null,
+    retention: facts.lock.retention && {
+      mode: facts.lock.retention.mode,
+      until: formatTimestamp(facts.lock.retention.until),
+    },
+    retainedSince: facts.retainedSince ?? null,
+    stops: stoppedBy ?? null,
+    mayBypass: explanation.mayBypass,
+  }
+  return {
+    asked: { as: callerJson(as), action: actionNames(action)[0], bucket, key, versionId, bypass },
+    verdict,
+    because,
+    access: {
+      allowed: access.allowed,
+      reasons: access.reasons.map(reason => ({ ...reason, text: describeReason(reason) })),
+    },
+    dependsOn,
+    isMissing,
+    lock: lock ?? null,
+    notes,
+  }
+}
