@@ -35,6 +35,8 @@ export interface FolderOptions {
   /** Where bytes live, when not in the folder. */
   readonly blobsFolder?: string
   readonly durability?: 'fsync' | 'os'
+  /** R22. Named keys must have been made before they are used. */
+  readonly strictKeys?: boolean
   readonly clock?: Clock
   readonly random?: Random
   /** The processes that will join this one. */
@@ -111,7 +113,8 @@ async function orClose<T>(opened: { close(): Promise<void> }, use: () => Promise
 function openStoreIn(options: FolderOptions, meta: Meta, writer?: Buffer): Promise<Store> {
   const { folder, durability = 'fsync', clock = systemClock, random = systemRandom, others } = options
   const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
-  return openStore({ meta, disk: realDisk, folder, blobsFolder, durability, clock, random, others, writer })
+  const strictKeys = options.strictKeys === true
+  return openStore({ meta, disk: realDisk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer })
 }
 
 async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void> }): Promise<void> {
@@ -123,7 +126,7 @@ async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void
 
 /** A store in memory, gone with the process. */
 export async function openMemory(
-  options: { readonly clock?: Clock; readonly random?: Random } = {},
+  options: Pick<FolderOptions, 'clock' | 'random' | 'strictKeys'> = {},
 ): Promise<ServerParts> {
   const { clock = systemClock, random = systemRandom } = options
   const meta = await openMemoryMeta()
@@ -134,6 +137,7 @@ export async function openMemory(
     folder,
     blobsFolder: '/blobs',
     durability: 'os',
+    strictKeys: options.strictKeys === true,
     clock,
     random,
   })
@@ -152,6 +156,7 @@ export interface StoreOptions {
   readonly folder: string
   readonly blobsFolder: string
   readonly durability: 'fsync' | 'os'
+  readonly strictKeys: boolean
   readonly clock: Clock
   readonly random: Random
   readonly others?: Others | undefined
@@ -178,12 +183,12 @@ const KEYRING_KEY = key('x', 'keyring')
 export const keyringIdFormat = format<Buffer>('K1', bytes)
 
 /** A keyring that was lost must not be made anew in silence: what it sealed could never be read again. */
-async function openKeyring({ meta, disk, folder, random }: StoreOptions): Promise<Keyring> {
+async function openKeyring({ meta, disk, folder, random, strictKeys: strict }: StoreOptions): Promise<Keyring> {
   const entry = await meta.get(KEYRING_KEY)
   if (entry !== undefined && !(await disk.list(folder)).includes('keyring')) {
     throw new Error(`the keyring of ${folder} is missing: restore it from a backup before the server can start`)
   }
-  const keyring = await Keyring.open({ disk, folder, random })
+  const keyring = await Keyring.open({ disk, folder, random, strict })
   if (entry === undefined) {
     await meta.commit({
       checks: [{ key: KEYRING_KEY, stamp: undefined }],

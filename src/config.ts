@@ -21,6 +21,8 @@ export interface Config {
     /** Objects that redirect do so on their bucket's host as well. */
     readonly onBucketHost: boolean
   }
+  /** R22. Named keys to have, and whether those are all there are. */
+  readonly namedKeys: { readonly have: readonly string[]; readonly strict: boolean }
   readonly region: string
   readonly accounts: string | undefined
   readonly buckets: readonly string[]
@@ -114,6 +116,13 @@ const FLAGS = {
   region: flag('NAME', 'accepted in signatures and reported', asIs, 'us-east-1'),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
   buckets: flag('a,b', 'buckets to have, owned by the root account', names, ''),
+  'verenc-keys': flag('a,b', 'named encryption keys to have', names, ''),
+  'verenc-strict-keys': flag(
+    'true|false',
+    'a named key must have been made; otherwise its first use makes it',
+    trueOrFalse,
+    'false',
+  ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
@@ -169,6 +178,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
       host: values['website-host'] ?? `website.${values['base-host']!}`,
       onBucketHost: values['website-on-bucket-host']!,
     },
+    namedKeys: { have: values['verenc-keys']!, strict: values['verenc-strict-keys']! },
     region: values.region!,
     accounts: values.accounts,
     buckets: values.buckets!,

@@ -4,14 +4,16 @@ import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
 import type { Config } from './config.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from './model/account.ts'
 import { Fault } from './model/faults.ts'
+import { DEFAULT_KEY_NAME } from './model/version.ts'
 import type { Others } from './store/company.ts'
 import type { Store } from './store/store.ts'
 import type { Tell } from './tell.ts'
 
-export function folderOptions({ data, durability, meta, blobs }: Config): FolderOptions {
+export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config): FolderOptions {
   return {
     folder: data,
     durability,
+    strictKeys: namedKeys.strict,
     ...(meta === undefined ? {} : { metaUrl: meta }),
     ...(blobs === undefined ? {} : { blobsFolder: blobs }),
   }
@@ -34,6 +36,8 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
     const key = await rootKey(config, tell.once)
     await haveAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
+    const { have, strict } = config.namedKeys
+    await store.engine.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
     if (config.tls === undefined && !config.tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
     return { folder, rootKey: key }
   } catch (error) {

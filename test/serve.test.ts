@@ -133,6 +133,9 @@ test('flags win over variables, variables over defaults', () => {
   const sites = ['--website-host', 'Sites.example', '--website-on-bucket-host', 'false']
   assert.deepEqual(readConfig(sites, {})?.website, { host: 'sites.example', onBucketHost: false })
   assert.throws(() => readConfig(['--website-on-bucket-host', 'no'], {}), BadConfig)
+  assert.deepEqual(config?.namedKeys, { have: [], strict: false })
+  const strict = readConfig(['--verenc-keys', 'x,y', '--verenc-strict-keys', 'true'], {})
+  assert.deepEqual(strict?.namedKeys, { have: ['x', 'y'], strict: true })
   assert.throws(() => readConfig([], { HOLDFAST_ROOT_ACCESS_KEY: 'only' }), BadConfig)
   assert.throws(() => readConfig(['--tls-cert', 'x'], {}), BadConfig)
   assert.equal(readConfig(['--help'], {}), undefined)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { inspect } from 'node:util'
 import { realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
-import { KeyDisabled, Keyring, type KeyUse, UnknownKeyVersion, WrongKey } from './keyring.ts'
+import { KeyDisabled, Keyring, KeyUnknown, type KeyUse, UnknownKeyVersion, WrongKey } from './keyring.ts'
 
 const contentKey = systemRandom.bytes(32)
 const service: KeyUse = { by: 'service' }
@@ -19,9 +19,12 @@ const named = (name: string, context?: string): KeyUse => ({
 })
 const USES: readonly KeyUse[] = [service, named('payroll'), named('payroll', ''), named('payroll', 'dept=7'), customer]
 
-async function withKeyring(run: (keyring: Keyring, again: () => Promise<Keyring>) => Promise<void>): Promise<void> {
+type Again = (strict?: boolean) => Promise<Keyring>
+
+async function withKeyring(run: (keyring: Keyring, again: Again) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-keyring-'))
-  const again = () => Keyring.open({ disk: realDisk, folder: join(folder, 'keys'), random: systemRandom })
+  const again: Again = (strict = false) =>
+    Keyring.open({ disk: realDisk, folder: join(folder, 'keys'), random: systemRandom, strict })
   try {
     await run(await again(), again)
   } finally {
@@ -166,6 +169,26 @@ test('a disabled name wraps and unwraps nothing until it is enabled; others are 
     }
     await keyring.enable('payroll')
     assert.ok(keyring.unwrap(wrapped, named('payroll')).equals(contentKey))
+  }))
+
+test('R22: a strict keyring wraps by names that were made, and goes on unwrapping by all others', () =>
+  withKeyring(async (loose, again) => {
+    const wrapped = loose.wrap(contentKey, named('payroll'))
+    const strict = await again(true)
+    assert.throws(() => strict.wrap(contentKey, named('payroll')), KeyUnknown)
+    assert.throws(() => strict.rewrap(wrapped, named('payroll'), named('archive')), KeyUnknown)
+    assert.ok(strict.unwrap(wrapped, named('payroll')).equals(contentKey))
+    for (const use of [service, customer]) assert.ok(strict.wrap(contentKey, use).length > 0)
+    await strict.have(['payroll', 'archive', 'payroll'])
+    await strict.disable('archive')
+    // What is there stays as it is.
+    await strict.have(['payroll', 'archive'])
+    const later = await again(true)
+    assert.ok(later.unwrap(later.wrap(contentKey, named('payroll')), named('payroll')).equals(contentKey))
+    assert.throws(() => later.wrap(contentKey, named('archive')), KeyDisabled)
+    assert.throws(() => later.wrap(contentKey, named('other')), KeyUnknown)
+    await assert.rejects(later.have(['fine', '']), RangeError)
+    assert.throws(() => later.wrap(contentKey, named('fine')), KeyUnknown)
   }))
 
 test('a process with an old view neither loses the keys another one added nor opens what they wrapped unseen', () =>

@@ -40,6 +40,16 @@ export class KeyDisabled extends Error {
   }
 }
 
+/** Only names that somebody made may be used, and nobody made this one. */
+export class KeyUnknown extends Error {
+  readonly keyName: string
+  constructor(keyName: string) {
+    super('there is no key of this name')
+    this.name = 'KeyUnknown'
+    this.keyName = keyName
+  }
+}
+
 /** Another process may have rotated since this one read the keyring: `reload()` and try again. */
 export class UnknownKeyVersion extends Error {
   constructor(kind: Rotatable, version: number) {
@@ -65,6 +75,8 @@ interface KeyringHome {
   readonly disk: Disk
   readonly folder: string
   readonly random: Random
+  /** R22. A name is a key only once it was made; otherwise every name is one, from its first use on. */
+  readonly strict?: boolean
 }
 
 export class Keyring {
@@ -113,6 +125,8 @@ export class Keyring {
   }
 
   wrap(contentKey: Buffer, use: KeyUse): Buffer {
+    // What is wrapped already stays readable: names are asked for when something new is sealed.
+    if (use.by === 'named') this.#refuseUnknown(use.name)
     const now = this.#current(use)
     const header = Buffer.alloc(HEADER_BYTES)
     header[0] = WRAP_FORMAT
@@ -179,6 +193,16 @@ export class Keyring {
     return next[what].length
   }
 
+  /** Makes sure that keys of these names are there. */
+  async have(names: readonly string[]): Promise<void> {
+    const missing = names.filter(name => !this.#contents.names.has(name))
+    missing.forEach(nameBytes)
+    if (missing.length === 0) return
+    await this.#change(now => ({
+      names: new Map([...missing.map((name): [string, NamedKeyState] => [name, AT_FIRST]), ...now.names]),
+    }))
+  }
+
   async disable(name: string): Promise<void> {
     await this.#changeName(name, state => ({ ...state, disabled: true }))
   }
@@ -187,7 +211,7 @@ export class Keyring {
     await this.#changeName(name, state => ({ ...state, disabled: false }))
   }
 
-  /** Names that were ever rotated, disabled or enabled. Every other name is there too, at version 1 and enabled. */
+  /** Names that were ever made, rotated, disabled or enabled. Unless strict, every other one is there too, as new. */
   keyNames(): string[] {
     return [...this.#contents.names.keys()]
   }
@@ -233,6 +257,10 @@ export class Keyring {
     const binding = Buffer.concat([Buffer.alloc(4), nameDigest(use.name)])
     binding.writeUInt32BE(header.nameVersion)
     return deriveKey(key, 'named key', binding)
+  }
+
+  #refuseUnknown(name: string): void {
+    if (this.#home.strict === true && !this.#contents.names.has(name)) throw new KeyUnknown(name)
   }
 
   #refuseDisabled(name: string): void {

@@ -19,6 +19,8 @@ const FOLDED: ReadonlySet<string> = new Set([
   'InvalidRedirectLocation',
   'InvalidStorageClass',
   'InvalidTag',
+  'KMS.DisabledException',
+  'KMS.NotFoundException',
   'MissingSecurityHeader',
 ])
 

@@ -55,6 +55,8 @@ export const FAULTS = {
   InvalidTag: [400, 'The tag provided was not a valid tag.'],
   InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
   InvalidURI: [400, "Couldn't parse the specified URI."],
+  'KMS.DisabledException': [400, 'The key that the object is encrypted with, or shall be, is disabled.'],
+  'KMS.NotFoundException': [400, 'There is no encryption key of this name.'],
   KeyInUse: [409, 'A locked version needs the key.'],
   KeyTooLongError: [400, 'Your key is too long'],
   LimitExceeded: [409, 'There are as many as there may be.'],

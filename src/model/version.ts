@@ -55,6 +55,9 @@ export interface Encryption {
   readonly wrappedKey: Buffer
 }
 
+/** What a client gets that asks for a named key and names none. */
+export const DEFAULT_KEY_NAME = 'default'
+
 export const NULL_VERSION = 'null'
 
 export interface Version {

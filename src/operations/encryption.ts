@@ -3,6 +3,7 @@ import { TextMemo } from '../lib/text-memo.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
 import type { Upload } from '../model/upload.ts'
+import { DEFAULT_KEY_NAME } from '../model/version.ts'
 import { headerName } from '../rules/access/names.ts'
 import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../rules/documents/encryption.ts'
 import type { KeyChoice, Sealed } from '../store/content-keys.ts'
@@ -11,8 +12,6 @@ import { type CustomerKey, customerKey } from './customer-key.ts'
 import { invalidArgument } from './inputs.ts'
 import type { Decoder, Header, RequestView } from './operation.ts'
 
-/** What a client gets that asks for a named key and names none. */
-const DEFAULT_KEY_NAME = 'default'
 const CONTEXT_BYTES_MAX = 8 * 1024
 
 const ALGORITHM = ':server-side-encryption'

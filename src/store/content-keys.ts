@@ -1,6 +1,6 @@
 /** From what a client asks for to a content key and back. A customer's key passes through and is kept nowhere. */
 import { createHmac } from 'node:crypto'
-import { KeyDisabled, type KeyUse, WrongKey } from '../crypto/keyring.ts'
+import { KeyDisabled, KeyUnknown, type KeyUse, WrongKey } from '../crypto/keyring.ts'
 import { Fault } from '../model/faults.ts'
 import type { Encryption } from '../model/version.ts'
 import { LIMITS } from '../rules/limits.ts'
@@ -70,13 +70,14 @@ export function contentKeyOf(
   return faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use))
 }
 
-/** A wrong or disabled key is the client's business; anything else about keys is not. */
+/** A wrong, unknown or disabled key is the client's business; anything else about keys is not. */
 function faulting<T>(use: () => T): T {
   try {
     return use()
   } catch (error) {
     if (error instanceof WrongKey) throw new Fault('AccessDenied', { reason: 'The key does not open this object' })
-    if (error instanceof KeyDisabled) throw new Fault('AccessDenied', { reason: 'The key is disabled' })
+    if (error instanceof KeyDisabled) throw new Fault('KMS.DisabledException')
+    if (error instanceof KeyUnknown) throw new Fault('KMS.NotFoundException')
     throw error
   }
 }

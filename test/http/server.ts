@@ -267,16 +267,17 @@ async function serveParts(
 
 export async function withServer(
   use: (served: Served) => Promise<void>,
-  options: Partial<Serving> = {},
+  options: Partial<Serving> & { readonly strictKeys?: boolean } = {},
 ): Promise<void> {
   const clock = new ManualClock()
-  await serveParts(await openMemory({ clock }), clock, use, options)
+  const { strictKeys = false, ...serving } = options
+  await serveParts(await openMemory({ clock, strictKeys }), clock, use, serving)
 }
 
-export async function withFolderServer(use: (served: Served) => Promise<void>): Promise<void> {
+export async function withFolderServer(use: (served: Served, folder: string) => Promise<void>): Promise<void> {
   await withFolder(async folder => {
     const clock = new ManualClock()
-    await serveParts(await openFolder({ folder, clock, durability: 'os' }), clock, use)
+    await serveParts(await openFolder({ folder, clock, durability: 'os' }), clock, served => use(served, folder))
   })
 }
 
