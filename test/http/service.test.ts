@@ -117,7 +117,7 @@ inBoth('R10 R11: no events, no version of the interface; other parameters are ig
   assert.equal(answer.body.toString(), 'hello')
 })
 
-inBoth('R72: a single PUT ends at 5 GiB, and is refused before it is sent', async client => {
+inBoth('R72 attack 45: a single PUT ends at 5 GiB, and is refused before it is sent', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'PUT', bucket, path: '/k', announced: 5 * 2 ** 30 + 1 })
   expectFault(answer, 400, 'EntityTooLarge')
