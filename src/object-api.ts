@@ -11,47 +11,48 @@ import { OPERATIONS } from './operations/index.ts'
 import type { ObjectName } from './operations/operation.ts'
 import type { ObjectFacts } from './rules/access/evaluate.ts'
 import type { Directory } from './store/directory.ts'
-import { FactsChanged, JudgedMeta, type JudgedObject } from './store/judged-meta.ts'
+import { FactsMeta } from './store/facts-meta.ts'
+import { FactsChanged, JudgedMeta } from './store/judged-meta.ts'
 import type { Store } from './store/store.ts'
 import { isFinal, type Tell } from './tell.ts'
 
-async function objectFacts(store: Store, name: ObjectName): Promise<JudgedObject | undefined> {
+async function objectFacts(store: Store, name: ObjectName): Promise<ObjectFacts | undefined> {
   try {
     const { owner, attributes } = await store.objects.head(name)
-    return { owner, grants: attributes.grants, tags: attributes.tags }
+    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
   } catch (error) {
     if (error instanceof Fault) return undefined
     throw error
   }
 }
 
-const asFacts = (object: JudgedObject | undefined): ObjectFacts | undefined =>
-  object && { ownerCanonicalId: object.owner, grants: object.grants, tags: object.tags }
-
 export function factsOf(store: Store): FactFinder {
   return {
     bucket: name => store.buckets.get(name),
     document: (bucket, name) => store.documents.get(bucket, name),
-    object: async name => asFacts(await objectFacts(store, name)),
+    object: name => objectFacts(store, name),
     initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
   }
 }
 
 /** Whatever is judged on a fact is done only while the fact holds. */
 function sessionOf(store: Store, actor: Actor): { facts: FactFinder; store: Store } {
-  const judged = new JudgedMeta(store.engine.meta)
+  const seen = new FactsMeta(store.engine.meta)
+  const judged = new JudgedMeta(store.engine.meta, seen)
+  const found = factsOf(store.through(seen))
   const facts: FactFinder = {
-    ...factsOf(store),
-    async bucket(name) {
-      const bucket = await store.buckets.get(name)
-      judged.expectBucket(bucket)
-      return bucket
+    ...found,
+    bucket(name) {
+      judged.expectBucket(name)
+      return found.bucket(name)
     },
     async object(name) {
-      const object = await objectFacts(store, name)
       // A version by its name stays what it is; the current one may be another a moment later.
-      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key, object)
-      return asFacts(object)
+      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key)
+      const object = await found.object(name)
+      if (object !== undefined) return object
+      seen.lookAgain()
+      return found.object(name)
     },
   }
   return { facts, store: store.through(judged, actor) }

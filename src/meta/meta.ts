@@ -11,6 +11,8 @@ export interface Entry {
   /** Owned by the caller: a driver never changes it afterwards. */
   readonly value: Buffer
   readonly stamp: Stamp
+  /** For whoever reads the value: what it made of it. A driver leaves it alone. */
+  read?: unknown
 }
 
 /** From `start` inclusive to `end` exclusive; no `end` means to the last key. */

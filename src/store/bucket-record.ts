@@ -3,6 +3,7 @@ import { Fault } from '../model/faults.ts'
 import { isBucketName } from '../rules/naming.ts'
 import { at } from './addresses.ts'
 import type { Decision } from './decision.ts'
+import { bucketIn } from './reading.ts'
 
 /** Reads a bucket that the decision depends on. A writer that finds it closing takes that back: it is not empty. */
 export async function bucketForWrite(d: Decision, name: string): Promise<Bucket> {
@@ -16,5 +17,5 @@ export async function bucketForWrite(d: Decision, name: string): Promise<Bucket>
 export async function bucketForRead(d: Decision, name: string): Promise<Bucket> {
   const entry = isBucketName(name) ? await d.get(at.bucket(name)) : undefined
   if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
-  return bucketFormat.decode(entry.value)
+  return bucketIn(entry)
 }

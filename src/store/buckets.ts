@@ -11,6 +11,7 @@ import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { forgetOwned, noteOwned, type OwnedBucket, type OwnedPage, ownedPage } from './owned-buckets.ts'
+import { bucketIn } from './reading.ts'
 import type { NotingAttempt } from './turns.ts'
 import type { Uploads } from './uploads.ts'
 
@@ -43,7 +44,7 @@ export class Buckets {
     return this.#noting(wish.name, wish.lockEnabled, async (d, note) => {
       const entry = await d.get(at.bucket(wish.name))
       if (entry !== undefined) {
-        const { owner } = bucketFormat.decode(entry.value)
+        const { owner } = bucketIn(entry)
         throw new Fault(owner === wish.owner ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists', {
           BucketName: wish.name,
         })
@@ -74,7 +75,7 @@ export class Buckets {
   async get(name: string): Promise<Bucket> {
     const entry = isBucketName(name) ? await this.#engine.meta.get(at.bucket(name)) : undefined
     if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
-    return bucketFormat.decode(entry.value)
+    return bucketIn(entry)
   }
 
   /** Buckets in order of their names; all of them, or those of one owner. */
@@ -85,7 +86,7 @@ export class Buckets {
     for (;;) {
       const page = await this.#engine.meta.scan({ start, end }, PAGE)
       for (const entry of page) {
-        const bucket = bucketFormat.decode(entry.value)
+        const bucket = bucketIn(entry)
         if (owner === undefined || bucket.owner === owner) out.push(bucket)
       }
       if (page.length < PAGE) return out

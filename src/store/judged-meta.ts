@@ -4,10 +4,9 @@
  * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
  */
 import type { Entry, KeyRange, Meta, Minitransaction } from '../meta/meta.ts'
-import { type Bucket, bucketFormat } from '../model/bucket.ts'
-import type { Grant, Pairs } from '../model/version.ts'
-import { versionFormat } from '../model/version.ts'
 import { at } from './addresses.ts'
+import { type FactsMeta, nameOf } from './facts-meta.ts'
+import { bucketIn, versionIn } from './reading.ts'
 
 /** An object is not as it was when the permission was judged. */
 export class FactsChanged extends Error {
@@ -18,57 +17,46 @@ export class FactsChanged extends Error {
 }
 
 /** What a decision about an object depends on. */
-export interface JudgedObject {
-  readonly owner: string
-  readonly grants: readonly Grant[]
-  readonly tags: Pairs
+const dependsOn = (entry: Entry | undefined): string => {
+  if (entry === undefined) return ''
+  const { owner, attributes } = versionIn(entry)
+  return JSON.stringify([owner, attributes.grants, attributes.tags])
 }
-
-const ABSENT = ''
-const textOf = (object: JudgedObject | undefined): string =>
-  object === undefined ? ABSENT : JSON.stringify([object.owner, object.grants, object.tags])
-
-const nameOf = (address: Buffer): string => address.toString('latin1')
 
 export class JudgedMeta implements Meta {
   readonly #meta: Meta
-  readonly #buckets = new Map<string, string>()
-  readonly #objects = new Map<string, string>()
+  readonly #facts: FactsMeta
+  readonly #buckets = new Set<string>()
+  readonly #objects = new Set<string>()
 
-  constructor(meta: Meta) {
+  constructor(meta: Meta, facts: FactsMeta) {
     this.#meta = meta
+    this.#facts = facts
   }
 
-  /** From here on this bucket, or none of its name. */
-  expectBucket({ name, id }: Bucket): void {
-    this.#buckets.set(nameOf(at.bucket(name)), id)
+  /** From here on the bucket that was judged, or none of its name. */
+  expectBucket(name: string): void {
+    this.#buckets.add(nameOf(at.bucket(name)))
   }
 
-  /** From here on the current version of this key as it is now, or that there is none. */
-  expectObject(bucket: string, key: string, object: JudgedObject | undefined): void {
-    const name = nameOf(at.current(bucket, key))
-    const before = this.#objects.get(name)
-    const text = textOf(object)
-    if (before !== undefined && before !== text) throw new FactsChanged()
-    this.#objects.set(name, text)
+  /** From here on the current version of this key as it was judged, or that there is none. */
+  expectObject(bucket: string, key: string): void {
+    this.#objects.add(nameOf(at.current(bucket, key)))
   }
 
   async get(key: Buffer): Promise<Entry | undefined> {
     const entry = await this.#meta.get(key)
     const name = nameOf(key)
-    const bucket = this.#buckets.get(name)
-    if (bucket !== undefined) {
-      return entry !== undefined && bucketFormat.decode(entry.value).id === bucket ? entry : undefined
+    const judged = this.#facts.seen(name)
+    // The usual case. What was made of the record when it was judged need not be made again.
+    if (entry !== undefined && entry.stamp === judged?.stamp) return judged
+    if (this.#buckets.has(name)) {
+      return entry !== undefined && judged !== undefined && bucketIn(entry).id === bucketIn(judged).id
+        ? entry
+        : undefined
     }
-    const object = this.#objects.get(name)
-    if (object !== undefined && object !== this.#textOf(entry)) throw new FactsChanged()
+    if (this.#objects.has(name) && dependsOn(entry) !== dependsOn(judged)) throw new FactsChanged()
     return entry
-  }
-
-  #textOf(entry: Entry | undefined): string {
-    if (entry === undefined) return ABSENT
-    const { owner, attributes } = versionFormat.decode(entry.value)
-    return textOf({ owner, grants: attributes.grants, tags: attributes.tags })
   }
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {

@@ -36,29 +36,66 @@ export interface StoreParts {
   readonly others?: Others | undefined
 }
 
+/** Its parts are made when they are first asked for: most requests need one or two of them. */
 export class Store {
   readonly engine: Engine
-  readonly buckets: Buckets
-  readonly documents: Documents
-  readonly objects: Objects
-  readonly copies: Copies
-  readonly uploads: Uploads
-  readonly completion: Completion
-  readonly listing: Listing
-  readonly ledger: Ledger
-  readonly namedKeys: NamedKeys
+  #buckets: Buckets | undefined
+  #documents: Documents | undefined
+  #objects: Objects | undefined
+  #copies: Copies | undefined
+  #uploads: Uploads | undefined
+  #completion: Completion | undefined
+  #listing: Listing | undefined
+  #ledger: Ledger | undefined
+  #namedKeys: NamedKeys | undefined
 
   private constructor(engine: Engine) {
     this.engine = engine
-    this.documents = new Documents(this.engine)
-    this.objects = new Objects(this.engine)
-    this.copies = new Copies(this.engine, this.objects)
-    this.uploads = new Uploads(this.engine, this.objects)
-    this.buckets = new Buckets(this.engine, this.uploads)
-    this.completion = new Completion(this.engine)
-    this.listing = new Listing(this.engine)
-    this.ledger = new Ledger(this.engine)
-    this.namedKeys = new NamedKeys(this.engine)
+  }
+
+  get buckets(): Buckets {
+    this.#buckets ??= new Buckets(this.engine, this.uploads)
+    return this.#buckets
+  }
+
+  get documents(): Documents {
+    this.#documents ??= new Documents(this.engine)
+    return this.#documents
+  }
+
+  get objects(): Objects {
+    this.#objects ??= new Objects(this.engine)
+    return this.#objects
+  }
+
+  get copies(): Copies {
+    this.#copies ??= new Copies(this.engine, this.objects)
+    return this.#copies
+  }
+
+  get uploads(): Uploads {
+    this.#uploads ??= new Uploads(this.engine, this.objects)
+    return this.#uploads
+  }
+
+  get completion(): Completion {
+    this.#completion ??= new Completion(this.engine)
+    return this.#completion
+  }
+
+  get listing(): Listing {
+    this.#listing ??= new Listing(this.engine)
+    return this.#listing
+  }
+
+  get ledger(): Ledger {
+    this.#ledger ??= new Ledger(this.engine)
+    return this.#ledger
+  }
+
+  get namedKeys(): NamedKeys {
+    this.#namedKeys ??= new NamedKeys(this.engine)
+    return this.#namedKeys
   }
 
   static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {

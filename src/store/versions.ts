@@ -12,6 +12,7 @@ import { all, at } from './addresses.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { relyOnKey } from './named-keys.ts'
+import { versionIn } from './reading.ts'
 import { type Allowance, moveVersion, removeVersion } from './removal.ts'
 
 /** A stored version and the record it was read from. */
@@ -48,7 +49,7 @@ function seqOfName(id: string): number {
 }
 
 const located = (entry: Entry | undefined): Located | undefined =>
-  entry === undefined ? undefined : { entry, version: versionFormat.decode(entry.value) }
+  entry === undefined ? undefined : { entry, version: versionIn(entry) }
 
 export async function readHead(d: Decision, bucket: Bucket, key: string): Promise<Head> {
   checkKey(key)
@@ -213,7 +214,7 @@ export async function takeOut(
 async function newestOlder(engine: Engine, d: Decision, head: Head, count: number): Promise<Located[]> {
   const entries = await engine.meta.scan(all.olderOf(head.bucket.name, head.key), count)
   for (const entry of entries) d.relyOn(entry)
-  return entries.map(entry => ({ entry, version: versionFormat.decode(entry.value) }))
+  return entries.map(entry => ({ entry, version: versionIn(entry) }))
 }
 
 /** `next` becomes the newest: the current version if it is an object, or the key stays deleted, or nothing is left. */

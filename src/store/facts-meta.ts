@@ -1,0 +1,52 @@
+/**
+ * What permission is judged on, read once for each request: however many rules ask for a record, all of them see the
+ * same one. Whatever is done afterwards goes through `JudgedMeta`, which reads again.
+ */
+import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+
+export const nameOf = (address: Buffer): string => address.toString('latin1')
+
+export class FactsMeta implements Meta {
+  readonly #meta: Meta
+  readonly #seen = new Map<string, Entry | undefined>()
+  #remembers = true
+
+  constructor(meta: Meta) {
+    this.#meta = meta
+  }
+
+  /** The record as it was judged; undefined also when it was never looked at. */
+  seen(name: string): Entry | undefined {
+    return this.#seen.get(name)
+  }
+
+  /**
+   * From here on everything is read again: records that were read one after the other may never have been like that at
+   * one time.
+   */
+  lookAgain(): void {
+    this.#remembers = false
+  }
+
+  async get(key: Buffer): Promise<Entry | undefined> {
+    const name = nameOf(key)
+    const before = this.#seen.get(name)
+    if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
+    const entry = await this.#meta.get(key)
+    this.#seen.set(name, entry)
+    return entry
+  }
+
+  scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
+    return this.#meta.scan(range, limit, reverse)
+  }
+
+  /** Looking changes nothing. */
+  commit(): never {
+    throw new Error('facts are only looked at')
+  }
+
+  close(): Promise<void> {
+    return this.#meta.close()
+  }
+}

@@ -1,0 +1,17 @@
+/** What a record says, worked out once for each reading of it, however many look at it. */
+
+import type { RecordFormat } from '../lib/codec.ts'
+import type { Entry } from '../meta/meta.ts'
+import { type Bucket, bucketFormat } from '../model/bucket.ts'
+import { type Version, versionFormat } from '../model/version.ts'
+
+const reader =
+  <T>(format: RecordFormat<T>) =>
+  (entry: Entry): T => {
+    entry.read ??= format.decode(entry.value)
+    return entry.read as T
+  }
+
+/** Each for records of its own kind alone: what stands in an entry is what was made of it first. */
+export const bucketIn: (entry: Entry) => Bucket = reader(bucketFormat)
+export const versionIn: (entry: Entry) => Version = reader(versionFormat)
