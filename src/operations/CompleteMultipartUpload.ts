@@ -36,11 +36,13 @@ const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 async function listBody({ body, request }: Context): Promise<Buffer> {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
+  const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
+  if ((body.length ?? 0) > LIST_BYTES_MAX) throw tooLong
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body.stream) {
     size += chunk.length
-    if (size > LIST_BYTES_MAX) throw new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
+    if (size > LIST_BYTES_MAX) throw tooLong
     chunks.push(chunk)
   }
   const bytes = Buffer.concat(chunks)

@@ -42,8 +42,9 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
   const complaints: string[] = []
   let isStopping = false
   createInterface(child.stderr).on('line', line => {
-    // Every request is a line; only what went wrong is kept.
-    if (!line.startsWith('{') || line.includes('"level":"error"')) complaints.push(line)
+    // Every request is a line, and the program has a few words of its own; anything else went wrong.
+    const isUsual = line.startsWith('{') ? !line.includes('"level":"error"') : line.startsWith('holdfast: ')
+    if (!isUsual) complaints.push(line)
   })
   const ended = once(child, 'exit')
   void ended.then(([code, signal]) => isStopping || complaints.push(`the server ended by itself: ${code ?? signal}`))
