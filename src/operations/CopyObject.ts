@@ -14,8 +14,8 @@ import {
   enterSource,
   needsOfSource,
   readingSource,
+  saidOfSource,
   sourceConditions,
-  sourceVersionHeader,
 } from './copy-source.ts'
 import { sourceCustomerKey } from './customer-key.ts'
 import { contextHeader, encryptionHeaders, sealingFor } from './encryption.ts'
@@ -79,7 +79,7 @@ export const CopyObject = operation({
   async run(ctx, said) {
     await refuseBody(ctx)
     const { source: from, sourceKey, lock } = said
-    const { isVersioned } = await enterSource(ctx, from)
+    const sourceBucket = await enterSource(ctx, from)
     const { owner, grants } = ownership(ctx, ctx.ways.execReadEverywhere)
     checkLock(ctx, lock)
     checkNotInPlace(ctx, said)
@@ -100,7 +100,7 @@ export const CopyObject = operation({
         },
         reading(source) {
           const sealed = { encryption: encryption === undefined ? undefined : describeSealed(encryption) }
-          ctx.mayLast([...encryptionHeaders(sealed), contextHeader(sealed), sourceVersionHeader(isVersioned, source)])
+          ctx.mayLast([...encryptionHeaders(sealed), contextHeader(sealed), ...saidOfSource(sourceBucket, source)])
         },
         ...(sourceKey === undefined ? {} : { customerKey: sourceKey.key }),
         ...(encryption === undefined ? {} : { encryption }),
@@ -109,7 +109,7 @@ export const CopyObject = operation({
     )
     const { version } = copied
     return {
-      headers: [...(await saidOfMade(ctx, version)), sourceVersionHeader(isVersioned, copied.source)],
+      headers: [...(await saidOfMade(ctx, version)), ...saidOfSource(sourceBucket, copied.source)],
       body: {
         root: 'CopyObjectResult',
         write(to: XmlWriter) {

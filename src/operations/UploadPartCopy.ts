@@ -10,8 +10,8 @@ import {
   enterSource,
   needsOfSource,
   readingSource,
+  saidOfSource,
   sourceConditions,
-  sourceVersionHeader,
 } from './copy-source.ts'
 import { customerKey, sourceCustomerKey } from './customer-key.ts'
 import { checkUploadKey, encryptionHeaders } from './encryption.ts'
@@ -36,7 +36,7 @@ export const UploadPartCopy = operation({
   async run(ctx, input) {
     await refuseBody(ctx)
     const { source: from, sourceKey, range, customerKey: own } = input
-    const { isVersioned } = await enterSource(ctx, from)
+    const sourceBucket = await enterSource(ctx, from)
     const name = uploadName(ctx, input.uploadId)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, own, true)
@@ -51,14 +51,14 @@ export const UploadPartCopy = operation({
           if (range === undefined) checkSourceSize(ctx, source.size)
           read = source
         },
-        reading: source => ctx.mayLast([...encryptionHeaders(upload), sourceVersionHeader(isVersioned, source)]),
+        reading: source => ctx.mayLast([...encryptionHeaders(upload), ...saidOfSource(sourceBucket, source)]),
         ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
         ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),
         ...(range === undefined ? {} : { range: size => copyRange(range, size) }),
       }),
     )
     return {
-      headers: [...encryptionHeaders(upload), ...(read === undefined ? [] : [sourceVersionHeader(isVersioned, read)])],
+      headers: [...encryptionHeaders(upload), ...(read === undefined ? [] : saidOfSource(sourceBucket, read))],
       body: {
         root: 'CopyPartResult',
         write(to: XmlWriter) {

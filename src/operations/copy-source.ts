@@ -27,20 +27,28 @@ export const sourceConditions: Decoder<ReadConditions> = {
   }),
 }
 
-/** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. Resolves to what is told about it. */
-export async function enterSource(ctx: Context, source: CopySource): Promise<{ readonly isVersioned: boolean }> {
+/** What is told about the bucket of a source. */
+export interface SourceBucket {
+  readonly isVersioned: boolean
+  /** R8. The caller pays for reading it, and does not hear so because of the target anyway. */
+  readonly isCharged: boolean
+}
+
+/** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. */
+export async function enterSource(ctx: Context, source: CopySource): Promise<SourceBucket> {
   const bucket = await ctx.store.buckets.get(source.bucket)
   checkExpectedOwner(ctx.request.header(':source-expected-bucket-owner'), bucket.owner, ctx)
   const pays = bucket.requesterPays && bucket.owner !== ctx.callerId
   if (pays && (ctx.caller.kind === 'anonymous' || ctx.request.header(':request-payer') !== 'requester')) {
     throw new Fault('AccessDenied')
   }
-  return { isVersioned: bucket.versioning !== 'off' }
+  const paysTarget = ctx.bucket.requesterPays && ctx.bucket.owner !== ctx.callerId
+  return { isVersioned: bucket.versioning !== 'off', isCharged: pays && !paysTarget }
 }
 
-export const sourceVersionHeader = (isVersioned: boolean, source: Version): Header => [
-  ':copy-source-version-id',
-  isVersioned ? source.id : undefined,
+export const saidOfSource = ({ isVersioned, isCharged }: SourceBucket, source: Version): Header[] => [
+  [':copy-source-version-id', isVersioned ? source.id : undefined],
+  [':request-charged', isCharged ? 'requester' : undefined],
 ]
 
 /** R49, R54, R58. Whether a source may be copied. */
