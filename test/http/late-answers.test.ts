@@ -57,13 +57,13 @@ async function lasting(served: Served, send: (more: Pick<Sending, 'heard'>) => P
   const heard = new Heard()
   const answer = send({ heard: heard.take })
   await reads.reached
-  served.clock.move(4_999)
+  served.pass(4_999)
   assert.equal(heard.status, 0)
-  served.clock.move(1)
+  served.pass(1)
   await heard.until(DECLARATION)
   assert.equal(heard.status, 200)
   for (const spaces of [' ', '  ']) {
-    served.clock.move(10_000)
+    served.pass(10_000)
     await heard.until(DECLARATION + spaces)
   }
   if (then === 'go') reads.open()
@@ -164,7 +164,7 @@ inBoth(
     const heard = new Heard()
     const answer = finish(client, place, [one], headers, { heard: heard.take })
     await reads.reached
-    served.clock.move(5_000)
+    served.pass(5_000)
     await heard.until(DECLARATION)
     assert.equal((await client.send({ method: 'PUT', bucket, path: '/k', body: 'first' })).status, 200)
     reads.open()
