@@ -26,7 +26,7 @@ export const CreateMultipartUpload = operation({
     await refuseBody(ctx)
     const { owner, grants } = ownership(ctx)
     checkLock(ctx, lock)
-    const encryption = await sealingFor(ctx, sealing)
+    const encryption = await sealingFor(ctx, sealing, 'InvalidRequest')
     const { bucket, key } = ctx.target
     const upload = await ctx.store.uploads.create({
       bucket,

@@ -105,11 +105,20 @@ export const sealing: Decoder<KeyChoice | undefined> = {
   },
 }
 
-/** R55, R68. What was asked for, else the bucket's default; a bucket may refuse keys of the client's own. */
-export async function sealingFor(ctx: Context, asked: KeyChoice | undefined): Promise<KeyChoice | undefined> {
+/**
+ * R55, R68. What was asked for, else the bucket's default; a bucket may refuse keys of the client's own, which the
+ * beginning of an upload calls a bad request.
+ */
+export async function sealingFor(
+  ctx: Context,
+  asked: KeyChoice | undefined,
+  blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
+): Promise<KeyChoice | undefined> {
   const rule = await bucketEncryption(ctx)
   if (rule === undefined) return asked
-  if (asked?.by === 'customer' && rule.blocksCustomerKeys) throw new Fault('AccessDenied')
+  if (asked?.by === 'customer' && rule.blocksCustomerKeys) {
+    throw new Fault(blocked, { reason: 'The bucket does not take customer keys.' })
+  }
   if (asked !== undefined || rule.algorithm === undefined) return asked
   if (rule.algorithm === 'AES256') return { by: 'service' }
   return { by: 'named', name: rule.keyId ?? DEFAULT_KEY_NAME, context: undefined, bucketKey: rule.bucketKey === true }
