@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { SCHEMES } from './schemes.ts'
 import { sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { credential, REGION, sha } from './suite-signer.ts'
@@ -57,35 +60,26 @@ test('attack 19: only 64 lower-case digits can be a signature', () => {
   }
 })
 
-/** Welch's t of two samples, each without its slowest fifth: that is the scheduler's. */
-function welch(first: number[], second: number[]): number {
-  const [a, b] = [first, second].map(sample => {
-    const kept = sample.sort((x, y) => x - y).slice(0, Math.floor(sample.length * 0.8))
-    const mean = kept.reduce((sum, x) => sum + x, 0) / kept.length
-    return { mean, error: kept.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (kept.length - 1) / kept.length }
-  }) as [{ mean: number; error: number }, { mean: number; error: number }]
-  return (a.mean - b.mean) / Math.sqrt(a.error + b.error)
-}
+/** The sources of this folder, as written or as built. */
+const here = dirname(fileURLToPath(import.meta.url))
+const sources = readdirSync(here)
+  .filter(name => /\.(ts|js)$/.test(name) && !/\.d\.ts$|\.test\.|^suite/.test(name))
+  .map(name => [name, readFileSync(join(here, name), 'utf8')] as const)
 
-test('attack 20: how far a wrong signature is right does not show in the time', () => {
-  // The signature sent stays the same and the right one differs: how fast the former is read tells nothing of it.
-  const sent = 'ab'.repeat(32)
-  const [early, late] = [0, 31].map(place => Buffer.from(sent, 'hex').fill(0, place, place + 1)) as [Buffer, Buffer]
-  const time = (right: Buffer): number => {
-    const start = process.hrtime.bigint()
-    for (let i = 0; i < 8; i++) sameSignature(right, sent)
-    return Number(process.hrtime.bigint() - start)
+test('attack 20: signatures are compared in one place, digest against digest, in constant time', () => {
+  assert.match(String(sameSignature), /timingSafeEqual\(expected, Buffer\.from\(provided, ['"]hex['"]\)\)/)
+  // Both are 32 bytes long by then, or the comparison would throw.
+  assert.equal(sameSignature(Buffer.alloc(32), '0'.repeat(64)), true)
+  assert.throws(() => sameSignature(Buffer.alloc(31), '0'.repeat(64)))
+  const comparing = sources.filter(([, text]) => /\bhmac\(/.test(text) && !/export const hmac/.test(text))
+  assert.deepEqual(
+    comparing.map(([name]) => name.replace(/\.\w+$/, '')),
+    ['authenticate', 'chunked-body', 'post-policy'],
+  )
+  for (const [name, text] of comparing) assert.match(text, /if \(!sameSignature\(hmac\(/, name)
+  for (const [name, text] of sources) {
+    const plain = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    assert.doesNotMatch(plain, /[sS]ignature\s*(?:[!=]==|[!=]=(?!=))(?!\s*undefined)/, name)
+    assert.doesNotMatch(plain, /\bhmac\([^\n]*\)\s*(\.equals\(|[!=]==?)/, name)
   }
-  // A real difference shows in every round; a busy machine does not disturb the same way five times.
-  const seen: number[] = []
-  while (seen.length < 5) {
-    const samples: [number[], number[]] = [[], []]
-    for (let i = 0; i < 20_000; i++) {
-      const isLate = Math.random() < 0.5
-      samples[isLate ? 1 : 0].push(time(isLate ? late : early))
-    }
-    seen.push(Math.abs(welch(...samples)))
-    if (seen.at(-1)! < 4.5) return
-  }
-  assert.fail(`|t| of ${seen.map(t => t.toFixed(1)).join(', ')}`)
 })

@@ -255,7 +255,7 @@ async function matrix(dialect: DialectName, served: Served): Promise<void> {
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: T15: every operation, every way to ask, every body, each spoilt in one place`, () =>
+  test(`${dialect}: T15 attacks 1, 2, 3: every operation, every way to ask, every body, each spoilt in one place`, () =>
     withServer(served => matrix(dialect, served)))
 }
 
