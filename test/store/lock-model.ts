@@ -1,0 +1,307 @@
+/**
+ * A small model of locks, and random stories that are told to it and to the real thing. It knows nothing of how the
+ * store decides: what is locked is written down here once more, from the specification. The same stories are played
+ * against the store and over HTTP.
+ */
+import assert from 'node:assert/strict'
+import fc from 'fast-check'
+
+export interface ModelLock {
+  hold: 'ON' | 'OFF' | null
+  retention: { mode: 'governance' | 'compliance'; until: number } | null
+}
+
+export interface Wish {
+  readonly hold: 'ON' | 'OFF' | null
+  readonly retention: { readonly mode: 'governance' | 'compliance'; readonly hours: number } | null
+}
+
+/** A version as whoever plays the story sees it. */
+export interface Seen {
+  readonly key: string
+  readonly id: string
+  readonly marker: boolean
+}
+
+/** What a story is played against. Whatever is refused resolves to its code, everything else to `ok` or an id. */
+export interface Stage {
+  now(): number
+  put(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
+  copy(from: Seen, key: string): Promise<string>
+  complete(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
+  hide(key: string, keepHeld: boolean): Promise<string>
+  remove(version: Seen, bypass: boolean): Promise<string>
+  removeAll(versions: readonly Seen[], bypass: boolean): Promise<string[]>
+  hold(version: Seen, hold: 'ON' | 'OFF'): Promise<string>
+  retain(version: Seen, retention: ModelLock['retention'], bypass: boolean): Promise<string>
+  configure(retention: { mode: 'governance' | 'compliance'; days: number } | undefined): Promise<string>
+  suspend(): Promise<string>
+  removeBucket(): Promise<string>
+  /** The lock of a version, and its bytes. */
+  look(version: Seen): Promise<{ lock: ModelLock; bytes: Buffer }>
+  versions(): Promise<Seen[]>
+  /** Runs lifecycle rules that take away whatever is due and free. */
+  expire(): Promise<void>
+  /** Reclaims and compacts. */
+  upkeep(): Promise<void>
+  /** The power goes and comes back. */
+  crash(): Promise<void>
+  move(ms: number): void
+  /** Somebody sets the clock. */
+  jump(ms: number): void
+  /** Told at the end, with every version's lock: the ledger agrees. */
+  audit(locks: ReadonlyMap<string, ModelLock>): Promise<void>
+}
+
+const HOUR = 3_600_000
+const KEYS = ['a', 'b'] as const
+
+interface Held extends Seen {
+  readonly bytes: Buffer
+  lock: ModelLock
+}
+
+type Command =
+  | { readonly do: 'put' | 'complete'; readonly key: string; readonly lock: Wish | null }
+  | { readonly do: 'copy'; readonly pick: number; readonly key: string }
+  | { readonly do: 'hide'; readonly key: string; readonly keepHeld: boolean }
+  | { readonly do: 'remove'; readonly pick: number; readonly bypass: boolean }
+  | { readonly do: 'removeAll'; readonly bypass: boolean }
+  | { readonly do: 'hold'; readonly pick: number; readonly hold: 'ON' | 'OFF' }
+  | { readonly do: 'retain'; readonly pick: number; readonly retention: Wish['retention']; readonly bypass: boolean }
+  | { readonly do: 'configure'; readonly days: number; readonly mode: 'governance' | 'compliance' }
+  | { readonly do: 'move'; readonly hours: number }
+  | { readonly do: 'suspend' | 'removeBucket' | 'expire' | 'upkeep' | 'crash' | 'jump' }
+
+const key = fc.constantFrom(...KEYS)
+const pick = fc.nat(50)
+const mode = fc.constantFrom('governance' as const, 'compliance' as const)
+const retention = fc.option(fc.record({ mode, hours: fc.integer({ min: -2, max: 60 }) }), { nil: null, freq: 4 })
+const wish = fc.option(fc.record({ hold: fc.constantFrom('ON' as const, 'OFF' as const, null), retention }), {
+  nil: null,
+})
+const bypass = fc.boolean()
+
+const command: fc.Arbitrary<Command> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('put' as const), key, lock: wish }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('complete' as const), key, lock: wish }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('copy' as const), pick, key }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('hide' as const), key, keepHeld: fc.boolean() }) },
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('remove' as const), pick, bypass }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('removeAll' as const), bypass }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('hold' as const), pick, hold: fc.constantFrom('ON', 'OFF') }) },
+  { weight: 5, arbitrary: fc.record({ do: fc.constant('retain' as const), pick, retention, bypass }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('configure' as const), days: fc.nat(2), mode }) },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('move' as const), hours: fc.integer({ min: -20, max: 50 }) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constantFrom('suspend' as const, 'removeBucket', 'expire', 'upkeep', 'crash', 'jump'),
+    }),
+  },
+) as fc.Arbitrary<Command>
+
+export const stories = fc.array(command, { minLength: 5, maxLength: 40 })
+
+export class LockModel {
+  readonly #stage: Stage
+  readonly #versions: Held[] = []
+  /** What every version that ever was had at last. */
+  #default: { mode: 'governance' | 'compliance'; days: number } | undefined
+  #made = 0
+
+  constructor(stage: Stage) {
+    this.#stage = stage
+  }
+
+  async play(story: readonly Command[]): Promise<void> {
+    for (const step of story) {
+      await this.#step(step)
+      await this.#compare(false)
+    }
+    await this.#stage.upkeep()
+    await this.#compare(true)
+    await this.#stage.audit(new Map(this.#versions.map(({ key, id, lock }) => [`${key}@${id}`, lock])))
+  }
+
+  /** Section 6, once more. */
+  #refusesRemoval({ lock, marker }: Held, bypassing: boolean): boolean {
+    if (marker) return false
+    if (lock.hold === 'ON') return true
+    const { retention } = lock
+    if (retention === null || retention.until <= this.#stage.now()) return false
+    return retention.mode === 'compliance' || !bypassing
+  }
+
+  #picked(index: number, objectsOnly = false): Held | undefined {
+    const all = objectsOnly ? this.#versions.filter(({ marker }) => !marker) : this.#versions
+    return all[index % Math.max(1, all.length)]
+  }
+
+  /** The newest first. */
+  #of(name: string): Held[] {
+    return this.#versions.filter(version => version.key === name).reverse()
+  }
+
+  #lockOf(asked: Wish | null): ModelLock | undefined {
+    if (asked === null || (asked.hold === null && asked.retention === null)) return undefined
+    const until = this.#stage.now() + (asked.retention?.hours ?? 0) * HOUR
+    return { hold: asked.hold, retention: asked.retention && { mode: asked.retention.mode, until } }
+  }
+
+  #adopt(name: string, id: string, bytes: Buffer, asked: ModelLock | undefined): void {
+    const given = this.#default && {
+      mode: this.#default.mode,
+      until: this.#stage.now() + this.#default.days * 24 * HOUR,
+    }
+    const lock = { hold: asked?.hold ?? null, retention: asked?.retention ?? given ?? null }
+    this.#versions.push({ key: name, id, marker: false, bytes, lock })
+  }
+
+  #bytes(): Buffer {
+    return Buffer.from(`version ${++this.#made} `.repeat(this.#made % 3 === 0 ? 900 : 3))
+  }
+
+  async #step(step: Command): Promise<void> {
+    const stage = this.#stage
+    switch (step.do) {
+      case 'put':
+      case 'complete': {
+        const [bytes, lock] = [this.#bytes(), this.#lockOf(step.lock)]
+        const said = await stage[step.do](step.key, bytes, lock)
+        const isPast = lock !== undefined && lock.retention !== null && lock.retention.until <= stage.now()
+        if (isPast) assert.equal(said, 'InvalidArgument')
+        else this.#adopt(step.key, this.#isId(said), bytes, lock)
+        return
+      }
+      case 'copy': {
+        const from = this.#picked(step.pick, true)
+        if (from === undefined) return
+        this.#adopt(step.key, this.#isId(await stage.copy(from, step.key)), from.bytes, undefined)
+        return
+      }
+      case 'hide':
+        return this.#hide(step.key, step.keepHeld)
+      case 'remove':
+        return this.#remove(step.pick, step.bypass)
+      case 'removeAll': {
+        const all = [...this.#versions]
+        if (all.length === 0) return
+        const expected = all.map(version => (this.#refusesRemoval(version, step.bypass) ? 'AccessDenied' : 'ok'))
+        assert.deepEqual(await stage.removeAll(all, step.bypass), expected)
+        for (const [i, version] of all.entries()) if (expected[i] === 'ok') this.#forget(version)
+        return
+      }
+      case 'hold': {
+        const version = this.#picked(step.pick, true)
+        if (version === undefined) return
+        assert.equal(await stage.hold(version, step.hold), 'ok')
+        version.lock = { ...version.lock, hold: step.hold }
+        return
+      }
+      case 'retain':
+        return this.#retain(step.pick, step.retention, step.bypass)
+      case 'configure':
+        this.#default = step.days === 0 ? undefined : { mode: step.mode, days: step.days }
+        assert.equal(await stage.configure(this.#default), 'ok')
+        return
+      case 'suspend':
+        assert.equal(await stage.suspend(), 'InvalidBucketState')
+        return
+      case 'removeBucket':
+        if (this.#versions.length > 0) assert.equal(await stage.removeBucket(), 'BucketNotEmpty')
+        return
+      case 'expire':
+        return this.#expire()
+      case 'jump':
+        return this.#jump()
+      case 'move':
+        stage.move(step.hours * HOUR)
+        return
+      default:
+        return stage[step.do]()
+    }
+  }
+
+  #isId(said: string): string {
+    assert.match(said, /^([0-9a-f]{32}|null)$/)
+    return said
+  }
+
+  #forget(version: Held): void {
+    this.#versions.splice(this.#versions.indexOf(version), 1)
+  }
+
+  async #hide(name: string, keepHeld: boolean): Promise<void> {
+    const [current] = this.#of(name)
+    const isKept = keepHeld && current?.lock.hold === 'ON'
+    const said = await this.#stage.hide(name, keepHeld)
+    if (isKept) assert.equal(said, 'AccessDenied')
+    else {
+      const lock = { hold: null, retention: null }
+      this.#versions.push({ key: name, id: this.#isId(said), marker: true, bytes: Buffer.alloc(0), lock })
+    }
+  }
+
+  async #remove(index: number, bypassing: boolean): Promise<void> {
+    const version = this.#picked(index)
+    if (version === undefined) return
+    const isRefused = this.#refusesRemoval(version, bypassing)
+    assert.equal(await this.#stage.remove(version, bypassing), isRefused ? 'AccessDenied' : 'ok')
+    if (!isRefused) this.#forget(version)
+  }
+
+  async #retain(index: number, asked: Wish['retention'], bypassing: boolean): Promise<void> {
+    const version = this.#picked(index, true)
+    if (version === undefined) return
+    const now = this.#stage.now()
+    const wanted = asked && { mode: asked.mode, until: now + asked.hours * HOUR }
+    const said = await this.#stage.retain(version, wanted, bypassing)
+    const before = version.lock.retention
+    const inForce = before !== null && before.until > now
+    const extends_ = wanted !== null && wanted.mode === before?.mode && wanted.until >= before.until
+    if (wanted !== null && wanted.until <= now) assert.equal(said, 'InvalidArgument')
+    else if (inForce && !extends_ && (before.mode === 'compliance' || !bypassing)) assert.equal(said, 'AccessDenied')
+    else {
+      assert.equal(said, 'ok')
+      version.lock = { ...version.lock, retention: wanted }
+    }
+  }
+
+  /** P11. What is locked is there afterwards; what is gone was free. */
+  async #expire(): Promise<void> {
+    await this.#stage.expire()
+    const left = await this.#stage.versions()
+    for (const version of [...this.#versions]) {
+      if (left.some(({ key: name, id }) => name === version.key && id === version.id)) continue
+      assert(!this.#refusesRemoval(version, false), `lifecycle took the locked ${version.key}@${version.id}`)
+      this.#forget(version)
+    }
+    const isNew = (one: Seen): boolean => !this.#versions.some(({ key: name, id }) => name === one.key && id === one.id)
+    for (const made of left.filter(isNew)) {
+      assert(made.marker, 'lifecycle made a version')
+      const [current] = this.#of(made.key)
+      assert(current?.lock.hold !== 'ON', 'lifecycle hid what is held')
+      this.#versions.push({ ...made, bytes: Buffer.alloc(0), lock: { hold: null, retention: null } })
+    }
+  }
+
+  /** P19. A clock that is set ahead opens nothing. */
+  async #jump(): Promise<void> {
+    const locked = this.#versions.filter(version => this.#refusesRemoval(version, true))
+    this.#stage.jump(1000 * 24 * HOUR)
+    for (const version of locked) assert.equal(await this.#stage.remove(version, true), 'AccessDenied')
+    this.#stage.jump(-1000 * 24 * HOUR)
+  }
+
+  async #compare(withBytes: boolean): Promise<void> {
+    const names = (all: readonly Seen[]): string[] => all.map(one => `${one.key}@${one.id} ${one.marker}`).sort()
+    assert.deepEqual(names(await this.#stage.versions()), names(this.#versions))
+    for (const version of this.#versions) {
+      if (version.marker || !(withBytes || version === this.#versions.at(-1))) continue
+      const { lock, bytes } = await this.#stage.look(version)
+      assert.deepEqual(lock, version.lock, `${version.key}@${version.id}`)
+      assert(bytes.equals(version.bytes), `${version.key}@${version.id}: other bytes`)
+    }
+  }
+}
