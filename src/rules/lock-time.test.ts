@@ -7,16 +7,22 @@ const AT = 10_000_000_000
 const moment = fc.integer({ min: 0, max: 2 * AT })
 
 test('P19: a day ahead of what is accounted for is the clock, more is a jump', () => {
-  assert.equal(lockTime(AT, AT), AT)
-  assert.equal(lockTime(AT + JUMP_MS_MAX, AT), AT + JUMP_MS_MAX)
-  assert.equal(lockTime(AT + JUMP_MS_MAX + 1, AT), AT)
-  assert.equal(lockTime(AT - 10 * JUMP_MS_MAX, AT), AT - 10 * JUMP_MS_MAX)
+  for (const [now, trusted, time] of [
+    [AT, AT, AT],
+    [AT + JUMP_MS_MAX, AT, AT + JUMP_MS_MAX],
+    [AT + JUMP_MS_MAX + 1, AT, AT],
+    [AT + JUMP_MS_MAX + 1, AT - 5, AT - 5],
+    [AT + JUMP_MS_MAX + 1, AT + 5, AT],
+    [AT - 10 * JUMP_MS_MAX, AT, AT - 10 * JUMP_MS_MAX],
+  ] as const) {
+    assert.equal(lockTime(now, AT, trusted), time)
+  }
 })
 
 test('P19: locks end neither before the clock says so, nor more than a day before what is accounted for', () => {
   fc.assert(
-    fc.property(moment, moment, (now, accounted) => {
-      const time = lockTime(now, accounted)
+    fc.property(moment, moment, moment, (now, accounted, trusted) => {
+      const time = lockTime(now, accounted, trusted)
       assert(time <= now && time <= accounted + JUMP_MS_MAX)
     }),
   )

@@ -8,8 +8,12 @@ export const JUMP_MS_MAX = 86_400_000
 /** More than a day ahead of what can be accounted for. */
 export const isJump = (now: number, accounted: number): boolean => now - accounted > JUMP_MS_MAX
 
-/** Never later than the clock: one that is set back keeps what was locked. */
-export const lockTime = (now: number, accounted: number): number => (isJump(now, accounted) ? accounted : now)
+/**
+ * Never later than the clock: one that is set back keeps what was locked. `trusted` is what the clock said before it
+ * jumped, and what has really passed since: one that was set back first must not gain by being set forward.
+ */
+export const lockTime = (now: number, accounted: number, trusted: number): number =>
+  isJump(now, accounted) ? Math.min(accounted, trusted) : now
 
 /** What to write down: it never falls back, and never follows a jump. */
 export const nextMark = (now: number, accounted: number): number =>

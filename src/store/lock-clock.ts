@@ -34,6 +34,8 @@ export interface ClockState {
 export class LockClock {
   readonly #ground: Ground
   #anchor: Anchor | undefined
+  /** The clock as it was when it last could be believed. */
+  #trusted: { readonly clock: number; readonly elapsed: number } | undefined
 
   constructor(ground: Ground) {
     this.#ground = ground
@@ -91,7 +93,11 @@ export class LockClock {
   #look(anchor: Anchor): ClockState {
     const clock = this.#ground.clock.now()
     const accounted = this.#accounted(anchor)
-    return { clock, lockTime: lockTime(clock, accounted), jumped: isJump(clock, accounted) }
+    const jumped = isJump(clock, accounted)
+    const elapsed = this.#ground.clock.elapsed()
+    if (!jumped) this.#trusted = { clock, elapsed }
+    const trusted = this.#trusted && this.#trusted.clock + Math.floor(elapsed - this.#trusted.elapsed)
+    return { clock, lockTime: lockTime(clock, accounted, trusted ?? accounted), jumped }
   }
 
   #change(next: (stored: ClockMark | undefined) => ClockMark): Promise<ClockMark> {

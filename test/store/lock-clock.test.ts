@@ -138,3 +138,15 @@ test('P19: a jump is told once, and again when it comes again', async () => {
   }
   assert.deepEqual(told, [3 * DAY, 2 * DAY])
 })
+
+test('P19: a clock that was set back first gains nothing by being set forward', async () => {
+  const { store, clock } = await freshStore()
+  await store.engine.lockClock.mark()
+  clock.jump(-10 * HOUR)
+  await store.engine.lockClock.state()
+  const id = await retained(store, clock, HOUR)
+  clock.jump(100 * DAY)
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+  clock.move(HOUR)
+  assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
+})

@@ -25,6 +25,8 @@ export interface Seen {
 
 /** What a story is played against. Whatever is refused resolves to its code, everything else to `ok` or an id. */
 export interface Stage {
+  /** D10. Whether a held object can be hidden, where that is not up to the story. */
+  readonly keepsHeld?: boolean
   now(): number
   put(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
   copy(from: Seen, key: string): Promise<string>
@@ -47,6 +49,8 @@ export interface Stage {
   /** The power goes and comes back. */
   crash(): Promise<void>
   move(ms: number): void
+  /** What upkeep does every minute: looks at the clock. */
+  mark(): Promise<void>
   /** Somebody sets the clock. */
   jump(ms: number): void
   /** Told at the end, with every version's lock: the ledger agrees. */
@@ -181,7 +185,7 @@ export class LockModel {
         return
       }
       case 'hide':
-        return this.#hide(step.key, step.keepHeld)
+        return this.#hide(step.key, stage.keepsHeld ?? step.keepHeld)
       case 'remove':
         return this.#remove(step.pick, step.bypass)
       case 'removeAll': {
@@ -217,7 +221,7 @@ export class LockModel {
         return this.#jump()
       case 'move':
         stage.move(step.hours * HOUR)
-        return
+        return stage.mark()
       default:
         return stage[step.do]()
     }

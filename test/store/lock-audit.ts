@@ -1,0 +1,32 @@
+/** What the stories of locks have in common, whatever they are played against. */
+import assert from 'node:assert/strict'
+import type { Store } from '../../src/store/store.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import type { ModelLock } from './lock-model.ts'
+
+/** A day after something newer came, an old version goes, and what is current is hidden. */
+export const RULES = `<LifecycleConfiguration><Rule><ID>all</ID><Status>Enabled</Status><Filter/>
+  <Expiration><Days>1</Days></Expiration>
+  <NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>
+</Rule></LifecycleConfiguration>`
+
+/** P31. Whoever replays the ledger over the bucket's defaults gets the locks that are there. */
+export async function auditLedger(store: Store, bucket: string, locks: ReadonlyMap<string, ModelLock>): Promise<void> {
+  assert.deepEqual((await fsck(store.engine)).problems, [])
+  const replayed = new Map<string, unknown>()
+  for (const entry of await store.ledger.entries(bucket, 0, 10_000)) {
+    if (!('versionId' in entry)) continue
+    const name = `${entry.key}@${entry.versionId}`
+    if ('before' in entry && entry.before !== null && replayed.has(name)) {
+      assert.deepEqual(entry.before, replayed.get(name), `${name}: an entry is missing before ${entry.sequence}`)
+    }
+    if ('after' in entry) replayed.set(name, entry.after)
+    if (entry.what === 'removed') replayed.delete(name)
+  }
+  for (const [name, { hold, retention }] of locks) {
+    const shown = { hold, retention: retention && { ...retention, until: new Date(retention.until).toISOString() } }
+    if (replayed.has(name)) assert.deepEqual(replayed.get(name), shown, name)
+    // Only what nobody asked for is not in there.
+    else assert.equal(hold, null, `${name} is held, and the ledger does not know`)
+  }
+}
