@@ -99,7 +99,7 @@ const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string)
   preset,
 })
 
-const FLAGS = {
+export const FLAGS = {
   data: flag('DIR', 'everything the server keeps', asIs, './data'),
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
   console: flag('HOST:PORT', 'health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
@@ -143,7 +143,8 @@ export const USAGE = [
   }),
 ].join('\n')
 
-const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_').toUpperCase()}`
+/** The environment variable of a flag. */
+export const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_').toUpperCase()}`
 
 /** Undefined when help was asked for. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config | undefined {

@@ -30,7 +30,21 @@ const tell: Tell = {
   end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
 }
 
+/** Everything but serving. Loaded only when asked for: a server does not need it. */
+async function command(words: readonly string[]): Promise<void> {
+  const { run } = await import('./cli/program.ts')
+  process.exitCode = await run(words, process.env)
+}
+
+/** Without a word of its own, or with flags alone, the program serves. */
+function otherCommand([first, ...rest]: readonly string[]): readonly string[] | undefined {
+  if (first === '--help' || first === '-h') return ['help', ...rest]
+  return first === undefined || first === 'serve' || first.startsWith('-') ? undefined : [first, ...rest]
+}
+
 async function main(): Promise<void> {
+  const words = otherCommand(process.argv.slice(2))
+  if (words !== undefined) return command(words)
   const config = configure()
   if (config === undefined) return
   const running = await serve(config, tell)

@@ -1,0 +1,77 @@
+/**
+ * How commands reach the data. With `--endpoint`, that server. Otherwise the folder: when a server runs on it, through
+ * its console, whose address it leaves in the folder; when none does, directly. Both go by the routes of the admin API.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { storedRootKey } from '../accounts.ts'
+import { consoleAddressOf } from '../admin-console.ts'
+import { openFolder, type ServerParts } from '../compose.ts'
+import { FolderInUse } from '../store/ownership.ts'
+import { type Call, Failed } from './command.ts'
+import { DirectAdmin } from './direct-admin.ts'
+import { HttpAdmin } from './http-admin.ts'
+
+export interface Admin {
+  /** Runs a route of the admin API by its name and returns its answer. */
+  ask(route: string, input?: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>
+  /** The same, for answers that come in lines. */
+  lines(route: string, input?: Readonly<Record<string, unknown>>): AsyncIterable<string>
+  close(): Promise<void>
+}
+
+type Where = Pick<Call, 'flag' | 'env'>
+
+export const folderOf = (call: Where): string => call.flag('data') ?? './data'
+
+/** The store in the folder, for this process alone. A folder without one is not made into one. */
+export async function openStoreOf(call: Where): Promise<ServerParts> {
+  const folder = folderOf(call)
+  const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
+  if (metaUrl === undefined && !existsSync(join(folder, 'meta'))) throw new Failed(`there is no store in ${folder}`)
+  return openFolder({
+    folder,
+    ...(metaUrl === undefined ? {} : { metaUrl }),
+    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+  })
+}
+
+export async function adminFor(call: Where): Promise<Admin> {
+  const endpoint = call.flag('endpoint')
+  if (endpoint !== undefined) return httpAdmin(call, endpoint)
+  try {
+    return await DirectAdmin.over(await openStoreOf(call), call.flag('region'))
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error
+  }
+  const address = await consoleAddressOf(folderOf(call))
+  if (address === undefined) {
+    throw new Failed(`the server on ${folderOf(call)} has no console: stop it, or start it with --console`)
+  }
+  return httpAdmin(call, address)
+}
+
+async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
+  const key = keyFrom(call.env) ?? (await storedRootKey(folderOf(call)))
+  if (key === undefined) {
+    throw new Failed(
+      'no key to sign with: set HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY, or name the data folder',
+    )
+  }
+  const ca = call.flag('ca')
+  return new HttpAdmin({
+    endpoint,
+    key,
+    region: call.flag('region') ?? 'us-east-1',
+    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+  })
+}
+
+/** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */
+function keyFrom(env: NodeJS.ProcessEnv): { accessKey: string; secretKey: string } | undefined {
+  for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_']) {
+    const [accessKey, secretKey] = [env[`${prefix}ACCESS_KEY`], env[`${prefix}SECRET_KEY`]]
+    if (accessKey && secretKey) return { accessKey, secretKey }
+  }
+  return undefined
+}

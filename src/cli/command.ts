@@ -1,0 +1,92 @@
+/** One declaration says everything about a command: parsing, help and completion are made from it. */
+import type { Admin } from './admin.ts'
+
+/** What was asked for makes no sense; one line says what. Exit code 2. */
+export class BadUsage extends Error {}
+
+/** What was asked for cannot be done; one line says why. Exit code 1. */
+export class Failed extends Error {}
+
+export interface Argument {
+  readonly name: string
+  readonly meaning: string
+  readonly optional?: true
+}
+
+export interface Flag {
+  readonly name: string
+  /** What stands behind it; a switch without. */
+  readonly value?: string
+  readonly meaning: string
+  /** Also taken from the variable of its name. */
+  readonly fromEnvironment?: true
+}
+
+export interface Outcome {
+  /** What `--json` prints. */
+  readonly value: unknown
+  /** What a person reads. */
+  readonly text: string
+  /** 1: it was looked for something wrong, and found. */
+  readonly code?: 0 | 1
+}
+
+export interface Call {
+  argument(name: string): string
+  maybeArgument(name: string): string | undefined
+  flag(name: string): string | undefined
+  has(name: string): boolean
+  readonly env: NodeJS.ProcessEnv
+  /** The text of a file; `-` is standard input. */
+  read(path: string): Promise<string>
+  /** The admin API, of a server or in the folder itself; closed when the command ends. */
+  admin(): Promise<Admin>
+  /** Lines for a person while the command runs; `--json` keeps them back. */
+  progress(line: string): void
+}
+
+export interface Command {
+  /** One or two words. */
+  readonly name: string
+  readonly summary: string
+  readonly arguments: readonly Argument[]
+  readonly flags: readonly Flag[]
+  /** Undefined for one that runs until it is stopped and prints for itself. */
+  run(call: Call): Promise<Outcome>
+}
+
+interface Declared extends Omit<Command, 'arguments' | 'flags'> {
+  readonly arguments?: readonly Argument[]
+  readonly flags?: readonly Flag[]
+}
+
+export function command({ arguments: args = [], flags = [], ...rest }: Declared): Command {
+  return { ...rest, arguments: args, flags }
+}
+
+/** What every command knows. */
+export const COMMON_FLAGS: readonly Flag[] = [
+  { name: 'json', meaning: 'print JSON' },
+  { name: 'help', meaning: 'print what the command takes' },
+]
+
+const FOLDER_FLAGS: readonly Flag[] = [
+  { name: 'data', value: 'DIR', meaning: 'the data folder (./data)', fromEnvironment: true },
+  { name: 'meta', value: 'URL', meaning: 'where its metadata live, when not in the folder', fromEnvironment: true },
+  { name: 'blobs', value: 'DIR', meaning: 'where its bytes live, when not in the folder', fromEnvironment: true },
+]
+
+const SERVER_FLAGS: readonly Flag[] = [
+  { name: 'endpoint', value: 'URL', meaning: "a server's console, instead of a folder", fromEnvironment: true },
+  { name: 'region', value: 'NAME', meaning: "the server's region (us-east-1)", fromEnvironment: true },
+  { name: 'ca', value: 'FILE', meaning: 'certificate that the console is trusted by', fromEnvironment: true },
+  ...FOLDER_FLAGS,
+]
+
+/** A command of the admin API: through a server, or in the folder itself when none runs. */
+export const onServer = (declared: Declared): Command =>
+  command({ ...declared, flags: [...(declared.flags ?? []), ...SERVER_FLAGS] })
+
+/** A command that needs the folder for itself. */
+export const onFolder = (declared: Declared): Command =>
+  command({ ...declared, flags: [...(declared.flags ?? []), ...FOLDER_FLAGS] })

@@ -1,0 +1,91 @@
+import { type Call, type Command, onServer } from '../command.ts'
+import { table } from '../output.ts'
+import { doing, type Row, rows, showing } from './asking.ts'
+
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'its 12 digits' }
+const COLUMNS = ['accountId', 'displayName', 'email', 'admin', 'disabled', 'createdAt']
+const NAMES = [
+  { name: 'name', value: 'TEXT', meaning: 'what listings call it' },
+  { name: 'email', value: 'ADDRESS', meaning: 'by which it can be granted something' },
+]
+
+const accountOf = (call: Call): Row => ({ accountId: call.argument('ACCOUNT') })
+
+const list = onServer({
+  name: 'account list',
+  summary: 'all accounts',
+  run: showing(
+    'ListAccounts',
+    () => ({}),
+    answer => table(rows(answer, 'accounts'), COLUMNS),
+  ),
+})
+
+const create = onServer({
+  name: 'account create',
+  summary: 'make an account',
+  arguments: [ACCOUNT],
+  flags: [
+    ...NAMES,
+    { name: 'canonical-id', value: 'HEX', meaning: '64 digits; derived from the account id without' },
+    { name: 'admin', meaning: 'its own keys may administer the server' },
+  ],
+  run: showing('CreateAccount', call => ({
+    ...accountOf(call),
+    displayName: call.flag('name'),
+    email: call.flag('email'),
+    canonicalId: call.flag('canonical-id'),
+    admin: call.has('admin') || undefined,
+  })),
+})
+
+const show = onServer({
+  name: 'account show',
+  summary: 'one account',
+  arguments: [ACCOUNT],
+  run: showing('GetAccount', accountOf),
+})
+
+const change = onServer({
+  name: 'account change',
+  summary: 'change what an account is called, or whether it administers',
+  arguments: [ACCOUNT],
+  flags: [...NAMES, { name: 'admin', value: 'true|false', meaning: 'its own keys may administer the server' }],
+  run: showing('ChangeAccount', call => ({
+    ...accountOf(call),
+    displayName: call.flag('name'),
+    email: call.flag('email'),
+    admin: call.flag('admin'),
+  })),
+})
+
+const disable = onServer({
+  name: 'account disable',
+  summary: 'its keys and those of its users open nothing',
+  arguments: [ACCOUNT],
+  run: doing(
+    'ChangeAccount',
+    call => ({ ...accountOf(call), disabled: true }),
+    call => `account ${call.argument('ACCOUNT')} is disabled`,
+  ),
+})
+
+const enable = onServer({
+  name: 'account enable',
+  summary: 'its keys open again',
+  arguments: [ACCOUNT],
+  run: doing(
+    'ChangeAccount',
+    call => ({ ...accountOf(call), disabled: false }),
+    call => `account ${call.argument('ACCOUNT')} is enabled`,
+  ),
+})
+
+const remove = onServer({
+  name: 'account delete',
+  summary: 'delete an account without users and buckets, with its keys',
+  arguments: [ACCOUNT],
+  run: doing('DeleteAccount', accountOf, call => `account ${call.argument('ACCOUNT')} is deleted`),
+})
+
+export const accountCommands: readonly Command[] = [list, create, show, change, disable, enable, remove]

@@ -1,0 +1,67 @@
+import { systemClock } from '../../lib/clock.ts'
+import { FolderInUse } from '../../store/ownership.ts'
+import { fsck, fsckDeep } from '../../workers/fsck.ts'
+import { openStoreOf } from '../admin.ts'
+import { type Call, type Command, Failed, type Outcome, onFolder, onServer } from '../command.ts'
+import { harmless } from '../output.ts'
+
+const POLL_MS = 500
+
+interface Damage {
+  readonly what: string
+  readonly id: string
+  readonly message: string
+  readonly objects: readonly { readonly bucket: string; readonly key: string; readonly versionId: string }[]
+}
+
+function damageText({ what, id, message, objects }: Damage): string {
+  const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
+  return harmless(`${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`)
+}
+
+async function scrub(call: Call): Promise<Outcome> {
+  const admin = await call.admin()
+  let state = await admin.ask('StartScrub')
+  while (state.state === 'running') {
+    call.progress(`${state.records} records, ${state.bytes} bytes read, ${state.damaged} damaged`)
+    await systemClock.sleep(POLL_MS)
+    state = await admin.ask('GetScrub')
+  }
+  if (state.state !== 'done') throw new Failed(`the round broke off: ${String(state.error)}`)
+  const damaged = state.damaged as number
+  const summary = `${state.records} records, ${state.bytes} bytes read, ${damaged} damaged`
+  const text = [...(state.damage as Damage[]).map(damageText), summary].join('\n')
+  return { value: state, text, code: damaged === 0 ? 0 : 1 }
+}
+
+/** What is counted must not change meanwhile, so this needs the folder for itself. */
+async function check(call: Call): Promise<Outcome> {
+  const parts = await openStoreOf(call).catch((error: unknown) => {
+    if (error instanceof FolderInUse) throw new Failed(`${error.message}: stop it first, or use scrub`)
+    throw error
+  })
+  try {
+    const value = await (call.has('deep') ? fsckDeep : fsck)(parts.store.engine)
+    const { problems, objects, blobs, contents, garbage } = value
+    const summary = `${objects} versions, ${blobs} blobs, ${contents} contents, ${garbage} pieces of garbage`
+    const text = [...problems.map(harmless), `${summary}; ${problems.length} problems`].join('\n')
+    return { value, text, code: problems.length === 0 ? 0 : 1 }
+  } finally {
+    await parts.close()
+  }
+}
+
+const scrubCommand = onServer({
+  name: 'scrub',
+  summary: 'read everything that is stored against its checksums; 1 when anything is damaged',
+  run: scrub,
+})
+
+const fsckCommand = onFolder({
+  name: 'fsck',
+  summary: 'count everything again and check the invariants, without a server; 1 when anything is wrong',
+  flags: [{ name: 'deep', meaning: 'read every stored byte as well' }],
+  run: check,
+})
+
+export const checkCommands: readonly Command[] = [scrubCommand, fsckCommand]

@@ -1,0 +1,193 @@
+/** Looks at the ground that a store stands on, and says what to change. It opens nothing and changes nothing. */
+import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { consoleAddressOf } from '../../admin-console.ts'
+import { BadConfig, FLAGS, readConfig, variable } from '../../config.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { realDisk } from '../../lib/disk.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { folderOf } from '../admin.ts'
+import { type Call, type Outcome, onFolder } from '../command.ts'
+import { kindOfFilesystem, mountOptions } from '../filesystem.ts'
+
+export interface Finding {
+  readonly check: string
+  readonly state: 'good' | 'odd' | 'bad'
+  readonly found: string
+  readonly advice?: string
+}
+
+const good = (check: string, found: string): Finding => ({ check, state: 'good', found })
+const odd = (check: string, found: string, advice: string): Finding => ({ check, state: 'odd', found, advice })
+const bad = (check: string, found: string, advice: string): Finding => ({ check, state: 'bad', found, advice })
+
+/** Nobody but the owner: what lies here opens everything. */
+function privacy(check: string, path: string, wanted: number): Finding {
+  const { mode, uid } = statSync(path)
+  const shown = (mode & 0o777).toString(8)
+  const own = process.getuid?.()
+  if (own !== undefined && own !== 0 && uid !== own) {
+    return bad(check, `${path} belongs to another user`, `run the server as its owner, or chown ${own} ${path}`)
+  }
+  if ((mode & 0o077) !== 0) {
+    return bad(check, `${path} has mode ${shown}: others can read it`, `chmod ${wanted.toString(8)} ${path}`)
+  }
+  return good(check, `${path} has mode ${shown}`)
+}
+
+function folderFindings(folder: string): Finding[] {
+  const findings = [privacy('folder', folder, 0o700)]
+  for (const name of ['keyring', 'root-key']) {
+    if (existsSync(join(folder, name))) findings.push(privacy(name, join(folder, name), 0o600))
+  }
+  if (existsSync(join(folder, 'meta')) && !existsSync(join(folder, 'keyring'))) {
+    findings.push(bad('keyring', 'is missing', 'restore it from a backup: without it sealed data cannot be read'))
+  }
+  return findings
+}
+
+const UNSAFE: Readonly<Record<string, string>> = {
+  tmpfs: 'is memory: everything is gone with a restart',
+  ramfs: 'is memory: everything is gone with a restart',
+  nfs: 'is a network filesystem, on which the metadata engine must not lie',
+  cifs: 'is a network filesystem, on which the metadata engine must not lie',
+  '9p': 'is a network filesystem, on which the metadata engine must not lie',
+  fuse: 'is served by another process, which may not honour syncs',
+  overlay: "is a container's own layer: it is gone with the container",
+}
+
+function filesystemFindings(folder: string): Finding[] {
+  const kind = kindOfFilesystem(folder)
+  const why = UNSAFE[kind]
+  const first =
+    why === undefined
+      ? good('filesystem', kind)
+      : bad('filesystem', `${kind} ${why}`, 'keep the data folder on a local disk with ext4 or xfs')
+  const unflushed = mountOptions(folder).filter(option => option === 'nobarrier' || option === 'barrier=0')
+  if (unflushed.length === 0) return [first]
+  return [
+    first,
+    bad('mount options', unflushed.join(', '), 'mount it with barriers: a power cut loses what was synced'),
+  ]
+}
+
+const FREE_BYTES_MIN = 512 * 2 ** 20
+
+function spaceFinding(folder: string): Finding {
+  const { bavail, blocks, bsize } = statfsSync(folder)
+  const free = bavail * bsize
+  const share = blocks === 0 ? 1 : bavail / blocks
+  const found = `${(free / 2 ** 30).toFixed(1)} GiB free, ${Math.round(share * 100)} %`
+  if (free < FREE_BYTES_MIN || share < 0.01) return bad('space', found, 'make room: writes are refused when it is full')
+  return share < 0.1 ? odd('space', found, 'make room before it is full') : good('space', found)
+}
+
+const SYNCS = 5
+const SYNC_MS_MIN = 0.02
+
+/** A disk that says at once that bytes are on stable storage has most likely not put them there. */
+async function syncFinding(folder: string): Promise<Finding> {
+  const place = join(folder, `doctor-${systemRandom.bytes(4).toString('hex')}`)
+  mkdirSync(place, { mode: 0o700 })
+  try {
+    const file = await realDisk.open(join(place, 'probe'), 'create')
+    const times: number[] = []
+    for (let i = 0; i < SYNCS; i++) {
+      await file.write([systemRandom.bytes(512)], i * 4096)
+      const started = performance.now()
+      await file.datasync()
+      times.push(performance.now() - started)
+    }
+    await file.close()
+    const median = times.sort((a, b) => a - b)[Math.floor(SYNCS / 2)]!
+    const found = `a sync takes ${median.toFixed(2)} ms`
+    if (median < SYNC_MS_MIN) return odd('sync', found, 'make sure that the disk honours flushes: this is too fast')
+    return good('sync', found)
+  } finally {
+    rmSync(place, { recursive: true, force: true })
+  }
+}
+
+const YEAR_MIN = 2026
+const AHEAD_MS_MAX = 60_000
+
+function clockFinding(folder: string): Finding {
+  const now = systemClock.now()
+  const newest = ['meta/data.mdb', 'keyring', 'root-key']
+    .map(name => join(folder, name))
+    .filter(path => existsSync(path))
+    .map(path => statSync(path).mtimeMs)
+  const found = new Date(now).toISOString()
+  if (new Date(now).getUTCFullYear() < YEAR_MIN)
+    return bad('clock', found, 'set the clock: signatures and locks need it')
+  if (newest.some(at => at > now + AHEAD_MS_MAX)) {
+    return bad('clock', `${found}, but files of the store are from later`, 'set the clock: it has gone back')
+  }
+  return good('clock', found)
+}
+
+function runtimeFindings(): Finding[] {
+  const { bun, node } = process.versions
+  const name = bun === undefined ? `node ${node}` : `bun ${bun}`
+  const [major = 0, minor = 0] = (bun ?? node).split('.').map(Number)
+  const recent = bun === undefined ? major >= 20 : major > 1 || (major === 1 && minor >= 4)
+  const findings = [recent ? good('runtime', name) : bad('runtime', name, 'use Node 20 or Bun 1.4, or newer')]
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
+  const files = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
+  if (files !== undefined) {
+    const few = Number(files) < 4096
+    findings.push(few ? odd('open files', files, 'raise the limit: ulimit -n 65536') : good('open files', files))
+  }
+  return findings
+}
+
+/** Names that are no flags, but known. */
+const OTHER_VARIABLES = /^HOLDFAST_((ROOT_)?(ACCESS|SECRET)_KEY|RUNTIME|ENDPOINT|CA|ROUNDS)$/
+
+function settingFindings(env: NodeJS.ProcessEnv): Finding[] {
+  const known = Object.keys(FLAGS).map(variable)
+  const findings: Finding[] = []
+  for (const name of Object.keys(env).filter(one => one.startsWith('HOLDFAST_'))) {
+    if (OTHER_VARIABLES.test(name) || known.includes(name)) continue
+    findings.push(odd('settings', `${name} is no setting`, 'look for a misspelling'))
+  }
+  try {
+    const config = readConfig([], env)
+    if (config?.durability === 'os') {
+      findings.push(odd('settings', 'durability is os', 'use fsync: a power cut loses acknowledged writes'))
+    }
+    if (config?.tls !== undefined) findings.push(privacy('TLS key', config.tls.key, 0o600))
+  } catch (error) {
+    if (!(error instanceof BadConfig)) throw error
+    findings.push(bad('settings', error.message, 'the server would not start'))
+  }
+  return findings.length === 0 ? [good('settings', 'fine')] : findings
+}
+
+async function serverFinding(folder: string): Promise<Finding> {
+  const address = await consoleAddressOf(folder)
+  return good('server', address === undefined ? 'none has left its address' : `last seen at ${address}`)
+}
+
+async function look(call: Call): Promise<Outcome> {
+  const folder = folderOf(call)
+  const findings = [...runtimeFindings(), ...settingFindings(call.env)]
+  if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
+  else {
+    findings.push(...folderFindings(folder), ...filesystemFindings(folder), spaceFinding(folder))
+    findings.push(await syncFinding(folder), clockFinding(folder), await serverFinding(folder))
+  }
+  const width = Math.max(...findings.map(({ check }) => check.length))
+  const lines = findings.flatMap(({ check, state, found, advice }) => [
+    `${state.padEnd(4)}  ${check.padEnd(width)}  ${found}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(width + 8)}→ ${advice}`]),
+  ])
+  const wrong = findings.some(({ state }) => state === 'bad')
+  return { value: { findings }, text: lines.join('\n'), code: wrong ? 1 : 0 }
+}
+
+export const doctorCommand = onFolder({
+  name: 'doctor',
+  summary: 'look at the disk, the folder, the clock and the settings; 1 when something must be changed',
+  run: look,
+})

@@ -1,0 +1,73 @@
+import { type Call, type Command, onServer } from '../command.ts'
+import { table } from '../output.ts'
+import { doing, type Row, rows, showing } from './asking.ts'
+
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
+const KEY = { name: 'KEY', meaning: 'the access key' }
+
+const keyOf = (call: Call): Row => ({ accessKey: call.argument('KEY') })
+
+const list = onServer({
+  name: 'key list',
+  summary: 'the keys of an account and its users; never their secrets',
+  arguments: [ACCOUNT],
+  flags: [{ name: 'user', value: 'USER', meaning: 'only the keys of this user' }],
+  run: showing(
+    'ListKeys',
+    call => ({ accountId: call.argument('ACCOUNT'), user: call.flag('user') }),
+    answer => table(rows(answer, 'keys'), ['accessKey', 'user', 'disabled', 'createdAt']),
+  ),
+})
+
+const create = onServer({
+  name: 'key create',
+  summary: 'make a key; its secret is shown once, now',
+  arguments: [ACCOUNT],
+  flags: [
+    { name: 'user', value: 'USER', meaning: 'whose key it is; the account itself without' },
+    { name: 'access-key', value: 'KEY', meaning: 'its name; made without' },
+  ],
+  run: showing('CreateKey', call => ({
+    accountId: call.argument('ACCOUNT'),
+    user: call.flag('user'),
+    accessKey: call.flag('access-key'),
+  })),
+})
+
+const show = onServer({
+  name: 'key show',
+  summary: 'whose a key is, and whether it is good',
+  arguments: [KEY],
+  run: showing('GetKey', keyOf),
+})
+
+const disable = onServer({
+  name: 'key disable',
+  summary: 'the key opens nothing',
+  arguments: [KEY],
+  run: doing(
+    'ChangeKey',
+    call => ({ ...keyOf(call), disabled: true }),
+    call => `key ${call.argument('KEY')} is disabled`,
+  ),
+})
+
+const enable = onServer({
+  name: 'key enable',
+  summary: 'the key opens again',
+  arguments: [KEY],
+  run: doing(
+    'ChangeKey',
+    call => ({ ...keyOf(call), disabled: false }),
+    call => `key ${call.argument('KEY')} is enabled`,
+  ),
+})
+
+const remove = onServer({
+  name: 'key delete',
+  summary: 'delete a key',
+  arguments: [KEY],
+  run: doing('DeleteKey', keyOf, call => `key ${call.argument('KEY')} is deleted`),
+})
+
+export const keyCommands: readonly Command[] = [list, create, show, disable, enable, remove]

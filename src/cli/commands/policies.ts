@@ -1,0 +1,61 @@
+import { Fault } from '../../model/faults.ts'
+import { isPublicPolicy } from '../../rules/access/is-public.ts'
+import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
+import { type Call, type Command, command, type Outcome, onServer } from '../command.ts'
+import { doing, type Row, showing } from './asking.ts'
+
+const BUCKET = { name: 'BUCKET', meaning: 'its name' }
+const FILE = { name: 'FILE', meaning: 'the policy; - for standard input' }
+
+const bucketOf = (call: Call): Row => ({ bucket: call.argument('BUCKET') })
+
+const get = onServer({
+  name: 'policy get',
+  summary: 'the policy of a bucket, as it was given',
+  arguments: [BUCKET],
+  run: showing('GetPolicy', bucketOf, answer => String(answer.document)),
+})
+
+const put = onServer({
+  name: 'policy put',
+  summary: 'set the policy of a bucket',
+  arguments: [BUCKET, FILE],
+  run: doing(
+    'PutPolicy',
+    async call => ({ ...bucketOf(call), document: await call.read(call.argument('FILE')) }),
+    call => `the policy of ${call.argument('BUCKET')} is set`,
+  ),
+})
+
+const remove = onServer({
+  name: 'policy delete',
+  summary: 'take the policy from a bucket',
+  arguments: [BUCKET],
+  run: doing('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy any more`),
+})
+
+/** Needs neither a server nor a folder: only the rule. */
+async function check(call: Call): Promise<Outcome> {
+  const text = await call.read(call.argument('FILE'))
+  const bucket = call.flag('bucket')
+  try {
+    const policy = bucket === undefined ? readIdentityPolicy(text) : readBucketPolicy(text, bucket)
+    const isPublic = bucket !== undefined && isPublicPolicy(policy)
+    const value = { valid: true, statements: policy.statements.length, public: isPublic }
+    return { value, text: `valid: ${value.statements} statements${isPublic ? ', lets everybody in' : ''}` }
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    const reason = String(error.detail.reason ?? error.message)
+    return { value: { valid: false, reason }, text: `not valid: ${reason}`, code: 1 }
+  }
+}
+
+const validate = command({
+  name: 'policy validate',
+  summary: 'say whether a policy would be accepted: for a bucket, or for a user without --bucket',
+  arguments: [FILE],
+  flags: [{ name: 'bucket', value: 'BUCKET', meaning: 'the bucket whose policy it would be' }],
+  run: check,
+})
+
+export const policyCommands: readonly Command[] = [get, put, remove, validate]

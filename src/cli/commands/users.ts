@@ -1,0 +1,98 @@
+import { type Call, type Command, onServer } from '../command.ts'
+import { facts, harmless, table } from '../output.ts'
+import { doing, type Row, rows, showing } from './asking.ts'
+
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
+const USER = { name: 'USER', meaning: 'name of the user' }
+const POLICY = { name: 'POLICY', meaning: 'name of the policy' }
+
+const userOf = (call: Call): Row => ({ accountId: call.argument('ACCOUNT'), user: call.argument('USER') })
+const policiesOf = (user: Row): readonly Row[] => user.policies as readonly Row[]
+
+function userText({ policies, ...rest }: Row): string {
+  const named = policiesOf({ policies }).map(({ name, document }) => `policy ${name}  ${JSON.stringify(document)}`)
+  return [facts(rest), ...named.map(harmless)].join('\n')
+}
+
+function listing(answer: Row): string {
+  const named = (user: Row): string =>
+    policiesOf(user)
+      .map(({ name }) => name)
+      .join(' ') || '-'
+  const shown = rows(answer, 'users').map(user => ({ ...user, policies: named(user) }))
+  return table(shown, ['name', 'policies', 'disabled', 'createdAt'])
+}
+
+const list = onServer({
+  name: 'user list',
+  summary: 'the users of an account',
+  arguments: [ACCOUNT],
+  run: showing('ListUsers', call => ({ accountId: call.argument('ACCOUNT') }), listing),
+})
+
+const create = onServer({
+  name: 'user create',
+  summary: 'make a user, who may do nothing until a policy allows it',
+  arguments: [ACCOUNT, USER],
+  run: showing('CreateUser', call => ({ accountId: call.argument('ACCOUNT'), name: call.argument('USER') }), userText),
+})
+
+const show = onServer({
+  name: 'user show',
+  summary: 'one user, with its policies',
+  arguments: [ACCOUNT, USER],
+  run: showing('GetUser', userOf, userText),
+})
+
+const disable = onServer({
+  name: 'user disable',
+  summary: 'its keys open nothing',
+  arguments: [ACCOUNT, USER],
+  run: doing(
+    'ChangeUser',
+    call => ({ ...userOf(call), disabled: true }),
+    call => `user ${call.argument('USER')} is disabled`,
+  ),
+})
+
+const enable = onServer({
+  name: 'user enable',
+  summary: 'its keys open again',
+  arguments: [ACCOUNT, USER],
+  run: doing(
+    'ChangeUser',
+    call => ({ ...userOf(call), disabled: false }),
+    call => `user ${call.argument('USER')} is enabled`,
+  ),
+})
+
+const remove = onServer({
+  name: 'user delete',
+  summary: 'delete a user with its keys',
+  arguments: [ACCOUNT, USER],
+  run: doing('DeleteUser', userOf, call => `user ${call.argument('USER')} is deleted`),
+})
+
+const attach = onServer({
+  name: 'user attach',
+  summary: 'give a user a policy, or replace the one of this name',
+  arguments: [ACCOUNT, USER, POLICY, { name: 'FILE', meaning: 'the policy; - for standard input' }],
+  run: showing(
+    'AttachPolicy',
+    async call => ({
+      ...userOf(call),
+      policy: call.argument('POLICY'),
+      document: await call.read(call.argument('FILE')),
+    }),
+    userText,
+  ),
+})
+
+const detach = onServer({
+  name: 'user detach',
+  summary: 'take a policy from a user',
+  arguments: [ACCOUNT, USER, POLICY],
+  run: showing('DetachPolicy', call => ({ ...userOf(call), policy: call.argument('POLICY') }), userText),
+})
+
+export const userCommands: readonly Command[] = [list, create, show, disable, enable, remove, attach, detach]

@@ -1,0 +1,82 @@
+/** The admin API in the folder itself: the same routes, run in this process by whoever may read the folder. */
+import type { ServerParts } from '../compose.ts'
+import { ADMIN_ROUTES } from '../console/index.ts'
+import { decodeInput, type Sent } from '../console/input.ts'
+import { type AdminContext, isLines, type Route } from '../console/route.ts'
+import { ScrubRound } from '../console/scrub-round.ts'
+import { systemClock } from '../lib/clock.ts'
+import { ROOT_ACCOUNT_ID } from '../model/account.ts'
+import { Accounts } from '../store/accounts.ts'
+import { Directory } from '../store/directory.ts'
+import type { Admin } from './admin.ts'
+
+type Input = Readonly<Record<string, unknown>>
+
+/** Each value at the place where a request would have it. */
+export function placed(route: Route, input: Input): Sent {
+  const path = new Map<string, string>()
+  const query = new Map<string, string>()
+  const body: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(input)) {
+    if (value === undefined) continue
+    const place = route.input[name]?.place
+    if (place === 'path') path.set(name, String(value))
+    else if (place === 'query') query.set(name, String(value))
+    else body[name] = value
+  }
+  return { path, query, body }
+}
+
+export class DirectAdmin implements Admin {
+  readonly #parts: ServerParts
+  readonly #directory: Directory
+  readonly #scrub: ScrubRound
+  readonly #region: string
+
+  private constructor(parts: ServerParts, region: string) {
+    this.#parts = parts
+    this.#directory = new Directory(parts.store.engine, undefined)
+    this.#scrub = new ScrubRound(parts.store.engine)
+    this.#region = region
+  }
+
+  static async over(parts: ServerParts, region = 'us-east-1'): Promise<DirectAdmin> {
+    return new DirectAdmin(parts, region)
+  }
+
+  async #run(name: string, input: Input): Promise<unknown> {
+    const route = ADMIN_ROUTES.byName(name)
+    return route.run(await this.#context(), decodeInput(route.input, placed(route, input)))
+  }
+
+  async #context(): Promise<AdminContext> {
+    const { store } = this.#parts
+    const identities = await this.#directory.now()
+    const caller = { account: identities.byAccountId(ROOT_ACCOUNT_ID)!, accessKey: 'command line' }
+    return {
+      store,
+      accounts: new Accounts(store.engine),
+      identities,
+      caller,
+      requestId: store.engine.random.bytes(8).toString('hex').toUpperCase(),
+      clock: systemClock,
+      region: this.#region,
+      scrub: this.#scrub,
+    }
+  }
+
+  async ask(name: string, input: Input = {}): Promise<Record<string, unknown>> {
+    // As it would come over the wire: what is undefined is not there.
+    return JSON.parse(JSON.stringify((await this.#run(name, input)) ?? {}))
+  }
+
+  async *lines(name: string, input: Input = {}): AsyncIterable<string> {
+    const answer = await this.#run(name, input)
+    if (isLines(answer)) yield* answer.lines
+  }
+
+  async close(): Promise<void> {
+    await this.#scrub.stop()
+    await this.#parts.close()
+  }
+}

@@ -1,0 +1,35 @@
+/** What `--help` prints, made from the table of commands. */
+import type { Command, Flag } from './command.ts'
+import { COMMON_FLAGS } from './command.ts'
+import type { Look } from './output.ts'
+
+const shown = ({ name, value }: Flag): string => (value === undefined ? `--${name}` : `--${name} ${value}`)
+
+function aligned(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([left]) => left.length))
+  return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n')
+}
+
+export function usageOf(command: Command): string {
+  const args = command.arguments.map(({ name, optional }) => (optional ? `[${name}]` : name))
+  return ['holdfast', command.name, ...args, '[flags]'].join(' ')
+}
+
+export function helpOn(command: Command, look: Look): string {
+  const flags = [...command.flags, ...COMMON_FLAGS]
+  const parts = [`${look.strong('usage:')} ${usageOf(command)}`, command.summary]
+  if (command.arguments.length > 0) {
+    parts.push(aligned(command.arguments.map(({ name, meaning }) => [name, meaning] as const)))
+  }
+  parts.push(aligned(flags.map(flag => [shown(flag), flag.meaning] as const)))
+  return parts.join('\n\n')
+}
+
+export function overview(commands: readonly Command[], serveUsage: string, look: Look): string {
+  return [
+    `${look.strong('usage:')} holdfast COMMAND [arguments] [flags]`,
+    aligned(commands.map(({ name, summary }) => [name, summary] as const)),
+    'holdfast help COMMAND, or holdfast COMMAND --help, tells more. Without a command it serves:',
+    serveUsage,
+  ].join('\n\n')
+}

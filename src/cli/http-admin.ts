@@ -1,0 +1,137 @@
+/** The admin API of a server: requests signed with an administrator's key. */
+import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { canonicalFields, canonicalPairs, canonicalRequest } from '../auth/canonical.ts'
+import { derivedKey, hmac, scopeOf, sha256Hex } from '../auth/signing.ts'
+import { ADMIN_SCHEMES } from '../console/administrator.ts'
+import { ADMIN_ROUTES } from '../console/index.ts'
+import { systemClock } from '../lib/clock.ts'
+import type { RawRequest } from '../lib/raw-request.ts'
+import type { Admin } from './admin.ts'
+import { Failed } from './command.ts'
+import { placed } from './direct-admin.ts'
+
+type Input = Readonly<Record<string, unknown>>
+
+export interface Endpoint {
+  readonly endpoint: string
+  readonly key: { readonly accessKey: string; readonly secretKey: string }
+  readonly region: string
+  /** Certificate in PEM form; the system's own without. */
+  readonly ca: string | undefined
+}
+
+const scheme = ADMIN_SCHEMES.svc
+
+function signed(request: RawRequest, body: string, { key, region }: Endpoint, now: number): RawRequest {
+  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')
+  const contentHash = sha256Hex(Buffer.from(body, 'utf8').toString('latin1'))
+  const headers: [string, string][] = [
+    ...(request.headers as [string, string][]),
+    [`${scheme.headerPrefix}content-sha256`, contentHash],
+    [`${scheme.headerPrefix}date`, stamp],
+  ]
+  const whole = { ...request, headers }
+  const fields = canonicalFields(whole)
+  const signedHeaders = [...fields.keys()].sort()
+  const query = request.target.split('?')[1] ?? ''
+  const canonical = { request: whole, pairs: canonicalPairs(query), fields, signedHeaders, contentHash }
+  const scope = scopeOf(scheme, stamp.slice(0, 8), region)
+  const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonicalRequest(canonical, undefined))].join('\n')
+  const credential = { ...key, account: { accountId: '', canonicalId: '', displayName: '', email: undefined } }
+  const signature = hmac(derivedKey(scheme, { ...credential, user: undefined }, scope), text).toString('hex')
+  const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`
+  headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
+  return whole
+}
+
+function urlOf(endpoint: string): URL {
+  try {
+    return new URL(endpoint)
+  } catch {
+    throw new Failed(`${endpoint} is no address: http://HOST:PORT`)
+  }
+}
+
+export class HttpAdmin implements Admin {
+  readonly #endpoint: Endpoint
+  readonly #url: URL
+
+  constructor(endpoint: Endpoint) {
+    this.#endpoint = endpoint
+    this.#url = urlOf(endpoint.endpoint)
+  }
+
+  async ask(name: string, input: Input = {}): Promise<Record<string, unknown>> {
+    const answer = await this.#send(name, input)
+    let text = ''
+    for await (const chunk of answer.setEncoding('utf8')) text += chunk
+    const isFine = (answer.statusCode ?? 500) < 300
+    if (text === '') return isFine ? {} : { code: String(answer.statusCode) }
+    const read = parsed(text, this.#url)
+    if (isFine) return read
+    throw new Failed(`${String(read.message ?? answer.statusCode)} (${String(read.code ?? '')})`)
+  }
+
+  async *lines(name: string, input: Input = {}): AsyncIterable<string> {
+    const answer = await this.#send(name, input)
+    answer.setEncoding('utf8')
+    if ((answer.statusCode ?? 500) < 300) {
+      for await (const chunk of answer) yield String(chunk)
+      return
+    }
+    let text = ''
+    for await (const chunk of answer) text += chunk
+    const read = parsed(text, this.#url)
+    throw new Failed(`${String(read.message)} (${String(read.code)})`)
+  }
+
+  async close(): Promise<void> {}
+
+  #send(name: string, input: Input): Promise<IncomingMessage> {
+    const route = ADMIN_ROUTES.byName(name)
+    const sent = placed(route, input)
+    const path = route.path.replaceAll(/\{(\w+)\}/g, (_, field: string) =>
+      encodeURIComponent(sent.path.get(field) ?? ''),
+    )
+    const query = new URLSearchParams([...sent.query]).toString().replaceAll('+', '%20')
+    const body = Object.keys(sent.body).length === 0 ? '' : JSON.stringify(sent.body)
+    const target = query === '' ? path : `${path}?${query}`
+    const headers: [string, string][] = [['host', this.#url.host]]
+    if (body !== '') headers.push(['content-length', String(Buffer.byteLength(body))])
+    const request = signed({ method: route.method, target, headers }, body, this.#endpoint, systemClock.now())
+    return this.#exchange(request, body)
+  }
+
+  #exchange(request: RawRequest, body: string): Promise<IncomingMessage> {
+    const { protocol, hostname, port } = this.#url
+    const options: RequestOptions = {
+      host: hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
+      method: request.method,
+      path: request.target,
+      headers: Object.fromEntries(request.headers),
+      // One request and the command ends: nothing to keep a connection for.
+      agent: false,
+    }
+    const { ca } = this.#endpoint
+    return new Promise((resolve, reject) => {
+      const unreachable = (error: Error): void =>
+        reject(new Failed(`the console at ${this.#url.origin} cannot be reached: ${error.message}`))
+      const sending =
+        protocol === 'https:'
+          ? httpsRequest({ ...options, ...(ca === undefined ? {} : { ca }) }, resolve)
+          : httpRequest(options, resolve)
+      sending.on('error', unreachable)
+      sending.end(body)
+    })
+  }
+}
+
+function parsed(text: string, url: URL): Record<string, unknown> {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Failed(`${url.origin} is no console: it does not answer as one`)
+  }
+}

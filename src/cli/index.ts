@@ -1,0 +1,29 @@
+/** Every command. A new one is a new file and a word here. */
+import { FLAGS } from '../config.ts'
+import { type Command, command } from './command.ts'
+import { accountCommands } from './commands/accounts.ts'
+import { bucketCommands } from './commands/buckets.ts'
+import { checkCommands } from './commands/checks.ts'
+import { doctorCommand } from './commands/doctor.ts'
+import { keyCommands } from './commands/keys.ts'
+import { policyCommands } from './commands/policies.ts'
+import { userCommands } from './commands/users.ts'
+
+/** Listed, completed and explained like the others; the program itself runs it. */
+const serveCommand = command({
+  name: 'serve',
+  summary: 'serve until told to stop',
+  flags: Object.entries(FLAGS).map(([name, { value, meaning }]) => ({ name, value, meaning })),
+  run: async () => ({ value: {}, text: '' }),
+})
+
+export const COMMANDS: readonly Command[] = [
+  serveCommand,
+  ...accountCommands,
+  ...userCommands,
+  ...keyCommands,
+  ...bucketCommands,
+  ...policyCommands,
+  ...checkCommands,
+  doctorCommand,
+]

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { COLOURED, facts, lookFor, PLAIN, table } from './output.ts'
+
+test('columns are as wide as what stands in them', () => {
+  const rows = [
+    { a: 'x', b: true },
+    { a: 'longer', b: undefined },
+  ]
+  assert.equal(table(rows, ['a', 'b']), 'A       B\nx       yes\nlonger  -')
+  assert.equal(table([], ['a']), 'none')
+  assert.equal(facts({ one: 1, other: undefined, third: 'x' }), 'one    1\nthird  x')
+})
+
+test('a name that somebody chose moves no cursor', () => {
+  assert.equal(facts({ name: 'a\x1b[2Jb\nc\u202e' }), 'name  a\ufffd[2Jb\ufffdc\ufffd')
+})
+
+test('colours only on a terminal that wants them', () => {
+  assert.equal(lookFor(true, {}), COLOURED)
+  assert.equal(lookFor(false, {}), PLAIN)
+  assert.equal(lookFor(true, { NO_COLOR: '1' }), PLAIN)
+  assert.equal(lookFor(true, { TERM: 'dumb' }), PLAIN)
+})

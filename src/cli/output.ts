@@ -1,0 +1,50 @@
+/** How answers look to a person. Colours only where somebody sees them. */
+
+export interface Look {
+  readonly strong: (text: string) => string
+  readonly good: (text: string) => string
+  readonly odd: (text: string) => string
+  readonly bad: (text: string) => string
+}
+
+const asIs = (text: string): string => text
+export const PLAIN: Look = { strong: asIs, good: asIs, odd: asIs, bad: asIs }
+
+const sgr =
+  (code: number) =>
+  (text: string): string =>
+    `\x1b[${code}m${text}\x1b[0m`
+export const COLOURED: Look = { strong: sgr(1), good: sgr(32), odd: sgr(33), bad: sgr(31) }
+
+export const lookFor = (isTerminal: boolean, env: NodeJS.ProcessEnv): Look =>
+  isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb' ? COLOURED : PLAIN
+
+/** A name that somebody else chose must not move the cursor of whoever lists it. */
+export const harmless = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
+
+function cell(value: unknown): string {
+  if (value === undefined || value === null) return '-'
+  if (value === true) return 'yes'
+  if (value === false) return 'no'
+  return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value))
+}
+
+/** Columns as wide as what stands in them. */
+export function table(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
+  if (rows.length === 0) return 'none'
+  const cells = rows.map(row => columns.map(name => cell(row[name])))
+  const widths = columns.map((name, i) => Math.max(name.length, ...cells.map(row => row[i]!.length)))
+  const line = (row: readonly string[]): string =>
+    row
+      .map((text, i) => text.padEnd(widths[i]!))
+      .join('  ')
+      .trimEnd()
+  return [line(columns.map(name => name.toUpperCase())), ...cells.map(line)].join('\n')
+}
+
+/** One thing, a line for each of what is known of it. */
+export function facts(of: Readonly<Record<string, unknown>>): string {
+  const known = Object.entries(of).filter(([, value]) => value !== undefined)
+  const width = Math.max(0, ...known.map(([name]) => name.length))
+  return known.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join('\n')
+}

@@ -1,0 +1,153 @@
+/**
+ * Runs one command to its end. Exit codes: 0 it is done and nothing is wrong; 1 something is wrong, or it could not be
+ * done; 2 it was not asked for in a way that makes sense. What went wrong is one line on standard error.
+ */
+import { readFileSync } from 'node:fs'
+import { text as textOf } from 'node:stream/consumers'
+import { BadConfig, USAGE, variable } from '../config.ts'
+import { Fault } from '../model/faults.ts'
+import { type Admin, adminFor } from './admin.ts'
+import { BadUsage, type Call, type Command, command, Failed, type Outcome } from './command.ts'
+import { completionFor, SHELLS, type Shell } from './completion.ts'
+import { helpOn, overview } from './help.ts'
+import { COMMANDS } from './index.ts'
+import { type Look, lookFor } from './output.ts'
+import { findCommand, type Parsed, parse, suggestion } from './parse.ts'
+
+export const EXIT_FAILED = 1
+export const EXIT_USAGE = 2
+
+/** These need the whole table, so they are made of it. */
+function withTable(look: Look): readonly Command[] {
+  const all: Command[] = [...COMMANDS]
+  all.push(
+    command({
+      name: 'completion',
+      summary: 'print what makes a shell complete these commands',
+      arguments: [{ name: SHELLS.join('|'), meaning: 'the shell' }],
+      async run(call) {
+        const wanted = call.argument(SHELLS.join('|'))
+        const shell = SHELLS.find(name => name === wanted)
+        if (shell === undefined) throw new BadUsage(`unknown shell: ${wanted}${suggestion(wanted, SHELLS)}`)
+        const text = completionFor(shell satisfies Shell, all).trimEnd()
+        return { value: { shell, script: text }, text }
+      },
+    }),
+    command({
+      name: 'help',
+      summary: 'what there is, or what a command takes',
+      arguments: [
+        { name: 'COMMAND', meaning: 'its first word', optional: true },
+        { name: 'SECOND', meaning: 'its second word', optional: true },
+      ],
+      async run(call) {
+        const words = [call.maybeArgument('COMMAND'), call.maybeArgument('SECOND')].filter(word => word !== undefined)
+        const listed = all.map(({ name, summary }) => ({ name, summary }))
+        if (words.length === 0) return { value: { commands: listed }, text: overview(all, USAGE, look) }
+        const members = all.filter(({ name }) => name.startsWith(`${words[0]} `))
+        if (words.length === 1 && members.length > 0) {
+          return { value: { commands: members }, text: members.map(one => helpOn(one, look)).join('\n\n') }
+        }
+        const found = findCommand(words, all)
+        return { value: found, text: helpOn(found, look) }
+      },
+    }),
+  )
+  return all
+}
+
+class Running implements Call {
+  readonly env: NodeJS.ProcessEnv
+  readonly #parsed: Parsed
+  #admin: Promise<Admin> | undefined
+
+  constructor(parsed: Parsed, env: NodeJS.ProcessEnv) {
+    this.#parsed = parsed
+    this.env = env
+  }
+
+  maybeArgument(name: string): string | undefined {
+    return this.#parsed.positionals[this.#parsed.command.arguments.findIndex(argument => argument.name === name)]
+  }
+
+  argument(name: string): string {
+    return this.maybeArgument(name)!
+  }
+
+  flag(name: string): string | undefined {
+    const given = this.#parsed.values.get(name)
+    if (typeof given === 'string') return given
+    const declared = this.#parsed.command.flags.find(flag => flag.name === name)
+    return declared?.fromEnvironment ? this.env[variable(name)] || undefined : undefined
+  }
+
+  has(name: string): boolean {
+    return this.#parsed.values.get(name) === true
+  }
+
+  async read(path: string): Promise<string> {
+    if (path === '-') return textOf(process.stdin)
+    try {
+      return readFileSync(path, 'utf8')
+    } catch (error) {
+      throw new Failed(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    }
+  }
+
+  admin(): Promise<Admin> {
+    this.#admin ??= adminFor(this)
+    return this.#admin
+  }
+
+  progress(line: string): void {
+    if (!this.has('json') && process.stderr.isTTY) process.stderr.write(`${line}\n`)
+  }
+
+  async close(): Promise<void> {
+    await (await this.#admin)?.close()
+  }
+}
+
+async function outcomeOf(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<Outcome> {
+  const call = new Running(parsed, env)
+  try {
+    return await parsed.command.run(call)
+  } finally {
+    await call.close()
+  }
+}
+
+/** Errors that are an answer; any other is a defect, and shows where it happened. */
+function lineOf(error: unknown): string {
+  if (error instanceof Fault) return String(error.detail.reason ?? error.message)
+  const known = error instanceof BadUsage || error instanceof Failed || error instanceof BadConfig
+  return known || error instanceof Error ? (error as Error).message.split('\n')[0]! : String(error)
+}
+
+/** `account --help` is about all that begins so. */
+function asHelp(words: readonly string[], commands: readonly Command[]): readonly string[] {
+  const [first, second] = words
+  const isGroup = commands.some(({ name }) => name.startsWith(`${first} `))
+  return isGroup && second === '--help' ? ['help', first!] : words
+}
+
+/** Resolves to the exit code. */
+export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const look = lookFor(process.stdout.isTTY === true, env)
+  const commands = withTable(look)
+  const print = (text: string): void => void process.stdout.write(`${text}\n`)
+  try {
+    const parsed = parse(asHelp(words, commands), commands)
+    if (parsed.values.get('help') === true) {
+      print(helpOn(parsed.command, look))
+      return 0
+    }
+    const { value, text, code = 0 } = await outcomeOf(parsed, env)
+    if (parsed.values.get('json') === true) print(JSON.stringify(value, undefined, 2))
+    else if (text !== '') print(text)
+    return code
+  } catch (error) {
+    process.stderr.write(`holdfast: ${lineOf(error)}\n`)
+    return error instanceof BadUsage || error instanceof BadConfig ? EXIT_USAGE : EXIT_FAILED
+  }
+}

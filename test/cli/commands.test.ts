@@ -1,0 +1,198 @@
+/** The command line as a person and a script meet it: a real server, real folders, exit codes. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { withFolder } from '../store/fixture.ts'
+import { type Ended, holdfast, serving } from './program.ts'
+
+const ONE = '111111111111'
+const POLICY = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"svc:GetObject","Resource":"*"}}'
+
+/** A command that must do what it is asked; its answer as JSON. */
+async function done(...args: string[]): Promise<Record<string, unknown>> {
+  const { code, out, errors } = await holdfast([...args, '--json'])
+  assert.equal(code, 0, `${args.join(' ')}: ${errors}`)
+  return JSON.parse(out)
+}
+
+const oneLine = ({ errors }: Ended): string => {
+  assert.match(errors, /^holdfast: [^\n]+\n$/)
+  return errors
+}
+
+/** Whatever way the data are reached, the commands do the same. */
+async function round(where: readonly string[], file: string): Promise<void> {
+  const run = (...args: string[]) => done(...args, ...where)
+  assert.equal((await run('account', 'create', ONE, '--name', 'one', '--admin')).admin, true)
+  assert.equal((await run('account', 'change', ONE, '--admin', 'false')).admin, false)
+  await run('user', 'create', ONE, 'reader')
+  writeFileSync(file, POLICY)
+  const attached = await run('user', 'attach', ONE, 'reader', 'read', file)
+  assert.deepEqual(attached.policies, [{ name: 'read', fromFile: false, document: JSON.parse(POLICY) }])
+  const key = await run('key', 'create', ONE, '--user', 'reader')
+  assert.match(String(key.secretKey), /^\S{40}$/)
+  assert.equal((await run('key', 'disable', String(key.accessKey))).disabled, true)
+  const { keys } = (await run('key', 'list', ONE)) as { keys: { accessKey: string; disabled: boolean }[] }
+  assert.deepEqual(
+    keys.map(({ accessKey, disabled }) => [accessKey, disabled]),
+    [[key.accessKey, true]],
+  )
+  assert.deepEqual((await run('user', 'detach', ONE, 'reader', 'read')).policies, [])
+  await run('user', 'delete', ONE, 'reader')
+  assert.equal((await run('bucket', 'create', 'mine', '--account', ONE, '--lock')).owner, ONE)
+  const locked = await run('bucket', 'lock', 'mine', '--mode', 'governance', '--days', '3')
+  assert.deepEqual(locked.defaultRetention, { mode: 'governance', days: 3 })
+  const { buckets } = (await run('bucket', 'list')) as { buckets: { name: string }[] }
+  assert.deepEqual(
+    buckets.map(({ name }) => name),
+    ['mine'],
+  )
+  const failed = await holdfast(['account', 'delete', ONE, ...where])
+  assert.deepEqual([failed.code, /owns buckets/.test(oneLine(failed))], [1, true])
+  await run('bucket', 'delete', 'mine')
+  await run('account', 'delete', ONE)
+  assert.equal((await run('scrub')).damaged, 0)
+}
+
+test('commands reach a running server by its folder, and by its console', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    const server = await serving(['--data', data])
+    try {
+      await round(['--data', data], join(folder, 'policy.json'))
+      await round(['--endpoint', server.consoleUrl], join(folder, 'policy.json'))
+      const busy = await holdfast(['fsck', '--data', data])
+      assert.deepEqual([busy.code, /stop it first/.test(oneLine(busy))], [1, true])
+      const wrong = { HOLDFAST_ACCESS_KEY: 'AKNOBODY', HOLDFAST_SECRET_KEY: 'wrong' }
+      const refused = await holdfast(['account', 'list', '--endpoint', server.consoleUrl], { env: wrong })
+      assert.deepEqual([refused.code, /administrator/.test(oneLine(refused))], [1, true])
+    } finally {
+      assert.equal(await server.stop(), 0)
+    }
+    assert(!existsSync(join(data, 'console-address')))
+  }))
+
+test('without a server the same commands work in the folder, and it is whole afterwards', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    await (await serving(['--data', data])).stop()
+    await round(['--data', data], join(folder, 'policy.json'))
+    const { code, out } = await holdfast(['fsck', '--deep', '--data', data])
+    assert.equal(code, 0)
+    assert.match(out, /; 0 problems\n$/)
+    // What a command made, the next server knows.
+    await done('account', 'create', ONE, '--data', data)
+    const server = await serving(['--data', data])
+    try {
+      assert.equal((await done('account', 'show', ONE, '--endpoint', server.consoleUrl)).accountId, ONE)
+    } finally {
+      await server.stop()
+    }
+  }))
+
+test('a folder without a store is not made into one', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'none')
+    for (const args of [['account', 'list'], ['fsck'], ['scrub']]) {
+      const ended = await holdfast([...args, '--data', data])
+      assert.equal(ended.code, 1)
+      assert.match(oneLine(ended), /there is no store in/)
+    }
+    assert(!existsSync(data))
+  }))
+
+test('a server without a console, and one that is not there, are named', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    const server = await serving(['--data', data, '--console', 'off'])
+    try {
+      const ended = await holdfast(['account', 'list', '--data', data])
+      assert.deepEqual([ended.code, /has no console/.test(oneLine(ended))], [1, true])
+    } finally {
+      await server.stop()
+    }
+    const gone = await holdfast(['account', 'list', '--endpoint', 'http://127.0.0.1:1'])
+    assert.deepEqual([gone.code, /cannot be reached/.test(oneLine(gone))], [1, true])
+  }))
+
+test('bad usage ends with one line and 2', async () => {
+  for (const args of [
+    ['acount'],
+    ['account'],
+    ['account', 'create'],
+    ['key', 'list', ONE, '--usr', 'x'],
+    ['help', 'x'],
+  ]) {
+    const ended = await holdfast(args)
+    assert.equal(ended.code, 2, args.join(' '))
+    assert.equal(ended.out, '')
+    oneLine(ended)
+  }
+})
+
+test('help tells of every command, without colours, and what each takes', async () => {
+  const [plain, flag] = [await holdfast(['help']), await holdfast(['--help'])]
+  assert.deepEqual([plain.code, flag.code], [0, 0])
+  assert.equal(plain.out, flag.out)
+  for (const word of ['serve', 'account create', 'doctor', '--durability fsync|os'])
+    assert(plain.out.includes(word), word)
+  assert(!plain.out.includes('\x1b'))
+  const one = await holdfast(['account', 'create', '--help'])
+  assert.match(one.out, /^usage: holdfast account create ACCOUNT \[flags\]\n/)
+  assert.match((await holdfast(['account', '--help'])).out, /holdfast account delete ACCOUNT/)
+  assert.equal((await holdfast(['help', '--json'])).code, 0)
+})
+
+test('a policy is judged without a server', async () => {
+  const fine = await holdfast(['policy', 'validate', '-'], { input: POLICY })
+  assert.deepEqual([fine.code, fine.out], [0, 'valid: 1 statements\n'])
+  const wrong = await holdfast(['policy', 'validate', '-', '--json'], { input: '{"Statement": []}' })
+  assert.equal(wrong.code, 1)
+  assert.equal(JSON.parse(wrong.out).valid, false)
+  assert.equal((await holdfast(['policy', 'validate', '/nowhere'])).code, 1)
+})
+
+test('bash completes commands, their second words and their flags', async () => {
+  const { out } = await holdfast(['completion', 'bash'])
+  const complete = (...words: string[]): string[] => {
+    const set = `COMP_WORDS=(${['holdfast', ...words].map(word => `'${word}'`).join(' ')})`
+    const script = `${out}\n${set}; COMP_CWORD=${words.length}; _holdfast; echo "\${COMPREPLY[@]}"`
+    return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim().split(' ')
+  }
+  assert.deepEqual(complete('acc'), ['account'])
+  assert.deepEqual(complete('user', 'de'), ['delete', 'detach'])
+  assert.deepEqual(complete('key', 'create', '--us'), ['--user'])
+  assert.deepEqual(complete('--json', 'fsck', '--de'), ['--deep'])
+  assert.equal((await holdfast(['completion', 'tcsh'])).code, 2)
+})
+
+test('doctor finds what others can read, what is misspelt, and leaves nothing behind', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    await (await serving(['--data', data])).stop()
+    const names = readdirSync(data)
+    const look = async (env: NodeJS.ProcessEnv) => {
+      const { code, out } = await holdfast(['doctor', '--data', data, '--json'], { env })
+      const findings = JSON.parse(out).findings as { check: string; state: string; found: string; advice?: string }[]
+      return { code, findings, of: (check: string) => findings.filter(one => one.check === check) }
+    }
+    const before = await look({})
+    assert.deepEqual(
+      before.findings.filter(({ state, check }) => state === 'bad' && check !== 'filesystem' && check !== 'space'),
+      [],
+    )
+    chmodSync(join(data, 'keyring'), 0o644)
+    const after = await look({ HOLDFAST_DURABILTY: 'os', HOLDFAST_LISTEN: 'nowhere' })
+    assert.equal(after.code, 1)
+    assert.deepEqual(
+      after.of('keyring').map(({ state, advice }) => [state, advice]),
+      [['bad', `chmod 600 ${join(data, 'keyring')}`]],
+    )
+    assert.deepEqual(
+      after.of('settings').map(({ state }) => state),
+      ['odd', 'bad'],
+    )
+    assert.deepEqual(readdirSync(data), names)
+  }))
