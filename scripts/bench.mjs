@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'
 
-const SUITES = ['engine', 'http']
+const SUITES = ['engine', 'http', 'copy']
 
 const [suite, ...options] = process.argv.slice(2)
 if (suite === undefined) giveUp(`which suite? ${SUITES.join(', ')}`, 2)
