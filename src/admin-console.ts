@@ -9,6 +9,7 @@ import type { Certificate } from './edge/listener.ts'
 import { systemClock } from './lib/clock.ts'
 import { realDisk } from './lib/disk.ts'
 import { systemRandom } from './lib/random.ts'
+import { Renewable } from './renewable.ts'
 import { at } from './store/addresses.ts'
 import type { Directory } from './store/directory.ts'
 import type { Store } from './store/store.ts'
@@ -18,7 +19,7 @@ const ADDRESS_FILE = 'console-address'
 
 export interface RunningConsole {
   readonly url: string
-  renew(certificate: Certificate): void
+  renew(certificate: Certificate): Promise<void>
   close(): Promise<void>
 }
 
@@ -33,18 +34,17 @@ export interface ConsoleOver {
 /** Undefined when no console is wanted. */
 export async function openConsole(
   config: Pick<Config, 'console' | 'data' | 'region'>,
-  parts: ConsoleOver,
+  over: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
   const address = join(config.data, ADDRESS_FILE)
   // One that an earlier start left behind leads nowhere, or to somebody else.
   await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, directory, certificate, isServing } = parts
-  const console = new Console({
+  const { store, directory, certificate, isServing } = over
+  const parts = {
     store,
     directory,
-    certificate,
     routes: ADMIN_ROUTES,
     clock: systemClock,
     random: systemRandom,
@@ -53,13 +53,18 @@ export async function openConsole(
       await store.engine.meta.get(at.owner())
       return isServing()
     },
-    record: line => tell.log(line),
-    onError: (error, requestId) => {
+    record: (line: Readonly<Record<string, unknown>>) => tell.log(line),
+    onError: (error: unknown, requestId: string) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFinal(error)) tell.end()
     },
-  })
-  const listening = await console.listen(config.console.host, config.console.port)
+  }
+  const console = new Renewable(
+    config.console.host,
+    certificate,
+    secured => new Console({ ...parts, certificate: secured }),
+  )
+  const listening = await console.listen(config.console.port)
   const scheme = certificate === undefined ? 'http' : 'https'
   await leaveAddress(address, urlOf(scheme, { ...listening, address: reachable(listening.address) }))
   return {

@@ -20,7 +20,7 @@ import { at } from './store/addresses.ts'
 import type { Others } from './store/company.ts'
 import { FencedMeta } from './store/fenced-meta.ts'
 import { putUpFence, takeDownAllFences, takeDownFence } from './store/fences.ts'
-import { joinOwner, takeOwnership } from './store/ownership.ts'
+import { joinOwner, takeOwnership, workerSocket } from './store/ownership.ts'
 import { Store } from './store/store.ts'
 
 export interface ServerParts {
@@ -74,7 +74,10 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         store,
         epoch: ownership.epoch,
         admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
-        dismiss: async writer => (isFenced ? takeDownFence(store.engine, writer) : undefined),
+        async dismiss(writer) {
+          if (isFenced) await takeDownFence(store.engine, writer)
+          await realDisk.remove(join(folder, workerSocket(writer)))
+        },
         close: () => closeIn(store, meta, ownership),
       }
     })

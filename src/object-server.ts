@@ -5,6 +5,7 @@ import type { Certificate } from './edge/listener.ts'
 import { systemClock } from './lib/clock.ts'
 import { systemRandom } from './lib/random.ts'
 import { listenerFor } from './object-api.ts'
+import { Renewable } from './renewable.ts'
 import { Directory, type RootKey } from './store/directory.ts'
 import type { Store } from './store/store.ts'
 import type { Tell } from './tell.ts'
@@ -14,7 +15,7 @@ const OVERDUE_MS = 1_000
 
 export interface ObjectServer {
   readonly address: AddressInfo
-  renew(certificate: Certificate): void
+  renew(certificate: Certificate): Promise<void>
   /** No new connections; resolves when what is in flight is finished. */
   close(): Promise<void>
 }
@@ -32,14 +33,16 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   const directory = new Directory(store.engine, rootKey)
   const named = { region, baseHost, website, tlsForCustomerKeys }
   const tools = { clock: systemClock, random: systemRandom, tell }
-  const listener = listenerFor({ store, directory, ...named, certificate, ...tools })
-  const address = await listener.listen(config.listen.host, port)
-  const overdue = setInterval(() => listener.endOverdue(), OVERDUE_MS)
+  const server = new Renewable(config.listen.host, certificate, secured =>
+    listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
+  )
+  const address = await server.listen(port)
+  const overdue = setInterval(() => server.current.endOverdue(), OVERDUE_MS)
   return {
     address,
-    renew: renewed => listener.renew(renewed),
+    renew: renewed => server.renew(renewed),
     async close() {
-      await listener.close()
+      await server.close()
       clearInterval(overdue)
     },
   }

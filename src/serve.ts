@@ -37,8 +37,8 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
       async renewCertificate() {
         const renewed = await readCertificate(config)
         if (renewed === undefined) return
-        objects.renew(renewed)
-        console?.renew(renewed)
+        await objects.renew(renewed)
+        await console?.renew(renewed)
       },
       async close() {
         await objects.close()
@@ -81,7 +81,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
         certificate = await readCertificate(config)
         if (certificate === undefined) return
         crew.tellAll({ do: 'renew', certificate })
-        console?.renew(certificate)
+        await console?.renew(certificate)
       },
       async close() {
         await crew.stop()

@@ -3,6 +3,7 @@
  * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
  */
 import { joinFolder, type ServerParts } from './compose.ts'
+import type { Certificate } from './edge/listener.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
@@ -31,7 +32,7 @@ class WorkerProcess {
 
   hear(message: ToWorker): void {
     if (message.do === 'line') void this.#line(message.of, message.number)
-    else if (message.do === 'renew') this.#objects.renew(message.certificate)
+    else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'stop') void this.#stop()
   }
 
@@ -41,6 +42,16 @@ class WorkerProcess {
     say({ did: 'pass', number })
     // A file that another process removes keeps its space for as long as it is open here.
     if (of === 'readers') engine.blobs.closeIdle()
+  }
+
+  async #renew(certificate: Certificate): Promise<void> {
+    try {
+      await this.#objects.renew(certificate)
+    } catch (error) {
+      // It may not listen any more; whoever takes its place does.
+      this.#tell.log({ level: 'error', error: String(error) })
+      this.#tell.end()
+    }
   }
 
   async #stop(): Promise<void> {

@@ -88,9 +88,11 @@ export class Console {
     })
   }
 
-  /** Connections from now on are secured with this one. */
-  renew(certificate: Certificate): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext(certificate)
+  /** Connections from now on are secured with this one; false where the runtime cannot do that. */
+  renew(certificate: Certificate): boolean {
+    if (!('setSecureContext' in this.#server)) return false
+    this.#server.setSecureContext(certificate)
+    return true
   }
 
   /** No new connections; what is under way finishes. */

@@ -111,9 +111,11 @@ export class Listener {
     })
   }
 
-  /** Connections from now on are secured with this one. */
-  renew(certificate: Certificate): void {
-    if ('setSecureContext' in this.#server) this.#server.setSecureContext(certificate)
+  /** Connections from now on are secured with this one; false where the runtime cannot do that. */
+  renew(certificate: Certificate): boolean {
+    if (!('setSecureContext' in this.#server)) return false
+    this.#server.setSecureContext(certificate)
+    return true
   }
 
   /** Ends what has kept the server waiting for too long. One step; whoever runs the server decides when. */

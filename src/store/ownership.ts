@@ -80,9 +80,12 @@ async function ends(path: string, clock: Clock): Promise<boolean> {
   return true
 }
 
+/** The file by which a worker shows itself; one that was killed leaves it behind. */
+export const workerSocket = (writer: Buffer): string => `worker-${writer.toString('hex')}.sock`
+
 /** A worker of the owner that has this epoch, which may have lost the folder since it started the worker. */
 export async function joinOwner(folder: string, meta: Meta, epoch: number, writer: Buffer): Promise<Presence> {
-  const presence = await show(join(folder, `worker-${writer.toString('hex')}.sock`))
+  const presence = await show(join(folder, workerSocket(writer)))
   try {
     const entry = await meta.get(at.owner())
     if (entry === undefined || ownerFormat.decode(entry.value).epoch !== epoch) throw new OwnershipLost()

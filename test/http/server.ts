@@ -4,7 +4,7 @@
  * prefix.
  */
 import { createHash, createHmac } from 'node:crypto'
-import { type ClientRequest, request as httpRequest } from 'node:http'
+import { type Agent, type ClientRequest, request as httpRequest } from 'node:http'
 import { test } from 'node:test'
 import { haveAccounts } from '../../src/accounts.ts'
 import { SCHEMES, type Scheme } from '../../src/auth/schemes.ts'
@@ -99,10 +99,13 @@ export interface Received {
 export class Client {
   readonly dialect: DialectName
   readonly clock: ManualClock
+  readonly #agent: Agent | undefined
   readonly #scheme: Scheme
   readonly port: number
 
-  constructor(dialect: DialectName, clock: ManualClock, port: number) {
+  /** `agent`: connections of its own. */
+  constructor(dialect: DialectName, clock: ManualClock, port: number, agent?: Agent) {
+    this.#agent = agent
     this.dialect = dialect
     this.clock = clock
     this.#scheme = SCHEMES[dialect]
@@ -175,7 +178,11 @@ export class Client {
     return new Promise((resolve, reject) => {
       const options = { port: this.port, host: '127.0.0.1', method: what.method, path: what.path, setHost: false }
       const request = httpRequest(
-        { ...options, headers: headers.flat() as unknown as Record<string, string> },
+        {
+          ...options,
+          ...(this.#agent && { agent: this.#agent }),
+          headers: headers.flat() as unknown as Record<string, string>,
+        },
         answer => {
           const chunks: Buffer[] = []
           answer.on('data', chunk => {

@@ -1,0 +1,173 @@
+/** Upkeep in this process, objects served by workers: who frees bytes asks those who use them, across processes. */
+import assert from 'node:assert/strict'
+import cluster from 'node:cluster'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { Crew } from '../../src/crew.ts'
+import { findPort } from '../../src/network.ts'
+import { prepare } from '../../src/prepare.ts'
+import type { Store } from '../../src/store/store.ts'
+import type { Tell } from '../../src/tell.ts'
+import { Compactor } from '../../src/workers/compact.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import { BASE_HOST, type Client } from '../http/server.ts'
+import { ANY_DEAD, gate, payload, withFolder } from '../store/fixture.ts'
+import { BUCKET, clientOf, PROGRAM, ROOT, until } from './program.ts'
+
+const MIB = 2 ** 20
+const SOLO_BYTES = 3 * MIB
+const PART_BYTES = 5 * MIB
+
+const QUIET: Tell = { log: () => {}, once: () => {}, end: () => {} }
+
+interface Supervised {
+  readonly store: Store
+  readonly crew: Crew
+  readonly client: Client
+  readonly port: number
+  /** Ends the only worker as nothing else can; another takes its place. */
+  readonly kill: () => Promise<void>
+}
+
+/** One worker, so that every request is known to meet it; nobody does upkeep but the test. */
+async function supervised(use: (supervised: Supervised) => Promise<void>): Promise<void> {
+  await withFolder(async data => {
+    cluster.setupPrimary({ exec: PROGRAM, args: [] })
+    const env = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
+    const flags = ['--data', data, '--listen', '127.0.0.1:0', '--base-host', BASE_HOST, '--durability', 'os']
+    const config = readConfig([...flags, '--buckets', BUCKET], env)!
+    const crew = new Crew()
+    const { folder, rootKey } = await prepare(config, QUIET, crew)
+    const { store, epoch } = folder
+    const { port } = await findPort(config.listen)
+    let died = gate()
+    try {
+      await crew.start(1, {
+        tell: QUIET,
+        admit: writer => folder.admit(writer),
+        dismiss: writer => folder.dismiss(writer),
+        assignment: writer => ({ config, rootKey, certificate: undefined, port, epoch, writer }),
+        onDeath: () => died.open(),
+      })
+      const kill = async (): Promise<void> => {
+        died = gate()
+        process.kill(Object.values(cluster.workers!)[0]!.process.pid!, 'SIGKILL')
+        await died.opened
+      }
+      await use({ store, crew, client: clientOf(port), port, kill })
+    } finally {
+      await crew.stop()
+      await folder.close()
+    }
+  })
+}
+
+async function put(client: Client, key: string, body: Buffer, meanwhile?: () => Promise<void>): Promise<number> {
+  const sending = { method: 'PUT', bucket: BUCKET, path: `/${key}`, body, as: ROOT }
+  return (await client.send({ ...sending, ...(meanwhile && { meanwhile }) })).status
+}
+
+const get = async (client: Client, path: string): Promise<Buffer> =>
+  (await client.send({ method: 'GET', bucket: BUCKET, path, as: ROOT })).body
+
+const remove = async (client: Client, key: string): Promise<number> =>
+  (await client.send({ method: 'DELETE', bucket: BUCKET, path: `/${key}`, as: ROOT })).status
+
+/** So often that whatever could be freed is. */
+async function tidyUp({ engine }: Store): Promise<void> {
+  const workers = [new Sweeper(engine), new Compactor(engine, ANY_DEAD), new Reclaimer(engine)]
+  for (let round = 0; round < 5; round++) {
+    for (const worker of workers) await runUntilIdle(worker)
+    // A line comes back with an answer of the worker.
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+test('bytes that a worker reads are not freed by the supervisor before they are sent', () =>
+  supervised(async ({ store, client, port }) => {
+    const bodies = [1, 2, 3, 4].map(seed => payload(PART_BYTES, seed))
+    const begun = await client.send({ method: 'POST', bucket: BUCKET, path: '/key?uploads', as: ROOT })
+    const uploadId = begun.xml().children.find(child => child.name === 'UploadId')!.text
+    let list = ''
+    for (const [index, body] of bodies.entries()) {
+      const path = `/key?partNumber=${index + 1}&uploadId=${uploadId}`
+      const part = await client.send({ method: 'PUT', bucket: BUCKET, path, body, as: ROOT })
+      list += `<Part><PartNumber>${index + 1}</PartNumber><ETag>${part.headers.get('etag')}</ETag></Part>`
+    }
+    const body = `<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`
+    const path = `/key?uploadId=${uploadId}`
+    assert.equal((await client.send({ method: 'POST', bucket: BUCKET, path, body, as: ROOT })).status, 200)
+    const policy = `{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Principal":"*","Action":"s3:GetObject",
+      "Resource":"arn:aws:s3:::${BUCKET}/*"}]}`
+    await client.send({ method: 'PUT', bucket: BUCKET, path: '/?policy', body: policy, as: ROOT })
+    const answer = await new Promise<AsyncIterable<Buffer>>((resolve, reject) => {
+      const headers = { host: `${BUCKET}.${BASE_HOST}` }
+      request({ port, host: '127.0.0.1', path: '/key', headers }, resolve).on('error', reject).end()
+    })
+    const reading = answer[Symbol.asyncIterator]()
+    const read = [(await reading.next()).value as Buffer]
+    assert.equal(await remove(client, 'key'), 204)
+    await tidyUp(store)
+    assert.equal((await fsck(store.engine)).blobs, bodies.length)
+    for (let step = await reading.next(); step.done !== true; step = await reading.next()) read.push(step.value)
+    assert.ok(Buffer.concat(read).equals(Buffer.concat(bodies)))
+    const reclaimer = new Reclaimer(store.engine)
+    await until('what nobody reads any more is freed', async () => {
+      await runUntilIdle(reclaimer)
+      return (await fsck(store.engine)).blobs === 0
+    })
+  }))
+
+for (const size of [100_000, SOLO_BYTES]) {
+  test(`${size} bytes that a worker is writing are left alone by the supervisor`, () =>
+    supervised(async ({ store, client, port }) => {
+      const body = payload(size)
+      const status = await put(client, 'key', body, async () => {
+        if (size === SOLO_BYTES) await until('the file is there', async () => (await collected(store)).length === 1)
+        await tidyUp(store)
+      })
+      assert.equal(status, 200)
+      await tidyUp(store)
+      assert.ok((await get(clientOf(port), '/key')).equals(body))
+      assert.deepEqual((await fsck(store.engine)).problems, [])
+    }))
+}
+
+async function collected({ engine }: Store): Promise<Buffer[]> {
+  const out: Buffer[] = []
+  for await (const id of engine.blobs.solos()) out.push(id)
+  return out
+}
+
+test('what a killed worker left without a name is swept, and its volumes can be compacted', () =>
+  supervised(async ({ store, crew, client, port, kill }) => {
+    const [dead, alive] = [payload(100_000, 1), payload(100_000, 2)]
+    assert.equal(await put(client, 'dead', dead), 200)
+    assert.equal(await put(client, 'alive', alive), 200)
+    assert.equal(await remove(client, 'dead'), 204)
+    const volumes = async () => (await store.engine.blobs.volumes()).map(({ name }) => name)
+    const before = await volumes()
+    await tidyUp(store)
+    assert.deepEqual(await volumes(), before, 'a worker may still append to it')
+    const cut = put(clientOf(port), 'cut', payload(SOLO_BYTES, 3), async () => {
+      await until('the file is there', async () => (await collected(store)).length === 1)
+      await kill()
+    }).catch(() => 'cut off')
+    assert.equal(await cut, 'cut off')
+    const sweeper = new Sweeper(store.engine)
+    await until('its file is swept', async () => {
+      await runUntilIdle(sweeper)
+      return sweeper.removed === 1
+    })
+    await until('its volume is compacted', async () => {
+      await tidyUp(store)
+      return !(await volumes()).includes(before[0]!)
+    })
+    await until('another worker has taken its place', () => crew.isListening)
+    assert.ok((await get(clientOf(port), '/alive')).equals(alive))
+    assert.deepEqual((await fsck(store.engine)).problems, [])
+  }))
