@@ -16,7 +16,6 @@ import { Reclaimer } from '../../src/workers/reclaim.ts'
 import {
   ANY_DEAD,
   assertWhole,
-  below,
   bytesOf,
   chance,
   makeBucket,
@@ -82,29 +81,6 @@ async function beside(store: Store, racing: Promise<unknown>): Promise<void> {
   }
   await done
 }
-
-race('P20: a hold and a delete of the same version: one order or the other', async (store, random) => {
-  await makeBucket(store, 'bucket', 'locked')
-  const { id } = await put(store, 'bucket', 'key', payload(5000))
-  const holding = verdict(store.objects.setHold({ ...at, versionId: id }, true))
-  for (let turns = below(random, 6); turns > 0; turns--) await turn()
-  const [held, removed] = await Promise.all([holding, verdict(remove(store, 'bucket', 'key', id))])
-  const there = (await verdict(store.objects.head({ ...at, versionId: id }))) === 'ok'
-  if (removed === 'ok') assert.deepEqual([held, there], ['NoSuchVersion', false])
-  else assert.deepEqual([held, removed, there], ['ok', 'AccessDenied', true])
-  if (there) assert.ok((await bytesOf(store, at)).equals(payload(5000)))
-})
-
-race('P20: a hold that was acknowledged before the delete began stands', async store => {
-  await makeBucket(store, 'bucket', 'locked')
-  const { id } = await put(store, 'bucket', 'key', 'bytes')
-  // Others change the key all the while, so that the delete has to try again.
-  const busy = Promise.all([put(store, 'bucket', 'key', 'more'), put(store, 'bucket', 'key', 'most')])
-  await store.objects.setHold({ ...at, versionId: id }, true)
-  assert.equal(await verdict(remove(store, 'bucket', 'key', id)), 'AccessDenied')
-  await busy
-  assert.equal((await store.objects.head({ ...at, versionId: id })).lock.hold, true)
-})
 
 race('P10: a put and the removal of its bucket: no object outside a bucket', async store => {
   await makeBucket(store, 'bucket')
