@@ -58,7 +58,7 @@ inBoth('R43 R44 R49 UploadPartCopy: ranges, sources and conditions that are wron
   assert.equal(textAt(whole.xml(), 'ETag'), tag)
 })
 
-inBoth('R25 R60 UploadPartCopy: keys and rights', async client => {
+inBoth('R25 R60 attack 28 UploadPartCopy: keys and rights', async client => {
   const bucket = await makeBucket(client)
   const sealed = await client.send({ method: 'PUT', bucket, path: '/from', body: 'secret', headers: customerKey(KEY) })
   assert.equal(sealed.status, 200)

@@ -100,7 +100,7 @@ inBoth('R3 R4 D20: by host and by path, one and the same object', async client =
   expectFault(await client.send({ method: 'GET', host: 'elsewhere.example', path: '/' }), 400, 'InvalidRequest')
 })
 
-inBoth('R6: a key has 1,024 bytes at most, of UTF-8', async client => {
+inBoth('R6 attack 40: a key has 1,024 bytes at most, of UTF-8', async client => {
   const bucket = await makeBucket(client)
   for (const longest of ['k'.repeat(1024), '%C3%A9'.repeat(512)]) {
     assert.equal((await put(client, bucket, `/${longest}`)).status, 200)

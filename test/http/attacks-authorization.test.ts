@@ -1,0 +1,78 @@
+/** Attacks 27 to 31: ways around permission that opened other servers. */
+import assert from 'node:assert/strict'
+import { SCHEMES } from '../../src/auth/schemes.ts'
+import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
+import { get, outcome, put } from './actions.ts'
+import { type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Who } from './server.ts'
+
+inBoth('attack 27: headers of a server’s own business mean nothing from outside', async client => {
+  const bucket = await makeBucket(client)
+  const headers: [string, string][] = [
+    ['x-holdfast-owner', OTHER.canonicalId],
+    ['x-holdfast-internal-encryption', 'AES256'],
+    ['x-minio-source-replication-request', 'true'],
+    ['x-minio-internal-server-side-encryption-sealed-key', 'AAAA'],
+    [':replication-status', 'REPLICA'],
+    [':meta-internal-server-side-encryption-iv', 'AAAA'],
+    ['x-forwarded-for', '127.0.0.1'],
+    ['x-forwarded-proto', 'https'],
+  ]
+  await put(client, bucket, '/k', 'readable', headers)
+  const read = await get(client, bucket, '/k', headers)
+  assert.deepEqual([read.status, read.body.toString()], [200, 'readable'])
+  for (const as of [OTHER, null]) {
+    assert.equal(
+      (await client.send({ method: 'GET', bucket, path: '/k', as, headers: headers.slice(0, 4) })).status,
+      403,
+    )
+  }
+})
+
+const signerFor = (client: Client, { accessKey, secretKey }: Who) => ({
+  scheme: SCHEMES[client.dialect],
+  accessKey,
+  secretKey,
+  region: 'us-east-1',
+  now: client.clock.now(),
+})
+
+inBoth('attack 30: a form cannot reach past its bucket, nor past the rights of who signed it', async client => {
+  const bucket = await makeBucket(client)
+  const beside = await makeBucket(client, 'beside')
+  const until = client.clock.now() + 60_000
+  const post = (by: Who, to: string, fields: [string, string][]) =>
+    client.send({
+      method: 'POST',
+      bucket,
+      path: '/',
+      headers: [FORM_TYPE],
+      body: formBody(signedFields(signerFor(client, by), { bucket: to, fields, until }), Buffer.from('posted')),
+      as: null,
+    })
+  assert.equal(outcome(await post(READER, bucket, [['key', 'k']])), '403 AccessDenied', 'may only read')
+  assert.equal(outcome(await post(OTHER, bucket, [['key', 'k']])), '403 AccessDenied', 'another account')
+  assert.equal(outcome(await post(MAIN, 'beside', [['key', 'k']])), '403 AccessDenied', 'signed for another bucket')
+  const named = await post(MAIN, bucket, [
+    ['key', 'k'],
+    ['bucket', 'beside'],
+  ])
+  assert.equal(outcome(named), '403 AccessDenied', 'a field that names another bucket')
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
+  // A key that looks like a place inside the server is a key.
+  for (const key of ['../beside/k', '.holdfast/keyring', '/meta/data.mdb']) {
+    assert.equal((await post(MAIN, bucket, [['key', key]])).status, 204)
+    assert.equal((await get(client, bucket, `/${encodeURIComponent(key)}`)).body.toString(), 'posted')
+  }
+  assert.equal((await client.send({ method: 'HEAD', bucket: beside, path: '/k' })).status, 404)
+})
+
+inBoth('attack 31: a bucket for those who say who they are is not listed to others', async client => {
+  const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'authenticated-read']])
+  await put(client, bucket, '/k')
+  for (const query of ['', '?list-type=2', '?versions', '?uploads']) {
+    const list = (as: Who | null) => client.send({ method: 'GET', bucket, path: `/${query}`, as })
+    assert.equal(outcome(await list(null)), '403 AccessDenied', query)
+    assert.equal((await list(OTHER)).status, 200, query)
+  }
+  assert.equal(outcome(await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })), '403 AccessDenied')
+})
