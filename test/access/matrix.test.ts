@@ -100,17 +100,18 @@ const OPERATIONS: readonly Asked[] = [
   },
   { send: put('/new', SPOILT), needs: [{ action: 'PutObject', about: 'new', key: 'new' }] },
   {
-    send: put('/new', [...SPOILT, [':acl', 'private']]),
+    // Whatever stands there now, and whoever owns it, has no say about what takes its place.
+    send: put('/k', [...SPOILT, [':acl', 'private']]),
     needs: [
-      { action: 'PutObject', about: 'new', key: 'new' },
-      { action: 'PutObjectAcl', about: 'own', key: 'new' },
+      { action: 'PutObject', about: 'new' },
+      { action: 'PutObjectAcl', about: 'own' },
     ],
   },
   {
-    send: put('/new', [...SPOILT, [':tagging', 'a=b']]),
+    send: put('/k', [...SPOILT, [':tagging', 'a=b']]),
     needs: [
-      { action: 'PutObject', about: 'new', key: 'new' },
-      { action: 'PutObjectTagging', about: 'new', key: 'new' },
+      { action: 'PutObject', about: 'new' },
+      { action: 'PutObjectTagging', about: 'new' },
     ],
   },
   { send: { method: 'DELETE', path: '/gone' }, needs: [{ action: 'DeleteObject', about: 'new', key: 'gone' }] },
