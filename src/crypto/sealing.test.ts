@@ -176,7 +176,7 @@ test('neither the plain bytes nor the inner ciphertext appear in what is stored'
   }
 })
 
-test('every flipped byte of a small blob is an error', async () => {
+test('attack 73: every flipped byte of a small blob is an error', async () => {
   for (const size of [0, 1, 40]) {
     const plain = noise.subarray(0, size)
     const sealed = await sealAll(plain)
@@ -188,7 +188,7 @@ test('every flipped byte of a small blob is an error', async () => {
   }
 })
 
-test('a flipped byte anywhere in a long blob breaks its frame and no other', async () => {
+test('attack 73: a flipped byte anywhere in a long blob breaks its frame and no other', async () => {
   const sealed = await sealAll(noise)
   await fc.assert(
     fc.asyncProperty(fc.nat(sealed.length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {
@@ -203,7 +203,7 @@ test('a flipped byte anywhere in a long blob breaks its frame and no other', asy
 const frameOf = (sealed: Buffer, index: number): Buffer =>
   sealed.subarray(index * SEALED_FRAME_BYTES, (index + 1) * SEALED_FRAME_BYTES)
 
-test('swapped, repeated, dropped and spliced frames are errors', async () => {
+test('attack 73: swapped, repeated, dropped and spliced frames are errors', async () => {
   const sealed = await sealAll(noise)
   const [a, b, c, end] = [0, 1, 2, 3].map(index => frameOf(sealed, index)) as [Buffer, Buffer, Buffer, Buffer]
   await assertBroken(Buffer.concat([b, a, c, end]), noise, 0)
@@ -213,7 +213,7 @@ test('swapped, repeated, dropped and spliced frames are errors', async () => {
   await assertBroken(Buffer.concat([a, frameOf(other, 1), c, end]), noise, 1)
 })
 
-test('a blob cut short or grown is an error, also when its recorded length agrees', async () => {
+test('attack 73: a blob cut short or grown is an error, also when its recorded length agrees', async () => {
   const sealed = await sealAll(noise)
   await assertBroken(sealed.subarray(0, 3 * SEALED_FRAME_BYTES), noise, 3)
   await assertBroken(sealed.subarray(0, sealed.length - 1), noise, 3)

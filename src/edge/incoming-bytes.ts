@@ -81,9 +81,11 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   }
 
   /** Reads and throws away what is on its way, for a moment: until it ends, is too much, or its connection is gone. */
-  discard(bytesMax: number): Promise<void> {
+  async discard(bytesMax: number): Promise<void> {
     const message = this.#message
     const { socket } = message
+    // Whoever stopped reading may still hold the body, and nothing would come here.
+    await this.#stop()
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()
       const since = this.#patience.now()

@@ -49,7 +49,7 @@ test('5.2: pieces longer than a machine word are found across its borders', () =
   }
 })
 
-test('67: patterns made to hurt cost steps in proportion to the text', () => {
+test('attack 67: patterns made to hurt cost steps in proportion to the text', () => {
   const count = (pattern: string, text: string): number => {
     const work = { steps: 0 }
     matches(compileText(pattern), text, work)
