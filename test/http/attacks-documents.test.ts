@@ -116,8 +116,8 @@ inBoth('attack 68: a list of more parts than there can be is refused, and the up
   const place = await begin(client, bucket, '/k')
   const one = await part(client, place, 1, 'x')
   const entry = (number: number): string => `<Part><PartNumber>${number}</PartNumber><ETag>${one.etag}</ETag></Part>`
-  const list = (count: number): string =>
-    `<CompleteMultipartUpload>${Array.from({ length: count }, (_, i) => entry(i + 1)).join('')}</CompleteMultipartUpload>`
+  const entries = (count: number): string => Array.from({ length: count }, (_, i) => entry(i + 1)).join('')
+  const list = (count: number): string => `<CompleteMultipartUpload>${entries(count)}</CompleteMultipartUpload>`
   const path = `/k?uploadId=${place.id}`
   const finish = (body: string, as = MAIN): Promise<Received> => client.send({ method: 'POST', bucket, path, body, as })
   // The ten thousand that there can be are read, and the second one was never sent.
