@@ -29,6 +29,27 @@ test('upkeep stops in the middle of a pause', async () => {
   assert.equal(steps, 1)
 })
 
+test('upkeep stops between two steps of a worker that always has more to do', async () => {
+  let steps = 0
+  let begun = (): void => {}
+  const working = new Promise<void>(resolve => {
+    begun = resolve
+  })
+  const worker = {
+    async step() {
+      await new Promise(resolve => setImmediate(resolve))
+      if (++steps === 3) begun()
+      return 'busy' as const
+    },
+  }
+  const upkeep = new Upkeep([{ worker, pauseMs: AN_HOUR_MS }], listening())
+  await working
+  await upkeep.stop()
+  const last = steps
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(steps, last)
+})
+
 test('a step that fails is told, and the next one is tried', async () => {
   const tell = listening()
   let steps = 0

@@ -9,7 +9,7 @@ import { Lifecycle } from './workers/lifecycle.ts'
 import { ClockMarker } from './workers/mark-clock.ts'
 import { Reclaimer } from './workers/reclaim.ts'
 import { Sweeper } from './workers/sweep.ts'
-import { runUntilIdle, type Worker } from './workers/worker.ts'
+import type { Worker } from './workers/worker.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
@@ -23,7 +23,8 @@ const MARK_CLOCK_MS = 60_000
 const jumpLine = ({ clock, lockTime }: ClockState): Readonly<Record<string, unknown>> => ({
   level: 'warn',
   clock: `The clock says ${new Date(clock).toISOString()}, more than a day ahead of what this store has lived through. \
-No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebody confirms the clock.`,
+No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebody confirms the clock. \
+Lifecycle rules do so for a day.`,
 })
 
 /** A worker, and how long it rests when it has nothing to do. */
@@ -68,12 +69,17 @@ export class Upkeep {
   async #run(chore: Chore): Promise<void> {
     while (!this.#stopped) {
       this.#woken.delete(chore)
-      await runUntilIdle(chore.worker).catch((error: unknown) => {
+      await this.#work(chore.worker).catch((error: unknown) => {
         this.#tell.log({ level: 'error', upkeep: String(error) })
         if (isFinal(error)) this.#tell.end()
       })
       if (!this.#stopped && !this.#woken.has(chore)) await this.#pause(chore)
     }
+  }
+
+  /** However much there is to do: a walk through millions of records is left between two steps. */
+  async #work(worker: Worker): Promise<void> {
+    while (!this.#stopped && (await worker.step()) === 'busy');
   }
 
   #pause(chore: Chore): Promise<void> {

@@ -29,6 +29,8 @@ export interface Due {
   readonly ruleId: string
 }
 
+export const isDue = (due: Due | undefined, now: number): boolean => due !== undefined && due.at <= now
+
 export interface ExpiringObject {
   readonly key: string
   readonly size: number

@@ -9,8 +9,8 @@ import { type Version, versionFormat } from '../model/version.ts'
 import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import {
   abortOf,
-  type Due,
   expirationOf,
+  isDue,
   type LifecycleRule,
   loneMarkerExpirationOf,
   newerThatCount,
@@ -42,6 +42,7 @@ export const expiringOf = (key: string, { size, modifiedAt, attributes }: Versio
   tags: attributes.tags,
 })
 
+/** `now` is the time up to which rules may act: whoever looks for what is due decides which clock to believe. */
 export class Expiry {
   readonly #engine: Engine
 
@@ -50,11 +51,11 @@ export class Expiry {
   }
 
   /** The current version of a key: a marker hides it, or it goes where there are no versions. */
-  current(name: string, key: string): Promise<Fate> {
+  current(name: string, key: string, now: number): Promise<Fate> {
     return this.#judge(name, async (d, bucket, rules) => {
       const head = await readHead(d, bucket, key)
       const target = head.current
-      if (target === undefined || !this.#isDue(expirationOf(rules, expiringOf(key, target.version)))) return 'kept'
+      if (target === undefined || !isDue(expirationOf(rules, expiringOf(key, target.version)), now)) return 'kept'
       // R39. A hold keeps the object in sight; retention only keeps the version.
       if (target.version.lock.hold === true) return 'locked'
       if (bucket.versioning === 'off') return this.#take(d, head, target)
@@ -65,7 +66,7 @@ export class Expiry {
   }
 
   /** A version or marker behind the newest one, by its place. */
-  noncurrent(name: string, key: string, seq: number): Promise<Fate> {
+  noncurrent(name: string, key: string, seq: number, now: number): Promise<Fate> {
     return this.#judge(name, async (d, bucket, rules) => {
       const head = await readHead(d, bucket, key)
       const entry = await d.get(at.older(name, key, seq))
@@ -77,7 +78,7 @@ export class Expiry {
       // Without a current version the newest of them is the marker that stands in its place.
       const others = newer.length - (head.current === undefined ? 1 : 0)
       const of = { ...expiringOf(key, target.version), marker: target.version.marker, since, newer: others }
-      return this.#isDue(noncurrentExpirationOf(rules, of)) ? this.#take(d, head, target) : 'kept'
+      return isDue(noncurrentExpirationOf(rules, of), now) ? this.#take(d, head, target) : 'kept'
     })
   }
 
@@ -90,7 +91,7 @@ export class Expiry {
   }
 
   /** A marker that is all there is of its key. */
-  loneMarker(name: string, key: string): Promise<Fate> {
+  loneMarker(name: string, key: string, now: number): Promise<Fate> {
     return this.#judge(name, async (d, bucket, rules) => {
       const head = await readHead(d, bucket, key)
       if (head.deleted === undefined) return 'kept'
@@ -99,16 +100,16 @@ export class Expiry {
       d.relyOn(entry)
       const target = located(entry)
       const { marker, modifiedAt } = target.version
-      if (!marker || !this.#isDue(loneMarkerExpirationOf(rules, key, modifiedAt))) return 'kept'
+      if (!marker || !isDue(loneMarkerExpirationOf(rules, key, modifiedAt), now)) return 'kept'
       return this.#take(d, head, target)
     })
   }
 
   /** R84. An upload that was neither completed nor aborted. */
-  upload(name: UploadName): Promise<Fate> {
+  upload(name: UploadName, now: number): Promise<Fate> {
     return this.#judge(name.bucket, async (d, _bucket, rules) => {
       const upload = await mustFindUpload(d, name)
-      if (!this.#isDue(abortOf(rules, upload.key, upload.initiatedAt))) return 'kept'
+      if (!isDue(abortOf(rules, upload.key, upload.initiatedAt), now)) return 'kept'
       giveUp(this.#engine, d, upload)
       return 'aborted'
     })
@@ -119,10 +120,6 @@ export class Expiry {
     if (mayRemove(target.version.lock, await this.#engine.lockClock.now(), false) !== undefined) return 'locked'
     await takeOut(this.#engine, d, head, target, NO_BYPASS)
     return 'removed'
-  }
-
-  #isDue(due: Due | undefined): boolean {
-    return due !== undefined && due.at <= this.#engine.clock.now()
   }
 
   async #judge(name: string, judging: Judging): Promise<Fate> {

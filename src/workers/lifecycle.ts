@@ -11,12 +11,13 @@ import { versionFormat } from '../model/version.ts'
 import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import {
   abortOf,
-  type Due,
   expirationOf,
+  isDue,
   type LifecycleRule,
   noncurrentExpirationOf,
   prefixesOf,
 } from '../rules/lifecycle.ts'
+import { JUMP_MS_MAX } from '../rules/lock-time.ts'
 import { all, at, parse } from '../store/addresses.ts'
 import { documentFormat } from '../store/documents.ts'
 import type { Engine } from '../store/engine.ts'
@@ -42,6 +43,12 @@ interface Place {
   readonly rules: readonly LifecycleRule[]
 }
 
+/** Records, and the time that they are judged at. */
+interface Looked {
+  readonly page: readonly Entry[]
+  readonly now: number
+}
+
 /** How the version before an older one is known, from one page to the next. */
 interface Newer {
   readonly key: string
@@ -55,6 +62,8 @@ export class Lifecycle implements Worker {
   readonly #expiry: Expiry
   #round: AsyncGenerator<readonly Job[]> | undefined
   #lockedThisRound = 0
+  /** When the clock was first seen ahead of what can be accounted for. */
+  #jumpSeen: number | undefined
   /** Versions, and markers that hid nothing, since the start. */
   removed = 0
   /** Markers that were put over expired objects, since the start. */
@@ -144,12 +153,12 @@ export class Lifecycle implements Worker {
   }
 
   async *#current({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
-    for await (const page of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
+    for await (const { page, now } of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
       const jobs: Job[] = []
       for (const entry of page) {
         const key = parse(entry.key).name
         const due = expirationOf(rules, expiringOf(key, versionFormat.decode(entry.value)))
-        if (this.#isDue(due)) jobs.push({ key, run: () => this.#expiry.current(bucket, key) })
+        if (isDue(due, now)) jobs.push({ key, run: () => this.#expiry.current(bucket, key, now) })
       }
       yield jobs
     }
@@ -157,7 +166,7 @@ export class Lifecycle implements Worker {
 
   async *#older({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
     let before: Newer | undefined
-    for await (const page of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
+    for await (const { page, now } of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
       const jobs: Job[] = []
       for (const entry of page) {
         const key = parse(entry.key).name
@@ -166,8 +175,8 @@ export class Lifecycle implements Worker {
         before = { key, modifiedAt: version.modifiedAt, others: newer === undefined ? 0 : newer.others + 1 }
         if (newer === undefined) continue
         const of = { ...expiringOf(key, version), marker: version.marker, since: newer.modifiedAt, newer: newer.others }
-        if (!this.#isDue(noncurrentExpirationOf(rules, of))) continue
-        jobs.push({ key, run: () => this.#expiry.noncurrent(bucket, key, version.seq) })
+        if (!isDue(noncurrentExpirationOf(rules, of), now)) continue
+        jobs.push({ key, run: () => this.#expiry.noncurrent(bucket, key, version.seq, now) })
       }
       yield jobs
     }
@@ -181,43 +190,50 @@ export class Lifecycle implements Worker {
   }
 
   async *#markers({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
-    for await (const page of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
+    for await (const { page, now } of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
       const jobs: Job[] = []
       for (const entry of page) {
         const key = parse(entry.key).name
         const versions = await this.#engine.meta.scan(all.olderOf(bucket, key), 2)
-        if (versions.length === 1) jobs.push({ key, run: () => this.#expiry.loneMarker(bucket, key) })
+        if (versions.length === 1) jobs.push({ key, run: () => this.#expiry.loneMarker(bucket, key, now) })
       }
       yield jobs
     }
   }
 
   async *#uploads({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
-    for await (const page of this.#records('u', bucket, prefixesOf(rules, 'upload'))) {
+    for await (const { page, now } of this.#records('u', bucket, prefixesOf(rules, 'upload'))) {
       const jobs: Job[] = []
       for (const entry of page) {
         const { key, id, initiatedAt } = uploadFormat.decode(entry.value)
-        if (!this.#isDue(abortOf(rules, key, initiatedAt))) continue
-        jobs.push({ key, run: () => this.#expiry.upload({ bucket, key, uploadId: id.toString('hex') }) })
+        if (!isDue(abortOf(rules, key, initiatedAt), now)) continue
+        jobs.push({ key, run: () => this.#expiry.upload({ bucket, key, uploadId: id.toString('hex') }, now) })
       }
       yield jobs
     }
   }
 
   /** Pages of records of one kind with these prefixes. A damaged one is noted and passed over. */
-  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<readonly Entry[]> {
+  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<Looked> {
     for (const prefix of prefixes) {
       const range: KeyRange = rangeOf(kind, { bucket, prefix, limit: PAGE })
       for (let start: Buffer | undefined = range.start; start !== undefined; ) {
         const page = await readPage(this.#engine, { start, end: range.end }, PAGE)
         if (page.damaged !== undefined) this.#note(page.damaged)
-        yield page.entries
+        yield { page: page.entries, now: await this.#now() }
         start = page.next
       }
     }
   }
 
-  #isDue(due: Due | undefined): boolean {
-    return due !== undefined && due.at <= this.#engine.clock.now()
+  /**
+   * A clock that ran ahead may be wrong, and what it takes away does not come back. So for a day rules go by the time
+   * that locks go by: somebody may notice. Then the clock is believed: after a long rest of the server it is right.
+   */
+  async #now(): Promise<number> {
+    const { clock, lockTime, jumped } = await this.#engine.lockClock.state()
+    const elapsed = this.#engine.clock.elapsed()
+    this.#jumpSeen = jumped ? (this.#jumpSeen ?? elapsed) : undefined
+    return this.#jumpSeen !== undefined && elapsed - this.#jumpSeen < JUMP_MS_MAX ? lockTime : clock
   }
 }
