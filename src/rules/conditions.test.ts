@@ -78,6 +78,32 @@ test('R49: a copy proceeds exactly when a read would', () => {
   )
 })
 
+test('R49: every combination, against the rule as it is written', () => {
+  const holds = (sent: string | undefined, ...good: readonly string[]) =>
+    sent === undefined ? 'unsent' : good.includes(sent)
+  const tags = [undefined, '"abc"', '"x"', '*', 'W/"abc"'] as const
+  const dates = [undefined, before, same, after, 'nonsense'] as const
+  for (const ifMatch of tags) {
+    for (const ifNoneMatch of tags) {
+      for (const ifModifiedSince of dates) {
+        for (const ifUnmodifiedSince of dates) {
+          const match = holds(ifMatch, '"abc"', '*')
+          const none = holds(ifNoneMatch, '"x"')
+          const unmodified = holds(ifUnmodifiedSince, same, after, 'nonsense')
+          const modified = holds(ifModifiedSince, before, 'nonsense')
+          const refused =
+            match === false ||
+            (match === 'unsent' && unmodified === false) ||
+            none === false ||
+            (none === 'unsent' && modified === false)
+          const want = { ifMatch, ifNoneMatch, ifModifiedSince, ifUnmodifiedSince }
+          assert.equal(outcome(checkCopySource, want).slice(0, 3), refused ? '412' : 'pro', JSON.stringify(want))
+        }
+      }
+    }
+  }
+})
+
 test('COND-3: a range applies to the object it was begun on', () => {
   assert(rangeApplies(undefined, is))
   assert(rangeApplies('"abc"', is))

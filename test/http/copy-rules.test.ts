@@ -55,6 +55,34 @@ inBoth('R48 CopyObject: onto itself, every header that may come alone', async (c
   assert.equal((await client.send({ method: 'GET', bucket, path: '/v' })).body.toString(), 'old')
 })
 
+inBoth('R49 CopyObject UploadPartCopy: every combination of conditions on the source', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/from', 'x')
+  const tag = (await head(client, bucket, '/from')).headers.get('etag') ?? ''
+  const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
+  const upload = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
+  const date = (ms: number): string => new Date(client.clock.now() + ms).toUTCString()
+  // Each unsent, so that it holds, and so that it does not.
+  const choices: readonly (readonly [string, string, string])[] = [
+    ['if-match', tag, '"no"'],
+    ['if-unmodified-since', date(60_000), date(-60_000)],
+    ['if-none-match', '"no"', tag],
+    ['if-modified-since', date(-60_000), date(60_000)],
+  ]
+  for (let turn = 0; turn < 81; turn++) {
+    const picked = choices.map((_, index) => Math.floor(turn / 3 ** index) % 3)
+    const headers = choices.flatMap(([name, ...values], index): [string, string][] =>
+      picked[index] === 0 ? [] : [[`:copy-source-${name}`, values[picked[index]! - 1]!]],
+    )
+    const [match, unmodified, none, modified] = picked
+    const refused = match === 2 || (match === 0 && unmodified === 2) || none === 2 || (none === 0 && modified === 2)
+    for (const path of ['/to', upload]) {
+      const answer = await copy(client, bucket, path, `${bucket}/from`, headers)
+      assert.equal(outcome(answer), refused ? '412 PreconditionFailed' : '200', `${path} ${headers}`)
+    }
+  }
+})
+
 const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
 
 inBoth('R46 CopyObject: metadata of the source as a whole, or of the request as a whole', async client => {
