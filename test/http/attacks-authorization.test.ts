@@ -1,9 +1,13 @@
 /** Attacks 27 to 31: ways around permission that opened other servers. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
+import { ROOM } from '../../src/edge/room.ts'
 import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
-import { get, outcome, put } from './actions.ts'
+import { makePlace } from '../specimens/place.ts'
+import { cases } from '../specimens/specimens.ts'
+import { document, get, outcome, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Who } from './server.ts'
+import { exchange, Wire } from './wire.ts'
 
 inBoth('attack 27: headers of a server’s own business mean nothing from outside', async client => {
   const bucket = await makeBucket(client)
@@ -75,4 +79,53 @@ inBoth('attack 31: a bucket for those who say who they are is not listed to othe
     assert.equal((await list(OTHER)).status, 200, query)
   }
   assert.equal(outcome(await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })), '403 AccessDenied')
+})
+
+const NAMES = { bucket: 'plain', locked: 'locked', empty: 'nothing-in-it', fresh: 'not-there-yet', key: 'k' }
+
+inBoth('nobody’s body is read before it is known that its sender may', async client => {
+  const until = '2030-01-01T00:00:00Z'
+  const place = await makePlace(what => client.send(what), { ...NAMES, owner: MAIN.canonicalId, until })
+  let refused = 0
+  for (const { operation, route, specimen } of cases()) {
+    const { method } = operation.match
+    // Which keys a batch is about stands in its body: how much of that strangers may have read is bounded.
+    if (route === 'POST bucket ?delete' || (method !== 'PUT' && method !== 'POST')) continue
+    const asked = specimen.ask(place, client.dialect)
+    const dialect: [string, string] = [':request-payer', 'requester']
+    const head = { ...asked, method, headers: [...(asked.headers ?? []), dialect], announced: 1_000, as: null }
+    // The body never comes.
+    const answer = await exchange(client.port, client.head({ ...head, body: 'x' }))
+    assert(answer !== undefined && answer.status >= 400, `${route}: ${answer?.status}`)
+    refused++
+  }
+  assert(refused > 20)
+})
+
+const BATCH_BYTES = 2 * 2 ** 20
+
+inBoth('strangers hold a bounded part of the memory, and nothing of what others need', async client => {
+  const bucket = await makeBucket(client)
+  const batch = { method: 'POST', bucket, path: '/?delete', announced: BATCH_BYTES, body: 'x', as: null } as const
+  const headers: [string, string][] = [
+    ['Expect', '100-continue'],
+    [':request-payer', 'requester'],
+  ]
+  const wires: Wire[] = []
+  for (let held = BATCH_BYTES; held <= ROOM.strangerBytesMax; held += BATCH_BYTES) {
+    const wire = (await Wire.open(client.port)).write(client.head({ ...batch, headers }))
+    assert.equal((await wire.answer())?.status, 100)
+    wires.push(wire)
+  }
+  const last = await exchange(client.port, client.head({ ...batch, headers: headers.slice(1) }))
+  assert.deepEqual([last?.status, last?.code], [503, 'SlowDown'])
+  const ours = document('<Delete><Object><Key>k</Key></Object></Delete>')
+  assert.equal((await client.send({ method: 'POST', bucket, path: '/?delete', ...ours })).status, 200)
+  for (const wire of wires) wire.socket.resetAndDestroy()
+  const small = document('<Delete><Object><Key>k</Key></Object></Delete>', [[':request-payer', 'requester']])
+  const again = () => client.send({ method: 'POST', bucket, path: '/?delete', ...small, as: null })
+  // What was held comes back when the server has noticed that its holders are gone.
+  let status = (await again()).status
+  for (let tries = 0; status === 503 && tries < 100; tries++) status = (await again()).status
+  assert.equal(status, 200)
 })

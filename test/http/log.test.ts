@@ -1,0 +1,120 @@
+/** The log: a line for every request, found by the id that its client was given, and nothing secret in it. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { SCHEMES } from '../../src/auth/schemes.ts'
+import type { Meta } from '../../src/meta/meta.ts'
+import { signedByQuery } from '../specimens/signing.ts'
+import { customerKey, KEY, OTHER_KEY } from './parts.ts'
+import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, type Sending } from './server.ts'
+import { exchange, until } from './wire.ts'
+
+const presigned = (client: Client, method: string, bucket: string) => {
+  const { accessKey, secretKey } = MAIN
+  const signer = { scheme: SCHEMES[client.dialect], accessKey, secretKey, region: 'us-east-1', now: client.clock.now() }
+  const request = { method, target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] as [string, string][] }
+  return signedByQuery(signer, request, { contentHash: undefined, seconds: 600 })
+}
+
+inBoth('every request has one line, by the id that it was answered with', async (client, { log }) => {
+  const bucket = await makeBucket(client)
+  const before = log.length
+  const asked: Sending[] = [
+    { method: 'PUT', bucket, path: '/k', body: 'x' },
+    { method: 'GET', bucket, path: '/k' },
+    { method: 'HEAD', bucket, path: '/none' },
+    { method: 'GET', bucket, path: '/k', as: null },
+    { method: 'GET', bucket: 'not-there', path: '/k' },
+    { method: 'OPTIONS', bucket, path: '/k' },
+  ]
+  const ids: (string | undefined)[] = []
+  for (const what of asked) {
+    const answer = await client.send(what)
+    ids.push(answer.headers.get('x-svc-request-id') ?? answer.headers.get('x-amz-request-id'))
+  }
+  const raw = await exchange(client.port, 'NONSENSE\r\n\r\n')
+  ids.push(raw?.headers.get('x-svc-request-id'))
+  const lines = log.slice(before)
+  assert.deepEqual(
+    lines.map(({ requestId }) => requestId),
+    ids,
+  )
+  assert.equal(new Set(ids).size, ids.length)
+  assert(lines.every(({ level }) => level === 'info'))
+  assert.deepEqual(
+    lines.map(({ operation, status, code }) => `${operation} ${status} ${code}`),
+    [
+      'PutObject 200 ok',
+      'GetObject 200 ok',
+      'HeadObject 404 NoSuchKey',
+      'GetObject 403 AccessDenied',
+      'GetObject 404 NoSuchBucket',
+      'Preflight 400 BadRequest',
+      'unknown 400 BadRequest',
+    ],
+  )
+  assert.deepEqual(
+    [lines[0]?.caller, lines[0]?.resource, lines[3]?.caller],
+    [MAIN.accessKey, `/${bucket}/k`, undefined],
+  )
+})
+
+inBoth(
+  'attack 72: no key, no signature and no secret is logged, whatever goes wrong',
+  async (client, { log, parts }) => {
+    const bucket = await makeBucket(client)
+    const seen: string[] = []
+    const ask = async (what: Sending): Promise<void> => {
+      seen.push((await client.send(what)).body.toString())
+    }
+    const trios = [customerKey(KEY), customerKey(OTHER_KEY), customerKey(KEY).slice(1), customerKey(KEY.subarray(1))]
+    for (const headers of trios) {
+      for (const method of ['PUT', 'GET', 'HEAD']) {
+        const body = method === 'PUT' ? 'x' : ''
+        await ask({ method, bucket, path: '/k', headers, body })
+        await ask({ method, bucket, path: '/k', headers, body, as: null })
+        await ask({ method, bucket, path: '/k', headers, body, as: { ...MAIN, secretKey: 'not-my-secret' } })
+      }
+      const source: [string, string][] = [[':copy-source', `${bucket}/k`]]
+      await ask({ method: 'PUT', bucket, path: '/copy', headers: [...source, ...headers] })
+    }
+    const good = presigned(client, 'GET', bucket)
+    for (const target of [good.request.target, good.request.target.replace('/k?', '/other?')]) {
+      await exchange(client.port, `GET ${target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`)
+      await exchange(client.port, `GET ${target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\nA : b\r\n\r\n`)
+    }
+    const meta = parts.store.engine.meta as { get: Meta['get'] }
+    const look = meta.get.bind(meta)
+    meta.get = () => Promise.reject(new Error('the disk is gone'))
+    await ask({ method: 'GET', bucket, path: '/k', headers: customerKey(KEY) })
+    meta.get = look
+    const logged = JSON.stringify(log)
+    assert.match(logged, /the disk is gone/)
+    const keys = [KEY, OTHER_KEY].flatMap(key => [
+      key.toString('base64'),
+      key.toString('hex'),
+      createHash('md5').update(key).digest('base64'),
+    ])
+    for (const secret of [...keys, good.signature, MAIN.secretKey, 'not-my-secret', 'Signature=', 'Credential=']) {
+      assert(!logged.includes(secret), `logged: ${secret}`)
+    }
+    // The digest is told to whoever sent the key; the key itself to nobody.
+    for (const secret of [KEY.toString('base64'), OTHER_KEY.toString('base64'), MAIN.secretKey]) {
+      assert(!seen.some(body => body.includes(secret)), `answered: ${secret}`)
+    }
+  },
+)
+
+inBoth('attack 87: an error of our own tells its id and nothing of the inside', async (client, { log, parts }) => {
+  const bucket = await makeBucket(client)
+  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const look = meta.get.bind(meta)
+  meta.get = () => Promise.reject(new Error('EIO: /var/lib/holdfast/meta/data.mdb'))
+  const answer = await client.send({ method: 'GET', bucket, path: '/k' })
+  meta.get = look
+  assert.deepEqual([answer.status, answer.code()], [500, 'InternalError'])
+  assert.doesNotMatch(answer.body.toString(), /EIO|\/var|\.mdb|\.ts|\.js|at |Error:|node/)
+  const id = answer.own('request-id')
+  assert(await until(() => log.some(line => line.level === 'error' && line.requestId === id)))
+  const line = log.find(({ level, requestId }) => level === 'error' && requestId === id)
+  assert.match(String(line?.error), /EIO: \/var\/lib/, 'the operator is told')
+})
