@@ -38,7 +38,7 @@ const takes = (stride: number, from: number) => {
   return (): boolean => count++ % stride === 0
 }
 
-test('5.1 5.2 R31 R99 R106: every caller, grant, mode, block, policy and action, by the reference', () => {
+test('R31 R99 R106 5.1 5.2: every caller, grant, mode, block, policy and action, by the reference', () => {
   const seen = { allowed: 0, refused: 0 }
   const isNext = takes(STRIDE, SEED)
   for (const state of allStates()) {

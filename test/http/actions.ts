@@ -1,11 +1,13 @@
 /** Requests that many tests make on their way to the one they are about. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { haveAccounts } from '../../src/accounts.ts'
 import type { ServerParts } from '../../src/compose.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'
+import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { type ChecksumAlgorithm, digestOf, wholeChecksum } from '../../src/rules/checksum.ts'
 import { derivedChecksum } from '../../src/rules/part-checksums.ts'
-import { type Client, MAIN, makeBucket, type Received, type Sending } from './server.ts'
+import { type Client, MAIN, makeBucket, type Received, type Sending, type Who } from './server.ts'
 
 export type Headers = NonNullable<Sending['headers']>
 
@@ -82,4 +84,19 @@ export async function objectInParts(
     parts: listed,
     inspect: (_, { parts: found }) => derivedChecksum(checksum, found),
   })
+}
+
+/** A user of an account, with a policy of these statements. */
+export async function makeUser(
+  { store }: ServerParts,
+  of: Who,
+  name: string,
+  statements: readonly object[],
+): Promise<Who> {
+  const [accessKey, secretKey] = [`AK${name.toUpperCase()}`, `secret-of-${name}`]
+  const policies = statements.length === 0 ? [] : [{ Version: '2012-10-17', Statement: statements }]
+  const users = [{ name, policies, accessKeys: [{ accessKey, secretKey }] }]
+  const accounts = [{ accountId: of.accountId, users }]
+  await haveAccounts(store, readAccountsFile(JSON.stringify({ accounts })))
+  return { ...of, accessKey, secretKey }
 }
