@@ -6,6 +6,7 @@ import type { Config } from './config.ts'
 import { Console } from './console/console.ts'
 import { ADMIN_ROUTES } from './console/index.ts'
 import type { Certificate } from './edge/listener.ts'
+import { explain } from './explain.ts'
 import { systemClock } from './lib/clock.ts'
 import { realDisk } from './lib/disk.ts'
 import { systemRandom } from './lib/random.ts'
@@ -49,6 +50,7 @@ export async function openConsole(
     clock: systemClock,
     random: systemRandom,
     region: config.region,
+    explain: question => explain(store, parts.directory, question),
     isReady: async () => {
       await store.engine.meta.get(at.owner())
       return isServing()

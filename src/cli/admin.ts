@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { storedRootKey } from '../accounts.ts'
 import { consoleAddressOf } from '../admin-console.ts'
 import { openFolder, type ServerParts } from '../compose.ts'
+import type { RootKey } from '../store/directory.ts'
 import { FolderInUse } from '../store/ownership.ts'
 import { type Call, Failed } from './command.ts'
 import { DirectAdmin } from './direct-admin.ts'
@@ -40,7 +41,8 @@ export async function adminFor(call: Where): Promise<Admin> {
   const endpoint = call.flag('endpoint')
   if (endpoint !== undefined) return httpAdmin(call, endpoint)
   try {
-    return await DirectAdmin.over(await openStoreOf(call), call.flag('region'))
+    const parts = await openStoreOf(call)
+    return new DirectAdmin(parts, await keyOf(call), call.flag('region') ?? 'us-east-1')
   } catch (error) {
     if (!(error instanceof FolderInUse)) throw error
   }
@@ -52,7 +54,7 @@ export async function adminFor(call: Where): Promise<Admin> {
 }
 
 async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
-  const key = keyFrom(call.env) ?? (await storedRootKey(folderOf(call)))
+  const key = await keyOf(call)
   if (key === undefined) {
     throw new Failed(
       'no key to sign with: set HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY, or name the data folder',
@@ -67,8 +69,11 @@ async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
   })
 }
 
+const keyOf = async (call: Where): Promise<RootKey | undefined> =>
+  keyFrom(call.env) ?? (await storedRootKey(folderOf(call)))
+
 /** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */
-function keyFrom(env: NodeJS.ProcessEnv): { accessKey: string; secretKey: string } | undefined {
+function keyFrom(env: NodeJS.ProcessEnv): RootKey | undefined {
   for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_']) {
     const [accessKey, secretKey] = [env[`${prefix}ACCESS_KEY`], env[`${prefix}SECRET_KEY`]]
     if (accessKey && secretKey) return { accessKey, secretKey }

@@ -23,7 +23,7 @@ export interface Flag {
 }
 
 export interface Outcome {
-  /** What `--json` prints. */
+  /** What `--json` prints; undefined when everything is said already. */
   readonly value: unknown
   /** What a person reads. */
   readonly text: string
@@ -41,6 +41,8 @@ export interface Call {
   read(path: string): Promise<string>
   /** The admin API, of a server or in the folder itself; closed when the command ends. */
   admin(): Promise<Admin>
+  /** Straight to standard output, for what may be long. */
+  write(text: string): void
   /** Lines for a person while the command runs; `--json` keeps them back. */
   progress(line: string): void
 }
@@ -51,7 +53,6 @@ export interface Command {
   readonly summary: string
   readonly arguments: readonly Argument[]
   readonly flags: readonly Flag[]
-  /** Undefined for one that runs until it is stopped and prints for itself. */
   run(call: Call): Promise<Outcome>
 }
 

@@ -1,13 +1,15 @@
 /** The admin API in the folder itself: the same routes, run in this process by whoever may read the folder. */
 import type { ServerParts } from '../compose.ts'
+import { inTheNameOf } from '../console/administrator.ts'
 import { ADMIN_ROUTES } from '../console/index.ts'
 import { decodeInput, type Sent } from '../console/input.ts'
 import { type AdminContext, isLines, type Route } from '../console/route.ts'
 import { ScrubRound } from '../console/scrub-round.ts'
+import { explain } from '../explain.ts'
 import { systemClock } from '../lib/clock.ts'
 import { ROOT_ACCOUNT_ID } from '../model/account.ts'
 import { Accounts } from '../store/accounts.ts'
-import { Directory } from '../store/directory.ts'
+import { Directory, type RootKey } from '../store/directory.ts'
 import type { Admin } from './admin.ts'
 
 type Input = Readonly<Record<string, unknown>>
@@ -33,15 +35,12 @@ export class DirectAdmin implements Admin {
   readonly #scrub: ScrubRound
   readonly #region: string
 
-  private constructor(parts: ServerParts, region: string) {
+  /** `root`: whose key may be asked about, though it is no record. */
+  constructor(parts: ServerParts, root: RootKey | undefined, region: string) {
     this.#parts = parts
-    this.#directory = new Directory(parts.store.engine, undefined)
+    this.#directory = new Directory(parts.store.engine, root)
     this.#scrub = new ScrubRound(parts.store.engine)
     this.#region = region
-  }
-
-  static async over(parts: ServerParts, region = 'us-east-1'): Promise<DirectAdmin> {
-    return new DirectAdmin(parts, region)
   }
 
   async #run(name: string, input: Input): Promise<unknown> {
@@ -53,15 +52,17 @@ export class DirectAdmin implements Admin {
     const { store } = this.#parts
     const identities = await this.#directory.now()
     const caller = { account: identities.byAccountId(ROOT_ACCOUNT_ID)!, accessKey: 'command line' }
+    const requestId = store.engine.random.bytes(8).toString('hex').toUpperCase()
     return {
-      store,
+      store: inTheNameOf(caller, store, requestId),
       accounts: new Accounts(store.engine),
       identities,
       caller,
-      requestId: store.engine.random.bytes(8).toString('hex').toUpperCase(),
+      requestId,
       clock: systemClock,
       region: this.#region,
       scrub: this.#scrub,
+      explain: question => explain(store, this.#directory, question),
     }
   }
 

@@ -6,6 +6,7 @@ import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { keyCommands } from './commands/keys.ts'
+import { lockCommands } from './commands/locks.ts'
 import { policyCommands } from './commands/policies.ts'
 import { userCommands } from './commands/users.ts'
 
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   ...keyCommands,
   ...bucketCommands,
   ...policyCommands,
+  ...lockCommands,
   ...checkCommands,
   doctorCommand,
 ]

@@ -99,6 +99,10 @@ class Running implements Call {
     return this.#admin
   }
 
+  write(text: string): void {
+    process.stdout.write(text)
+  }
+
   progress(line: string): void {
     if (!this.has('json') && process.stderr.isTTY) process.stderr.write(`${line}\n`)
   }
@@ -143,8 +147,9 @@ export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Pro
       return 0
     }
     const { value, text, code = 0 } = await outcomeOf(parsed, env)
-    if (parsed.values.get('json') === true) print(JSON.stringify(value, undefined, 2))
-    else if (text !== '') print(text)
+    const asJson = parsed.values.get('json') === true && value !== undefined
+    const said = asJson ? JSON.stringify(value, undefined, 2) : text
+    if (said !== '') print(said)
     return code
   } catch (error) {
     process.stderr.write(`holdfast: ${lineOf(error)}\n`)

@@ -3,9 +3,10 @@ import { authenticate } from '../auth/authenticate.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
-import type { Account, Credential } from '../model/caller.ts'
+import { type Account, actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Identities } from '../store/directory.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * Signatures for the admin API name a service of their own: none that was made for the object API, or for any other
@@ -66,3 +67,7 @@ function nobody(accessKey: string, secretKey: string): Credential {
   const account = { accountId: '', canonicalId: '', displayName: '', email: undefined }
   return { accessKey, secretKey, account, user: undefined }
 }
+
+/** The store, in which what is done to locks is noted as done by this administrator. */
+export const inTheNameOf = (administrator: Administrator, store: Store, requestId: string): Store =>
+  store.through(store.engine.meta, actorOf({ kind: 'account', ...administrator }, requestId))

@@ -13,10 +13,10 @@ import { Fault } from '../model/faults.ts'
 import { Accounts } from '../store/accounts.ts'
 import type { Directory } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
-import { type Administrator, administratorOf } from './administrator.ts'
+import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
-import { type AdminContext, type Found, isLines, type Lines, type RouteTable } from './route.ts'
+import { type AdminContext, type Explain, type Found, isLines, type Lines, type RouteTable } from './route.ts'
 import { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
@@ -37,6 +37,7 @@ export interface ConsoleParts {
   readonly random: Random
   readonly region: string
   readonly certificate?: Certificate | undefined
+  readonly explain: Explain
   readonly isReady: () => Promise<boolean>
   /** One call per answer of the admin API. */
   readonly record: (line: Readonly<Record<string, unknown>>) => void
@@ -142,14 +143,14 @@ export class Console {
     })
     known.caller = administrator.accessKey
     const input = await inputOf(found, request, body, message)
-    const ctx = this.context(administrator, identities, known.requestId)
+    const ctx = this.#context(administrator, identities, known.requestId)
     return { status: found.route.status, answer: await found.route.run(ctx, input) }
   }
 
-  /** What a route works with when this administrator asks. */
-  context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region } = this.#parts
-    return { store, accounts: this.#accounts, identities, caller, requestId, clock, region, scrub: this.#scrub }
+  #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
+    const { store, clock, region, explain } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain }
+    return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts, scrub: this.#scrub }
   }
 
   #record({ requestId, route, caller }: Known, status: number, code: string, message: IncomingMessage): void {

@@ -1,15 +1,24 @@
 /** One declaration says everything about a route of the admin API: how it is reached, what it takes, what it does. */
+
+import type { ExplainQuestion } from '../edge/explain.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Account } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
+import type { Explanation } from '../rules/explanation.ts'
 import type { Accounts } from '../store/accounts.ts'
 import type { Identities } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
 import type { Fields, InputOf } from './input.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
+/** May somebody do something, and why: by the access key of whoever it is; without one, a caller without a name. */
+export type Explain = (
+  question: Omit<ExplainQuestion, 'as'> & { readonly accessKey: string | undefined },
+) => Promise<Explanation>
+
 /** Everything a route works with. */
 export interface AdminContext {
+  /** What is done through it is done in the name of the caller: the ledger says so. */
   readonly store: Store
   readonly accounts: Accounts
   readonly identities: Identities
@@ -19,6 +28,7 @@ export interface AdminContext {
   readonly clock: Clock
   readonly region: string
   readonly scrub: ScrubRound
+  readonly explain: Explain
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

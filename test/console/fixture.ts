@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { openMemory, type ServerParts } from '../../src/compose.ts'
 import { Console } from '../../src/console/console.ts'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
+import { explain } from '../../src/explain.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { Accounts } from '../../src/store/accounts.ts'
@@ -107,9 +108,11 @@ export async function withConsole(use: (consoled: Consoled) => Promise<void>): P
   const clock = new ManualClock()
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
+  const directory = new Directory(parts.store.engine, ROOT)
   const console = new Console({
     store: parts.store,
-    directory: new Directory(parts.store.engine, ROOT),
+    directory,
+    explain: question => explain(parts.store, directory, question),
     routes: ADMIN_ROUTES,
     clock,
     random: systemRandom,

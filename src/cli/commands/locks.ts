@@ -1,0 +1,125 @@
+import { existsSync } from 'node:fs'
+import { LedgerCheck, type LedgerExpectation, type LedgerVerdict } from '../../rules/ledger.ts'
+import { BadUsage, type Call, type Command, Failed, type Outcome, onServer } from '../command.ts'
+import { facts, harmless } from '../output.ts'
+import { showing } from './asking.ts'
+
+/** `bucket/key`, where a key may contain more of these. */
+function placeOf(on: string | undefined): { bucket?: string | undefined; key?: string | undefined } {
+  if (on === undefined) return {}
+  const slash = on.indexOf('/')
+  return slash < 0 ? { bucket: on } : { bucket: on.slice(0, slash), key: on.slice(slash + 1) || undefined }
+}
+
+const explain = onServer({
+  name: 'explain',
+  summary: 'say whether somebody may do something, and what decides; nothing is done',
+  flags: [
+    { name: 'as', value: 'KEY', meaning: 'access key of whoever would do it; a caller without a name without' },
+    { name: 'do', value: 'ACTION', meaning: 'svc:DeleteObject, s3:DeleteObject or the bare name' },
+    { name: 'on', value: 'BUCKET[/KEY]', meaning: 'what it would be done to' },
+    { name: 'version', value: 'ID', meaning: 'which version' },
+    { name: 'bypass', meaning: 'the request asks to set governance retention aside' },
+  ],
+  run: showing(
+    'Explain',
+    call => {
+      const action = call.flag('do')
+      if (action === undefined) throw new BadUsage('--do is missing: holdfast explain --do ACTION')
+      const [as, versionId] = [call.flag('as'), call.flag('version')]
+      return { as, action, versionId, ...placeOf(call.flag('on')), bypass: call.has('bypass') || undefined }
+    },
+    // Lines of its own, so only what stands in each is made harmless.
+    answer => String(answer.text).split('\n').map(harmless).join('\n'),
+  ),
+})
+
+const exporting = onServer({
+  name: 'ledger export',
+  summary: 'print everything that happened to the locks of a bucket, for an auditor',
+  arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone' }],
+  async run(call): Promise<Outcome> {
+    const admin = await call.admin()
+    for await (const piece of admin.lines('ExportLedger', { bucket: call.argument('BUCKET') })) call.write(piece)
+    return { value: undefined, text: '' }
+  },
+})
+
+async function linesOf(call: Call, path: string): Promise<string[]> {
+  const text = await call.read(path)
+  return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
+}
+
+/** An earlier export is trusted as far as it is whole itself. */
+async function earlierOf(call: Call): Promise<LedgerExpectation['earlier']> {
+  const path = call.flag('since')
+  if (path === undefined) return undefined
+  const check = new LedgerCheck()
+  for (const line of await linesOf(call, path)) check.take(line)
+  const { problem, entries, last } = check.end()
+  if (problem !== undefined) throw new Failed(`${path}, line ${problem.line}: ${problem.reason}`)
+  return { entries, last: last! }
+}
+
+async function checkFile(call: Call, path: string): Promise<LedgerVerdict> {
+  const [publicKey, earlier] = [call.flag('public-key'), await earlierOf(call)]
+  const expected = { ...(publicKey === undefined ? {} : { publicKey }), ...(earlier === undefined ? {} : { earlier }) }
+  const check = new LedgerCheck(expected)
+  for (const line of await linesOf(call, path)) check.take(line)
+  return check.end()
+}
+
+async function checkBucket(call: Call, bucket: string): Promise<LedgerVerdict> {
+  if (call.flag('public-key') !== undefined || call.flag('since') !== undefined) {
+    throw new BadUsage('--public-key and --since are for files: export the ledger first')
+  }
+  return (await (await call.admin()).ask('VerifyLedger', { bucket })) as unknown as LedgerVerdict
+}
+
+const verify = onServer({
+  name: 'ledger verify',
+  summary: 'prove that no entry was altered, left out, moved or cut off; 1 and the first bad line when one was',
+  arguments: [{ name: 'FILE|BUCKET', meaning: 'an exported ledger, - for standard input, or a bucket' }],
+  flags: [
+    { name: 'public-key', value: 'HEX', meaning: 'the key that must have signed it' },
+    { name: 'since', value: 'FILE', meaning: 'an earlier export, which this one must go on from' },
+  ],
+  async run(call): Promise<Outcome> {
+    const name = call.argument('FILE|BUCKET')
+    const isFile = name === '-' || name.includes('/') || existsSync(name)
+    const value = await (isFile ? checkFile(call, name) : checkBucket(call, name))
+    const { problem, bucket, entries, publicKey } = value
+    if (problem === undefined) {
+      return { value, text: harmless(`whole: ${entries} entries of ${bucket}, signed by ${publicKey}`) }
+    }
+    const entry = problem.sequence === undefined ? '' : ` (entry ${problem.sequence})`
+    return { value, text: harmless(`line ${problem.line}${entry}: ${problem.reason}`), code: 1 }
+  },
+})
+
+const list = onServer({
+  name: 'ledger list',
+  summary: 'buckets that have a ledger, and the key that signs it',
+  run: showing(
+    'ListLedgers',
+    () => ({}),
+    ({ publicKey, buckets }) => [`signed by ${publicKey}`, ...(buckets as string[])].join('\n'),
+  ),
+})
+
+const clock = onServer({
+  name: 'clock show',
+  summary: 'the clock, and the time by which locks end; 1 when the clock has jumped',
+  async run(call): Promise<Outcome> {
+    const value = await (await call.admin()).ask('GetClock')
+    return { value, text: facts(value), code: value.jumped === true ? 1 : 0 }
+  },
+})
+
+const confirm = onServer({
+  name: 'clock confirm',
+  summary: 'say that the clock is right after a jump: locks end by it from now on',
+  run: showing('ConfirmClock', () => ({})),
+})
+
+export const lockCommands: readonly Command[] = [explain, list, exporting, verify, clock, confirm]
