@@ -5,8 +5,9 @@ import { readText } from './accounts.ts'
 import type { Config } from './config.ts'
 import { Console } from './console/console.ts'
 import { ADMIN_ROUTES } from './console/index.ts'
+import { ScrubRound } from './console/scrub-round.ts'
 import type { Certificate } from './edge/listener.ts'
-import { explain } from './explain.ts'
+import { explain, type StoreQuestion } from './explain.ts'
 import { systemClock } from './lib/clock.ts'
 import { realDisk } from './lib/disk.ts'
 import { systemRandom } from './lib/random.ts'
@@ -43,6 +44,7 @@ export async function openConsole(
   await realDisk.remove(address)
   if (config.console === undefined) return undefined
   const { store, directory, certificate, isServing } = over
+  const scrub = new ScrubRound(store.engine)
   const parts = {
     store,
     directory,
@@ -50,7 +52,8 @@ export async function openConsole(
     clock: systemClock,
     random: systemRandom,
     region: config.region,
-    explain: question => explain(store, parts.directory, question),
+    explain: (question: StoreQuestion) => explain(store, directory, question),
+    scrub,
     isReady: async () => {
       await store.engine.meta.get(at.owner())
       return isServing()
@@ -74,6 +77,7 @@ export async function openConsole(
     renew: renewed => console.renew(renewed),
     async close() {
       await realDisk.remove(address)
+      await scrub.stop()
       await console.close()
     },
   }

@@ -17,7 +17,7 @@ import { type Administrator, administratorOf, inTheNameOf } from './administrato
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
 import { type AdminContext, type Explain, type Found, isLines, type Lines, type RouteTable } from './route.ts'
-import { ScrubRound } from './scrub-round.ts'
+import type { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
 const HTTP_OPTIONS = { maxHeaderSize: 16 * 1024, headersTimeout: 30_000, requestTimeout: 60_000 } as const
@@ -38,6 +38,8 @@ export interface ConsoleParts {
   readonly region: string
   readonly certificate?: Certificate | undefined
   readonly explain: Explain
+  /** Outlives this console, which may be replaced by one with another certificate. */
+  readonly scrub: ScrubRound
   readonly isReady: () => Promise<boolean>
   /** One call per answer of the admin API. */
   readonly record: (line: Readonly<Record<string, unknown>>) => void
@@ -56,14 +58,12 @@ export class Console {
   readonly #parts: ConsoleParts
   readonly #server: Server | SecureServer
   readonly #accounts: Accounts
-  readonly #scrub: ScrubRound
   readonly #attempts: Attempts
   readonly #nobodysSecret: string
 
   constructor(parts: ConsoleParts) {
     this.#parts = parts
     this.#accounts = new Accounts(parts.store.engine)
-    this.#scrub = new ScrubRound(parts.store.engine)
     this.#attempts = new Attempts(parts.clock)
     this.#nobodysSecret = parts.random.bytes(30).toString('base64url')
     const { certificate } = parts
@@ -97,13 +97,11 @@ export class Console {
   }
 
   /** No new connections; what is under way finishes. */
-  async close(): Promise<void> {
-    const closed = new Promise<void>(resolve => {
+  close(): Promise<void> {
+    return new Promise(resolve => {
       this.#server.close(() => resolve())
       this.#server.closeIdleConnections()
     })
-    await this.#scrub.stop()
-    await closed
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -148,9 +146,9 @@ export class Console {
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region, explain } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain }
-    return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts, scrub: this.#scrub }
+    const { store, clock, region, explain, scrub } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub }
+    return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts }
   }
 
   #record({ requestId, route, caller }: Known, status: number, code: string, message: IncomingMessage): void {

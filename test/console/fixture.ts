@@ -4,6 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { openMemory, type ServerParts } from '../../src/compose.ts'
 import { Console } from '../../src/console/console.ts'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
+import { ScrubRound } from '../../src/console/scrub-round.ts'
 import { explain } from '../../src/explain.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
@@ -109,9 +110,11 @@ export async function withConsole(use: (consoled: Consoled) => Promise<void>): P
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
   const directory = new Directory(parts.store.engine, ROOT)
+  const scrub = new ScrubRound(parts.store.engine)
   const console = new Console({
     store: parts.store,
     directory,
+    scrub,
     explain: question => explain(parts.store, directory, question),
     routes: ADMIN_ROUTES,
     clock,
@@ -126,6 +129,7 @@ export async function withConsole(use: (consoled: Consoled) => Promise<void>): P
   try {
     await use({ ask, parts, accounts: new Accounts(parts.store.engine), clock, log })
   } finally {
+    await scrub.stop()
     await console.close()
     await parts.close()
   }
