@@ -186,12 +186,13 @@ const KEYRING_KEY = key('x', 'keyring')
 export const keyringIdFormat = format<Buffer>('K1', bytes)
 
 /** A keyring that was lost must not be made anew in silence: what it sealed could never be read again. */
-async function openKeyring({ meta, disk, folder, random, strictKeys: strict }: StoreOptions): Promise<Keyring> {
+async function openKeyring(options: StoreOptions): Promise<Keyring> {
+  const { meta, disk, folder, random, strictKeys: strict, others } = options
   const entry = await meta.get(KEYRING_KEY)
   if (entry !== undefined && !(await disk.list(folder)).includes('keyring')) {
     throw new Error(`the keyring of ${folder} is missing: restore it from a backup before the server can start`)
   }
-  const keyring = await Keyring.open({ disk, folder, random, strict })
+  const keyring = await Keyring.open({ disk, folder, random, strict, changed: async () => others?.reloadKeys() })
   if (entry === undefined) {
     await meta.commit({
       checks: [{ key: KEYRING_KEY, stamp: undefined }],

@@ -33,22 +33,42 @@ interface Member {
   isListening: boolean
 }
 
+interface Question {
+  /** Who has not answered. */
+  readonly missing: Set<Member>
+  answered?: () => void
+}
+
 export class Crew implements Others {
   readonly #members = new Set<Member>()
-  /** Lines that are not passed yet, each with those who have not answered. */
-  readonly #lines = new Map<number, Set<Member>>()
-  #lastLine = 0
+  /** Those that are not answered by everybody yet. */
+  readonly #questions = new Map<number, Question>()
+  #lastQuestion = 0
   #shortLives = 0
   #allEnded: (() => void) | undefined
   /** The dead are replaced: not before all were there once, and not any more when they shall end. */
   #replacing = false
 
   line(of: Inside): Line {
-    const number = ++this.#lastLine
-    const missing = new Set([...this.#members].filter(({ atWork }) => atWork))
-    if (missing.size > 0) this.#lines.set(number, missing)
-    for (const member of missing) send(member, { do: 'line', of, number })
+    const { missing } = this.#ask(number => ({ do: 'line', of, number }))
     return { passed: () => missing.size === 0 }
+  }
+
+  reloadKeys(): Promise<void> {
+    return new Promise(resolve => {
+      const question = this.#ask(number => ({ do: 'reload keys', number }))
+      if (question.missing.size === 0) resolve()
+      else question.answered = resolve
+    })
+  }
+
+  /** Everybody who is at work answers, or dies; who comes later finds things as they are now. */
+  #ask(message: (number: number) => ToWorker): Question {
+    const number = ++this.#lastQuestion
+    const question: Question = { missing: new Set([...this.#members].filter(({ atWork }) => atWork)) }
+    if (question.missing.size > 0) this.#questions.set(number, question)
+    for (const member of question.missing) send(member, message(number))
+    return question
   }
 
   append(writer: Buffer): boolean {
@@ -111,9 +131,11 @@ export class Crew implements Others {
   }
 
   #pass(member: Member, number: number): void {
-    const missing = this.#lines.get(number)
-    missing?.delete(member)
-    if (missing?.size === 0) this.#lines.delete(number)
+    const question = this.#questions.get(number)
+    question?.missing.delete(member)
+    if (question?.missing.size !== 0) return
+    this.#questions.delete(number)
+    question.answered?.()
   }
 
   async #bury(member: Member, why: string, parts: CrewParts): Promise<void> {
@@ -121,7 +143,7 @@ export class Crew implements Others {
     // Only then nothing that it began can take effect any more.
     await orEnd(parts.tell, parts.dismiss(member.writer))
     this.#members.delete(member)
-    for (const number of this.#lines.keys()) this.#pass(member, number)
+    for (const number of this.#questions.keys()) this.#pass(member, number)
     if (this.#members.size === 0) this.#allEnded?.()
     parts.onDeath()
     if (this.#replacing) this.#replace(member, why, parts)

@@ -14,6 +14,8 @@ export type ToWorker =
   | { readonly do: 'work'; readonly assignment: Assignment }
   /** Say when everybody who is inside now has left. */
   | { readonly do: 'line'; readonly of: Inside; readonly number: number }
+  /** The keyring has changed: say when it is read again. */
+  | { readonly do: 'reload keys'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
   | { readonly do: 'stop' }
 

@@ -32,6 +32,7 @@ class WorkerProcess {
 
   hear(message: ToWorker): void {
     if (message.do === 'line') void this.#line(message.of, message.number)
+    else if (message.do === 'reload keys') void this.#reloadKeys(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'stop') void this.#stop()
   }
@@ -42,6 +43,17 @@ class WorkerProcess {
     say({ did: 'pass', number })
     // A file that another process removes keeps its space for as long as it is open here.
     if (of === 'readers') engine.blobs.closeIdle()
+  }
+
+  async #reloadKeys(number: number): Promise<void> {
+    try {
+      await this.#parts.store.engine.keyring.reload()
+      say({ did: 'pass', number })
+    } catch (error) {
+      // With keys that may be gone it must not go on; its end is an answer, too.
+      this.#tell.log({ level: 'error', error: String(error) })
+      this.#tell.end()
+    }
   }
 
   async #renew(certificate: Certificate): Promise<void> {

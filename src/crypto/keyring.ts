@@ -77,6 +77,8 @@ interface KeyringHome {
   readonly random: Random
   /** R22. A name is a key only once it was made; otherwise every name is one, from its first use on. */
   readonly strict?: boolean
+  /** Told after a change is stored; the change is done when this is. */
+  readonly changed?: () => Promise<void>
 }
 
 export class Keyring {
@@ -279,6 +281,7 @@ export class Keyring {
       const next = { ...now, ...change(now), generation: now.generation + 1 }
       await writeKeyring(this.#home.disk, this.#home.folder, next)
       this.#contents = next
+      await this.#home.changed?.()
       return next
     })
   }

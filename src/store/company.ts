@@ -20,9 +20,15 @@ export interface Others {
   line(of: Inside): Line
   /** True while a process lives that appends to volumes of this name. */
   append(writer: Buffer): boolean
+  /** Resolves when none of them uses the keyring as it was before. */
+  reloadKeys(): Promise<void>
 }
 
-export const NOBODY_ELSE: Others = { line: () => ({ passed: () => true }), append: () => false }
+export const NOBODY_ELSE: Others = {
+  line: () => ({ passed: () => true }),
+  append: () => false,
+  reloadKeys: async () => {},
+}
 
 export class Company {
   readonly #here: Readonly<Record<Inside, Tickets>>

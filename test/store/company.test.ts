@@ -48,6 +48,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
       return { passed: () => !alive || tickets.passed(line) }
     },
     append: writer => alive && writer.equals(worker.engine.ids.writer),
+    reloadKeys: () => worker.engine.keyring.reload(),
   }
   const { disk, meta, clock, random } = ground
   const ids = new Ids(random)

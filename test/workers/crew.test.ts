@@ -122,26 +122,40 @@ test('bytes that a worker reads are not freed by the supervisor before they are 
     })
   }))
 
-for (const size of [100_000, SOLO_BYTES]) {
-  test(`${size} bytes that a worker is writing are left alone by the supervisor`, () =>
-    supervised(async ({ store, client, port }) => {
-      const body = payload(size)
-      const status = await put(client, 'key', body, async () => {
-        if (size === SOLO_BYTES) await until('the file is there', async () => (await collected(store)).length === 1)
-        await tidyUp(store)
-      })
-      assert.equal(status, 200)
+test('bytes that a worker is writing are left alone by the supervisor', () =>
+  supervised(async ({ store, client, port }) => {
+    const body = payload(SOLO_BYTES)
+    const status = await put(client, 'key', body, async () => {
+      await until('the file is there', async () => (await collected(store)).length === 1)
       await tidyUp(store)
-      assert.ok((await get(clientOf(port), '/key')).equals(body))
-      assert.deepEqual((await fsck(store.engine)).problems, [])
-    }))
-}
+    })
+    assert.equal(status, 200)
+    await tidyUp(store)
+    assert.ok((await get(clientOf(port), '/key')).equals(body))
+    assert.deepEqual((await fsck(store.engine)).problems, [])
+  }))
 
 async function collected({ engine }: Store): Promise<Buffer[]> {
   const out: Buffer[] = []
   for await (const id of engine.blobs.solos()) out.push(id)
   return out
 }
+
+test('a key that is disabled here is refused by the workers from then on, and good again when it is enabled', () =>
+  supervised(async ({ store, client }) => {
+    const headers = [
+      [':server-side-encryption', 'aws:kms'],
+      [':server-side-encryption-aws-kms-key-id', 'my-key'],
+    ] as const
+    const sealed = { method: 'PUT', bucket: BUCKET, path: '/key', body: 'sealed', headers, as: ROOT }
+    assert.equal((await client.send(sealed)).status, 200)
+    for (let round = 0; round < 10; round++) {
+      await store.engine.keyring.disable('my-key')
+      assert.equal((await client.send({ method: 'GET', bucket: BUCKET, path: '/key', as: ROOT })).status, 400)
+      await store.engine.keyring.enable('my-key')
+      assert.equal((await get(client, '/key')).toString(), 'sealed')
+    }
+  }))
 
 test('what a killed worker left without a name is swept, and its volumes can be compacted', () =>
   supervised(async ({ store, crew, client, port, kill }) => {
