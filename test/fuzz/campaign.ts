@@ -10,6 +10,7 @@ import type { Shot } from './shots.ts'
 
 export interface Campaign {
   readonly port: number
+  readonly consolePort?: number
   readonly seed: number
   readonly target: Target
   /** Must never come back. */
@@ -47,6 +48,9 @@ const NOT_IMPLEMENTED = 501
 
 const LEAKS = /node:internal|\/dist\/src\/|\.ts:\d+|\bat [A-Za-z.#<>]+ \(/
 
+/** XML; a page where a website answers, JSON where administrators ask. */
+const DOCUMENT = /^(<\?xml|<!DOCTYPE html>|\{)/
+
 /** What no answer may be, whatever was asked. */
 export function problemsOf({ status, head, body }: Answer, secret: string): string[] {
   const problems: string[] = []
@@ -55,7 +59,7 @@ export function problemsOf({ status, head, body }: Answer, secret: string): stri
   const text = `${head}${body.toString('latin1')}`
   if (text.includes(secret)) problems.push('the secret')
   if (status >= 400 && LEAKS.test(text)) problems.push(`words from inside: ${body}`)
-  if (status >= 400 && body.length > 0 && !body.toString('latin1', 0, 5).startsWith('<?xml')) {
+  if (status >= 400 && body.length > 0 && !DOCUMENT.test(body.toString('latin1', 0, 15))) {
     problems.push(`an error that is no document: ${body.toString('latin1', 0, 80)}`)
   }
   return problems
@@ -66,11 +70,13 @@ export async function shoot(campaign: Campaign, tally: Tally, first: number, end
   let next = first
   const lane = async (): Promise<void> => {
     const connection = new Lane(campaign.port, campaign.answerMsMax)
+    const console = new Lane(campaign.consolePort ?? 0, campaign.answerMsMax)
     for (let number = next++; number < end; number = next++) {
       const shot = aimed(campaign.target, new Dice(campaign.seed, number))
-      judge(campaign, tally, number, shot, await connection.send(shot))
+      judge(campaign, tally, number, shot, await (shot.at === 'console' ? console : connection).send(shot))
     }
     connection.close()
+    console.close()
   }
   await Promise.all(Array.from({ length: campaign.lanes }, lane))
 }

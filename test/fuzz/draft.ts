@@ -16,6 +16,8 @@ export interface Target {
   /** Versions of the key that stand in the locked bucket. */
   readonly versions: readonly string[]
   signer(dialect: DialectName): Signer
+  /** Signs for the admin API; undefined where none is shot at. */
+  admin?(): Signer
 }
 
 export interface Draft {
@@ -145,10 +147,13 @@ export interface Addressed {
   readonly target: string
 }
 
-/** By the bucket's host where its name can be one, by path else. */
+/** By the bucket's host, or that of its website, where its name can be one; by path else. */
 export function addressed({ bucket, path, query }: Draft, baseHost: string, dice: Dice): Addressed {
   const suffix = query.length === 0 ? '' : `?${query.join('&')}`
   if (bucket === undefined) return { host: baseHost, target: path + suffix }
+  if (isLabel(bucket) && dice.chance(0.05)) {
+    return { host: `${bucket}.website.${baseHost}`, target: path + suffix }
+  }
   if (isLabel(bucket) && dice.chance(0.5)) return { host: `${bucket}.${baseHost}`, target: path + suffix }
   return { host: baseHost, target: `/${bucket}${path}${suffix}` }
 }

@@ -1,4 +1,5 @@
 /** What is not HTTP, or not all of it, or more than one of it. */
+import { adminShot } from './admin-shots.ts'
 import type { Dice } from './dice.ts'
 import type { Target } from './draft.ts'
 import { METHODS, oddValue } from './odd.ts'
@@ -153,5 +154,11 @@ export const RAW: readonly (readonly [number, Gun])[] = [
   [1, noise],
 ]
 
+const ADMIN_PART = 0.04
+
 /** Mostly good HTTP: what is not, does not get far. */
-export const aimed: Gun = (target, dice) => dice.weighed(dice.chance(0.85) ? WELL_FORMED : RAW)(target, dice)
+export const aimed: Gun = (target, dice) => {
+  const admin = target.admin?.()
+  if (admin !== undefined && dice.chance(ADMIN_PART)) return adminShot(admin, dice)
+  return dice.weighed(dice.chance(0.85) ? WELL_FORMED : RAW)(target, dice)
+}

@@ -24,6 +24,8 @@ const DESCRIPTORS_MORE_MAX = 5
 const BYTES_MORE_MAX = 50 * 2 ** 20
 const SETTLE_MS_MAX = 20_000
 const FAILURES_SHOWN = 20
+/** Long runs say how far they are. */
+const PROGRESS = 10_000
 
 const { values } = parseArgs({
   options: {
@@ -59,13 +61,15 @@ report()
 
 async function attack(running: Server): Promise<string[]> {
   const world = await World.make(running.port)
-  const base = { port: running.port, seed, secret: SECRET, answerMsMax: ANSWER_MS_MAX, lanes: LANES, folder: failed }
+  const { port, consolePort } = running
+  const base = { port, consolePort, seed, secret: SECRET, answerMsMax: ANSWER_MS_MAX, lanes: LANES, folder: failed }
   const campaign = (): Campaign => ({ ...base, target: world.target })
   let before = running.figures()
   const [first, end] = only === undefined ? [0, count] : [only, only + 1]
   for (let at = first; at < end && running.complaints.length === 0; at += ROUND) {
     if (at > first) await world.restore()
     await shoot(campaign(), tally, at, Math.min(end, at + ROUND))
+    if ((at + ROUND) % PROGRESS === 0) console.log(`${tally.shots} shots, ${tally.failed} failed`)
     // One figure is taken before anybody shot, the other once everything that stays has been made.
     if (at - first < WARM_UP) before = warmed(before, running.figures())
   }

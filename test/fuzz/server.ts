@@ -12,6 +12,7 @@ export interface Figures {
 
 export interface Server {
   readonly port: number
+  readonly consolePort: number
   /** Errors that the server logged, and why it ended if it has. */
   readonly complaints: readonly string[]
   /** Undefined where the system does not tell. */
@@ -33,7 +34,7 @@ const STOP_MS_MAX = 40_000
 
 export async function startServer({ command, data, accounts, baseHost, rootKey }: Starting): Promise<Server> {
   const [program = '', ...before] = command
-  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--accounts', accounts]
+  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--accounts', accounts]
   const { PATH = '' } = process.env
   const child = spawn(program, [...before, 'serve', '--base-host', baseHost, ...flags], {
     env: { PATH, HOLDFAST_ROOT_ACCESS_KEY: rootKey.accessKey, HOLDFAST_ROOT_SECRET_KEY: rootKey.secretKey },
@@ -50,9 +51,10 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
   void ended.then(([code, signal]) => isStopping || complaints.push(`the server ended by itself: ${code ?? signal}`))
   const endWithUs = (): boolean => child.kill('SIGKILL')
   process.once('exit', endWithUs)
-  const port = await ready(child, complaints)
+  const [port, consolePort] = await ready(child, complaints)
   return {
     port,
+    consolePort,
     complaints,
     figures: () => figuresOf(child.pid!),
     async stop() {
@@ -67,15 +69,15 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
   }
 }
 
-function ready(child: ChildProcess, complaints: readonly string[]): Promise<number> {
+function ready(child: ChildProcess, complaints: readonly string[]): Promise<[number, number]> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('the server was not ready in time')), READY_MS_MAX)
     child.once('exit', () => reject(new Error(`the server ended at once: ${complaints.join('\n')}`)))
     createInterface(child.stdout!).on('line', line => {
-      const port = /^holdfast ready http:\/\/[^ ]*:(\d+)/.exec(line)?.[1]
+      const [, port, console] = /^holdfast ready http:\/\/[^ ]*:(\d+) console http:\/\/[^ ]*:(\d+)/.exec(line) ?? []
       if (port === undefined) return
       clearTimeout(timer)
-      resolve(Number(port))
+      resolve([Number(port), Number(console)])
     })
   })
 }

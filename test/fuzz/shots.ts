@@ -18,6 +18,8 @@ export interface Shot {
    * nobody waits for one.
    */
   readonly answer: 'must' | 'may' | 'gone'
+  /** At the port of the object API without. */
+  readonly at?: 'console'
 }
 
 const LINE = '\r\n'

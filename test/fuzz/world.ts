@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { SCHEMES } from '../../src/auth/schemes.ts'
+import { ADMIN_SCHEMES } from '../../src/console/administrator.ts'
 import { canonicalIdOf } from '../../src/model/account.ts'
 import { makePlace, type Send } from '../specimens/place.ts'
 import { type Pair, type Signer, sha256, signedByHeader } from '../specimens/signing.ts'
@@ -147,6 +148,7 @@ export class World {
       cases: cases(),
       versions: this.#versions,
       signer: dialect => signerOf(SHOOTER, dialect),
+      admin: () => ({ ...signerOf({ ...ROOT, accountId: '' }, 'svc'), scheme: ADMIN_SCHEMES.svc }),
     }
   }
 
