@@ -40,7 +40,7 @@ async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Pro
     return {
       versionId: id,
       lock,
-      now: store.engine.clock.now(),
+      now: await store.engine.lockClock.now(),
       heldSince: held && { time: held.time, by: actorText(held.by) },
       retainedSince: lock.retention && retainedSince(entries, new Date(lock.retention.until).toISOString()),
     }

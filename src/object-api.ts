@@ -121,6 +121,7 @@ function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, 
     dialect: outcome.dialect.name,
     resource: outcome.resource,
     code: outcome.code,
+    why: outcome.why,
     caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
   }
 }

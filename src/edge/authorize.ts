@@ -4,14 +4,16 @@ import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Accounts } from '../operations/context.ts'
 import type { Need, ObjectName } from '../operations/operation.ts'
-import { actionFacts } from '../rules/access/actions.ts'
+import { type Action, actionFacts } from '../rules/access/actions.ts'
 import {
   type AccessRequest,
   type BucketFacts,
+  type Decision,
   evaluate,
   mayLearnAbsence,
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
+import { describeReason } from '../rules/access/reasons.ts'
 import { type Asking, contextOf } from './request-context.ts'
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
@@ -42,6 +44,12 @@ function isAboutMissing({ action, object }: AccessRequest): boolean {
   return on === 'object' && judgedBy === 'object' && object === undefined
 }
 
+const REASONS_LOGGED_MAX = 3
+
+/** For the log alone: callers are told that they may not, and an administrator may ask why. */
+const whyNot = (action: Action, { reasons }: Decision): string =>
+  `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
+
 export class Authorizer {
   readonly #facts: FactFinder
   readonly #accounts: Accounts
@@ -68,8 +76,8 @@ export class Authorizer {
       const request = await this.#requestFor(asking, need, bucket)
       const isMissing = need.ofNew === undefined && isAboutMissing(request)
       // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
-      const { allowed } = isMissing ? mayLearnAbsence(request) : evaluate(request)
-      if (!allowed) throw new Fault('AccessDenied')
+      const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
+      if (!decision.allowed) throw new Fault('AccessDenied', { why: whyNot(need.do, decision) })
     }
   }
 

@@ -59,6 +59,8 @@ export interface Outcome {
   readonly resource: string
   readonly caller: Caller | undefined
   readonly code: string
+  /** What refused it: a statement, a list that does not give it, a lock. */
+  readonly why?: string | undefined
   /** Of an answer that began before it was known: how it ended. */
   readonly ended?: Promise<Outcome>
 }
@@ -117,6 +119,11 @@ const levelOf = ({ bucket, key }: Address): Level => (bucket === '' ? 'service' 
 const withHeaders = (answers: Answers, more: readonly Header[]): Answers =>
   more.length === 0 ? answers : { ...answers, headers: [...(answers.headers ?? []), ...more] }
 
+function whyRefused({ detail: { why, lock } }: Fault): string | undefined {
+  if (why !== undefined) return String(why)
+  return lock === undefined ? undefined : `lock: ${lock}`
+}
+
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #routes: Routes
@@ -174,7 +181,7 @@ export class Pipeline {
       const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
       const refusal = outgoingFault(fault, place)
       refusal.headers.push(...wireHeaders(known.cors, known.dialect))
-      return { ...known, outgoing: refusal, code: fault.code }
+      return { ...known, outgoing: refusal, code: fault.code, why: whyRefused(fault) }
     }
   }
 

@@ -4,8 +4,9 @@ import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { signedByQuery } from '../specimens/signing.ts'
+import { md5Header } from './actions.ts'
 import { customerKey, KEY, OTHER_KEY } from './parts.ts'
-import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, type Sending } from './server.ts'
+import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, OTHER, type Sending } from './server.ts'
 import { exchange, until } from './wire.ts'
 
 const presigned = (client: Client, method: string, bucket: string) => {
@@ -117,4 +118,24 @@ inBoth('attack 87: an error of our own tells its id and nothing of the inside', 
   assert(await until(() => log.some(line => line.level === 'error' && line.requestId === id)))
   const line = log.find(({ level, requestId }) => level === 'error' && requestId === id)
   assert.match(String(line?.error), /EIO: \/var\/lib/, 'the operator is told')
+})
+
+inBoth('R9: the log tells what refused a request, its answer does not', async (client, { log }) => {
+  const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
+  const headers: [string, string][] = [[':object-lock-legal-hold', 'ON'], md5Header('x')]
+  const held = (await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers })).own('version-id')
+  const deny = { Sid: 'Secretive', Effect: 'Deny', Principal: '*', Action: 'svc:GetObject' }
+  const policy = JSON.stringify({ Statement: { ...deny, Resource: `arn:svc:svc:::${bucket}/*` } })
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body: policy })).status, 204)
+  const why = async (method: string, path: string, as: typeof MAIN): Promise<unknown> => {
+    const answer = await client.send({ method, bucket, path, as })
+    assert.equal(answer.status, 403)
+    assert(!/Secretive|statement|nothing allows/.test(answer.body.toString()), answer.body.toString())
+    return log.at(-1)?.why
+  }
+  assert.equal(await why('GET', '/k', MAIN), 'GetObject: Deny: bucket policy, statement 0 (Secretive)')
+  assert.equal(await why('GET', '/', OTHER), 'ListBucket: nothing allows it: resource')
+  assert.equal(await why('DELETE', `/k?versionId=${held}`, MAIN), 'lock: held')
+  await client.send({ method: 'GET', bucket, path: '/' })
+  assert.equal(log.at(-1)?.why, undefined)
 })
