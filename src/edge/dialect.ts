@@ -7,6 +7,7 @@ import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.t
 import { Fault } from '../model/faults.ts'
 import type { Ways } from '../operations/context.ts'
 import { GROUP_URIS } from '../rules/access/names.ts'
+import type { EncryptionNames } from '../rules/documents/encryption.ts'
 
 export interface Dialect {
   readonly name: 'svc' | 's3'
@@ -34,6 +35,21 @@ const groupUris = (dialect: 'svc' | 's3'): Ways['groupUris'] => ({
   LogDelivery: GROUP_URIS.LogDelivery[dialect],
 })
 
+/** What the encryption whose keys are named is called, in documents and in headers alike. */
+const VERENC: EncryptionNames = { named: 'verenc', double: 'verenc' }
+const KMS: EncryptionNames = { named: 'aws:kms', double: 'aws:kms:dsse' }
+
+const encryptionValues = ({ named, double }: EncryptionNames): Dialect['values'] =>
+  new Map([
+    [
+      ':server-side-encryption',
+      new Map([
+        ['verenc', named],
+        ['verenc+dsse', double],
+      ]),
+    ],
+  ])
+
 export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
   svc: {
     name: 'svc',
@@ -41,7 +57,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     prefix: 'x-svc-',
     namespace: undefined,
     odd: new Map([['server-side-encryption-kms-key-id', 'x-svc-server-side-encryption-svc-kms-key-id']]),
-    values: new Map(),
+    values: encryptionValues(VERENC),
     ways: {
       keepHeld: true,
       recreateOwnBucket: false,
@@ -50,7 +66,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
       groupUris: groupUris('svc'),
       bucketTaggingStatus: 200,
-      encryptionNames: { named: 'verenc', double: 'verenc' },
+      encryptionNames: VERENC,
       completeNotModified: true,
       lateChecksumType: 'BadDigest',
       copyTooLarge: 'EntityTooLarge',
@@ -75,7 +91,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     prefix: 'x-amz-',
     namespace: 'http://s3.amazonaws.com/doc/2006-03-01/',
     odd: new Map([['server-side-encryption-kms-key-id', 'x-amz-server-side-encryption-aws-kms-key-id']]),
-    values: new Map([[':server-side-encryption', new Map([['verenc', 'aws:kms']])]]),
+    values: encryptionValues(KMS),
     ways: {
       keepHeld: false,
       recreateOwnBucket: true,
@@ -84,7 +100,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
       groupUris: groupUris('s3'),
       bucketTaggingStatus: 204,
-      encryptionNames: { named: 'aws:kms', double: 'aws:kms:dsse' },
+      encryptionNames: KMS,
       completeNotModified: false,
       lateChecksumType: 'InvalidRequest',
       copyTooLarge: 'InvalidRequest',
@@ -125,8 +141,11 @@ export const wireValue = (dialect: Dialect, name: string, value: string): string
 
 /** A header's value from the wire; one that is not spelled differently stands for itself. */
 export function neutralValue(dialect: Dialect, name: string, value: string): string {
-  for (const [neutral, wire] of dialect.values.get(name) ?? []) if (wire === value) return neutral
-  return value
+  const values = dialect.values.get(name)
+  if (values === undefined) return value
+  for (const [neutral, wire] of values) if (wire === value) return neutral
+  // Our own name for something means nothing where the dialect calls it otherwise.
+  return values.has(value) ? `?${value}` : value
 }
 
 /** Signed as one did before. That is refused, but in the words of the dialect whose clients still do it. */

@@ -50,6 +50,8 @@ export interface Encryption {
   readonly keyName: string | undefined
   readonly context: Buffer | undefined
   readonly bucketKey: boolean
+  /** The client asked for its own double form; everything is sealed twice anyway, so this is only said again. */
+  readonly isDouble?: boolean
   /** MD5 of the customer's key, as the client sent it. */
   readonly customerKeyMd5: string | undefined
   readonly wrappedKey: Buffer
@@ -101,14 +103,27 @@ export const lockCodec: Codec<Lock> = struct<Lock>({
   hold: optional(flag),
 })
 
-export const encryptionCodec: Codec<Encryption> = struct<Encryption>({
-  by: word('service', 'named', 'customer'),
+type StoredEncryption = Omit<Encryption, 'by' | 'isDouble'> & { readonly by: Encryption['by'] | 'named twice' }
+
+const storedEncryption: Codec<StoredEncryption> = struct<StoredEncryption>({
+  by: word('service', 'named', 'customer', 'named twice'),
   keyName: optional(text),
   context: optional(bytes),
   bucketKey: flag,
   customerKeyMd5: optional(text),
   wrappedKey: bytes,
 })
+
+/** The double form is a word of its own, which records from before do not have. */
+export const encryptionCodec: Codec<Encryption> = {
+  write(to, { isDouble, ...encryption }) {
+    storedEncryption.write(to, isDouble === true ? { ...encryption, by: 'named twice' } : encryption)
+  },
+  read(from) {
+    const { by, ...rest } = storedEncryption.read(from)
+    return by === 'named twice' ? { ...rest, by: 'named', isDouble: true } : { ...rest, by }
+  },
+}
 
 export const checksumCodec: Codec<Checksum> = struct<Checksum>({
   algorithm: text,

@@ -15,6 +15,10 @@ import type { Decoder, Header, RequestView } from './operation.ts'
 const CONTEXT_BYTES_MAX = 8 * 1024
 
 const ALGORITHM = ':server-side-encryption'
+/** Neutral values of it; a dialect spells them its own way. */
+const NAMED = 'verenc'
+const NAMED_TWICE = 'verenc+dsse'
+
 const KEY_NAME = ':server-side-encryption-kms-key-id'
 const CONTEXT = ':server-side-encryption-context'
 const BUCKET_KEY = ':server-side-encryption-bucket-key-enabled'
@@ -63,12 +67,13 @@ function serverSide(request: RequestView): KeyChoice | undefined {
   const name = request.header(KEY_NAME)
   const context = request.header(CONTEXT)
   const bucketKey = bucketKeyOf(request.header(BUCKET_KEY))
-  if (algorithm === 'verenc') {
+  if (algorithm === NAMED || algorithm === NAMED_TWICE) {
     return {
       by: 'named',
       name: name === undefined ? DEFAULT_KEY_NAME : keyNameOf(name),
       context: context === undefined ? undefined : contextOf(context),
       bucketKey: bucketKey === true,
+      ...(algorithm === NAMED_TWICE ? { isDouble: true } : {}),
     }
   }
   if (algorithm !== undefined && algorithm !== 'AES256') throw unknownAlgorithm(algorithm)
@@ -83,13 +88,11 @@ function serverSide(request: RequestView): KeyChoice | undefined {
 }
 
 const unknownAlgorithm = (algorithm: string): Fault =>
-  algorithm.endsWith(':dsse')
-    ? new Fault('NotImplemented', { Header: sent(ALGORITHM) })
-    : new Fault('InvalidEncryptionAlgorithmError', {
-        reason: 'The encryption request you specified is not valid. Supported value: AES256.',
-        ArgumentName: sent(ALGORITHM),
-        ArgumentValue: algorithm,
-      })
+  new Fault('InvalidEncryptionAlgorithmError', {
+    reason: 'The encryption request you specified is not valid. Supported value: AES256.',
+    ArgumentName: sent(ALGORITHM),
+    ArgumentValue: algorithm,
+  })
 
 /** R25. One of the two kinds, never both. */
 export const sealing: Decoder<KeyChoice | undefined> = {
@@ -121,7 +124,13 @@ export async function sealingFor(
   }
   if (asked !== undefined || rule.algorithm === undefined) return asked
   if (rule.algorithm === 'AES256') return { by: 'service' }
-  return { by: 'named', name: rule.keyId ?? DEFAULT_KEY_NAME, context: undefined, bucketKey: rule.bucketKey === true }
+  return {
+    by: 'named',
+    name: rule.keyId ?? DEFAULT_KEY_NAME,
+    context: undefined,
+    bucketKey: rule.bucketKey === true,
+    ...(rule.isDouble ? { isDouble: true } : {}),
+  }
 }
 
 /** Every write to such a bucket asks. */
@@ -141,7 +150,7 @@ export function encryptionHeaders({ encryption }: { readonly encryption: Sealed 
       return [[ALGORITHM, 'AES256']]
     case 'named':
       return [
-        [ALGORITHM, 'verenc'],
+        [ALGORITHM, encryption.isDouble === true ? NAMED_TWICE : NAMED],
         [KEY_NAME, encryption.keyName],
         [BUCKET_KEY, encryption.bucketKey ? 'true' : undefined],
       ]

@@ -11,7 +11,13 @@ const CONTENT_KEY_BYTES = 32
 /** The key a client names for its object. */
 export type KeyChoice =
   | { readonly by: 'service' }
-  | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined; readonly bucketKey: boolean }
+  | {
+      readonly by: 'named'
+      readonly name: string
+      readonly context: Buffer | undefined
+      readonly bucketKey: boolean
+      readonly isDouble?: boolean
+    }
   | { readonly by: 'customer'; readonly key: Buffer; readonly md5: string }
 
 function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyUse {
@@ -31,6 +37,7 @@ export function describeSealed(choice: KeyChoice): Sealed {
     keyName: named?.name,
     context: named?.context,
     bucketKey: named?.bucketKey ?? false,
+    ...(named?.isDouble === true ? { isDouble: true } : {}),
     customerKeyMd5: choice.by === 'customer' ? choice.md5 : undefined,
   }
 }

@@ -77,6 +77,7 @@ const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Ma
     new Map([
       ['aws:kms', 'verenc'],
       ['aws:kms:dsse', 'verenc'],
+      ['verenc+dsse', 'verenc'],
     ]),
   ],
 ])
