@@ -29,6 +29,8 @@ export type Operation =
       readonly sealed: boolean
     }
   | { readonly kind: 'remove'; readonly to: Name; readonly versionId?: string }
+  /** By a lifecycle rule; only where no versions are kept. */
+  | { readonly kind: 'expire'; readonly to: Name }
   | { readonly kind: 'hold'; readonly to: Name; readonly versionId: string; readonly on: boolean }
 
 export interface Stored {
@@ -50,6 +52,7 @@ export function after(state: KeyState, operation: Operation, id: string): KeySta
   if (operation.kind === 'hold') {
     return state.map(stored => (stored.id === operation.versionId ? { ...stored, hold: operation.on } : stored))
   }
+  if (operation.kind === 'expire') return []
   if (operation.kind === 'remove') {
     if (operation.versionId !== undefined) return state.filter(stored => stored.id !== operation.versionId)
     return versioned ? [{ id, pieces: [], hold: false, marker: true }, ...state] : []

@@ -1,6 +1,7 @@
 /** Operations of the model, carried out on a store. */
 import { Fault } from '../../src/model/faults.ts'
 import type { KeyChoice } from '../../src/store/content-keys.ts'
+import { Expiry } from '../../src/store/expiry.ts'
 import type { Store } from '../../src/store/store.ts'
 import { BUCKETS, type Operation } from './model.ts'
 import { bytesOf, type Piece } from './payload.ts'
@@ -40,6 +41,8 @@ export async function perform(store: Store, operation: Operation): Promise<strin
       const { marker } = await store.objects.remove({ ...to, versionId, owner: OWNER })
       return marker?.id ?? ''
     }
+    case 'expire':
+      return new Expiry(store.engine).current(to.bucket, to.key, store.engine.clock.now())
     case 'hold':
       return (await store.objects.setHold({ ...to, versionId: operation.versionId }, operation.on)).id
   }

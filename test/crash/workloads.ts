@@ -1,5 +1,6 @@
 /** Small pieces of work whose every call and commit is made to fail once. */
 import { Compactor } from '../../src/workers/compact.ts'
+import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
 import { Sweeper } from '../../src/workers/sweep.ts'
 import type { BucketName, Name, Operation } from './model.ts'
@@ -117,4 +118,28 @@ const housekeeping: Workload = {
   run: upkeep,
 }
 
-export const WORKLOADS: readonly Workload[] = [puts, copies, removals, uploads, housekeeping]
+/** Everything under `old/` is due since long ago. */
+const RULES =
+  '<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix>old/</Prefix></Filter>' +
+  '<Expiration><Date>2000-01-01T00:00:00Z</Date></Expiration></Rule></LifecycleConfiguration>'
+
+const lifecycle: Workload = {
+  name: 'lifecycle',
+  async prepare(script) {
+    const { documents } = script.process.store
+    for (const bucket of ['plain', 'versioned'] as const) await documents.put(bucket, 'lifecycle', RULES)
+    for (const [n, size] of [INLINE, PACKED, SOLO].entries()) await script.run(put(at(`old/${n}`), size, n === 1))
+    await each(script, [put(at('kept'), PACKED), copy(script, at('old/2'), at('shared'))])
+    const held = at('old/held', 'versioned')
+    await script.run(put(held, PACKED))
+    await script.run({ kind: 'hold', to: held, versionId: script.expectation.state(held)[0]!.id, on: true })
+  },
+  async run(script) {
+    for (const n of [0, 1, 2]) await script.run({ kind: 'expire', to: at(`old/${n}`) })
+    // A whole round besides: nothing more may go, least of all what is held.
+    const worker = new Lifecycle(script.process.store.engine)
+    for (let step = 0; step < UPKEEP_STEPS; step++) await script.attempt(() => worker.step())
+  },
+}
+
+export const WORKLOADS: readonly Workload[] = [puts, copies, removals, uploads, lifecycle, housekeeping]
