@@ -66,6 +66,10 @@ export interface RangeSource {
   readonly contentKey: Buffer | undefined
 }
 
+/** False for bytes that lie in a record, and for those that change between sealed and plain. */
+export const mayShare = ({ content, contentKey }: RangeSource, targetKey: Buffer | undefined): boolean =>
+  content.kind !== 'inline' && (contentKey === undefined) === (targetKey === undefined)
+
 /**
  * The range [start, end) of a content as slices of somebody else, who gets a share of each. Undefined when the range
  * cannot be shared and its bytes have to be copied: inline bytes, contents that would stand too deep, and bytes that
@@ -79,7 +83,7 @@ export async function sliceRange(
   targetKey: Buffer | undefined,
 ): Promise<readonly Slice[] | undefined> {
   const { content, contentKey } = source
-  if (content.kind === 'inline' || (contentKey === undefined) !== (targetKey === undefined)) return undefined
+  if (content.kind === 'inline' || !mayShare(source, targetKey)) return undefined
   const found =
     content.kind === 'slices'
       ? cut(content.slices, range.start, range.end)

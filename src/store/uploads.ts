@@ -9,7 +9,7 @@ import type { Slice } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
 import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED, type Version } from '../model/version.ts'
-import { checksumAlgorithm, startHasher } from '../rules/checksum.ts'
+import { checksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
@@ -23,7 +23,7 @@ import { admitRecord, takeIn, withDraft } from './intake.ts'
 import type { ObjectHandle } from './object-handle.ts'
 import type { Inspection, Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
-import { discard, sliceRange } from './sharing.ts'
+import { discard, mayShare, sliceRange } from './sharing.ts'
 
 const PAGE = 1000
 const UPLOAD_TIME_BYTES = 6
@@ -190,6 +190,9 @@ export class Uploads {
         throw new Fault('InvalidArgument', { ArgumentName: 'copy-source-range' })
       }
       if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
+      if (!mayShare({ content: source.content, contentKey: handle.contentKey }, contentKey)) {
+        return await this.#moveRange(request, handle, range, upload)
+      }
       const whole = size === source.size && source.parts === 0 && source.encryption === undefined
       const tag = whole && upload.encryption === undefined ? source.etag : sharedEtag(source.etag, range)
       const sums = await this.#sumsOf(handle, range, upload, request)
@@ -215,17 +218,22 @@ export class Uploads {
         place(slices)
         return part
       })
-      if (shared !== undefined) return shared
-      request.reading?.(source)
-      const { checksum: value } = sums
-      const inspection: Inspection = {
-        chunk: () => {},
-        end: () => (value === undefined ? undefined : { ...upload.checksum!, value }),
-      }
-      return await this.putPart({ ...request, body: handle.read(range.start, range.end), inspection })
+      return shared ?? (await this.#moveRange(request, handle, range, upload))
     } finally {
       handle.close()
     }
+  }
+
+  /** Bytes that cannot be shared are stored anew, and summed as they pass. */
+  #moveRange(request: CopyPartRequest, handle: ObjectHandle, range: ByteRange, { checksum }: Upload): Promise<Part> {
+    request.reading?.(handle.version)
+    const algorithm = checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm)
+    const hasher = algorithm === undefined ? undefined : startHasher(algorithm)
+    const inspection: Inspection = {
+      chunk: bytes => hasher?.update(bytes),
+      end: () => (hasher === undefined ? undefined : wholeChecksum(algorithm!, hasher.digest())),
+    }
+    return this.putPart({ ...request, body: handle.read(range.start, range.end), inspection })
   }
 
   /** An upload that has checksums needs one of every part: the bytes are read, unless the source has it already. */

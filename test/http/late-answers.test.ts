@@ -58,6 +58,8 @@ async function lasting(served: Served, send: (more: Pick<Sending, 'heard'>) => P
   const answer = send({ heard: heard.take })
   await reads.reached
   served.pass(4_999)
+  // Another request comes and goes, and nothing of this one's answer is there.
+  assert.equal((await served.svc.send({ method: 'GET', path: '/' })).status, 200)
   assert.equal(heard.status, 0)
   served.pass(1)
   await heard.until(DECLARATION)

@@ -6,6 +6,7 @@ import type { Disk } from '../../src/lib/disk.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { openMemoryMeta } from '../../src/meta/memory.ts'
 import type { Meta } from '../../src/meta/meta.ts'
+import type { Part } from '../../src/model/upload.ts'
 import type { Checksum, Version } from '../../src/model/version.ts'
 import { multipartEtag } from '../../src/rules/assembly.ts'
 import { digestOf, wholeChecksum } from '../../src/rules/checksum.ts'
@@ -223,11 +224,13 @@ test('R52: a copy that moves its bytes sums them as they pass', async () => {
 test('R53: parts that were shared from elsewhere keep their tags when their bytes move', async () => {
   const { store } = await countedStore()
   const piece = payload(PART_BYTES_MIN, 1)
-  await store.objects.put({ ...from, owner: OWNER, body: [piece] })
+  await store.objects.put({ ...from, owner: OWNER, body: [piece, Buffer.from('more')] })
   const upload = await store.uploads.create({ bucket: 'bucket', key: 'many', initiator: OWNER, owner: OWNER })
   const place = { bucket: 'bucket', key: 'many', uploadId: upload.id.toString('hex') }
   const parts = []
-  for (let number = 1; number <= 3; number++) parts.push(await store.uploads.copyPart({ ...place, number, from }))
+  const range = { start: 0, end: PART_BYTES_MIN }
+  for (let number = 1; number <= 3; number++)
+    parts.push(await store.uploads.copyPart({ ...place, number, from, range }))
   const made = await store.completion.complete({ ...place, parts })
   const encryption = KINDS.service!
   const { version } = await store.copies.copy({ from: { bucket: 'bucket', key: 'many' }, to, owner: OWNER, encryption })
@@ -238,4 +241,32 @@ test('R53: parts that were shared from elsewhere keep their tags when their byte
   await settle(store)
   await assertWhole(store)
   assert.ok((await bytesOf(store, to)).equals(Buffer.concat([piece, piece, piece])))
+})
+
+test('R73: a copied part is read once if its bytes move or must be summed, and else not at all', async () => {
+  const bytes = payload(PART_BYTES_MIN, 1)
+  for (const [target, choice] of Object.entries(KINDS)) {
+    for (const checksum of [undefined, { algorithm: 'SHA256', type: 'COMPOSITE' } as const]) {
+      const { store, costOf } = await countedStore()
+      await store.objects.put({ ...from, owner: OWNER, body: [bytes] })
+      const name = { bucket: 'other', key: 'parts' }
+      const how = { ...asked(choice), ...(checksum === undefined ? {} : { checksum }) }
+      const upload = await store.uploads.create({ ...name, initiator: OWNER, owner: OWNER, ...how })
+      const place = { ...name, uploadId: upload.id.toString('hex'), ...keyOf(choice) }
+      let part: Part | undefined
+      const cost = await costOf(async () => {
+        part = await store.uploads.copyPart({ ...place, number: 1, from })
+      })
+      const passes = Math.round(cost.bytesRead / bytes.length)
+      const where = `${target}, ${checksum?.algorithm}`
+      assert.equal(passes, choice === undefined && checksum === undefined ? 0 : 1, where)
+      assert.equal(cost.bytesWritten > 0, choice !== undefined, where)
+      const sum = checksum === undefined ? undefined : digestOf('SHA256', bytes).toString('base64')
+      assert.equal(part?.checksum, sum, where)
+      await store.completion.complete({ ...place, parts: [part!] })
+      assert.ok((await bytesOf(store, name, keyOf(choice))).equals(bytes), where)
+      await settle(store)
+      await assertWhole(store)
+    }
+  }
 })
