@@ -28,6 +28,7 @@ interface Outcome {
 }
 
 const TOGETHER_MAX = 32
+const TRIES_MAX = 8
 /** Room for the ledger's own records: two for each note, and the end. */
 const KEYS_MAX = META_LIMITS.commitKeysMax - 2 * TOGETHER_MAX - 8
 const BYTES_MAX = META_LIMITS.commitBytesMax / 2
@@ -51,9 +52,15 @@ export class Turns {
 
   async #serve(bucket: string, queue: Turn[]): Promise<void> {
     while (queue.length > 0) {
-      const turns = queue.splice(0, TOGETHER_MAX)
-      const left = turns.length > 1 ? await together(bucket, turns) : turns
-      for (const turn of left) await alone(bucket, turn)
+      const solitary: Turn[] = []
+      let turns: readonly Turn[] = queue.splice(0, TOGETHER_MAX)
+      // Another process may append meanwhile, and some of these may depend on each other: both are over by next time.
+      for (let tries = 0; turns.length > 1 && tries < TRIES_MAX; tries++) {
+        const left = await together(bucket, turns)
+        solitary.push(...left.solitary)
+        turns = left.again
+      }
+      for (const turn of [...solitary, ...turns]) await alone(bucket, turn)
     }
     this.#queues.delete(bucket)
   }
@@ -69,8 +76,14 @@ function alone(bucket: string, { engine, attempt, resolve, reject }: Turn): Prom
   }).then(resolve, reject)
 }
 
-/** Commits what goes together; resolves to those that have to go alone. */
-async function together(bucket: string, turns: readonly Turn[]): Promise<readonly Turn[]> {
+/** Those of a group that are not settled. */
+interface Left {
+  readonly again: readonly Turn[]
+  readonly solitary: readonly Turn[]
+}
+
+/** Commits what goes together. */
+async function together(bucket: string, turns: readonly Turn[]): Promise<Left> {
   const tried = await Promise.all(turns.map(tryTurn))
   const joined: Outcome[] = []
   const all = new Decision(turns[0]!.engine.meta)
@@ -88,8 +101,12 @@ async function together(bucket: string, turns: readonly Turn[]): Promise<readonl
     all.join(outcome.decision)
     joined.push(outcome)
   }
-  const settled = joined.length > 1 && (await commitJoined(bucket, all, joined)) ? joined.map(({ turn }) => turn) : []
-  return turns.filter(turn => !settled.includes(turn))
+  const isSettled = joined.length > 0 && (await commitJoined(bucket, all, joined))
+  const settled = new Set(isSettled ? joined.map(({ turn }) => turn) : [])
+  return {
+    again: turns.filter((turn, i) => tried[i] !== undefined && !settled.has(turn)),
+    solitary: turns.filter((_, i) => tried[i] === undefined),
+  }
 }
 
 /** Undefined when it wants to be alone: it was refused, or has nothing to note. */

@@ -1,0 +1,17 @@
+/** Sets and lifts holds on the folder that is named, saying before and after each, until it is killed. */
+import { openFolder } from '../../src/compose.ts'
+
+const [folder, keys] = process.argv.slice(2)
+const { store } = await openFolder({ folder: folder!, durability: 'os' })
+const say = (line: string): boolean => process.stdout.write(`${line}\n`)
+
+async function toggle(key: string): Promise<void> {
+  for (let round = 0; ; round++) {
+    const hold = round % 2 === 0
+    say(`begin ${key} ${hold}`)
+    await store.objects.setHold({ bucket: 'bucket', key }, hold)
+    say(`done ${key} ${hold}`)
+  }
+}
+
+await Promise.all(Array.from({ length: Number(keys) }, (_, i) => toggle(`k${i}`)))

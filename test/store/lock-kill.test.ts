@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openFolder } from '../../src/compose.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { below, chance, makeBucket, put, withFolder } from './fixture.ts'
+
+/** Beside this file, with the ending that this file has. */
+const CHILD = fileURLToPath(import.meta.url.replace(/lock-kill\.test(\.\w+)$/, 'lock-child$1'))
+const KEYS = 8
+const ROUNDS = 4
+
+interface Told {
+  /** The last change that was answered; undefined when none was. */
+  done: boolean | undefined
+  /** One that was begun after it. */
+  begun: boolean | undefined
+  changes: number
+}
+
+/** Lets a process change holds and kills it after so many answers; resolves to what it said. */
+async function changeUntilKilled(folder: string, answers: number): Promise<Map<string, Told>> {
+  const child = spawn(process.execPath, [CHILD, folder, String(KEYS)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const told = new Map<string, Told>()
+  let left = answers
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [what, key, hold] = line.split(' ') as [string, string, string]
+    const of = told.get(key) ?? { done: undefined, begun: undefined, changes: 0 }
+    told.set(key, of)
+    if (what === 'begin') of.begun = hold === 'true'
+    else Object.assign(of, { done: hold === 'true', begun: undefined, changes: of.changes + 1 })
+    if (what === 'done' && --left === 0) child.kill('SIGKILL')
+  }
+  await exited
+  return told
+}
+
+test('P21 P31: after kill -9 every answered change of a hold is there, the others wholly or not at all', async () => {
+  const random = chance(21)
+  for (let round = 0; round < ROUNDS; round++) {
+    await withFolder(async folder => {
+      const first = await openFolder({ folder, durability: 'os' })
+      await makeBucket(first.store, 'bucket', 'locked')
+      for (let i = 0; i < KEYS; i++) await put(first.store, 'bucket', `k${i}`, 'bytes')
+      await first.close()
+      const told = await changeUntilKilled(folder, 20 + below(random, 200))
+      const { store, close } = await openFolder({ folder, durability: 'os' })
+      try {
+        assert.deepEqual((await fsck(store.engine)).problems, [])
+        const entries = await store.ledger.entries('bucket', 0, 10_000)
+        for (const [key, { done, begun, changes }] of told) {
+          const { lock } = await store.objects.head({ bucket: 'bucket', key })
+          assert(lock.hold === done || (begun !== undefined && lock.hold === begun), `${key}: ${lock.hold}`)
+          const noted = entries.filter(entry => entry.what === 'hold' && entry.key === key)
+          const last = noted.at(-1)
+          const shown = lock.hold === undefined ? undefined : lock.hold ? 'ON' : 'OFF'
+          assert.equal(last && 'after' in last && 'hold' in last.after! ? last.after.hold : undefined, shown, key)
+          // As many entries as changes: one more when the one under way came through.
+          assert.equal(noted.length, changes + (lock.hold === done ? 0 : 1), key)
+        }
+      } finally {
+        await close()
+      }
+    })
+  }
+})
