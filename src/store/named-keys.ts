@@ -24,7 +24,7 @@ export async function relyOnKey(d: Decision, encryption: Encryption | undefined)
   if (encryption?.by !== 'named') return
   const entry = await d.get(address(encryption.keyName!))
   if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
-  throw new Fault('AccessDenied', { reason: 'The key is disabled' })
+  throw new Fault('KMS.DisabledException')
 }
 
 export class NamedKeys {
