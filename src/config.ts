@@ -102,7 +102,7 @@ const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string)
 export const FLAGS = {
   data: flag('DIR', 'everything the server keeps', asIs, './data'),
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
-  console: flag('HOST:PORT', 'health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
+  console: flag('HOST:PORT', 'admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
   'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', value => value.toLowerCase(), 'localhost'),
   'website-host': flag('NAME', 'websites answer at <bucket>.NAME; website.<base host> without', value =>
     value.toLowerCase(),
@@ -126,7 +126,7 @@ export const FLAGS = {
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
-  'tls-cert': flag('FILE', 'HTTPS on the object API, with --tls-key; read again on SIGHUP', asIs),
+  'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
   durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
