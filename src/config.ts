@@ -189,7 +189,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     durability: values.durability!,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,
-    rootKey: rootKey(env),
+    rootKey: rootKey(env, [values.listen!, ...(values.console === 'off' ? [] : [values.console!])]),
   }
 }
 
@@ -199,9 +199,18 @@ function tlsFiles(cert: string | undefined, key: string | undefined): Config['tl
   return { cert, key }
 }
 
-function rootKey(env: NodeJS.ProcessEnv): Config['rootKey'] {
+/** What other servers are delivered with, and what comes to mind first: tried by whoever scans a network. */
+const WELL_KNOWN = new Set(['admin', 'changeme', 'minioadmin', 'password', 'rustfsadmin'])
+
+const isLoopback = ({ host }: HostAndPort): boolean =>
+  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
+
+function rootKey(env: NodeJS.ProcessEnv, listening: readonly HostAndPort[]): Config['rootKey'] {
   const { HOLDFAST_ROOT_ACCESS_KEY: accessKey, HOLDFAST_ROOT_SECRET_KEY: secretKey } = env
   if ((accessKey ?? '') === '' && (secretKey ?? '') === '') return undefined
   if (!accessKey || !secretKey) throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY go together')
+  if (WELL_KNOWN.has(secretKey.toLowerCase()) && !listening.every(isLoopback)) {
+    throw new BadConfig('HOLDFAST_ROOT_SECRET_KEY is one that everybody knows: others can reach this address')
+  }
   return { accessKey, secretKey }
 }

@@ -14,7 +14,9 @@ import { userCommands } from './commands/users.ts'
 const serveCommand = command({
   name: 'serve',
   summary: 'serve until told to stop',
-  flags: Object.entries(FLAGS).map(([name, { value, meaning }]) => ({ name, value, meaning })),
+  flags: Object.entries(FLAGS).map(([name, { value, meaning }]) =>
+    value === '' ? { name, meaning } : { name, value, meaning },
+  ),
   run: async () => ({ value: {}, text: '' }),
 })
 
