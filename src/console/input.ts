@@ -39,7 +39,8 @@ const wrong = (name: string, wanted: string): Fault =>
 export const text: Read<string> = {
   schema: { type: 'string' },
   read(value, name) {
-    if (typeof value !== 'string' || value === '') throw wrong(name, 'a text')
+    // No name has a zero byte in it, and no key of a record can.
+    if (typeof value !== 'string' || value === '' || value.includes('\0')) throw wrong(name, 'a text')
     return value
   },
 }

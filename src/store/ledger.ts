@@ -20,6 +20,7 @@ import {
   type LedgerExpectation,
   type LedgerVerdict,
 } from '../rules/ledger.ts'
+import { isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import { ledgerName } from './chain.ts'
 import type { Engine } from './engine.ts'
@@ -116,6 +117,8 @@ export class Ledger {
   }
 
   async #head(bucket: string): Promise<LedgerHead> {
+    // What can be no bucket's name can be no key's either.
+    if (!isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
     const entry = await this.#engine.meta.get(at.ledgerHead(bucket))
     if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
     // Nothing has happened yet, in a bucket that is there.

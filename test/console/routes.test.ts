@@ -154,3 +154,27 @@ test('a table in which two routes answer one request does not start', () => {
   assert.throws(() => new RouteTable([one!, one!]), /two routes are called/)
   assert.throws(() => twin('Odd', '/v1/{x}'), /its path and its input differ/)
 })
+
+/** Fits nothing that is stored, and has broken what looks it up. */
+const ODD = ['%00', 'a%00b', 'x'.repeat(3_000), '..', '%20', '__proto__', '%F0%9F%98%80', '%ED%A0%80']
+
+test('attack 87: a name that can be none is refused on every route, never an error of ours', () =>
+  withConsole(async ({ ask, log }) => {
+    for (const { method, path, input } of ADMIN_ROUTES.routes) {
+      const fields = Object.keys(input).filter(name => input[name]!.place === 'body')
+      for (const odd of ODD) {
+        const text = /%ED/.test(odd) ? odd : decodeURIComponent(odd)
+        const body = fields.length === 0 ? undefined : Object.fromEntries(fields.map(name => [name, text]))
+        const answer = await ask({
+          method,
+          path: path.replace(/\{\w+\}/g, odd),
+          ...(body === undefined ? {} : { body }),
+        })
+        assert(answer.status < 500, `${method} ${path} ${odd.slice(0, 20)}: ${answer.text}`)
+      }
+    }
+    assert.deepEqual(
+      log.filter(({ level }) => level === 'error'),
+      [],
+    )
+  }))

@@ -25,7 +25,7 @@ const RIGHT: Readonly<Record<string, readonly unknown[]>> = {
 }
 
 const valueFor = (name: string, dice: Dice): unknown =>
-  dice.chance(0.6) ? dice.pick(RIGHT[name] ?? [true, false, 'a text', 7]) : oddValue(dice)
+  dice.chance(0.85) ? dice.pick(RIGHT[name] ?? [true, false, 'a text', 7]) : oddValue(dice)
 
 const inPath = (value: unknown): string => inTarget(String(value)).replace(/[?/]/g, c => (c === '?' ? '%3f' : '%2f'))
 
