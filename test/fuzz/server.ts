@@ -6,8 +6,8 @@ import { createInterface } from 'node:readline'
 
 export interface Figures {
   readonly descriptors: number
-  /** Memory of its own; files that it has mapped are not counted. */
-  readonly bytes: number
+  /** Memory of its own, by process; files that it has mapped are not counted. */
+  readonly bytes: ReadonlyMap<number, number>
 }
 
 export interface Server {
@@ -92,10 +92,12 @@ function family(pid: number): number[] {
 
 function figuresOf(pid: number): Figures | undefined {
   if (!existsSync(`/proc/${pid}/status`)) return undefined
-  const sum = { descriptors: 0, bytes: 0 }
+  let descriptors = 0
+  const bytes = new Map<number, number>()
   for (const one of family(pid)) {
-    sum.descriptors += readdirSync(`/proc/${one}/fd`).length
-    sum.bytes += Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1] ?? 0) * 1024
+    descriptors += readdirSync(`/proc/${one}/fd`).length
+    const kib = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]
+    bytes.set(one, Number(kib ?? 0) * 1024)
   }
-  return sum
+  return { descriptors, bytes }
 }
