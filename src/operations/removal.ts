@@ -1,5 +1,4 @@
 /** What deleting one key and deleting many have in common. */
-import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { Precondition } from '../rules/precondition.ts'
 import type { Removed } from '../store/objects.ts'
@@ -29,20 +28,13 @@ export interface Removing {
   readonly bypass: boolean
 }
 
-export async function removeOne(ctx: Context, { name, condition, bypass }: Removing): Promise<Removed> {
-  try {
-    return await ctx.store.objects.remove({
-      bucket: name.bucket,
-      key: name.key,
-      versionId: name.versionId,
-      owner: ctx.callerId,
-      condition: { ifMatch: condition.ifMatch, ifNoneMatch: undefined },
-      allowance: { bypass },
-      keepHeld: ctx.ways.keepHeld,
-    })
-  } catch (error) {
-    const missing = error instanceof Fault && error.code === 'PreconditionFailed' && error.detail.exists === false
-    if (missing && ctx.ways.missingMatchIsNoSuchKey) throw new Fault('NoSuchKey', { Key: name.key })
-    throw error
-  }
-}
+export const removeOne = (ctx: Context, { name, condition, bypass }: Removing): Promise<Removed> =>
+  ctx.store.objects.remove({
+    bucket: name.bucket,
+    key: name.key,
+    versionId: name.versionId,
+    owner: ctx.callerId,
+    condition: { ifMatch: condition.ifMatch, ifNoneMatch: undefined },
+    allowance: { bypass },
+    keepHeld: ctx.ways.keepHeld,
+  })
