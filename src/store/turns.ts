@@ -109,13 +109,14 @@ async function together(bucket: string, turns: readonly Turn[]): Promise<Left> {
   }
 }
 
-/** Undefined when it wants to be alone: it was refused, or has nothing to note. */
+/** Undefined when it has to be alone: it was refused, or changes nothing. */
 async function tryTurn(turn: Turn): Promise<Outcome | undefined> {
   const decision = new Decision(turn.engine.meta)
   const noted: Noted[] = []
   try {
     const result = await turn.attempt(decision, note => void noted.push({ note, by: turn.engine.actor }))
-    return noted.length === 1 ? { turn, decision, noted, result } : undefined
+    const fits = noted.length <= 1 && decision.writes.length + noted.length > 0
+    return fits ? { turn, decision, noted, result } : undefined
   } catch {
     // Alone it fails again, and then it is known that it had to.
     return undefined

@@ -14,6 +14,7 @@ import { wasTaken } from '../store/completion.ts'
 import type { Engine } from '../store/engine.ts'
 import { Ledger } from '../store/ledger.ts'
 import { isIndexed } from '../store/owned-buckets.ts'
+import { type HeldVersion, heldVersions } from './held.ts'
 import { heldBy, heldByGarbage, recordsOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
 import { runUntilIdle } from './worker.ts'
@@ -276,8 +277,12 @@ async function checkLedgers(engine: Engine, count: Count): Promise<void> {
   }
 }
 
-/** The invariants, and every stored byte against its checksum. */
-export async function fsckDeep(engine: Engine): Promise<FsckReport> {
+export interface DeepReport extends FsckReport {
+  readonly heldVersions: readonly HeldVersion[]
+}
+
+/** The invariants, every stored byte against its checksum, and what is held with what it contains. */
+export async function fsckDeep(engine: Engine): Promise<DeepReport> {
   const report = await fsck(engine)
   const scrubber = new Scrubber(engine)
   await runUntilIdle(scrubber)
@@ -285,5 +290,5 @@ export async function fsckDeep(engine: Engine): Promise<FsckReport> {
     const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
     return `${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`
   })
-  return { ...report, problems: [...report.problems, ...damage] }
+  return { ...report, problems: [...report.problems, ...damage], heldVersions: await heldVersions(engine) }
 }

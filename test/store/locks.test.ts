@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import type { Lock } from '../../src/model/version.ts'
+import type { KeyChoice } from '../../src/store/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
+import { fsckDeep } from '../../src/workers/fsck.ts'
 import {
   assertWhole,
   bytesOf,
@@ -205,6 +208,26 @@ test('P27: a copy does not carry the locks of its source, and leaves them there'
   const { version } = await store.copies.copy({ from: at, to: { bucket: 'bucket', key: 'copy' }, owner: OWNER })
   assert.deepEqual(version.lock, { hold: undefined, retention: undefined })
   assert.equal((await store.objects.head({ ...at, versionId: id })).lock.hold, true)
+})
+
+test('P22 P32: what is held is listed with the digest of its bytes, which no upkeep changes', async () => {
+  const { store } = await freshStore()
+  const id = await lockedVersion(store, { hold: true })
+  const lock = { hold: true, retention: undefined }
+  const put = (key: string, encryption: KeyChoice) =>
+    store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(70_000)], lock, encryption })
+  const sealed = await put('sealed', { by: 'service' })
+  const theirs = await put('theirs', { by: 'customer', key: Buffer.alloc(32, 1), md5: 'md5' })
+  await remove(store, 'bucket', 'sealed')
+  const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+  const expected = [
+    { name: `bucket/key@${id}`, sha256: sha256(payload(9000)) },
+    { name: `bucket/sealed@${sealed.id}`, sha256: sha256(payload(70_000)) },
+    { name: `bucket/theirs@${theirs.id}`, sha256: undefined },
+  ]
+  assert.deepEqual((await fsckDeep(store.engine)).heldVersions, expected)
+  await settle(store)
+  assert.deepEqual((await fsckDeep(store.engine)).heldVersions, expected)
 })
 
 test('P18: tags and grants of a held version change, and make no delete possible', async () => {

@@ -23,6 +23,7 @@ async function later(turns: number): Promise<void> {
   for (let left = turns; left > 0; left--) await turn()
 }
 
+const DISABLED = 'KMS.DisabledException'
 const UNLOCKED: Lock = { hold: undefined, retention: undefined }
 const under = (name: string): KeyChoice => ({ by: 'named', name, context: undefined, bucketKey: false })
 
@@ -44,15 +45,15 @@ for (const { name, run } of ENGINES) {
       assert.ok((await bytesOf(store, which)).equals(payload(100)))
       await putUnder(store, 'one', UNLOCKED, 'more')
       await store.namedKeys.disable('three')
-      assert.equal(await faultOf(bytesOf(store, { bucket: 'bucket', key: 'free' })), 'KMS.DisabledException')
-      assert.equal(await faultOf(putUnder(store, 'three')), 'KMS.DisabledException')
+      assert.equal(await faultOf(bytesOf(store, { bucket: 'bucket', key: 'free' })), DISABLED)
+      assert.equal(await faultOf(putUnder(store, 'three')), DISABLED)
       clock.move(1000)
       await store.namedKeys.disable('two')
       await store.objects.setHold(which, false)
       await store.namedKeys.disable('one')
-      assert.equal(await faultOf(bytesOf(store, which)), 'KMS.DisabledException')
+      assert.equal(await faultOf(bytesOf(store, which)), DISABLED)
       // A lock promises that something can be read.
-      assert.equal(await faultOf(store.objects.setHold(which, true)), 'KMS.DisabledException')
+      assert.equal(await faultOf(store.objects.setHold(which, true)), DISABLED)
       await store.namedKeys.enable('one')
       await store.objects.setHold(which, true)
       assert.ok((await bytesOf(store, which)).equals(payload(100)))
@@ -99,7 +100,7 @@ test('P23: a lock and the end of its key at the same moment: one order or the ot
     outcomes.add(disabled)
     const isDisabled = store.engine.keyring.keyState('one').disabled
     assert.equal(isDisabled, disabled === 'ok', `seed ${seed}`)
-    if (isDisabled) assert.deepEqual([held, made], ['KMS.DisabledException', 'KMS.DisabledException'], `seed ${seed}`)
+    if (isDisabled) assert.deepEqual([held, made], [DISABLED, DISABLED], `seed ${seed}`)
     else assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
   }
   assert.deepEqual([...outcomes].sort(), ['KeyInUse', 'ok'])

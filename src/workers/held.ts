@@ -1,0 +1,41 @@
+/** P32. What is held and what it contains, so that two looks at it can be compared. */
+import { createHash } from 'node:crypto'
+import { type Version, versionFormat } from '../model/version.ts'
+import { parse } from '../store/addresses.ts'
+import { contentKeyOf } from '../store/content-keys.ts'
+import type { Engine } from '../store/engine.ts'
+import { readContent } from '../store/outflow.ts'
+import { recordsOf } from './records.ts'
+
+export interface HeldVersion {
+  /** bucket/key@version. */
+  readonly name: string
+  /** Of its bytes; undefined when only the customer's key could tell, or when they cannot be read. */
+  readonly sha256: string | undefined
+}
+
+export async function heldVersions(engine: Engine): Promise<HeldVersion[]> {
+  const out: HeldVersion[] = []
+  for (const kind of ['o', 'v']) {
+    for await (const entry of recordsOf(engine, kind)) {
+      const version = versionFormat.decode(entry.value)
+      if (version.lock.hold !== true) continue
+      const { bucket, name } = parse(entry.key)
+      out.push({ name: `${bucket}/${name}@${version.id}`, sha256: await digestOf(engine, version) })
+    }
+  }
+  return out.sort((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+async function digestOf(engine: Engine, { encryption, content, size }: Version): Promise<string | undefined> {
+  if (encryption?.by === 'customer') return undefined
+  const hash = createHash('sha256')
+  try {
+    const contentKey = contentKeyOf(engine, encryption, undefined)
+    for await (const chunk of readContent(engine, content, contentKey, 0, size)) hash.update(chunk)
+    return hash.digest('hex')
+  } catch {
+    // Damage is told by the scrubber, with everything that it hurts.
+    return undefined
+  }
+}
