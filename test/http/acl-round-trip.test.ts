@@ -209,6 +209,7 @@ inBoth('R30 R31 R107 5.4 PutObjectAcl: names of both families, addresses, names 
     assert.equal(await send(bad), `400 ${code}`, bad.slice(0, 300))
   }
   assert.deepEqual(await grants(client, place), wanted)
+  assert.equal(await send(grant('CanonicalUser', `<ID>${ANONYMOUS_CANONICAL_ID}</ID>`, 'READ')), '200')
   assert.equal(await send(...everything.slice(-1), ...new Array(99).fill(everything[0])), '200')
   assert.equal((await grants(client, place)).length, 100)
 })

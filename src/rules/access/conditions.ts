@@ -166,8 +166,10 @@ export function holds(condition: Condition, context: Context, unknown: boolean):
     return quantifier === 'plain' && operator.negated
   }
   if (operator.negated && values.some(value => isUnresolved(value, context))) return unknown
-  const one = (text: string): boolean =>
-    values.some(value => valueMatches(value, text, { operator, context })) !== operator.negated
+  const one = (text: string): boolean => {
+    const read = actualOf(text, operator)
+    return values.some(value => valueMatches(value, read, { operator, context })) !== operator.negated
+  }
   // Without a quantifier a negated comparison is the opposite of the plain one: no value may match.
   return quantifier === 'all' || (quantifier === 'plain' && operator.negated) ? actual.every(one) : actual.some(one)
 }
@@ -188,27 +190,37 @@ interface Comparison {
   readonly context: Context
 }
 
-function valueMatches(value: ConditionValue, text: string, { operator, context }: Comparison): boolean {
+/** A value of the request, read once for all values of the policy that it is compared with. */
+interface Actual {
+  readonly text: string
+  readonly fields: readonly string[] | undefined
+  readonly amount: number | undefined
+  readonly address: readonly number[] | undefined
+}
+
+function actualOf(text: string, { family, folded }: Operator): Actual {
+  return {
+    text: folded || family === 'bool' ? foldCase(text) : text,
+    fields: family === 'arn' ? arnFields(neutralArn(text)) : undefined,
+    amount: family === 'date' ? readDate(text) : family === 'number' ? readNumber(text) : undefined,
+    address: family === 'address' ? readAddress(text) : undefined,
+  }
+}
+
+function valueMatches(value: ConditionValue, actual: Actual, comparison: Comparison): boolean {
+  const { text, fields, amount, address } = actual
   switch (value.kind) {
-    case 'text': {
-      const folded = operator.folded ? foldCase(text) : text
-      return templateMatches(value.template, folded, { operator, context })
-    }
-    case 'arn': {
-      const fields = arnFields(neutralArn(text))
+    case 'text':
+      return templateMatches(value.template, text, comparison)
+    case 'arn':
       if (fields === undefined) return false
-      return value.fields.every((template, index) => templateMatches(template, fields[index]!, { operator, context }))
-    }
-    case 'amount': {
-      const amount = operator.family === 'date' ? readDate(text) : readNumber(text)
-      return amount !== undefined && compare(amount, value.amount, operator.relation)
-    }
+      return value.fields.every((template, index) => templateMatches(template, fields[index]!, comparison))
+    case 'amount':
+      return amount !== undefined && compare(amount, value.amount, comparison.operator.relation)
     case 'bool':
-      return foldCase(text) === String(value.bool)
-    case 'range': {
-      const address = readAddress(text)
+      return text === String(value.bool)
+    case 'range':
       return address !== undefined && contains(value.range, address)
-    }
   }
 }
 

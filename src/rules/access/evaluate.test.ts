@@ -220,7 +220,7 @@ test('R60 R70: beginning an upload or a copy takes more than a list when the cal
   assert.equal(may(ANYONE, 'PutObject', { facts: open, anonymousNeedsPolicy: true }), true)
 })
 
-test('34: only who may list learns that a key is missing', () => {
+test('attack 34: only who may list learns that a key is missing', () => {
   const read = policy(allow('s3:GetObject', { Principal: '*' }))
   const both = policy(allow(['s3:GetObject', 's3:ListBucket'], { Principal: '*' }))
   const absent = (policyText: string | undefined, more: Partial<BucketFacts> = {}) =>
@@ -232,7 +232,7 @@ test('34: only who may list learns that a key is missing', () => {
   assert.equal(absent(hidden, { grants: [grant('AllUsers', 'READ')] }), false)
 })
 
-test('35: names that only look alike are other names', () => {
+test('attack 35: names that only look alike are other names', () => {
   const denied = (change: object): More => ({
     facts: { policy: policy(allow('s3:*', { Principal: '*' }), { ...deny('s3:*', { Principal: '*' }), ...change }) },
   })
@@ -250,7 +250,7 @@ test('35: names that only look alike are other names', () => {
   assert.equal(may(ANYONE, 'GetObject', { facts }), false)
 })
 
-test('35: what the request claims about its caller, the bucket or the object’s tags does not count', () => {
+test('attack 35: what the request claims about its caller, the bucket or the object’s tags does not count', () => {
   const forged = new Map([
     ['username', ['boss']],
     ['principalarn', [`arn:svc:iam::${OWNER.accountId}:root`]],

@@ -132,7 +132,7 @@ test('5.2: an identity policy has no principal and may name any bucket', () => {
   readIdentityPolicy(without('Principal', { Resource: 'arn:aws:s3:::other/*' }))
 })
 
-test('67: more than 20,480 bytes are refused, exactly as many are read', () => {
+test('attack 67: more than 20,480 bytes are refused, exactly as many are read', () => {
   const padded = (bytes: number): string => {
     const text = policy({ ...GOOD, Sid: '' })
     return text.replace('"Sid":""', `"Sid":"${'é'.repeat(4)}${'x'.repeat(bytes - Buffer.byteLength(text) - 8)}"`)
@@ -144,7 +144,7 @@ test('67: more than 20,480 bytes are refused, exactly as many are read', () => {
   )
 })
 
-test('67: a member that stands twice is refused wherever it stands, however it is written', () => {
+test('attack 67: a member that stands twice is refused wherever it stands, however it is written', () => {
   const text = policy(GOOD)
   const rows = [
     text.replace('"Effect":"Allow"', '"Effect":"Deny","Effect":"Allow"'),
@@ -160,7 +160,7 @@ test('67: a member that stands twice is refused wherever it stands, however it i
     )
 })
 
-test('67: __proto__ is a member like any other, and unknown', () => {
+test('attack 67: __proto__ is a member like any other, and unknown', () => {
   const text = policy(GOOD).replace('"Effect"', '"__proto__":{"Effect":"Allow"},"Effect"')
   assert.match(
     refused(() => readBucketPolicy(text, 'bkt')),
@@ -171,7 +171,7 @@ test('67: __proto__ is a member like any other, and unknown', () => {
   assert.equal(({} as Record<string, unknown>).a, undefined)
 })
 
-test('67: JSON is read as the language reads it, and nothing else is', () => {
+test('attack 67: JSON is read as the language reads it, and nothing else is', () => {
   const plain = (value: unknown): unknown =>
     value instanceof Map
       ? Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))

@@ -38,6 +38,16 @@ test('5.2: the matcher agrees with the table of all partial matches', () => {
     }),
     { numRuns: 3000 },
   )
+  // Both ways to search, and characters that take two of the language's units.
+  fc.assert(
+    fc.property(letters('aé😀\u{1f601}*?'), letters('aé😀\u{1f601}'), (pattern, text) => {
+      assert.equal(like(pattern, text), naiveLike(wildSigns(pattern), text))
+      const long = 'x'.repeat(40)
+      const [longer, longText] = [`*${long}${pattern}${long}*`, `é${long}${text}${long}😀`]
+      assert.equal(like(longer, longText), naiveLike(wildSigns(longer), longText))
+    }),
+    { numRuns: 1000 },
+  )
 })
 
 test('5.2: pieces longer than a machine word are found across its borders', () => {
@@ -63,4 +73,13 @@ test('attack 67: patterns made to hurt cost steps in proportion to the text', ()
   assert(count(`*${'a'.repeat(511)}b*`, text) <= 18 * 1024)
   // The worst that fits into a policy, against the longest header.
   assert(count(`*${'a'.repeat(10_000)}b*`, 'a'.repeat(16_384)) <= 16_384 * (10_001 / 32 + 3))
+})
+
+test('attack 67: a policy full of patterns against the longest header costs milliseconds', () => {
+  const agent = 'a'.repeat(8000)
+  const patterns = Array.from({ length: 2500 }, () => compileText('*b*'))
+  const before = process.cpuUsage().user
+  assert(patterns.every(pattern => !matches(pattern, agent)))
+  const ms = (process.cpuUsage().user - before) / 1000
+  assert(ms < 100, `${ms} ms`)
 })

@@ -1,7 +1,8 @@
 /**
  * Patterns with `*` (any run of characters) and `?` (one character). A pattern is cut at its stars; the first and the
  * last piece are compared in place and each piece between is looked for once, from left to right, never going back.
- * The search keeps all partial matches as bits, so that its work is text × piece / 32 whatever the pattern is like.
+ * Short pieces of plain letters are left to the language's own search. The search for others keeps all partial matches
+ * as bits, so that its work is text × piece / 32 whatever the pattern is like.
  */
 
 /** Any run of characters, and any one character, among the code points of a pattern. */
@@ -16,7 +17,9 @@ export interface Pattern {
   readonly literal: string | undefined
   /** What a text must begin with, when the only wildcard is a star at the end: by far the most common kind. */
   readonly prefix: string | undefined
-  /** The pieces between the runs; none are kept where one of the two above says it all. */
+  /** The pieces between the runs as texts, where all of them are plain and short. */
+  readonly texts: readonly string[] | undefined
+  /** The pieces otherwise; none are kept where one of those above says it all. */
   readonly pieces: readonly Tokens[]
 }
 
@@ -24,6 +27,9 @@ export interface Pattern {
 export interface Work {
   steps: number
 }
+
+const WORD_BITS = 32
+const NONE = { literal: undefined, prefix: undefined, texts: undefined, pieces: [] }
 
 export const literalTokens = (text: string): Tokens => Array.from(text, letter => letter.codePointAt(0)!)
 
@@ -42,9 +48,10 @@ export function compile(tokens: Tokens): Pattern {
   // Stars in a row leave empty pieces between them, which are found everywhere.
   const kept = pieces.filter((piece, index) => piece.length > 0 || index === 0 || index === pieces.length - 1)
   const isPrefix = kept.length === 2 && kept[1]!.length === 0 && !kept[0]!.includes(ANY_ONE)
-  if (plain) return { literal: textOf(tokens), prefix: undefined, pieces: [] }
-  if (isPrefix) return { literal: undefined, prefix: textOf(kept[0]!), pieces: [] }
-  return { literal: undefined, prefix: undefined, pieces: kept }
+  if (plain) return { ...NONE, literal: textOf(tokens) }
+  if (isPrefix) return { ...NONE, prefix: textOf(kept[0]!) }
+  const isSimple = kept.every(piece => piece.length <= WORD_BITS && !piece.includes(ANY_ONE))
+  return isSimple ? { ...NONE, texts: kept.map(textOf) } : { ...NONE, pieces: kept }
 }
 
 const textOf = (points: Tokens): string => points.map(point => String.fromCodePoint(point)).join('')
@@ -54,14 +61,40 @@ export const compileText = (text: string): Pattern => compile(wildcardTokens(tex
 export function matches(pattern: Pattern, text: string, work: Work = { steps: 0 }): boolean {
   if (pattern.literal !== undefined) return pattern.literal === text
   if (pattern.prefix !== undefined) return text.startsWith(pattern.prefix)
-  const { pieces } = pattern
+  return pattern.texts === undefined ? matchesPieces(pattern.pieces, text, work) : inOrder(pattern.texts, text, work)
+}
+
+function inOrder(texts: readonly string[], text: string, work: Work): boolean {
+  const [first, last] = [texts[0]!, texts.at(-1)!]
+  const end = text.length - last.length
+  if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  let at = first.length
+  for (let i = 1; i < texts.length - 1; i += 1) {
+    const piece = texts[i]!
+    const found = text.indexOf(piece, at)
+    work.steps += (found < 0 ? text.length : found) + piece.length - at
+    if (found < 0 || found + piece.length > end) return false
+    at = found + piece.length
+  }
+  return true
+}
+
+/** Many patterns are asked about one text, one after the other. */
+let last: { readonly text: string; readonly points: Tokens } = { text: '', points: [] }
+
+function pointsOf(text: string): Tokens {
+  if (last.text !== text) last = { text, points: literalTokens(text) }
+  return last.points
+}
+
+function matchesPieces(pieces: readonly Tokens[], text: string, work: Work): boolean {
   const first = pieces[0]!
-  const last = pieces.at(-1)!
-  const points = literalTokens(text)
+  const final = pieces.at(-1)!
+  const points = pointsOf(text)
   work.steps += points.length
   if (pieces.length === 1) return points.length === first.length && fits(first, points, 0, work)
-  const end = points.length - last.length
-  if (end < first.length || !fits(first, points, 0, work) || !fits(last, points, end, work)) return false
+  const end = points.length - final.length
+  if (end < first.length || !fits(first, points, 0, work) || !fits(final, points, end, work)) return false
   let at: number | undefined = first.length
   for (const piece of pieces.slice(1, -1)) {
     at = find(piece, points, { from: at, to: end }, work)
@@ -78,22 +111,29 @@ function fits(piece: Tokens, points: Tokens, at: number, work: Work): boolean {
   return true
 }
 
-const WORD_BITS = 32
+/** One row of bits for each ASCII character; others are looked up one by one. */
+const ROWS = 128
+
+/** Bits of the piece under search, made anew for each: there is no waiting in between, so one place serves all. */
+let rows = new Int32Array(ROWS)
+let state = new Int32Array(1)
 
 /** Where the leftmost place of a piece ends, or undefined when it is nowhere between the two borders. */
 function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: Work) {
   const words = Math.ceil(piece.length / WORD_BITS)
-  const masks = masksOf(piece, words)
-  const elsewhere = masks.get(ANY_ONE)!
-  const state = new Int32Array(words)
+  const others = prepare(piece, words)
+  const elsewhere = others.get(ANY_ONE)!
   const lastBit = 1 << ((piece.length - 1) % WORD_BITS)
   for (let at = from; at < to; at += 1) {
-    const mask = masks.get(points[at]!) ?? elsewhere
+    const point = points[at]!
+    const isCommon = point < ROWS
+    const mask = isCommon ? rows : (others.get(point) ?? elsewhere)
+    const base = isCommon ? point * words : 0
     // A match may begin at every place, so a one is shifted in.
     let carry = 1
     for (let word = 0; word < words; word += 1) {
       const before = state[word]!
-      state[word] = ((before << 1) | carry) & mask[word]!
+      state[word] = ((before << 1) | carry) & mask[base + word]!
       carry = before >>> (WORD_BITS - 1)
     }
     work.steps += words
@@ -102,18 +142,23 @@ function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: n
   return undefined
 }
 
-/** For each code point of the piece, the positions that accept it; `ANY_ONE` has those that accept everything. */
-function masksOf(piece: Tokens, words: number): Map<number, Int32Array> {
-  const masks = new Map<number, Int32Array>([[ANY_ONE, new Int32Array(words)]])
-  const everywhere = masks.get(ANY_ONE)!
+/** Which positions of the piece accept which character: rows for ASCII, the rest as they come, `ANY_ONE` else. */
+function prepare(piece: Tokens, words: number): ReadonlyMap<number, Int32Array> {
+  if (rows.length < ROWS * words) rows = new Int32Array(ROWS * words)
+  if (state.length < words) state = new Int32Array(words)
+  state.fill(0)
+  const everywhere = new Int32Array(words)
   for (const [index, token] of piece.entries()) {
     if (token === ANY_ONE) everywhere[index >>> 5]! |= 1 << (index % WORD_BITS)
   }
+  for (let row = 0; row < ROWS; row += 1) rows.set(everywhere, row * words)
+  const others = new Map([[ANY_ONE, everywhere]])
   for (const [index, token] of piece.entries()) {
     if (token === ANY_ONE) continue
-    const mask = masks.get(token) ?? everywhere.slice()
-    mask[index >>> 5]! |= 1 << (index % WORD_BITS)
-    masks.set(token, mask)
+    if (token >= ROWS && !others.has(token)) others.set(token, everywhere.slice())
+    const mask = token < ROWS ? rows : others.get(token)!
+    const base = token < ROWS ? token * words : 0
+    mask[base + (index >>> 5)]! |= 1 << (index % WORD_BITS)
   }
-  return masks
+  return others
 }
