@@ -45,9 +45,15 @@ export class Cycles {
   /** A writer at work; whoever started it ends it. */
   startWriter(seed: number): Program {
     const { folder, durability } = this.#options
+    const { journal, states } = this.begin()
+    return new Program('writer', [folder, journal, states, String(seed), durability])
+  }
+
+  /** An empty journal, and what is expected so far, for whoever writes in this cycle. */
+  begin(): { readonly journal: string; readonly states: string } {
     rmSync(this.#journal, { force: true })
     writeFileSync(this.#journal, '')
-    return new Program('writer', [folder, this.#journal, this.#states, String(seed), durability])
+    return { journal: this.#journal, states: this.#states }
   }
 
   /** What a fresh process makes of the folder. A checker that dies has found something, too. */

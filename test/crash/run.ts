@@ -9,13 +9,25 @@ import { bitRot } from './bit-rot.ts'
 import { bitRotMeta } from './bit-rot-meta.ts'
 import { diskFull } from './disk-full.ts'
 import { kill } from './kill.ts'
+import { killWorkers } from './kill-workers.ts'
 import { nthIo } from './nth-io.ts'
 import { pages } from './pages.ts'
 import { power } from './power.ts'
 import { prefix } from './prefix.ts'
 import type { Outcome, Suite } from './suite.ts'
 
-const SUITES: readonly Suite[] = [kill, ...power, diskFull, nthIo, pages, prefix, badRecord, bitRot, bitRotMeta]
+const SUITES: readonly Suite[] = [
+  kill,
+  killWorkers,
+  ...power,
+  diskFull,
+  nthIo,
+  pages,
+  prefix,
+  badRecord,
+  bitRot,
+  bitRotMeta,
+]
 
 const { values } = parseArgs({
   options: { cycles: { type: 'string' }, only: { type: 'string' }, seed: { type: 'string' } },
