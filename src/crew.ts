@@ -48,6 +48,7 @@ export class Crew implements Others {
   #allEnded: (() => void) | undefined
   /** The dead are replaced: not before all were there once, and not any more when they shall end. */
   #replacing = false
+  #ending = false
 
   line(of: Inside): Line {
     const { missing } = this.#ask(number => ({ do: 'line', of, number }))
@@ -91,19 +92,20 @@ export class Crew implements Others {
   async #add(parts: CrewParts): Promise<void> {
     const writer = systemRandom.bytes(WRITER_BYTES)
     await orEnd(parts.tell, parts.admit(writer))
+    if (this.#ending) throw new Error('the server is ending')
     const child = cluster.fork()
     const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false }
     this.#members.add(member)
     await new Promise<void>((resolve, reject) => {
-      const end = (why: string): void => {
+      const gone = (why: string): void => {
         reject(new Error(`a worker ended with ${why} before it could serve`))
         this.#bury(member, why, parts).catch(() => {})
       }
       child.on('message', (message: ToSupervisor) => this.#hear(member, message, { parts, resolve, reject }))
-      child.once('exit', (code, signal) => end(signal ?? String(code)))
+      child.once('exit', (code, signal) => gone(signal ?? String(code)))
       // Also told when a message to one that is dying fails: then its exit follows.
       child.on('error', error => {
-        if (child.process.pid === undefined) end(error.message)
+        if (child.process.pid === undefined) gone(error.message)
       })
     })
   }
@@ -115,8 +117,7 @@ export class Crew implements Others {
   ): void {
     switch (message.did) {
       case 'come':
-        member.atWork = true
-        send(member, { do: 'work', assignment: parts.assignment(member.writer.toString('hex')) })
+        this.#assign(member, parts)
         return
       case 'listen':
         member.isListening = true
@@ -128,6 +129,15 @@ export class Crew implements Others {
       case 'pass':
         this.#pass(member, message.number)
     }
+  }
+
+  #assign(member: Member, parts: CrewParts): void {
+    if (this.#ending) {
+      end(member)
+      return
+    }
+    member.atWork = true
+    send(member, { do: 'work', assignment: parts.assignment(member.writer.toString('hex')) })
   }
 
   #pass(member: Member, number: number): void {
@@ -171,16 +181,24 @@ export class Crew implements Others {
 
   /** No new connections, what is in flight is finished; resolves when all have ended. */
   stop(): Promise<void> {
-    this.#replacing = false
-    this.tellAll({ do: 'stop' })
+    this.#end()
+    for (const member of this.#members) {
+      if (member.atWork) send(member, { do: 'stop' })
+      else end(member)
+    }
     return this.#gone()
   }
 
   /** At once, whatever they are doing. */
   abort(): Promise<void> {
-    this.#replacing = false
+    this.#end()
     this.#kill()
     return this.#gone()
+  }
+
+  #end(): void {
+    this.#replacing = false
+    this.#ending = true
   }
 
   #gone(): Promise<void> {
@@ -191,7 +209,7 @@ export class Crew implements Others {
   }
 
   #kill(): void {
-    for (const { child } of this.#members) child.process.kill('SIGKILL')
+    for (const member of this.#members) end(member)
   }
 }
 
@@ -205,6 +223,8 @@ async function orEnd(tell: Tell, change: Promise<void>): Promise<void> {
     throw error
   }
 }
+
+const end = ({ child }: Member): void => void child.process.kill('SIGKILL')
 
 function send({ child }: Member, message: ToWorker): void {
   try {

@@ -24,8 +24,9 @@ const SIZES = { inlineMax: 4096, packedMax: MIB, soloMax: 2 * MIB, soloShare: 0.
 const LOCKED: readonly (readonly [string, string])[] = [[':bucket-object-lock-enabled', 'true']]
 
 /** What one request can do; holds and uploads are the business of the other suite. */
-type Sent = Exclude<Operation, { kind: 'hold' }>
-const isSent = (operation: Operation): operation is Sent => operation.kind !== 'hold' && operation.kind !== 'complete'
+type Sent = Exclude<Operation, { kind: 'hold' | 'expire' }>
+const SENT: ReadonlySet<Operation['kind']> = new Set(['put', 'copy', 'remove'])
+const isSent = (operation: Operation): operation is Sent => SENT.has(operation.kind)
 
 const versionQuery = (versionId: string | undefined): string =>
   versionId === undefined ? '' : `?versionId=${versionId}`
