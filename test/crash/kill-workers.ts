@@ -1,6 +1,6 @@
 /**
- * kill -9 under load of a server with two workers, over HTTP: of a worker, which is replaced while the load goes on, and
- * of the supervisor, which takes its workers along. Then a fresh process looks at the folder, as after `kill`.
+ * kill -9 under load of a server with two workers, over HTTP: of a worker, which is replaced while the load goes on,
+ * and of the supervisor, which takes its workers along. Then a fresh process looks at the folder, as after `kill`.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
