@@ -39,6 +39,8 @@ export interface KeyRecord {
 
 /** Counts the changes: whoever remembers something looks here whether it still holds. */
 export interface AccountsMark {
+  /** How many accounts there are that are not built in. */
+  readonly total: number
   readonly accounts: number
   /** Users, policies and keys. */
   readonly keys: number
@@ -83,7 +85,13 @@ export const keyFormat = format<KeyRecord>(
 /** That a key belongs to somebody; everything is in the address. */
 export const keyOfFormat = format<object>('J1', struct<object>({}))
 
-export const accountsMarkFormat = format<AccountsMark>('Q1', struct<AccountsMark>({ accounts: uint, keys: uint }))
+/** Whose a canonical id is. */
+export const canonicalIdFormat = format<string>('S1', text)
+
+export const accountsMarkFormat = format<AccountsMark>(
+  'Q1',
+  struct<AccountsMark>({ total: uint, accounts: uint, keys: uint }),
+)
 
 export const ROOT_ACCOUNT_ID = '000000000000'
 

@@ -13,6 +13,7 @@ import {
   accountsMarkFormat,
   BUILT_IN,
   builtInAccount,
+  canonicalIdFormat,
   canonicalIdOf,
   type KeyRecord,
   keyFormat,
@@ -39,7 +40,7 @@ import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 
 const PAGE = 1000
-export const NO_MARK: AccountsMark = { accounts: 0, keys: 0 }
+export const NO_MARK: AccountsMark = { total: 0, accounts: 0, keys: 0 }
 
 export interface AccountWish {
   readonly accountId: string
@@ -105,7 +106,7 @@ export class Accounts {
 
   create(wish: AccountWish): Promise<AccountRecord> {
     checkAccountId(wish.accountId)
-    return this.#change('accounts', async d => {
+    return this.#change('accounts', async (d, mark) => {
       if ((await accountIn(d, wish.accountId)) !== undefined) throw isThere('account', wish.accountId)
       const account: AccountRecord = {
         accountId: wish.accountId,
@@ -117,11 +118,14 @@ export class Accounts {
         createdAt: this.#engine.clock.now(),
       }
       checkAccount(account)
-      const others = await this.list()
-      if (others.length >= ACCOUNT_LIMITS.accountsMax) throw new Fault('LimitExceeded')
-      if (others.some(other => other.canonicalId === account.canonicalId)) {
-        throw isThere('account of the canonical id', account.canonicalId)
+      if (mark.total >= ACCOUNT_LIMITS.accountsMax) throw new Fault('LimitExceeded')
+      const { canonicalId } = account
+      const taken = BUILT_IN.some(other => other.canonicalId === canonicalId)
+      if (taken || (await d.get(at.canonicalId(canonicalId))) !== undefined) {
+        throw isThere('account of the canonical id', canonicalId)
       }
+      d.put(at.canonicalId(canonicalId), canonicalIdFormat.encode(account.accountId))
+      mark.total++
       d.put(at.account(account.accountId), accountFormat.encode(account))
       return account
     })
@@ -142,7 +146,7 @@ export class Accounts {
 
   /** With its own keys. Users and buckets must be gone before; objects in buckets of others keep their owner's id. */
   remove(accountId: string): Promise<void> {
-    return this.#change('accounts', async d => {
+    return this.#change('accounts', async (d, mark) => {
       const account = await this.#account(d, accountId)
       if (builtInAccount(accountId) !== undefined) throw new Fault('DeleteConflict', { reason: 'it is built in' })
       const [user] = await this.#engine.meta.scan(all.users(accountId), 1)
@@ -150,7 +154,9 @@ export class Accounts {
       const owned = await this.#owns(account.canonicalId)
       if (owned) throw new Fault('DeleteConflict', { reason: 'the account owns buckets' })
       for (const key of await this.keys({ accountId, user: undefined })) removeKey(d, key)
+      d.remove(at.canonicalId(account.canonicalId))
       d.remove(at.account(accountId))
+      mark.total--
     })
   }
 
@@ -277,12 +283,12 @@ export class Accounts {
     d.put(at.keyOf(accountId, user, accessKey), keyOfFormat.encode({}))
   }
 
-  #change<T>(what: keyof AccountsMark, attempt: (d: Decision) => Promise<T>): Promise<T> {
+  #change<T>(what: 'accounts' | 'keys', attempt: (d: Decision, mark: { total: number }) => Promise<T>): Promise<T> {
     return decide(this.#engine, async d => {
       // Read first: whatever is looked at afterwards, by scans too, is as it was when this was read.
       const entry = await d.get(at.accountsMark())
-      const mark = entry === undefined ? NO_MARK : accountsMarkFormat.decode(entry.value)
-      const result = await attempt(d)
+      const mark = { ...(entry === undefined ? NO_MARK : accountsMarkFormat.decode(entry.value)) }
+      const result = await attempt(d, mark)
       d.put(at.accountsMark(), accountsMarkFormat.encode({ ...mark, [what]: mark[what] + 1 }))
       return result
     })

@@ -30,6 +30,8 @@ export const at = {
   /** Stands while a worker of the owner may commit. */
   fence: (writer: Buffer) => key('x', 'fence', writer),
   account: (accountId: string) => key('A', accountId),
+  /** Whose a canonical id is. */
+  canonicalId: (id: string) => key('I', id),
   user: (accountId: string, name: string) => key('n', accountId, name),
   accessKey: (accessKey: string) => key('k', accessKey),
   /** That an access key belongs to an account itself (no user) or to one of its users. */

@@ -3,7 +3,7 @@
 import { justAfter } from '../lib/bytes.ts'
 import type { RecordFormat } from '../lib/codec.ts'
 import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
-import { accountFormat, keyFormat, keyOfFormat, userFormat } from '../model/account.ts'
+import { accountFormat, canonicalIdFormat, keyFormat, keyOfFormat, userFormat } from '../model/account.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { completedFormat } from '../model/completed.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
@@ -29,6 +29,7 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   g: garbageFormat,
   e: completedFormat,
   A: accountFormat,
+  I: canonicalIdFormat,
   n: userFormat,
   k: keyFormat,
   K: keyOfFormat,

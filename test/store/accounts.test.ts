@@ -182,6 +182,18 @@ test('what may not be is refused and changes nothing', () =>
     assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
   }))
 
+test('two accounts made at once never get one canonical id, and one that is gone gives it back', () =>
+  withAccounts(async (accounts, engine) => {
+    const canonicalId = 'ef'.repeat(32)
+    const both = await Promise.allSettled([ONE, TWO].map(accountId => accounts.create({ accountId, canonicalId })))
+    assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
+    const [made] = (await accounts.list()).filter(account => account.canonicalId === canonicalId)
+    await accounts.remove(made!.accountId)
+    const other = made!.accountId === ONE ? TWO : ONE
+    assert.equal((await accounts.create({ accountId: other, canonicalId })).canonicalId, canonicalId)
+    assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
 test('the number of keys of one owner is bounded, also when all are made at once', () =>
   withAccounts(async accounts => {
     await accounts.create({ accountId: ONE })
