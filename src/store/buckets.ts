@@ -127,9 +127,12 @@ export class Buckets {
   }
 
   /** What concerns locks is noted in the ledger, in the same commit. */
-  #noting<T>(bucket: string, concernsLocks: boolean, attempt: NotingAttempt<T>): Promise<T> {
+  async #noting<T>(bucket: string, concernsLocks: boolean, attempt: NotingAttempt<T>): Promise<T> {
     const engine = this.#engine
-    return concernsLocks ? engine.turns.take(engine, bucket, attempt) : decide(engine, d => attempt(d, () => {}))
+    if (!concernsLocks) return decide(engine, d => attempt(d, () => {}))
+    // P19. Before there can be a lock, it is written down how far time has got.
+    await engine.lockClock.now()
+    return engine.turns.take(engine, bucket, attempt)
   }
 
   #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {

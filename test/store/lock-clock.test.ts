@@ -150,3 +150,12 @@ test('P19: a clock that was set back first gains nothing by being set forward', 
   clock.move(HOUR)
   assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
 })
+
+test('P19: a jump right after the first lock was set, before any upkeep, releases nothing', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const lock = { hold: undefined, retention: { mode: 'compliance', until: clock.now() + HOUR } } as const
+  const { id } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
+  clock.jump(100 * DAY)
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+})

@@ -57,6 +57,8 @@ class StoreStage implements Stage {
     if (this.#store !== undefined) this.#disk = this.#disk.powerCut(this.#random)
     const ground = { disk: this.#disk, meta: await this.#meta, clock: this.#clock, random: this.#random }
     this.#store = await openOn(ground)
+    // As every server does when it starts.
+    await this.mark()
   }
 
   now = (): number => this.#clock.now()
