@@ -15,6 +15,7 @@ import { Renewable } from './renewable.ts'
 import { at } from './store/addresses.ts'
 import type { Directory } from './store/directory.ts'
 import type { Store } from './store/store.ts'
+import { merged, type Sample } from './telemetry/families.ts'
 import { isFinal, type Tell } from './tell.ts'
 
 const ADDRESS_FILE = 'console-address'
@@ -31,11 +32,13 @@ export interface ConsoleOver {
   readonly certificate: Certificate | undefined
   /** Somebody listens on the object API. */
   readonly isServing: () => boolean
+  /** What is measured outside of the console. */
+  readonly measure: () => Promise<Sample[]>
 }
 
 /** Undefined when no console is wanted. */
 export async function openConsole(
-  config: Pick<Config, 'console' | 'data' | 'region'>,
+  config: Pick<Config, 'console' | 'data' | 'region' | 'metrics'>,
   over: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
@@ -43,7 +46,7 @@ export async function openConsole(
   // One that an earlier start left behind leads nowhere, or to somebody else.
   await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, directory, certificate, isServing } = over
+  const { store, directory, certificate, isServing, measure } = over
   const scrub = new ScrubRound(store.engine)
   const parts = {
     store,
@@ -54,6 +57,8 @@ export async function openConsole(
     region: config.region,
     explain: (question: StoreQuestion) => explain(store, directory, question),
     scrub,
+    scraping: config.metrics,
+    measure: async () => merged([...(await measure()), ...scrub.samples()]),
     isReady: async () => {
       await store.engine.meta.get(at.owner())
       return isServing()

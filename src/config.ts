@@ -2,6 +2,7 @@
  * Flags and environment, read once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
+import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
@@ -31,6 +32,8 @@ export interface Config {
   readonly workers: number
   readonly durability: 'fsync' | 'os'
   readonly tls: { readonly cert: string; readonly key: string } | undefined
+  /** Who may read measures besides administrators. */
+  readonly metrics: { readonly token: string | undefined; readonly isPublic: boolean }
   /** D24. Keys that customers bring are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
   readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
@@ -129,6 +132,8 @@ export const FLAGS = {
   'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
+  'metrics-token-file': flag('FILE', 'token with which Prometheus may read /metrics; or HOLDFAST_METRICS_TOKEN', asIs),
+  'metrics-public': flag('', '/metrics answers everybody who reaches the console', onOrOff, 'false'),
   durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
 } as const
 
@@ -189,6 +194,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     durability: values.durability!,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,
+    metrics: { token: metricsToken(env, values['metrics-token-file']), isPublic: values['metrics-public'] === true },
     rootKey: rootKey(env, [values.listen!, ...(values.console === 'off' ? [] : [values.console!])]),
   }
 }
@@ -197,6 +203,28 @@ function tlsFiles(cert: string | undefined, key: string | undefined): Config['tl
   if (cert === undefined && key === undefined) return undefined
   if (cert === undefined || key === undefined) throw new BadConfig('--tls-cert and --tls-key go together')
   return { cert, key }
+}
+
+const TOKEN_CHARACTERS_MIN = 16
+
+/** Not a flag of its own: what stands on a command line can be seen by everybody on the machine. */
+function metricsToken(env: NodeJS.ProcessEnv, file: string | undefined): string | undefined {
+  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : readTokenFile(file)
+  if (token === undefined || token === '') return undefined
+  if (!/^[\x21-\x7e]+$/.test(token) || token.length < TOKEN_CHARACTERS_MIN) {
+    throw new BadConfig(`the token for metrics needs ${TOKEN_CHARACTERS_MIN} or more visible ASCII characters`)
+  }
+  return token
+}
+
+function readTokenFile(file: string): string {
+  try {
+    const token = readFileSync(file, 'utf8').trim()
+    if (token !== '') return token
+  } catch (error) {
+    throw new BadConfig(`--metrics-token-file ${file}: ${(error as NodeJS.ErrnoException).code}`)
+  }
+  throw new BadConfig(`--metrics-token-file ${file} is empty`)
 }
 
 /** What other servers are delivered with, and what comes to mind first: tried by whoever scans a network. */

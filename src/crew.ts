@@ -7,6 +7,7 @@ import { WRITER_BYTES } from './lib/ids.ts'
 import { systemRandom } from './lib/random.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import type { Inside, Line, Others } from './store/company.ts'
+import { counted, merged, type Sample } from './telemetry/families.ts'
 import type { Tell } from './tell.ts'
 
 /** A worker that lives shorter than this died of its start, or of what every worker meets at once. */
@@ -14,6 +15,8 @@ const SHORT_LIFE_MS = 5_000
 /** So many short lives in a row, and the next would end in the same way. */
 const SHORT_LIVES_MAX = 5
 const REPLACE_MS = 100
+/** So long whoever asks for measures waits for a worker. */
+const MEASURE_MS_MAX = 2_000
 
 export interface CrewParts {
   readonly tell: Tell
@@ -31,6 +34,8 @@ interface Member {
   /** It has its assignment: from now on it may read and write. */
   atWork: boolean
   isListening: boolean
+  /** What it measured when it was last asked. */
+  samples: readonly Sample[]
 }
 
 interface Question {
@@ -45,6 +50,9 @@ export class Crew implements Others {
   readonly #questions = new Map<number, Question>()
   #lastQuestion = 0
   #shortLives = 0
+  #restarts = 0
+  /** What was counted by those who are gone. */
+  #departed: readonly Sample[] = []
   #allEnded: (() => void) | undefined
   /** The dead are replaced: not before all were there once, and not any more when they shall end. */
   #replacing = false
@@ -72,6 +80,21 @@ export class Crew implements Others {
     return question
   }
 
+  /** What all of them measure. One that does not answer in time is as it last said. */
+  async samples(): Promise<Sample[]> {
+    await new Promise<void>(resolve => {
+      const question = this.#ask(number => ({ do: 'measure', number }))
+      if (question.missing.size === 0) return resolve()
+      const timer = setTimeout(resolve, MEASURE_MS_MAX)
+      question.answered = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    const restarts: Sample = ['holdfast_worker_restarts_total', '', this.#restarts]
+    return merged([restarts, ...this.#departed, ...[...this.#members].flatMap(({ samples }) => samples)])
+  }
+
   append(writer: Buffer): boolean {
     return [...this.#members].some(member => member.writer.equals(writer))
   }
@@ -94,7 +117,7 @@ export class Crew implements Others {
     await orEnd(parts.tell, parts.admit(writer))
     if (this.#ending) throw new Error('the server is ending')
     const child = cluster.fork()
-    const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false }
+    const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false, samples: [] }
     this.#members.add(member)
     await new Promise<void>((resolve, reject) => {
       const gone = (why: string): void => {
@@ -128,6 +151,10 @@ export class Crew implements Others {
         return
       case 'pass':
         this.#pass(member, message.number)
+        return
+      case 'measure':
+        member.samples = message.samples
+        this.#pass(member, message.number)
     }
   }
 
@@ -153,6 +180,8 @@ export class Crew implements Others {
     // Only then nothing that it began can take effect any more.
     await orEnd(parts.tell, parts.dismiss(member.writer))
     this.#members.delete(member)
+    // What it counted still happened: totals never go back.
+    this.#departed = merged([...this.#departed, ...counted(member.samples)])
     for (const number of this.#questions.keys()) this.#pass(member, number)
     if (this.#members.size === 0) this.#allEnded?.()
     parts.onDeath()
@@ -161,6 +190,7 @@ export class Crew implements Others {
 
   #replace({ bornAt, child }: Member, why: string, parts: CrewParts): void {
     const { tell } = parts
+    this.#restarts++
     tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
     this.#shortLives = performance.now() - bornAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0
     if (this.#shortLives >= SHORT_LIVES_MAX) {

@@ -2,6 +2,7 @@
 import type { Certificate } from './edge/listener.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 import type { Inside } from './store/company.ts'
+import type { Sample } from './telemetry/families.ts'
 
 /** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
 export interface Assignment extends ObjectServerOptions {
@@ -16,6 +17,8 @@ export type ToWorker =
   | { readonly do: 'line'; readonly of: Inside; readonly number: number }
   /** The keyring has changed: say when it is read again. */
   | { readonly do: 'reload keys'; readonly number: number }
+  /** Say what you measure. */
+  | { readonly do: 'measure'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
   | { readonly do: 'stop' }
 
@@ -24,3 +27,4 @@ export type ToSupervisor =
   | { readonly did: 'listen' }
   | { readonly did: 'fail'; readonly why: string }
   | { readonly did: 'pass'; readonly number: number }
+  | { readonly did: 'measure'; readonly number: number; readonly samples: readonly Sample[] }

@@ -1,7 +1,7 @@
 /** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
 import type { FactFinder } from './edge/authorize.ts'
-import { type Certificate, type Exchange, Listener } from './edge/listener.ts'
-import { type Outcome, Pipeline } from './edge/pipeline.ts'
+import { type Certificate, Listener } from './edge/listener.ts'
+import { Pipeline } from './edge/pipeline.ts'
 import type { WebsiteHosts } from './edge/website.ts'
 import type { Clock } from './lib/clock.ts'
 import type { Random } from './lib/random.ts'
@@ -14,6 +14,7 @@ import type { Directory } from './store/directory.ts'
 import { FactsMeta } from './store/facts-meta.ts'
 import { FactsChanged, JudgedMeta } from './store/judged-meta.ts'
 import type { Store } from './store/store.ts'
+import { Recording, type Watchers } from './telemetry/recording.ts'
 import { isFinal, type Tell } from './tell.ts'
 
 async function objectFacts(store: Store, name: ObjectName): Promise<ObjectFacts | undefined> {
@@ -79,6 +80,8 @@ export interface Serving {
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
   readonly tell: Tell
+  /** Who else keeps a record of requests. */
+  readonly watchers?: Omit<Watchers, 'log'>
 }
 
 export function listenerFor(serving: Serving): Listener {
@@ -104,24 +107,8 @@ export function listenerFor(serving: Serving): Listener {
     pipeline,
     clock,
     random,
-    record: (outcome, exchange) => tell.log(logLine(outcome, exchange)),
+    recorder: new Recording({ ...serving.watchers, log: line => tell.log(line) }),
     onError: (error, requestId) =>
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })
-}
-
-function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
-  const caller = outcome.caller
-  return {
-    level: 'info',
-    ...exchange,
-    milliseconds: Math.round(exchange.milliseconds * 10) / 10,
-    aborted: exchange.aborted ? true : undefined,
-    operation: outcome.operation,
-    dialect: outcome.dialect.name,
-    resource: outcome.resource,
-    code: outcome.code,
-    why: outcome.why,
-    caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
-  }
 }

@@ -8,23 +8,30 @@ import { listenerFor } from './object-api.ts'
 import { Renewable } from './renewable.ts'
 import { Directory, type RootKey } from './store/directory.ts'
 import type { Store } from './store/store.ts'
+import type { Sample } from './telemetry/families.ts'
+import type { Role } from './telemetry/process-measures.ts'
 import type { Tell } from './tell.ts'
+import { watch } from './watching.ts'
 
 /** How often it is looked for clients that keep the server waiting. */
 const OVERDUE_MS = 1_000
 
 export interface ObjectServer {
   readonly address: AddressInfo
+  /** What requests, and this process, measure. */
+  samples(): Promise<Sample[]>
   renew(certificate: Certificate): Promise<void>
   /** No new connections; resolves when what is in flight is finished. */
   close(): Promise<void>
 }
 
+/** What a worker is told; its role is known. */
 export interface ObjectServerOptions {
   readonly config: Config
   readonly rootKey: RootKey
   readonly certificate: Certificate | undefined
   readonly port: number
+  readonly role: Role
 }
 
 export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Tell): Promise<ObjectServer> {
@@ -32,7 +39,8 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   const { region, baseHost, website, tlsForCustomerKeys } = config
   const directory = new Directory(store.engine, rootKey)
   const named = { region, baseHost, website, tlsForCustomerKeys }
-  const tools = { clock: systemClock, random: systemRandom, tell }
+  const watching = watch(store, options)
+  const tools = { clock: systemClock, random: systemRandom, tell, watchers: watching.watchers }
   const server = new Renewable(config.listen.host, certificate, secured =>
     listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
   )
@@ -40,10 +48,12 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   const overdue = setInterval(() => server.current.endOverdue(), OVERDUE_MS)
   return {
     address,
+    samples: () => watching.samples(),
     renew: renewed => server.renew(renewed),
     async close() {
       await server.close()
       clearInterval(overdue)
+      watching.stop()
     },
   }
 }

@@ -2,10 +2,14 @@
 import { openConsole, urlOf } from './admin-console.ts'
 import type { Config } from './config.ts'
 import { Crew } from './crew.ts'
+import { realDisk } from './lib/disk.ts'
 import { findPort, readCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
 import { Directory } from './store/directory.ts'
+import { labelled, merged, type Sample } from './telemetry/families.ts'
+import { ProcessMeasures } from './telemetry/process-measures.ts'
+import { StoreMeasures } from './telemetry/store-measures.ts'
 import type { Tell } from './tell.ts'
 import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
 
@@ -18,6 +22,14 @@ export interface Running {
   close(): Promise<void>
 }
 
+const INFO: Sample = [
+  'holdfast_info',
+  labelled({
+    runtime: process.versions.bun === undefined ? `node ${process.versions.node}` : `bun ${process.versions.bun}`,
+  }),
+  1,
+]
+
 export function serve(config: Config, tell: Tell): Promise<Running> {
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
@@ -27,10 +39,14 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
   const { store } = folder
   try {
     const certificate = await readCertificate(config)
-    const objects = await serveObjects(store, { config, rootKey, certificate, port: config.listen.port }, tell)
+    const given = { config, rootKey, certificate, role: 'server' as const }
+    const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
     const directory = new Directory(store.engine, rootKey)
-    const console = await openConsole(config, { store, directory, certificate, isServing: () => true }, tell)
     const upkeep = new Upkeep([...choresOf(store, tell), sweepingOf(store)], tell)
+    const kept = new StoreMeasures(store.engine)
+    const measure = async (): Promise<Sample[]> =>
+      merged([INFO, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
+    const console = await openConsole(config, { store, directory, certificate, isServing: () => true, measure }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
@@ -67,13 +83,19 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       tell,
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
-      assignment: writer => ({ config, rootKey, certificate, port: address.port, epoch, writer }),
+      assignment: writer => ({ config, rootKey, certificate, port: address.port, role: 'worker', epoch, writer }),
       onDeath: () => upkeep?.wake(sweeping),
     })
     const directory = new Directory(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
-    const console = await openConsole(config, { store, directory, certificate, isServing }, tell)
-    upkeep = new Upkeep([...choresOf(store, tell), sweeping], tell)
+    const tended = new Upkeep([...choresOf(store, tell), sweeping], tell)
+    upkeep = tended
+    const [here, kept] = [new ProcessMeasures('supervisor', realDisk), new StoreMeasures(store.engine)]
+    const measure = async (): Promise<Sample[]> => {
+      const own = [INFO, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
+      return merged([...own, ...(await crew.samples())])
+    }
+    const console = await openConsole(config, { store, directory, certificate, isServing, measure }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: console?.url ?? 'off',
@@ -86,7 +108,8 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       async close() {
         await crew.stop()
         await console?.close()
-        await upkeep?.stop()
+        here.stop()
+        await tended.stop()
         await folder.close()
       },
     }

@@ -23,7 +23,7 @@ test('upkeep stops in the middle of a pause', async () => {
       return 'idle' as const
     },
   }
-  const upkeep = new Upkeep([{ worker, pauseMs: AN_HOUR_MS }], listening())
+  const upkeep = new Upkeep([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
   await resting
   await upkeep.stop()
   assert.equal(steps, 1)
@@ -42,7 +42,7 @@ test('upkeep stops between two steps of a worker that always has more to do', as
       return 'busy' as const
     },
   }
-  const upkeep = new Upkeep([{ worker, pauseMs: AN_HOUR_MS }], listening())
+  const upkeep = new Upkeep([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
   await working
   await upkeep.stop()
   const last = steps
@@ -64,7 +64,7 @@ test('a step that fails is told, and the next one is tried', async () => {
       return 'idle' as const
     },
   }
-  const upkeep = new Upkeep([{ worker, pauseMs: 0 }], tell)
+  const upkeep = new Upkeep([{ name: 'test', worker, pauseMs: 0 }], tell)
   await tried
   await upkeep.stop()
   assert.deepEqual(tell.lines, [{ level: 'error', upkeep: 'Error: not today' }])

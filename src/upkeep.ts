@@ -1,6 +1,7 @@
 /** Runs the workers of a store, each at its own pace, until told to stop. */
 import type { ClockState } from './store/lock-clock.ts'
 import type { Store } from './store/store.ts'
+import { labelled, type Sample } from './telemetry/families.ts'
 import { isFinal, type Tell } from './tell.ts'
 import { Compactor } from './workers/compact.ts'
 import { Forgetter } from './workers/forget.ts'
@@ -29,26 +30,57 @@ Lifecycle rules do so for a day.`,
 
 /** A worker, and how long it rests when it has nothing to do. */
 export interface Chore {
+  readonly name: string
   readonly worker: Worker
   readonly pauseMs: number
   /** True when it only waits for others and shall be asked again soon. */
   readonly isWaiting?: () => boolean
+  /** What it has to tell besides how often and how long. */
+  readonly samples?: () => readonly Sample[]
 }
 
 /** What a store needs to have done while it serves. */
-export const choresOf = (store: Store, tell: Tell): readonly Chore[] => [
-  { worker: new ClockMarker(store.engine, state => tell.log(jumpLine(state))), pauseMs: MARK_CLOCK_MS },
-  { worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS },
-  { worker: new Compactor(store.engine), pauseMs: COMPACT_MS },
-  { worker: new Forgetter(store.engine, store.completion), pauseMs: FORGET_MS },
-  { worker: new Lifecycle(store.engine), pauseMs: LIFECYCLE_MS },
-  { worker: new BucketIndexer(store.engine), pauseMs: FORGET_MS },
+export const choresOf = ({ engine, completion }: Store, tell: Tell): readonly Chore[] => [
+  { name: 'clock', worker: new ClockMarker(engine, state => tell.log(jumpLine(state))), pauseMs: MARK_CLOCK_MS },
+  { name: 'reclaim', worker: new Reclaimer(engine), pauseMs: RECLAIM_MS },
+  { name: 'compact', worker: new Compactor(engine), pauseMs: COMPACT_MS },
+  { name: 'forget', worker: new Forgetter(engine, completion), pauseMs: FORGET_MS },
+  expiringOf(engine),
+  { name: 'index-buckets', worker: new BucketIndexer(engine), pauseMs: FORGET_MS },
 ]
+
+function expiringOf(engine: Store['engine']): Chore {
+  const worker = new Lifecycle(engine)
+  const action = (name: 'removed' | 'marked' | 'aborted'): Sample => [
+    'holdfast_lifecycle_actions_total',
+    labelled({ action: name }),
+    worker[name],
+  ]
+  return {
+    name: 'lifecycle',
+    worker,
+    pauseMs: LIFECYCLE_MS,
+    samples: () => [
+      action('removed'),
+      action('marked'),
+      action('aborted'),
+      ['holdfast_lifecycle_locked', '', worker.locked],
+    ],
+  }
+}
 
 /** Of bytes that never got a name: at the start, once a day, and when a process has died with its hands full. */
 export function sweepingOf(store: Store): Chore {
   const worker = new Sweeper(store.engine)
-  return { worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
+  return { name: 'sweep', worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
+}
+
+/** What has been done of a chore since the start. */
+interface Done {
+  steps: number
+  failures: number
+  seconds: number
+  lastSuccess: number
 }
 
 export class Upkeep {
@@ -58,10 +90,12 @@ export class Upkeep {
   readonly #pauses = new Map<Chore, () => void>()
   /** For these the next pause is left out. */
   readonly #woken = new Set<Chore>()
+  readonly #done: ReadonlyMap<Chore, Done>
   #stopped = false
 
   constructor(chores: readonly Chore[], tell: Tell) {
     this.#tell = tell
+    this.#done = new Map(chores.map(chore => [chore, { steps: 0, failures: 0, seconds: 0, lastSuccess: 0 }]))
     this.#loops = chores.map(chore => this.#run(chore))
   }
 
@@ -69,7 +103,8 @@ export class Upkeep {
   async #run(chore: Chore): Promise<void> {
     while (!this.#stopped) {
       this.#woken.delete(chore)
-      await this.#work(chore.worker).catch((error: unknown) => {
+      await this.#work(chore).catch((error: unknown) => {
+        this.#done.get(chore)!.failures++
         this.#tell.log({ level: 'error', upkeep: String(error) })
         if (isFinal(error)) this.#tell.end()
       })
@@ -78,8 +113,32 @@ export class Upkeep {
   }
 
   /** However much there is to do: a walk through millions of records is left between two steps. */
-  async #work(worker: Worker): Promise<void> {
-    while (!this.#stopped && (await worker.step()) === 'busy');
+  async #work(chore: Chore): Promise<void> {
+    const done = this.#done.get(chore)!
+    let isBusy = true
+    while (!this.#stopped && isBusy) {
+      const since = performance.now()
+      done.steps++
+      try {
+        isBusy = (await chore.worker.step()) === 'busy'
+      } finally {
+        done.seconds += (performance.now() - since) / 1000
+      }
+    }
+    if (!isBusy) done.lastSuccess = Date.now() / 1000
+  }
+
+  samples(): Sample[] {
+    return [...this.#done].flatMap(([{ name, samples }, done]): Sample[] => {
+      const worker = labelled({ worker: name })
+      return [
+        ['holdfast_upkeep_steps_total', worker, done.steps],
+        ['holdfast_upkeep_failures_total', worker, done.failures],
+        ['holdfast_upkeep_seconds_total', worker, done.seconds],
+        ['holdfast_upkeep_last_success_timestamp_seconds', worker, done.lastSuccess],
+        ...(samples?.() ?? []),
+      ]
+    })
   }
 
   #pause(chore: Chore): Promise<void> {

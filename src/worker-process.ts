@@ -33,6 +33,7 @@ class WorkerProcess {
   hear(message: ToWorker): void {
     if (message.do === 'line') void this.#line(message.of, message.number)
     else if (message.do === 'reload keys') void this.#reloadKeys(message.number)
+    else if (message.do === 'measure') void this.#measure(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'stop') void this.#stop()
   }
@@ -53,6 +54,15 @@ class WorkerProcess {
       // With keys that may be gone it must not go on; its end is an answer, too.
       this.#tell.log({ level: 'error', error: String(error) })
       this.#tell.end()
+    }
+  }
+
+  async #measure(number: number): Promise<void> {
+    try {
+      say({ did: 'measure', number, samples: await this.#objects.samples() })
+    } catch (error) {
+      // Nobody waits for it for long, and serving is not touched.
+      this.#tell.log({ level: 'warn', error: String(error) })
     }
   }
 

@@ -24,11 +24,26 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   auth: ['rules', 'model', 'lib'],
   operations: ['store', 'rules', 'model', 'lib'],
   edge: ['operations', 'auth', 'rules', 'model', 'lib'],
-  console: ['edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
+  telemetry: ['edge', 'operations', 'store', 'rules', 'model', 'lib'],
+  console: ['telemetry', 'edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
   cli: ['', 'console', 'edge', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
   // Composition: the files that stand directly in src.
-  '': ['console', 'edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'meta', 'blobs', 'crypto', 'lib'],
+  '': [
+    'console',
+    'telemetry',
+    'edge',
+    'operations',
+    'auth',
+    'workers',
+    'store',
+    'rules',
+    'model',
+    'meta',
+    'blobs',
+    'crypto',
+    'lib',
+  ],
 }
 
 /** The store and its workers know the seams of these floors, not who stands behind them. */

@@ -62,6 +62,7 @@ export class DirectAdmin implements Admin {
       clock: systemClock,
       region: this.#region,
       scrub: this.#scrub,
+      measure: async () => this.#scrub.samples(),
       explain: question => explain(store, this.#directory, question),
     }
   }

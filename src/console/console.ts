@@ -13,10 +13,13 @@ import { Fault } from '../model/faults.ts'
 import { Accounts } from '../store/accounts.ts'
 import type { Directory } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
+import type { Sample } from '../telemetry/families.ts'
 import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
 import { type AdminContext, type Explain, type Found, isLines, type Lines, type RouteTable } from './route.ts'
+import { measures } from './routes/metrics.ts'
+import { mayScrape, type Scraping } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
@@ -40,6 +43,9 @@ export interface ConsoleParts {
   readonly explain: Explain
   /** Outlives this console, which may be replaced by one with another certificate. */
   readonly scrub: ScrubRound
+  /** Of all the server's processes. */
+  readonly measure: () => Promise<Sample[]>
+  readonly scraping: Scraping
   readonly isReady: () => Promise<boolean>
   /** One call per answer of the admin API. */
   readonly record: (line: Readonly<Record<string, unknown>>) => void
@@ -131,10 +137,13 @@ export class Console {
     const address = message.socket.remoteAddress ?? ''
     const wait = this.#attempts.waitSeconds(address)
     if (wait > 0) throw new Fault('TooManyRequests', { retryAfter: wait })
+    const request = rawRequest(message)
+    if (found.route.permission === 'scraper' && mayScrape(request, this.#parts.scraping)) {
+      return { status: 200, answer: measures(this.#parts) }
+    }
     const identities = await this.#parts.directory.now()
     const { region, clock } = this.#parts
     const proof = { identities, region, now: clock.now(), nobodysSecret: this.#nobodysSecret }
-    const request = rawRequest(message)
     const { administrator, body } = await administratorOf(request, bytesOf(message), proof).catch((error: unknown) => {
       if (error instanceof Fault) this.#attempts.failed(address)
       throw error
@@ -146,8 +155,8 @@ export class Console {
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region, explain, scrub } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain, scrub }
+    const { store, clock, region, explain, scrub, measure } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub, measure }
     return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts }
   }
 

@@ -6,6 +6,7 @@ import * as accounts from './routes/accounts.ts'
 import * as buckets from './routes/buckets.ts'
 import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
+import * as metrics from './routes/metrics.ts'
 import * as server from './routes/server.ts'
 
 const isRoute = (value: unknown): value is Route => typeof value === 'object' && value !== null && 'permission' in value
@@ -21,6 +22,6 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, server].flatMap(module => Object.values(module).filter(isRoute)),
+  ...[accounts, keys, buckets, locks, metrics, server].flatMap(module => Object.values(module).filter(isRoute)),
   GetDescription,
 ])

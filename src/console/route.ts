@@ -8,6 +8,7 @@ import type { Explanation } from '../rules/explanation.ts'
 import type { Accounts } from '../store/accounts.ts'
 import type { Identities } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
+import type { Sample } from '../telemetry/families.ts'
 import type { Fields, InputOf } from './input.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
@@ -29,6 +30,7 @@ export interface AdminContext {
   readonly region: string
   readonly scrub: ScrubRound
   readonly explain: Explain
+  readonly measure: () => Promise<Sample[]>
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -45,8 +47,8 @@ export interface Route {
   /** `{name}` takes one segment. */
   readonly path: string
   readonly summary: string
-  /** Who may: an administrator. Required, so that it cannot be forgotten. */
-  readonly permission: 'admin'
+  /** Who may: an administrator, or also whoever has the token for measures. Required, so that nobody forgets it. */
+  readonly permission: 'admin' | 'scraper'
   readonly input: Fields
   /** Of an answer without a fault; 204 when there is nothing to say. */
   readonly status: 200 | 201 | 202 | 204

@@ -1,5 +1,6 @@
 /** A round of the scrubber that an administrator asked for: started once, looked at as often as wanted. */
 import type { Engine } from '../store/engine.ts'
+import type { Sample } from '../telemetry/families.ts'
 import { type Damage, Scrubber } from '../workers/scrub.ts'
 
 /** More than anybody reads; the count goes on. */
@@ -28,6 +29,16 @@ export class ScrubRound {
 
   get state(): ScrubState {
     return this.#state
+  }
+
+  samples(): Sample[] {
+    const { state, records, bytes, damaged } = this.#state
+    return [
+      ['holdfast_scrub_running', '', state === 'running' ? 1 : 0],
+      ['holdfast_scrub_records', '', records],
+      ['holdfast_scrub_bytes', '', bytes],
+      ['holdfast_scrub_damaged', '', damaged],
+    ]
   }
 
   /** One round at a time: whoever asks while one runs gets that one. */

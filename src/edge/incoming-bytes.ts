@@ -28,6 +28,11 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
     return this.#cut !== undefined
   }
 
+  /** So many have been read. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
   /** Whoever reads, now or later, gets the fault. */
   cut(fault: Fault): void {
     this.#cut ??= fault

@@ -10,6 +10,7 @@ import { DIALECTS, type Dialect, wireName } from './dialect.ts'
 import { IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, Patience } from './patience.ts'
 import type { Incoming, Outcome, Pipeline } from './pipeline.ts'
+import type { Exchange, Recorder } from './recorder.ts'
 import { type Place, Room } from './room.ts'
 import { Sending } from './sending.ts'
 import { type AnswerIds, faultOfParser, rawAnswer } from './unparsed.ts'
@@ -29,8 +30,7 @@ export interface ListenerParts {
   readonly pipeline: Pipeline
   readonly clock: Clock
   readonly random: Random
-  /** One call per request, when its answer is known. */
-  readonly record: (outcome: Outcome, exchange: Exchange) => void
+  readonly recorder: Recorder
   /** An answer that could not be sent: its connection ends, and no other is touched. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -45,15 +45,10 @@ const HTTP_OPTIONS = {
   requireHostHeader: false,
 } as const
 
-export interface Exchange {
-  readonly requestId: string
-  readonly method: string
-  readonly status: number
-  readonly remoteAddress: string
-  readonly milliseconds: number
-  /** The client went away before there was an answer. */
-  readonly aborted: boolean
-}
+/** What never became a request. */
+const NO_REQUEST = { method: '', target: '', headers: [] }
+
+const isSecure = (socket: Socket): boolean => (socket as { encrypted?: boolean }).encrypted === true
 
 /** Raw headers come as one flat list of names and values. */
 function pairs(raw: readonly string[]): [string, string][] {
@@ -155,10 +150,18 @@ export class Listener {
     const dialect = DIALECTS.svc
     const outgoing = { status: fault.status, headers: [], body: undefined, close: true }
     const about = { outgoing, dialect, operation: 'unknown', resource: '/', caller: undefined, code: fault.code }
-    const remoteAddress = socket.remoteAddress ?? ''
-    const { requestId } = ids
-    const exchange = { requestId, method: '', status: fault.status, remoteAddress, milliseconds: 0, aborted: false }
-    this.#parts.record(about, exchange)
+    const exchange: Exchange = {
+      ...ids,
+      request: NO_REQUEST,
+      status: fault.status,
+      remoteAddress: socket.remoteAddress ?? '',
+      secure: isSecure(socket),
+      milliseconds: 0,
+      aborted: false,
+    }
+    const { recorder } = this.#parts
+    recorder.decided(about, exchange)
+    recorder.ended(about, { ...exchange, receivedBytes: 0, sentBytes: 0, totalMilliseconds: 0 })
     socket.on('error', () => {})
     socket.end(rawAnswer(fault, ids, this.#parts.clock.now()))
   }
@@ -176,12 +179,16 @@ export class Listener {
     const isHeldBack = message.headers.expect !== undefined
     const exchanged: Exchanged = { ...this.#newIds(), message, response, body, isHeldBack }
     const place = this.#room.enter()
+    this.#parts.recorder.begun()
     this.#serve(exchanged, place)
       .catch((error: unknown) => {
         this.#parts.onError(error, exchanged.requestId)
         response.destroy()
       })
-      .finally(() => place.leave())
+      .finally(() => {
+        place.leave()
+        this.#parts.recorder.left()
+      })
   }
 
   async #serve(exchanged: Exchanged, place: Place): Promise<void> {
@@ -194,7 +201,7 @@ export class Listener {
       request: { method: message.method ?? '', target: message.url ?? '', headers: pairs(message.rawHeaders) },
       body,
       remoteAddress,
-      secure: (socket as { encrypted?: boolean }).encrypted === true,
+      secure: isSecure(socket),
       requestId,
       hostId,
       place,
@@ -204,18 +211,32 @@ export class Listener {
       },
     }
     const outcome = await this.#parts.pipeline.handle(incoming)
-    const record = (ended: Outcome): void =>
-      this.#parts.record(ended, {
-        requestId,
-        method: incoming.request.method,
-        status: outcome.outgoing.status,
-        remoteAddress,
-        milliseconds: performance.now() - started,
-        aborted: socket.destroyed,
-      })
-    if (outcome.ended === undefined) record(outcome)
-    await this.#answer(outcome, exchanged, new Sending(response, socket, this.#patience))
-    if (outcome.ended !== undefined) record(await outcome.ended)
+    const exchange: Exchange = {
+      requestId,
+      hostId,
+      request: incoming.request,
+      status: outcome.outgoing.status,
+      remoteAddress,
+      secure: incoming.secure,
+      milliseconds: performance.now() - started,
+      aborted: socket.destroyed,
+    }
+    const sending = new Sending(response, socket, this.#patience)
+    const { recorder } = this.#parts
+    if (outcome.ended === undefined) recorder.decided(outcome, exchange)
+    let told = outcome
+    try {
+      await this.#answer(outcome, exchanged, sending)
+      if (outcome.ended !== undefined) {
+        told = await outcome.ended
+        const milliseconds = performance.now() - started
+        recorder.decided(told, { ...exchange, milliseconds, aborted: socket.destroyed })
+      }
+    } finally {
+      const totalMilliseconds = performance.now() - started
+      const { bytes: receivedBytes } = body
+      recorder.ended(told, { ...exchange, receivedBytes, sentBytes: sending.bytes, totalMilliseconds })
+    }
   }
 
   async #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Promise<void> {

@@ -40,6 +40,8 @@ export class Sending {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #patience: Patience
+  /** Bytes of the body that were handed to the connection. */
+  bytes = 0
 
   constructor(response: ServerResponse, socket: Socket, patience: Patience) {
     this.#response = response
@@ -53,6 +55,7 @@ export class Sending {
 
   /** Ends the answer, and waits until it has been taken: until then it holds its bytes. */
   async end(body: Buffer | undefined): Promise<void> {
+    this.bytes += body?.length ?? 0
     this.#response.end(body)
     if (!this.#response.writableFinished) await this.#happens('finish')
   }
@@ -62,6 +65,7 @@ export class Sending {
     try {
       for await (const chunk of body) {
         if (this.#response.destroyed || this.#socket.destroyed) return
+        this.bytes += chunk.length
         if (!this.#response.write(chunk)) await this.#happens('drain')
       }
     } catch (error) {
@@ -78,6 +82,7 @@ export class Sending {
   async endUnread(body: Buffer | undefined, unread: IncomingBytes): Promise<void> {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
+    this.bytes += body?.length ?? 0
     await unread.discard(DISCARDED_BYTES_MAX)
     // Answers that stand before it on the connection have not been sent yet.
     await this.end(undefined)

@@ -16,8 +16,18 @@ export interface Engine {
   ifNoExists(key: Buffer, inside: () => void): Promise<boolean>
   /** Everything issued inside is in one write transaction. */
   batch(inside: () => void): Promise<boolean>
+  getStats(): EngineStats
   close(): Promise<void>
   readonly env: { readonly address: number }
+}
+
+/** The part of lmdb-js's figures that is shown; its own types leave them open. */
+interface EngineStats {
+  readonly pageSize: number
+  readonly entryCount: number
+  readonly mapSize: number
+  readonly lastPageNumber: number
+  readonly numReaders: number
 }
 
 export interface EngineRange {

@@ -8,7 +8,15 @@ import { type Disk, realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
 import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
-import { type Entry, type KeyRange, type Meta, MetaFull, type Minitransaction, OutcomeUnknown } from './meta.ts'
+import {
+  type Entry,
+  type KeyRange,
+  type Meta,
+  type MetaFigures,
+  MetaFull,
+  type Minitransaction,
+  OutcomeUnknown,
+} from './meta.ts'
 import { seal, unseal } from './sealed-value.ts'
 
 export interface LmdbOptions {
@@ -181,6 +189,14 @@ class LmdbMeta implements Meta {
     for (const { reject } of this.#pending) reject(this.#broken)
     this.#pending.clear()
     return this.#broken
+  }
+
+  async figures(): Promise<MetaFigures> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    const { pageSize, entryCount, mapSize, lastPageNumber, numReaders } = this.#engine.getStats()
+    const usedBytes = (lastPageNumber + 1) * pageSize
+    return { mapBytes: mapSize, usedBytes, entries: entryCount, readers: numReaders }
   }
 
   #assertOpen(): void {

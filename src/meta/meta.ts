@@ -50,7 +50,17 @@ export interface Meta {
    * the commit is outside `META_LIMITS`.
    */
   commit(tx: Minitransaction): Promise<boolean>
+  /** What an operator may want to see; an engine that cannot tell has none. */
+  figures?(): Promise<MetaFigures>
   close(): Promise<void>
+}
+
+export interface MetaFigures {
+  readonly mapBytes: number
+  /** Of the file, as far as it is or was in use. */
+  readonly usedBytes: number
+  readonly entries: number
+  readonly readers: number
 }
 
 /** What a driver keeps to, so that every engine of this kind can take the place of another. No key is empty. */

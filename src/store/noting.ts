@@ -51,8 +51,11 @@ interface Waiting {
 /** Refusals of one kind that wait for the same commit are one entry that counts them. */
 export class Refusals {
   readonly #waiting = new Map<string, Waiting>()
+  /** In this process since its start. */
+  total = 0
 
   async note(refusal: Refusal): Promise<void> {
+    this.total++
     const { engine, bucket, what, key, versionId, reason } = refusal
     const { request: _, ...who } = engine.actor
     const name = JSON.stringify([bucket, what, key, versionId, reason, who])

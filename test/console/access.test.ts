@@ -23,7 +23,7 @@ test('attack 32: no route answers without a proof, except health', () =>
       assert.deepEqual([answer.status, answer.json().code], [403, 'AccessDenied'], name)
       clock.move(60_001)
     }
-    for (const path of ['/', '/metrics', '/debug', '/v1', '/v1/', '/%2e%2e/etc/passwd', '/health', '/health/live/']) {
+    for (const path of ['/', '/metrics/', '/debug', '/v1', '/v1/', '/%2e%2e/etc/passwd', '/health', '/health/live/']) {
       assert.equal((await ask({ path, as: null })).status, 404, path)
     }
   }))

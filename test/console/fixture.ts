@@ -2,7 +2,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { openMemory, type ServerParts } from '../../src/compose.ts'
-import { Console } from '../../src/console/console.ts'
+import { Console, type ConsoleParts } from '../../src/console/console.ts'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
 import { ScrubRound } from '../../src/console/scrub-round.ts'
 import { explain } from '../../src/explain.ts'
@@ -73,6 +73,7 @@ function signedHeaders(asking: Asking, body: string, host: string, now: number):
 
 export interface Consoled {
   readonly ask: (asking: Asking) => Promise<Answer>
+  readonly port: number
   readonly parts: ServerParts
   readonly accounts: Accounts
   readonly clock: ManualClock
@@ -105,7 +106,10 @@ function exchange(asking: Asking, port: number, now: number): Promise<Answer> {
   })
 }
 
-export async function withConsole(use: (consoled: Consoled) => Promise<void>): Promise<void> {
+export async function withConsole(
+  use: (consoled: Consoled) => Promise<void>,
+  more: Partial<ConsoleParts> = {},
+): Promise<void> {
   const clock = new ManualClock()
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
@@ -120,14 +124,17 @@ export async function withConsole(use: (consoled: Consoled) => Promise<void>): P
     clock,
     random: systemRandom,
     region: 'us-east-1',
+    measure: async () => [['holdfast_info', '', 1]],
+    scraping: { token: undefined, isPublic: false },
     isReady: async () => true,
+    ...more,
     record: line => log.push(line),
     onError: error => log.push({ error: String((error as Error)?.stack ?? error) }),
   })
   const { port } = await console.listen('127.0.0.1', 0)
   const ask = (asking: Asking): Promise<Answer> => exchange(asking, port, clock.now())
   try {
-    await use({ ask, parts, accounts: new Accounts(parts.store.engine), clock, log })
+    await use({ ask, port, parts, accounts: new Accounts(parts.store.engine), clock, log })
   } finally {
     await scrub.stop()
     await console.close()

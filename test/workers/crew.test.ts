@@ -50,7 +50,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>): Promi
         tell: QUIET,
         admit: writer => folder.admit(writer),
         dismiss: writer => folder.dismiss(writer),
-        assignment: writer => ({ config, rootKey, certificate: undefined, port, epoch, writer }),
+        assignment: writer => ({ config, rootKey, certificate: undefined, port, role: 'worker', epoch, writer }),
         onDeath: () => died.open(),
       })
       const kill = async (): Promise<void> => {

@@ -1,0 +1,20 @@
+/** Who may read the measures besides administrators: Prometheus can send a token, and sign nothing. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+
+export interface Scraping {
+  readonly token: string | undefined
+  /** Everybody may. */
+  readonly isPublic: boolean
+}
+
+const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+export function mayScrape(request: RawRequest, { token, isPublic }: Scraping): boolean {
+  if (isPublic) return true
+  const [sent, ...more] = headerValues(request, 'authorization')
+  const given = /^Bearer +(\S+)$/i.exec(sent ?? '')?.[1]
+  if (token === undefined || given === undefined || more.length > 0) return false
+  // Digests are equally long, whatever was sent.
+  return timingSafeEqual(digest(given), digest(token))
+}

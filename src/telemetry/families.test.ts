@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { figure, readExposition } from '../../test/telemetry/exposition.ts'
+import { counted, exposition, FAMILIES, labelled, merged, type Sample } from './families.ts'
+import { Histogram } from './request-measures.ts'
+
+test('names and meanings are as Prometheus wants them', () => {
+  for (const [name, { type, help }] of Object.entries(FAMILIES)) {
+    assert.match(name, /^holdfast_[a-z0-9_]+$/)
+    assert.equal(name.endsWith('_total'), type === 'counter', name)
+    assert.doesNotMatch(help, /[\n\\]/)
+  }
+})
+
+test('what is written can be read again, whatever a label says', () => {
+  const odd = 'a "quoted" \\ back\nslash'
+  const families = readExposition(exposition([['holdfast_info', labelled({ runtime: odd }), 1]]))
+  assert.equal(figure(families, 'holdfast_info', { runtime: odd }), 1)
+})
+
+test('processes are added up, and the worst of them is shown where a sum would say nothing', () => {
+  const one: Sample[] = [
+    ['holdfast_requests_in_flight', '', 2],
+    ['holdfast_event_loop_delay_seconds', labelled({ point: 'max' }), 0.5],
+  ]
+  const other: Sample[] = [
+    ['holdfast_requests_in_flight', '', 3],
+    ['holdfast_event_loop_delay_seconds', labelled({ point: 'max' }), 0.25],
+  ]
+  assert.deepEqual(
+    merged([...one, ...other]).map(([, , value]) => value),
+    [5, 0.5],
+  )
+})
+
+test('of a process that is gone, what it counted stays', () => {
+  const histogram = new Histogram()
+  histogram.observe(0.3)
+  const shown = histogram.samples('holdfast_answer_seconds', { operation: 'GetObject' })
+  const gone: Sample[] = [['holdfast_requests_in_flight', '', 2], ['holdfast_lock_refusals_total', '', 7], ...shown]
+  assert.deepEqual(counted(gone), gone.slice(1))
+})
+
+test('an observation stands in its bucket and in all behind it', () => {
+  const histogram = new Histogram()
+  for (const seconds of [0.0005, 0.0006, 0.3, 1000]) histogram.observe(seconds)
+  const families = readExposition(exposition(histogram.samples('holdfast_answer_seconds', {})))
+  const upTo = (le: string): number => figure(families, 'holdfast_answer_seconds_bucket', { le })
+  assert.deepEqual(['0.0005', '0.001', '0.25', '0.5', '60', '+Inf'].map(upTo), [1, 2, 2, 3, 3, 4])
+  assert.equal(figure(families, 'holdfast_answer_seconds_sum'), 0.0005 + 0.0006 + 0.3 + 1000)
+})

@@ -1,0 +1,93 @@
+/** Everything that is measured: names, what they mean, and how the figures of several processes become one. */
+
+interface Family {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  /** Of the same series in several processes: together, or the worst of them. */
+  readonly merge: 'sum' | 'max'
+}
+
+const counter = (help: string): Family => ({ type: 'counter', help, merge: 'sum' })
+const gauge = (help: string, merge: Family['merge'] = 'sum'): Family => ({ type: 'gauge', help, merge })
+const histogram = (help: string): Family => ({ type: 'histogram', help, merge: 'sum' })
+
+export const FAMILIES = {
+  holdfast_info: gauge('Always 1; its label tells the runtime.', 'max'),
+  holdfast_requests_total: counter('Requests that were answered, by operation, dialect, status and code.'),
+  holdfast_answer_seconds: histogram('Time until the answer was known, before any of it was sent.'),
+  holdfast_request_seconds: histogram('Time until the last byte of the answer was taken by the client.'),
+  holdfast_received_bytes_total: counter('Bytes of request bodies that were read.'),
+  holdfast_sent_bytes_total: counter('Bytes of answer bodies that were sent.'),
+  holdfast_requests_in_flight: gauge('Requests under way.'),
+  holdfast_lock_refusals_total: counter('Deletes and changes of retention that a lock refused, also within batches.'),
+  holdfast_audit_lines_total: counter('Lines written to the audit log.'),
+  holdfast_audit_failures_total: counter('Lines that could not be written to the audit log.'),
+  holdfast_spans_total: counter('Spans of traces, by what became of them: sent or dropped.'),
+  holdfast_access_log_records_total: counter('Records of server access logs, by what became of them.'),
+  holdfast_process_start_time_seconds: gauge('When the process started; the latest of its role.', 'max'),
+  holdfast_process_cpu_seconds_total: counter('Processor time used, by role of the process.'),
+  holdfast_process_resident_bytes: gauge('Resident memory, by role of the process.'),
+  holdfast_process_heap_bytes: gauge('Memory in use by the JavaScript heap, by role of the process.'),
+  holdfast_process_external_bytes: gauge('Memory of buffers outside the heap, by role of the process.'),
+  holdfast_process_open_files: gauge('Open file descriptors, by role of the process.'),
+  holdfast_processes: gauge('Processes, by role.'),
+  holdfast_event_loop_delay_seconds: gauge('Delay of the event loop since the last look; the worst process.', 'max'),
+  holdfast_worker_restarts_total: counter('Workers that ended by themselves and were replaced.'),
+  holdfast_meta_map_bytes: gauge('Address space of the metadata engine.'),
+  holdfast_meta_used_bytes: gauge('Bytes of the metadata file that are, or were once, in use.'),
+  holdfast_meta_entries: gauge('Metadata records.'),
+  holdfast_meta_readers: gauge('Reader slots of the metadata engine that are taken.'),
+  holdfast_volumes: gauge('Volume files, looked at once a minute at most.'),
+  holdfast_volume_bytes: gauge('Bytes of volume files, living and dead, looked at once a minute at most.'),
+  holdfast_garbage_records: gauge('Records that wait to be reclaimed; a thousand stands for that many or more.'),
+  holdfast_upkeep_steps_total: counter('Steps of upkeep, by worker.'),
+  holdfast_upkeep_failures_total: counter('Steps of upkeep that failed, by worker.'),
+  holdfast_upkeep_seconds_total: counter('Time spent in steps of upkeep, by worker.'),
+  holdfast_upkeep_last_success_timestamp_seconds: gauge('When the worker last had nothing left to do.', 'max'),
+  holdfast_lifecycle_actions_total: counter('What lifecycle rules did: removed, marked, aborted.'),
+  holdfast_lifecycle_locked: gauge('Versions that are due but locked, as of the last whole round.'),
+  holdfast_scrub_running: gauge('1 while a round of scrubbing is under way.'),
+  holdfast_scrub_records: gauge('Records that the last round of scrubbing has read.'),
+  holdfast_scrub_bytes: gauge('Bytes that the last round of scrubbing has read.'),
+  holdfast_scrub_damaged: gauge('Damage that the last round of scrubbing has found.'),
+} as const satisfies Readonly<Record<string, Family>>
+
+export type FamilyName = keyof typeof FAMILIES
+
+/** A figure of a family; what tells it from others of the same stands in `series`, as it will be written. */
+export type Sample = readonly [family: FamilyName, series: string, value: number]
+
+const escaped = (value: string): string => value.replace(/[\\"\n]/g, c => (c === '\n' ? '\\n' : `\\${c}`))
+
+export function labelled(labels: Readonly<Record<string, string>>): string {
+  const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`)
+  return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
+}
+
+/** The figures of several processes as one. */
+export function merged(samples: Iterable<Sample>): Sample[] {
+  const out = new Map<string, [FamilyName, string, number]>()
+  for (const [family, series, value] of samples) {
+    const key = family + series
+    const before = out.get(key)
+    if (before === undefined) out.set(key, [family, series, value])
+    else before[2] = FAMILIES[family].merge === 'max' ? Math.max(before[2], value) : before[2] + value
+  }
+  return [...out.values()]
+}
+
+/** Of what was measured in a process that is gone: what it counted still happened, what it was is over. */
+export const counted = (samples: readonly Sample[]): Sample[] =>
+  samples.filter(([family]) => FAMILIES[family].type !== 'gauge')
+
+/** The text that Prometheus reads: each family with its meaning, and its series together. */
+export function exposition(samples: readonly Sample[]): string {
+  const lines: string[] = []
+  for (const [name, { type, help }] of Object.entries(FAMILIES)) {
+    const own = samples.filter(([family]) => family === name)
+    if (own.length === 0) continue
+    lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`)
+    for (const [, series, value] of own) lines.push(`${name}${series} ${value}`)
+  }
+  return `${lines.join('\n')}\n`
+}

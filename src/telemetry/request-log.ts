@@ -1,0 +1,22 @@
+/** The line that the log has for every request. */
+import type { Outcome } from '../edge/pipeline.ts'
+import type { Exchange } from '../edge/recorder.ts'
+
+export function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
+  const { caller } = outcome
+  return {
+    level: 'info',
+    requestId: exchange.requestId,
+    method: exchange.request.method,
+    status: exchange.status,
+    remoteAddress: exchange.remoteAddress,
+    milliseconds: Math.round(exchange.milliseconds * 10) / 10,
+    aborted: exchange.aborted ? true : undefined,
+    operation: outcome.operation,
+    dialect: outcome.dialect.name,
+    resource: outcome.resource,
+    code: outcome.code,
+    why: outcome.why,
+    caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
+  }
+}
