@@ -12,6 +12,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   #source: AsyncIterator<Buffer> | undefined
   #bytes = 0
   #cut: Fault | undefined
+  #isAbandoned = false
   #refuse: (fault: Fault) => void = () => {}
 
   constructor(message: IncomingMessage, patience: Patience) {
@@ -26,6 +27,11 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
 
   get isCut(): boolean {
     return this.#cut !== undefined
+  }
+
+  /** Whoever sent it is gone. It may take the socket a moment to hear of it. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
   }
 
   /** So many have been read. */
@@ -67,6 +73,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
         },
         () => {
           this.#arrived(0)
+          this.#isAbandoned = this.#cut === undefined
           reject(this.#cut ?? this.#incomplete())
         },
       )

@@ -219,7 +219,7 @@ export class Listener {
       remoteAddress,
       secure: incoming.secure,
       milliseconds: performance.now() - started,
-      aborted: socket.destroyed,
+      aborted: socket.destroyed || body.isAbandoned,
     }
     const sending = new Sending(response, socket, this.#patience)
     const { recorder } = this.#parts
