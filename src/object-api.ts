@@ -43,9 +43,13 @@ function sessionOf(store: Store, actor: Actor): { facts: FactFinder; store: Stor
   const found = factsOf(store.through(seen))
   const facts: FactFinder = {
     ...found,
-    bucket(name) {
-      judged.expectBucket(name)
-      return found.bucket(name)
+    async bucket(name) {
+      const bucket = await found.bucket(name).catch((error: unknown) => {
+        judged.expectBucket(name, undefined)
+        throw error
+      })
+      judged.expectBucket(name, bucket.id)
+      return bucket
     },
     async object(name) {
       // A version by its name stays what it is; the current one may be another a moment later.

@@ -26,7 +26,8 @@ const dependsOn = (entry: Entry | undefined): string => {
 export class JudgedMeta implements Meta {
   readonly #meta: Meta
   readonly #facts: FactsMeta
-  readonly #buckets = new Set<string>()
+  /** The ids that were judged; undefined where there was no bucket. */
+  readonly #buckets = new Map<string, string | undefined>()
   readonly #objects = new Set<string>()
 
   constructor(meta: Meta, facts: FactsMeta) {
@@ -34,9 +35,10 @@ export class JudgedMeta implements Meta {
     this.#facts = facts
   }
 
-  /** From here on the bucket that was judged, or none of its name. */
-  expectBucket(name: string): void {
-    this.#buckets.add(nameOf(at.bucket(name)))
+  /** From here on the bucket that was judged first, or none of its name. */
+  expectBucket(name: string, id: string | undefined): void {
+    const address = nameOf(at.bucket(name))
+    if (!this.#buckets.has(address)) this.#buckets.set(address, id)
   }
 
   /** From here on the current version of this key as it was judged, or that there is none. */
@@ -49,14 +51,13 @@ export class JudgedMeta implements Meta {
     const name = nameOf(key)
     const judged = this.#facts.seen(name)
     // The usual case. What was made of the record when it was judged need not be made again.
-    if (entry !== undefined && entry.stamp === judged?.stamp) return judged
+    const isSame = entry !== undefined && entry.stamp === judged?.stamp
+    const found = isSame ? judged : entry
     if (this.#buckets.has(name)) {
-      return entry !== undefined && judged !== undefined && bucketIn(entry).id === bucketIn(judged).id
-        ? entry
-        : undefined
+      return found !== undefined && bucketIn(found).id === this.#buckets.get(name) ? found : undefined
     }
-    if (this.#objects.has(name) && dependsOn(entry) !== dependsOn(judged)) throw new FactsChanged()
-    return entry
+    if (!isSame && this.#objects.has(name) && dependsOn(entry) !== dependsOn(judged)) throw new FactsChanged()
+    return found
   }
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {

@@ -93,3 +93,28 @@ test('a private object that takes the place of a public one while that is judged
     assert.equal(overtaken, true)
     assert.equal(answer.status, 403, answer.body.toString())
   }))
+
+test('a bucket that changes hands while its object is being judged is not there', () =>
+  withServer(async ({ s3, parts }) => {
+    const bucket = 'swapped'
+    const enforced: [string, string][] = [[':object-ownership', 'BucketOwnerEnforced']]
+    assert.equal((await s3.send({ method: 'PUT', bucket, path: '/', headers: enforced, as: OTHER })).status, 200)
+    const { buckets, objects, engine } = parts.store
+    const meta = engine.meta as { get: Meta['get'] }
+    const look = meta.get.bind(meta)
+    let overtaken = false
+    // The bucket has been judged, and its object is not there: whoever looks again meets the bucket of somebody else.
+    meta.get = async key => {
+      const seen = await look(key)
+      if (!overtaken && key.equals(at.current(bucket, 'k'))) {
+        overtaken = true
+        await buckets.remove(bucket)
+        await buckets.create({ name: bucket, owner: MAIN.canonicalId, lockEnabled: false })
+        await objects.put({ bucket, key: 'k', owner: MAIN.canonicalId, body: [Buffer.from('PRIVATE')] })
+      }
+      return seen
+    }
+    const answer = await s3.send({ method: 'GET', bucket, path: '/k', as: OTHER })
+    assert.equal(overtaken, true)
+    assert.equal(answer.code(), 'NoSuchBucket', answer.body.toString())
+  }))
