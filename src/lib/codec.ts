@@ -111,6 +111,10 @@ export class Reader {
     return this.#buffer.subarray(at, at + length)
   }
 
+  pass(length: number): void {
+    this.#take(length)
+  }
+
   text(): string {
     const length = this.uint()
     const at = this.#take(length)
@@ -125,11 +129,17 @@ export class Reader {
 export interface Codec<T> {
   write(to: Writer, value: T): void
   read(from: Reader): T
+  /** Passes over a value without making anything of it. */
+  skip(from: Reader): void
 }
 
-export const uint: Codec<number> = { write: (w, v) => w.uint(v), read: r => r.uint() }
-export const text: Codec<string> = { write: (w, v) => w.text(v), read: r => r.text() }
-export const flag: Codec<boolean> = { write: (w, v) => w.byte(v ? 1 : 0), read: r => r.byte() === 1 }
+export const uint: Codec<number> = { write: (w, v) => w.uint(v), read: r => r.uint(), skip: r => void r.uint() }
+export const text: Codec<string> = { write: (w, v) => w.text(v), read: r => r.text(), skip: r => r.pass(r.uint()) }
+export const flag: Codec<boolean> = {
+  write: (w, v) => w.byte(v ? 1 : 0),
+  read: r => r.byte() === 1,
+  skip: r => r.pass(1),
+}
 
 /** Bytes that know their length. */
 export const bytes: Codec<Buffer> = {
@@ -138,6 +148,7 @@ export const bytes: Codec<Buffer> = {
     w.raw(v)
   },
   read: r => r.raw(r.uint()),
+  skip: r => r.pass(r.uint()),
 }
 
 /** Bytes whose length both sides know. */
@@ -148,6 +159,7 @@ export function fixed(length: number): Codec<Buffer> {
       w.raw(v)
     },
     read: r => r.raw(length),
+    skip: r => r.pass(length),
   }
 }
 
@@ -158,11 +170,22 @@ export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
       if (v !== undefined) inner.write(w, v)
     },
     read: r => (r.byte() === 0 ? undefined : inner.read(r)),
+    skip(r) {
+      if (r.byte() !== 0) inner.skip(r)
+    },
   }
 }
 
 /** A field that an older shape did not have. */
-export const absent: Codec<undefined> = { write: () => {}, read: () => undefined }
+export const absent: Codec<undefined> = { write: () => {}, read: () => undefined, skip: () => {} }
+
+/** A field that this reader of the record has no use for. */
+export function unread(inner: Codec<unknown>): Codec<undefined> {
+  const write = (): never => {
+    throw new Error('what was not read cannot be written')
+  }
+  return { write, read: r => inner.skip(r) as undefined, skip: r => inner.skip(r) }
+}
 
 export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
   return {
@@ -176,6 +199,10 @@ export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
       for (let i = 0; i < length; i++) out.push(inner.read(r))
       return out
     },
+    skip(r) {
+      const length = r.uint()
+      for (let i = 0; i < length; i++) inner.skip(r)
+    },
   }
 }
 
@@ -186,6 +213,10 @@ export function pair<A, B>(first: Codec<A>, second: Codec<B>): Codec<readonly [A
       second.write(w, b)
     },
     read: r => [first.read(r), second.read(r)],
+    skip(r) {
+      first.skip(r)
+      second.skip(r)
+    },
   }
 }
 
@@ -200,6 +231,7 @@ export function word<const W extends readonly string[]>(...words: W): Codec<W[nu
       if (found === undefined) throw new BadRecord('holds an unknown word')
       return found
     },
+    skip: r => r.pass(1),
   }
 }
 
@@ -217,6 +249,9 @@ export function struct<T extends object>(fields: Fields<T>): Codec<T> {
       for (let i = 0; i < names.length; i++) out[names[i]!] = codecs[i]!.read(r)
       return out as T
     },
+    skip(r) {
+      for (const codec of codecs) codec.skip(r)
+    },
   }
 }
 
@@ -227,16 +262,21 @@ export function variants<T extends { readonly kind: string }>(
   },
 ): Codec<T> {
   const kinds = Object.keys(cases) as T['kind'][]
+  const readKind = (r: Reader): T['kind'] => {
+    const kind = kinds[r.byte()]
+    if (kind === undefined) throw new BadRecord('has an unknown kind')
+    return kind
+  }
   return {
     write(w, v) {
       w.byte(kinds.indexOf(v.kind))
       ;(cases[v.kind as T['kind']] as Codec<unknown>).write(w, v)
     },
     read(r) {
-      const kind = kinds[r.byte()]
-      if (kind === undefined) throw new BadRecord('has an unknown kind')
+      const kind = readKind(r)
       return { kind, ...(cases[kind].read(r) as object) } as unknown as T
     },
+    skip: r => cases[readKind(r)].skip(r),
   }
 }
 

@@ -91,9 +91,8 @@ class LmdbMeta implements Meta {
     if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return []
     this.#engine.resetReadTxn()
     const entries: Entry[] = []
-    for (const found of this.#engine.getRange(engineRange(range, limit, reverse))) {
-      const key = asBuffer(found.key)
-      entries.push({ key, value: unseal(key, asBuffer(found.value)), stamp: found.version })
+    for (const { value: record, version } of this.#engine.getRange(engineRange(range, limit, reverse))) {
+      entries.push({ key: record.key, value: record.value, stamp: version })
     }
     return entries
   }
@@ -209,9 +208,6 @@ class LmdbMeta implements Meta {
     await this.#engine.close()
   }
 }
-
-/** Views, not copies: lmdb-js hands out a fresh array for each, but Bun makes it a plain Uint8Array. */
-const asBuffer = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /** LMDB has no empty key; the least one there can be is a zero byte. */
 const LEAST_KEY = Buffer.from([0])

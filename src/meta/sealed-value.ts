@@ -31,3 +31,28 @@ export function unseal(key: Buffer, sealed: Buffer): Buffer {
   if (sealed.readUInt32BE(0) !== checksum(key, value)) throw new DamagedRecord(key)
   return value
 }
+
+/** Keys and values that are read one after the other, as ranges are. */
+const rangeSlab = new Slab(2 ** 20)
+
+export interface Unsealed {
+  readonly key: Buffer
+  readonly value: Buffer
+}
+
+/**
+ * Copies of a key and of what is sealed under it, from memory that will be overwritten. They lie side by side, so that
+ * one checksum goes over both: it is the same as that of one after the other.
+ */
+export function unsealed(keyIn: Uint8Array, start: number, end: number, sealed: Uint8Array, length: number): Unsealed {
+  const keyBytes = end - start
+  const valueBytes = Math.max(0, length - SEAL_BYTES)
+  const both = rangeSlab.cut(keyBytes + valueBytes)
+  // Keys are short: a loop costs less than another view of them.
+  for (let i = 0; i < keyBytes; i++) both[i] = keyIn[start + i]!
+  both.set(sealed.subarray(SEAL_BYTES, SEAL_BYTES + valueBytes), keyBytes)
+  const key = both.subarray(0, keyBytes)
+  const expected = ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
+  if (length < SEAL_BYTES || crc32(both) >>> 0 !== expected) throw new DamagedRecord(Buffer.from(key))
+  return { key, value: both.subarray(keyBytes) }
+}

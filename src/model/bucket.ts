@@ -23,6 +23,7 @@ const retentionCodec: Codec<DefaultRetention> = {
     const { mode, days, inYears } = retentionFields.read(r)
     return inYears ? { mode, days, inYears } : { mode, days }
   },
+  skip: r => retentionFields.skip(r),
 }
 
 export type Ownership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'

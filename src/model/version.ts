@@ -1,4 +1,18 @@
-import { bytes, type Codec, flag, format, list, optional, pair, struct, text, uint, word } from '../lib/codec.ts'
+import {
+  bytes,
+  type Codec,
+  flag,
+  format,
+  list,
+  optional,
+  pair,
+  type RecordFormat,
+  struct,
+  text,
+  uint,
+  unread,
+  word,
+} from '../lib/codec.ts'
 import type { LockMode } from './bucket.ts'
 import { type Content, contentCodec } from './content.ts'
 import { type Grant, grantCodec } from './grant.ts'
@@ -89,14 +103,16 @@ export const NO_CONTENT: Content = { kind: 'slices', slices: [] }
 
 const pairs = list(pair(text, text))
 
-export const attributesCodec: Codec<Attributes> = struct<Attributes>({
+const attributeFields = {
   headers: pairs,
   metadata: pairs,
   tags: pairs,
   grants: list(grantCodec),
   redirect: optional(text),
   storageClass: optional(text),
-})
+}
+
+export const attributesCodec: Codec<Attributes> = struct<Attributes>(attributeFields)
 
 export const lockCodec: Codec<Lock> = struct<Lock>({
   retention: optional(struct({ mode: word('governance', 'compliance'), until: uint })),
@@ -123,6 +139,7 @@ export const encryptionCodec: Codec<Encryption> = {
     const { by, ...rest } = storedEncryption.read(from)
     return by === 'named twice' ? { ...rest, by: 'named', isDouble: true } : { ...rest, by }
   },
+  skip: from => storedEncryption.skip(from),
 }
 
 export const checksumCodec: Codec<Checksum> = struct<Checksum>({
@@ -131,23 +148,51 @@ export const checksumCodec: Codec<Checksum> = struct<Checksum>({
   value: text,
 })
 
-export const versionFormat = format<Version>(
-  'V1',
-  struct<Version>({
-    seq: uint,
-    id: text,
-    modifiedAt: uint,
-    owner: text,
-    marker: flag,
-    size: uint,
-    etag: text,
-    parts: uint,
-    checksum: optional(checksumCodec),
-    encryption: optional(encryptionCodec),
-    lock: lockCodec,
-    attributes: attributesCodec,
-    nullSeq: optional(uint),
-    content: contentCodec,
+const versionFields = {
+  seq: uint,
+  id: text,
+  modifiedAt: uint,
+  owner: text,
+  marker: flag,
+  size: uint,
+  etag: text,
+  parts: uint,
+  checksum: optional(checksumCodec),
+  encryption: optional(encryptionCodec),
+  lock: lockCodec,
+  attributes: attributesCodec,
+  nullSeq: optional(uint),
+  content: contentCodec,
+}
+
+const MARKER = 'V1'
+
+export const versionFormat = format<Version>(MARKER, struct<Version>(versionFields))
+
+/** What listings show of a version. */
+export type ShownVersion = Pick<
+  Version,
+  'seq' | 'id' | 'modifiedAt' | 'owner' | 'marker' | 'size' | 'etag' | 'checksum'
+> & { readonly attributes: Pick<Attributes, 'storageClass'> }
+
+/** Reads the records of `versionFormat`, and of each only what listings show: the rest is most of the work. */
+export const shownVersion: Pick<RecordFormat<ShownVersion>, 'decode'> = format(
+  MARKER,
+  struct({
+    ...versionFields,
+    parts: unread(uint),
+    encryption: unread(versionFields.encryption),
+    lock: unread(lockCodec),
+    attributes: struct({
+      headers: unread(pairs),
+      metadata: unread(pairs),
+      tags: unread(pairs),
+      grants: unread(attributeFields.grants),
+      redirect: unread(attributeFields.redirect),
+      storageClass: attributeFields.storageClass,
+    }),
+    nullSeq: unread(versionFields.nullSeq),
+    content: unread(contentCodec),
   }),
 )
 

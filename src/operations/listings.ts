@@ -1,6 +1,6 @@
 /** What all listings say alike, and how. */
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import type { Pairs, Version } from '../model/version.ts'
+import type { Pairs, ShownVersion } from '../model/version.ts'
 import { quotedEtag } from '../rules/etag.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
 import type { Context } from './context.ts'
@@ -46,7 +46,7 @@ export function writeOwner(to: XmlWriter, ctx: Context, owner: string, element =
 }
 
 /** What every listed version has, marker or not, comes from the caller; this is what an object adds. */
-export function writeObject(to: XmlWriter, version: Version): void {
+export function writeObject(to: XmlWriter, version: ShownVersion): void {
   to.leaf('LastModified', formatTimestamp(version.modifiedAt))
   to.leaf('ETag', quotedEtag(version.etag))
   if (version.checksum !== undefined) {

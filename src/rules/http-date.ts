@@ -12,7 +12,15 @@ const ISO =
 export const formatHttpDate = (ms: number): string => new Date(ms).toUTCString()
 
 /** R17. `2026-11-15T02:31:00.000Z`. */
-export const formatTimestamp = (ms: number): string => new Date(ms).toISOString()
+export function formatTimestamp(ms: number): string {
+  const second = Math.floor(ms / 1000)
+  if (second !== lastSecond.at) lastSecond = { at: second, text: new Date(second * 1000).toISOString().slice(0, -4) }
+  const rest = ms - second * 1000
+  return `${lastSecond.text}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
+}
+
+/** What a listing shows was often written in one go: most moments of it are in the second of the one before. */
+let lastSecond = { at: Number.NaN, text: '' }
 
 /** The three forms of RFC 7231; undefined for anything else, and for days and times that do not exist. */
 export function parseHttpDate(text: string): number | undefined {

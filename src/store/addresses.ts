@@ -84,6 +84,12 @@ export function parse(address: Buffer): { bucket: string; name: string; rest: Bu
   }
 }
 
+/** The name alone. */
+export function nameIn(address: Buffer): string {
+  const start = address.indexOf(0, 1) + 1
+  return address.toString('utf8', start, address.indexOf(0, start))
+}
+
 /** The place of an older version, read from its address alone. */
 export function seqOf(address: Buffer): number {
   return readDescending(address, address.length - 8)

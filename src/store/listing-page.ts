@@ -47,6 +47,11 @@ export class Cursor {
     this.#size = Math.min(BATCH_MAX, firstBatch(request))
   }
 
+  /** The entry that the cursor stands at, if it has been fetched. */
+  get next(): Entry | undefined {
+    return this.#batch[this.#at]
+  }
+
   async peek(): Promise<Entry | undefined> {
     if (this.#at < this.#batch.length) return this.#batch[this.#at]
     if (!this.#more) return undefined

@@ -5,8 +5,8 @@
 import { justAfter } from '../lib/bytes.ts'
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
-import { type Version, versionFormat } from '../model/version.ts'
-import { all, at, parse, seqOf } from './addresses.ts'
+import { type ShownVersion, shownVersion } from '../model/version.ts'
+import { all, at, nameIn, seqOf } from './addresses.ts'
 import { bucketForRead } from './bucket-record.ts'
 import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -27,7 +27,7 @@ import { readHead, seqOfVersion } from './versions.ts'
 
 export interface ListedVersion {
   readonly key: string
-  readonly version: Version
+  readonly version: ShownVersion
   readonly latest: boolean
 }
 
@@ -43,9 +43,9 @@ export class Listing {
     const { after } = request
     await this.#mustExist(request.bucket)
     const start = after === undefined ? undefined : behind('o', request, after)
-    const item = (entry: Entry): ListedVersion => ({
-      key: parse(entry.key).name,
-      version: versionFormat.decode(entry.value),
+    const item = (entry: Entry, key: string): ListedVersion => ({
+      key,
+      version: shownVersion.decode(entry.value),
       latest: true,
     })
     return this.#walk('o', request, rangeOf('o', request, start), item)
@@ -64,23 +64,30 @@ export class Listing {
     return this.#walk('u', request, rangeOf('u', request, start), entry => uploadFormat.decode(entry.value))
   }
 
-  async #walk<T>(kind: string, request: ListRequest, range: KeyRange, item: (entry: Entry) => T): Promise<Listed<T>> {
+  async #walk<T>(
+    kind: string,
+    request: ListRequest,
+    range: KeyRange,
+    item: (entry: Entry, name: string) => T,
+  ): Promise<Listed<T>> {
     const page = new Page<T>(request.limit)
     if (page.full) return page.close(false)
     const cursor = new Cursor(this.#engine.meta, range, request)
-    for (let entry = await cursor.peek(); entry !== undefined; entry = await cursor.peek()) {
+    for (;;) {
+      // Most entries are there already, and waiting for each of them would cost more than listing it.
+      const entry = cursor.next ?? (await cursor.peek())
+      if (entry === undefined) return page.close(false)
       if (page.full) return page.close(true)
-      const { name } = parse(entry.key)
+      const name = nameIn(entry.key)
       const prefix = rolledUp(name, request)
       if (prefix === undefined) {
-        page.add(name, item(entry))
+        page.add(name, item(entry, name))
         cursor.advance()
       } else {
         page.addPrefix(prefix)
         cursor.seek(behindPrefix(kind, request.bucket, prefix))
       }
     }
-    return page.close(false)
   }
 
   /** All versions and markers behind the named one: keys in order, each one's newest first. */

@@ -39,8 +39,12 @@ const SIX: Readonly<Record<string, (client: Client, bucket: string) => Promise<S
 async function stateOf({ parts }: Served, bucket: string): Promise<string> {
   const { items } = await parts.store.listing.versions({ bucket, limit: 1000 })
   const uploads = await parts.store.listing.uploads({ bucket, limit: 1000 })
-  const versions = items.map(({ key, version: { id, lock, attributes } }) => [key, id, lock, attributes.grants])
-  return JSON.stringify([versions, uploads.items.map(({ id }) => id.toString('hex'))])
+  const versions = items.map(async ({ key, version: { id, marker } }) => {
+    if (marker) return [key, id]
+    const { lock, attributes } = await parts.store.objects.head({ bucket, key, versionId: id })
+    return [key, id, lock, attributes.grants]
+  })
+  return JSON.stringify([await Promise.all(versions), uploads.items.map(({ id }) => id.toString('hex'))])
 }
 
 /** A bucket of MAIN's in which anybody may do anything, as far as its policy goes. */

@@ -31,7 +31,7 @@ export async function listObjects(run: Run): Promise<void> {
     if (done === undefined) return
     samePage(done.real, done.model, (real, model) => {
       assert.equal(real.key, model.key)
-      run.same(real.version, model.version)
+      run.sameShown(real.version, model.version)
     })
     after = done.real.next?.key
     if (after === undefined) return
@@ -51,7 +51,7 @@ export async function listVersions(run: Run): Promise<void> {
     if (done === undefined) return
     samePage(done.real, done.model, (real, model) => {
       assert.deepEqual([real.key, real.latest], [model.key, model.latest])
-      run.same(real.version, model.version)
+      run.sameShown(real.version, model.version)
     })
     const { next, items } = done.real
     if (next === undefined) return
