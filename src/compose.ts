@@ -12,10 +12,8 @@ import { Ids } from './lib/ids.ts'
 import { key } from './lib/keys.ts'
 import { MemoryDisk } from './lib/memory-disk.ts'
 import { type Random, systemRandom } from './lib/random.ts'
-import { openLmdbMeta } from './meta/lmdb.ts'
 import { openMemoryMeta } from './meta/memory.ts'
 import type { Meta } from './meta/meta.ts'
-import { openPostgresMeta } from './meta/postgres.ts'
 import { at } from './store/addresses.ts'
 import type { Others } from './store/company.ts'
 import { FencedMeta } from './store/fenced-meta.ts'
@@ -39,6 +37,8 @@ export interface FolderOptions {
   readonly strictKeys?: boolean
   readonly clock?: Clock
   readonly random?: Random
+  /** Where bytes and keys go; LMDB writes for itself. */
+  readonly disk?: Disk
   /** The processes that will join this one. */
   readonly others?: Others
 }
@@ -53,8 +53,13 @@ export interface OwnedFolder extends ServerParts {
   dismiss(writer: Buffer): Promise<void>
 }
 
-function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<Meta> {
-  if (metaUrl !== undefined) return openPostgresMeta({ url: metaUrl })
+/** A driver is loaded when it is asked for: a store in memory starts without either. */
+async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<Meta> {
+  if (metaUrl !== undefined) {
+    const { openPostgresMeta } = await import('./meta/postgres.ts')
+    return openPostgresMeta({ url: metaUrl })
+  }
+  const { openLmdbMeta } = await import('./meta/lmdb.ts')
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 
@@ -114,10 +119,11 @@ async function orClose<T>(opened: { close(): Promise<void> }, use: () => Promise
 }
 
 function openStoreIn(options: FolderOptions, meta: Meta, writer?: Buffer): Promise<Store> {
-  const { folder, durability = 'fsync', clock = systemClock, random = systemRandom, others } = options
+  const { folder, durability = 'fsync', disk = realDisk, others } = options
+  const { clock = systemClock, random = systemRandom } = options
   const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
   const strictKeys = options.strictKeys === true
-  return openStore({ meta, disk: realDisk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer })
+  return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer })
 }
 
 async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void> }): Promise<void> {
@@ -129,14 +135,14 @@ async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void
 
 /** A store in memory, gone with the process. */
 export async function openMemory(
-  options: Pick<FolderOptions, 'clock' | 'random' | 'strictKeys'> = {},
+  options: Pick<FolderOptions, 'clock' | 'random' | 'strictKeys' | 'disk'> = {},
 ): Promise<ServerParts> {
-  const { clock = systemClock, random = systemRandom } = options
+  const { clock = systemClock, random = systemRandom, disk = new MemoryDisk() } = options
   const meta = await openMemoryMeta()
   const folder = '/'
   const store = await openStore({
     meta,
-    disk: new MemoryDisk(),
+    disk,
     folder,
     blobsFolder: '/blobs',
     durability: 'os',

@@ -1,5 +1,6 @@
 /** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
 import type { FactFinder } from './edge/authorize.ts'
+import type { Interfere } from './edge/interference.ts'
 import { type Certificate, Listener } from './edge/listener.ts'
 import { Pipeline } from './edge/pipeline.ts'
 import type { WebsiteHosts } from './edge/website.ts'
@@ -83,14 +84,16 @@ export interface Serving {
   readonly website: WebsiteHosts
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
+  readonly clientTimes?: () => readonly number[]
+  readonly interfere?: Interfere
   readonly tell: Tell
   /** Who else keeps a record of requests. */
   readonly watchers?: Omit<Watchers, 'log'>
 }
 
-export function listenerFor(serving: Serving): Listener {
-  const { store, directory, clock, random, region, baseHost, website, tell } = serving
-  const pipeline = new Pipeline({
+export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'watchers'>): Pipeline {
+  const { store, directory, clock, region, baseHost, website, tell } = serving
+  return new Pipeline({
     session: actor => sessionOf(store, actor),
     facts: factsOf(store),
     isStale: error => error instanceof FactsChanged,
@@ -101,17 +104,28 @@ export function listenerFor(serving: Serving): Listener {
     baseHost,
     website,
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
+    clientTimes: serving.clientTimes,
+    interfere: serving.interfere,
     onError: (error, requestId) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFinal(error)) tell.end()
     },
   })
+}
+
+export const listenerFor = (serving: Serving): Listener => listenerOver(pipelineFor(serving), serving)
+
+export function listenerOver(
+  pipeline: Pick<Pipeline, 'handle'>,
+  serving: Pick<Serving, 'certificate' | 'clock' | 'random' | 'tell' | 'watchers'>,
+): Listener {
+  const { certificate, clock, random, tell, watchers } = serving
   return new Listener({
-    certificate: serving.certificate,
+    certificate,
     pipeline,
     clock,
     random,
-    recorder: new Recording({ ...serving.watchers, log: line => tell.log(line) }),
+    recorder: new Recording({ ...watchers, log: line => tell.log(line) }),
     onError: (error, requestId) =>
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })

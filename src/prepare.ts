@@ -47,10 +47,15 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
 }
 
 async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
+  for (const name of names) await haveBucket(store, name)
+}
+
+/** The root account's. */
+export async function haveBucket(store: Store, name: string, lockEnabled = false): Promise<void> {
   const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
-  for (const name of names) {
-    await store.buckets.create({ name, owner, lockEnabled: false }).catch((error: unknown) => {
-      if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
-    })
+  try {
+    await store.buckets.create({ name, owner, lockEnabled })
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
   }
 }

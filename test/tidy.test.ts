@@ -28,8 +28,11 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   console: ['telemetry', 'edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
   cli: ['', 'console', 'edge', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
+  // The server inside another process: a programmer's way in.
+  embedded: ['', 'edge', 'operations', 'workers', 'store', 'rules', 'model', 'lib'],
   // Composition: the files that stand directly in src.
   '': [
+    'embedded',
     'console',
     'telemetry',
     'edge',

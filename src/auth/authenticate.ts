@@ -18,6 +18,8 @@ export interface Authentication {
   readonly region: string
   /** Milliseconds since 1970. */
   readonly now: number
+  /** What clients may take for now as well. A signature of such a time is fresh; when it expires is said by `now`. */
+  readonly clientTimes?: readonly number[]
   /** Undefined for a key that is unknown, disabled or deleted. */
   findCredential(accessKey: string): Promise<Credential | undefined>
 }
@@ -38,7 +40,7 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   if (claim === undefined) return { caller: { kind: 'anonymous' }, payload: anonymousPayload(fields, scheme) }
   const announced = announcedPayload(claim.contentHash, scheme)
   checkSignedHeaders(fields, claim.signedHeaders, scheme)
-  checkTime(claim, by.now)
+  checkTime(claim, by)
   const scope = checkScope(claim, by)
   if (claim.token !== undefined) throw refusal('InvalidToken', {})
   const credential = await findCredential(claim.scope.accessKey, by)
@@ -83,17 +85,18 @@ function checkSignedHeaders(fields: Fields, signedHeaders: readonly string[], sc
   }
 }
 
-function checkTime(claim: Claim, now: number): void {
+function checkTime(claim: Claim, { now, clientTimes = [] }: Pick<Authentication, 'now' | 'clientTimes'>): void {
   const { timestamp, presigned } = claim
   if (presigned === undefined) {
-    if (Math.abs(now - timestamp.ms) <= SKEW_MS_MAX) return
+    const isFresh = (time: number): boolean => Math.abs(time - timestamp.ms) <= SKEW_MS_MAX
+    if (isFresh(now) || clientTimes.some(isFresh)) return
     throw new Fault('RequestTimeTooSkewed', {
       RequestTime: timestamp.text,
       ServerTime: isoText(now),
       MaxAllowedSkewMilliseconds: SKEW_MS_MAX,
     })
   }
-  if (timestamp.ms > now + SKEW_MS_MAX) {
+  if (timestamp.ms > Math.max(now, ...clientTimes) + SKEW_MS_MAX) {
     throw new Fault('AccessDenied', { reason: 'Request is not yet valid', ServerTime: isoText(now) })
   }
   const end = timestamp.ms + presigned.seconds * 1000

@@ -59,6 +59,10 @@ export class Connection implements Wait {
     return this.#underWay === 0 && now - this.#quietSince >= patienceMs
   }
 
+  get isBusy(): boolean {
+    return this.#underWay > 0
+  }
+
   giveUp(): void {
     this.#socket.destroy()
   }

@@ -8,6 +8,7 @@ import { Fault } from '../model/faults.ts'
 import { Connection } from './connection.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
 import { IncomingBytes } from './incoming-bytes.ts'
+import { ConnectionCut } from './interference.ts'
 import { PATIENCE, Patience } from './patience.ts'
 import type { Incoming, Outcome, Pipeline } from './pipeline.ts'
 import type { Exchange, Recorder } from './recorder.ts'
@@ -27,7 +28,7 @@ export interface Certificate {
 export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
   readonly certificate?: Certificate | undefined
-  readonly pipeline: Pipeline
+  readonly pipeline: Pick<Pipeline, 'handle'>
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
@@ -127,6 +128,18 @@ export class Listener {
     })
   }
 
+  /** No new connections, and the end of all there are, whatever is under way on them. */
+  async abort(): Promise<void> {
+    const closed = this.close()
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  /** Ends connections on which something is under way, without waiting for it. */
+  endBusy(): void {
+    for (const connection of this.#connections.values()) if (connection.isBusy) connection.giveUp()
+  }
+
   #connected(socket: Socket): void {
     const connection = new Connection(socket, this.#patience)
     this.#connections.set(socket, connection)
@@ -182,7 +195,7 @@ export class Listener {
     this.#parts.recorder.begun()
     this.#serve(exchanged, place)
       .catch((error: unknown) => {
-        this.#parts.onError(error, exchanged.requestId)
+        if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
         response.destroy()
       })
       .finally(() => {

@@ -23,6 +23,7 @@ import { tell } from './faults-in-dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
+import { ConnectionCut, type Interfere } from './interference.ts'
 import { LateAnswer } from './late-answer.ts'
 import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
@@ -80,6 +81,10 @@ export interface PipelineParts {
   readonly website: WebsiteHosts
   /** D24. Keys that customers bring are refused where others could read them on the way. */
   readonly tlsForCustomerKeys: boolean
+  /** What clients may take for now, beside what the clock says: where somebody moves it, they do not know. */
+  readonly clientTimes?: (() => readonly number[]) | undefined
+  /** Stands between a request and its answer, when somebody wants things to go wrong. */
+  readonly interfere?: Interfere | undefined
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -173,10 +178,16 @@ export class Pipeline {
       const operation = this.#routes.find(request.method, levelOf(address), view)
       known.operation = operation.name
       known.asked = operation
-      const found = await this.#runJudged(incoming, known, address, view, operation)
-      const answers = await this.#honoured(found, known, address, request)
-      return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
+      const answer = async (asked: Incoming): Promise<Outcome> => {
+        const found = await this.#runJudged(asked, known, address, view, operation)
+        const answers = await this.#honoured(found, known, address, request)
+        return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
+      }
+      const { interfere } = this.#parts
+      if (interfere === undefined) return await answer(incoming)
+      return await interfere({ ...address, operation: operation.name, method: request.method }, incoming, answer)
     } catch (error) {
+      if (error instanceof ConnectionCut) throw error
       const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
       const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
       const refusal = outgoingFault(fault, place)
@@ -313,9 +324,9 @@ export class Pipeline {
     operation: Operation,
     identities: Identities,
   ): Promise<Entered> {
-    const { clock, region } = this.#parts
+    const { clock, region, clientTimes } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
-    const by = { region, now: clock.now(), findCredential }
+    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? [], findCredential }
     const { caller, payload } = await authenticate(incoming.request, { ...by, scheme: known.dialect.scheme })
     incoming.place.standing(caller.kind === 'anonymous')
     if (!operation.takesForm) {

@@ -30,6 +30,8 @@ export interface Disk {
   remove(path: string): Promise<void>
   /** Free bytes for this user on the filesystem that holds `path`. */
   free(path: string): Promise<number>
+  /** True when whoever writes now shall find it full, however much is free. */
+  isFull?(): boolean
 }
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'

@@ -1,0 +1,39 @@
+/** The store of an embedded server: in memory, or in a folder that can be emptied as long as it is nobody else's. */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { openFolder, openMemory, type ServerParts } from './compose.ts'
+import type { Clock } from './lib/clock.ts'
+import { realDisk } from './lib/disk.ts'
+import { MemoryDisk } from './lib/memory-disk.ts'
+
+export interface EmbeddedPlace {
+  /** False for a folder in which there was something before this process came. */
+  readonly mayBeEmptied: boolean
+  open(): Promise<ServerParts>
+  /** While the store is closed. */
+  empty(): Promise<void>
+}
+
+export interface PlaceOptions {
+  readonly folder: string | undefined
+  readonly durability: 'fsync' | 'os'
+  readonly clock: Clock
+  readonly isDiskFull: () => boolean
+}
+
+export async function placeOf({ folder, durability, clock, isDiskFull }: PlaceOptions): Promise<EmbeddedPlace> {
+  if (folder === undefined) {
+    return {
+      mayBeEmptied: true,
+      open: () => openMemory({ clock, disk: Object.assign(new MemoryDisk(), { isFull: isDiskFull }) }),
+      empty: async () => {},
+    }
+  }
+  return {
+    mayBeEmptied: (await realDisk.list(folder)).length === 0,
+    open: () => openFolder({ folder, durability, clock, disk: { ...realDisk, isFull: isDiskFull } }),
+    async empty() {
+      for (const name of await realDisk.list(folder)) await rm(join(folder, name), { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The clock of an embedded store. It runs with the real one, as far before or behind it as the test has moved it.
+ * Waiting is real: what sleeps for a second sleeps for a second, wherever the clock stands.
+ */
+import { type Clock, systemClock } from '../lib/clock.ts'
+
+/** How long; what is given is added up. */
+export interface Span {
+  readonly days?: number
+  readonly hours?: number
+  readonly minutes?: number
+  readonly seconds?: number
+  readonly milliseconds?: number
+}
+
+export interface HoldfastClock {
+  /** What the store takes for now. */
+  now(): Date
+  /** Lets so much time pass. */
+  advance(span: Span): void
+  /** From now on it is this moment, and time goes on from there. */
+  set(moment: Date | string | number): void
+  /** Back to the real time. */
+  reset(): void
+}
+
+const UNIT_MS: Readonly<Record<keyof Span, number>> = {
+  days: 86_400_000,
+  hours: 3_600_000,
+  minutes: 60_000,
+  seconds: 1_000,
+  milliseconds: 1,
+}
+
+function millisecondsOf(span: Span): number {
+  let sum = 0
+  for (const [unit, count] of Object.entries(span)) {
+    const unitMs = UNIT_MS[unit as keyof Span]
+    if (unitMs === undefined) throw new TypeError(`a span has no ${unit}: ${Object.keys(UNIT_MS).join(', ')}`)
+    if (!Number.isFinite(count) || count < 0) throw new TypeError(`${unit} is not a number of at least 0: ${count}`)
+    sum += count * unitMs
+  }
+  return Math.round(sum)
+}
+
+export class MovedClock implements Clock {
+  #offsetMs = 0
+  #furthest = 0
+
+  now(): number {
+    return systemClock.now() + this.#offsetMs
+  }
+
+  /** Whoever moves the clock of a test means it: that much time has passed, also for locks. */
+  elapsed(): number {
+    this.#furthest = Math.max(this.#furthest, this.now())
+    return this.#furthest
+  }
+
+  sleep(ms: number): Promise<void> {
+    return systemClock.sleep(ms)
+  }
+
+  after(ms: number, call: () => void): () => void {
+    return systemClock.after(ms, call)
+  }
+
+  move(ms: number): void {
+    // What was lived through until now counts, also when the clock goes back after.
+    this.elapsed()
+    this.#offsetMs += ms
+  }
+
+  /**
+   * Clients sign with the time that they know: that of this process, which a test may have replaced, or the real one,
+   * which answers still tell.
+   */
+  clientTimes(): readonly number[] {
+    return [systemClock.now(), performance.timeOrigin + systemClock.elapsed()]
+  }
+
+  /** What a test sees of it. */
+  handle(): HoldfastClock {
+    return {
+      now: () => new Date(this.now()),
+      advance: span => this.move(millisecondsOf(span)),
+      set: moment => {
+        const time = new Date(moment).getTime()
+        if (Number.isNaN(time)) throw new TypeError(`not a moment: ${String(moment)}`)
+        this.move(time - this.now())
+      },
+      reset: () => this.move(-this.#offsetMs),
+    }
+  }
+}

@@ -1,0 +1,199 @@
+/** Lets requests go wrong on purpose. Each fault takes the requests that it matches, as often as it was told to. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { type Asked, ConnectionCut, type Interfere } from '../edge/interference.ts'
+import type { Incoming, Outcome } from '../edge/pipeline.ts'
+import { systemClock } from '../lib/clock.ts'
+import { Fault } from '../model/faults.ts'
+import { OPERATIONS } from '../operations/index.ts'
+
+/** A text must be equal, a pattern must be found. What is left out matches everything. */
+export interface FaultMatch {
+  /** As `PutObject`. */
+  readonly operation?: string
+  /** As `PUT`. */
+  readonly method?: string
+  readonly bucket?: string | RegExp
+  readonly key?: string | RegExp
+}
+
+export type FaultEffect =
+  /** 503 `SlowDown`, and nothing is done. */
+  | 'slow-down'
+  /** 500 `InternalError`, and nothing is done. */
+  | 'internal-error'
+  /** The disk has no room for what this request would write: 507. */
+  | 'disk-full'
+  /** It is done, and the connection ends instead of an answer. */
+  | 'lost-answer'
+  /** It is done so many milliseconds later. */
+  | { readonly delay: number }
+  /** The connection ends after so many bytes: of the body that the client sends, else of the one that it gets. */
+  | { readonly cutAfter: number }
+
+export interface FaultRule {
+  /** Every request, when left out. */
+  readonly match?: FaultMatch
+  /** So many requests, then no more. */
+  readonly times?: number
+  readonly fault: FaultEffect
+}
+
+export interface InjectedFault {
+  /** Requests that it has met so far. */
+  readonly hits: number
+  remove(): void
+}
+
+export interface HoldfastFaults {
+  /** Of several that match a request, the one that was added first takes it. */
+  add(rule: FaultRule): InjectedFault
+  /** Removes all of them; what a delay holds back goes on. */
+  clear(): void
+}
+
+type Answer = (incoming: Incoming) => Promise<Outcome>
+
+const NAMED: ReadonlySet<unknown> = new Set(['slow-down', 'internal-error', 'disk-full', 'lost-answer'])
+
+function checkRule({ match = {}, times = 1, fault }: FaultRule): void {
+  const { operation } = match
+  if (operation !== undefined && !OPERATIONS.some(({ name }) => name === operation)) {
+    throw new TypeError(`there is no operation ${operation}`)
+  }
+  if (!Number.isInteger(times) || times < 1) throw new TypeError(`times is not a number of at least 1: ${times}`)
+  if (NAMED.has(fault)) return
+  const [[name, value] = ['', 0], ...more] = Object.entries(typeof fault === 'object' ? fault : {})
+  if (more.length > 0 || (name !== 'delay' && name !== 'cutAfter')) {
+    throw new TypeError(`there is no such fault: ${JSON.stringify(fault)}`)
+  }
+  if (!Number.isInteger(value) || value < 0) throw new TypeError(`${name} is not a number of at least 0: ${value}`)
+}
+
+const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
+  wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
+
+const isMatch = (asked: Asked, { operation, method, bucket, key }: FaultMatch): boolean =>
+  isLike(asked.operation, operation) &&
+  isLike(asked.method, method?.toUpperCase()) &&
+  isLike(asked.bucket, bucket) &&
+  isLike(asked.key, key)
+
+class Injected {
+  readonly rule: FaultRule
+  hits = 0
+
+  constructor(rule: FaultRule) {
+    this.rule = { ...rule }
+  }
+
+  takes(asked: Asked): boolean {
+    const { match = {}, times = Number.POSITIVE_INFINITY } = this.rule
+    if (this.hits >= times || !isMatch(asked, match)) return false
+    this.hits++
+    return true
+  }
+}
+
+/** Bytes pass until one would be too many. */
+async function* cut(body: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
+  let left = bytes
+  for await (const chunk of body) {
+    if (chunk.length <= left) {
+      left -= chunk.length
+      yield chunk
+      continue
+    }
+    if (left > 0) yield chunk.subarray(0, left)
+    // What was handed on before goes out first.
+    await new Promise(resolve => setImmediate(resolve))
+    throw new ConnectionCut()
+  }
+}
+
+async function* inOne(body: Buffer): AsyncGenerator<Buffer> {
+  yield body
+}
+
+const hasBody = ({ request }: Incoming): boolean =>
+  request.headers.some(([name, value]) => {
+    const lower = name.toLowerCase()
+    return lower === 'transfer-encoding' || (lower === 'content-length' && value !== '0')
+  })
+
+async function cutAnswer(incoming: Incoming, answer: Answer, bytes: number): Promise<Outcome> {
+  const outcome = await answer(incoming)
+  const { body } = outcome.outgoing
+  if (body === undefined) return outcome
+  const whole = Buffer.isBuffer(body) ? inOne(body) : body
+  return { ...outcome, outgoing: { ...outcome.outgoing, body: cut(whole, bytes) } }
+}
+
+export class FaultList {
+  readonly #injected = new Set<Injected>()
+  /** Ends the delays under way. */
+  readonly #delays = new Set<() => void>()
+  readonly #onFullDisk = new AsyncLocalStorage<true>()
+
+  /** True for whoever works on a request that shall find the disk full. */
+  readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
+
+  readonly interfere: Interfere = (asked, incoming, answer) => {
+    for (const injected of this.#injected) {
+      if (injected.takes(asked)) return this.#apply(injected.rule.fault, incoming, answer)
+    }
+    return answer(incoming)
+  }
+
+  async #apply(effect: FaultEffect, incoming: Incoming, answer: Answer): Promise<Outcome> {
+    if (effect === 'slow-down') throw new Fault('SlowDown')
+    if (effect === 'internal-error') throw new Fault('InternalError')
+    if (effect === 'disk-full') return this.#onFullDisk.run(true, () => answer(incoming))
+    if (effect === 'lost-answer') {
+      await answer(incoming).catch((error: unknown) => {
+        if (!(error instanceof Fault)) throw error
+      })
+      throw new ConnectionCut()
+    }
+    if ('delay' in effect) {
+      await this.#delay(effect.delay)
+      return answer(incoming)
+    }
+    if (hasBody(incoming)) return answer({ ...incoming, body: cut(incoming.body, effect.cutAfter) })
+    return cutAnswer(incoming, answer, effect.cutAfter)
+  }
+
+  #delay(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const end = (): void => {
+        cancel()
+        this.#delays.delete(end)
+        resolve()
+      }
+      const cancel = systemClock.after(ms, end)
+      this.#delays.add(end)
+    })
+  }
+
+  #clear(): void {
+    this.#injected.clear()
+    for (const end of this.#delays) end()
+  }
+
+  /** What a test sees of it. */
+  handle(): HoldfastFaults {
+    return {
+      add: rule => {
+        checkRule(rule)
+        const injected = new Injected(rule)
+        this.#injected.add(injected)
+        return {
+          get hits() {
+            return injected.hits
+          },
+          remove: () => void this.#injected.delete(injected),
+        }
+      },
+      clear: () => this.#clear(),
+    }
+  }
+}

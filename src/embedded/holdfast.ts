@@ -1,0 +1,289 @@
+/**
+ * Holdfast inside another process, made for tests: the same listener, pipeline and store as the server's, over memory
+ * or a folder, with a clock that can be moved and faults that can be asked for.
+ */
+import { haveAccounts } from '../accounts.ts'
+import type { ServerParts } from '../compose.ts'
+import type { Listener } from '../edge/listener.ts'
+import type { Incoming, Outcome, Pipeline } from '../edge/pipeline.ts'
+import { type EmbeddedPlace, placeOf } from '../embedded-store.ts'
+import { systemRandom } from '../lib/random.ts'
+import { listenerOver, pipelineFor } from '../object-api.ts'
+import { haveBucket } from '../prepare.ts'
+import { type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
+import { checkBucketName } from '../rules/naming.ts'
+import { freshKey } from '../store/accounts.ts'
+import { Directory, type RootKey } from '../store/directory.ts'
+import { type Tell, wholeLine } from '../tell.ts'
+import { choresOf, sweepingOf, Upkeep } from '../upkeep.ts'
+import { Lifecycle } from '../workers/lifecycle.ts'
+import { Reclaimer } from '../workers/reclaim.ts'
+import { runUntilIdle } from '../workers/worker.ts'
+import { type HoldfastClock, MovedClock } from './clock.ts'
+import { FaultList, type HoldfastFaults } from './faults.ts'
+import type { Credentials, HoldfastOptions, S3ClientOptions } from './options.ts'
+
+const HOST = '127.0.0.1'
+/** What is deleted gives its room back meanwhile; everything else is done when it is asked for. */
+const RECLAIM_MS = 1_000
+
+/** What one round of lifecycle rules has done. */
+export interface LifecycleRound {
+  /** Versions, and markers that hid nothing. */
+  readonly removed: number
+  /** Objects that got a delete marker. */
+  readonly marked: number
+  /** Uploads. */
+  readonly aborted: number
+  /** Versions that are due, but locked. */
+  readonly locked: number
+}
+
+/** A store that is open, and what looks after it. */
+interface Open {
+  readonly parts: ServerParts
+  readonly pipeline: Pipeline
+  upkeep: Upkeep
+}
+
+/** What was given, checked. */
+interface Setting {
+  readonly options: HoldfastOptions
+  readonly accounts: readonly GivenAccount[]
+  readonly rootKey: RootKey
+  readonly region: string
+  readonly place: EmbeddedPlace
+  readonly moved: MovedClock
+  readonly faultList: FaultList
+  readonly tell: Tell
+}
+
+function tellOf({ log }: HoldfastOptions): Tell {
+  const inform = log ?? (line => void (line.level === 'error' && process.stderr.write(wholeLine(line))))
+  return {
+    log: inform,
+    once: () => {},
+    end: () => inform({ level: 'error', error: 'the store does not know what took effect: close it' }),
+  }
+}
+
+async function settingOf(options: HoldfastOptions): Promise<Setting> {
+  for (const bucket of options.buckets ?? []) checkBucketName(typeof bucket === 'string' ? bucket : bucket.name)
+  const accounts = readAccountsFile(JSON.stringify({ accounts: options.accounts ?? [] }))
+  const { credentials, folder, durability = 'os' } = options
+  const moved = new MovedClock()
+  const faultList = new FaultList()
+  return {
+    options,
+    accounts,
+    rootKey:
+      credentials === undefined
+        ? freshKey(systemRandom)
+        : { accessKey: credentials.accessKeyId, secretKey: credentials.secretAccessKey },
+    region: options.region ?? 'us-east-1',
+    place: await placeOf({ folder, durability, clock: moved, isDiskFull: faultList.isDiskFull }),
+    moved,
+    faultList,
+    tell: tellOf(options),
+  }
+}
+
+const backgroundOf = ({ store }: ServerParts, tell: Tell): Upkeep =>
+  new Upkeep([{ name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }], tell)
+
+async function open(setting: Setting): Promise<Open> {
+  const { options, accounts, rootKey, region, place, moved, faultList, tell } = setting
+  const parts = await place.open()
+  try {
+    const { store } = parts
+    await haveAccounts(store, accounts, 'accounts')
+    for (const bucket of options.buckets ?? []) {
+      if (typeof bucket === 'string') await haveBucket(store, bucket)
+      else await haveBucket(store, bucket.name, bucket.objectLock)
+    }
+    const baseHost = options.baseHost?.toLowerCase() ?? 'localhost'
+    const pipeline = pipelineFor({
+      store,
+      directory: new Directory(store.engine, rootKey),
+      clock: moved,
+      region,
+      baseHost,
+      website: { host: `website.${baseHost}`, onBucketHost: true },
+      clientTimes: () => moved.clientTimes(),
+      interfere: faultList.interfere,
+      tell,
+    })
+    return { parts, pipeline, upkeep: backgroundOf(parts, tell) }
+  } catch (error) {
+    await parts.close()
+    throw error
+  }
+}
+
+async function shut({ upkeep, parts }: Open): Promise<void> {
+  await upkeep.stop()
+  await parts.close()
+}
+
+export class Holdfast implements AsyncDisposable {
+  readonly endpoint: string
+  readonly port: number
+  readonly region: string
+  /** The root account's: it may do everything. */
+  readonly credentials: Credentials
+  /** Retention, lifecycle rules and the end of presigned URLs go by it. */
+  readonly clock: HoldfastClock
+  readonly faults: HoldfastFaults
+  readonly #setting: Setting
+  readonly #listener: Listener
+  readonly #requests: Requests
+  #open: Open
+  /** One change of the store at a time. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+
+  private constructor(setting: Setting, opened: Open, requests: Requests, listener: Listener, port: number) {
+    const { accessKey, secretKey } = setting.rootKey
+    this.#setting = setting
+    this.#open = opened
+    this.#requests = requests
+    this.#listener = listener
+    this.port = port
+    this.endpoint = `http://${HOST}:${port}`
+    this.region = setting.region
+    this.credentials = { accessKeyId: accessKey, secretAccessKey: secretKey }
+    this.clock = setting.moved.handle()
+    this.faults = setting.faultList.handle()
+  }
+
+  /** A store of its own on a port of its own; any number of them may run in one process. */
+  static async start(options: HoldfastOptions = {}): Promise<Holdfast> {
+    const setting = await settingOf(options)
+    const opened = await open(setting)
+    try {
+      const requests = new Requests(opened.pipeline)
+      const listener = listenerOver(requests, { clock: setting.moved, random: systemRandom, tell: setting.tell })
+      const { port } = await listener.listen(HOST, options.port ?? 0)
+      return new Holdfast(setting, opened, requests, listener, port)
+    } catch (error) {
+      await shut(opened)
+      throw error
+    }
+  }
+
+  /** For `new S3Client(…)`; of somebody else with their key. */
+  s3ClientConfig(credentials: Credentials = this.credentials): S3ClientOptions {
+    return { endpoint: this.endpoint, region: this.region, credentials: { ...credentials }, forcePathStyle: true }
+  }
+
+  /** As if it had just been started: without objects and faults, with the accounts and buckets of the start. */
+  reset(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { place, options } = this.#setting
+      if (!place.mayBeEmptied) throw new Error(`${options.folder} is not emptied: there was something in it before`)
+      this.faults.clear()
+      this.#requests.hold()
+      try {
+        this.#listener.endBusy()
+        await this.#requests.settled()
+        await shut(this.#open)
+        await place.empty()
+      } finally {
+        this.clock.reset()
+        this.#open = await open(this.#setting)
+        this.#requests.goOn(this.#open.pipeline)
+      }
+    })
+  }
+
+  /** Does now what lifecycle rules say, by the clock as it is. */
+  runLifecycle(): Promise<LifecycleRound> {
+    return this.#inTurn(async () => {
+      const worker = new Lifecycle(this.#open.parts.store.engine)
+      await runUntilIdle(worker)
+      if (worker.failures > 0) throw worker.lastFailure
+      const { removed, marked, aborted, locked } = worker
+      return { removed, marked, aborted, locked }
+    })
+  }
+
+  /** Does now all that a server does in the background: rules of lifecycle, room of what was deleted. */
+  runUpkeep(): Promise<void> {
+    return this.#inTurn(async () => {
+      const { parts, upkeep } = this.#open
+      const { tell } = this.#setting
+      // Two that reclaim at once would be in each other's way.
+      await upkeep.stop()
+      try {
+        for (const { worker } of [...choresOf(parts.store, tell), sweepingOf(parts.store)]) await runUntilIdle(worker)
+      } finally {
+        this.#open.upkeep = backgroundOf(parts, tell)
+      }
+    })
+  }
+
+  /** Ends every connection at once, and then the store. What was kept in memory is gone. */
+  close(): Promise<void> {
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
+  }
+
+  async #end(): Promise<void> {
+    await this.#turn
+    this.faults.clear()
+    await this.#listener.abort()
+    await this.#requests.settled()
+    await shut(this.#open)
+  }
+
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) return Promise.reject(new Error('this store is closed'))
+    const done = this.#turn.then(change)
+    this.#turn = done.catch(() => {})
+    return done
+  }
+}
+
+/** Hands requests to the store that is there, and lets them wait while there is none. */
+class Requests implements Pick<Pipeline, 'handle'> {
+  #pipeline: Pipeline
+  #held: { readonly until: Promise<void>; readonly end: () => void } | undefined
+  readonly #underWay = new Set<Promise<Outcome>>()
+
+  constructor(pipeline: Pipeline) {
+    this.#pipeline = pipeline
+  }
+
+  async handle(incoming: Incoming): Promise<Outcome> {
+    while (this.#held !== undefined) await this.#held.until
+    const handled = this.#pipeline.handle(incoming)
+    this.#underWay.add(handled)
+    try {
+      return await handled
+    } finally {
+      this.#underWay.delete(handled)
+    }
+  }
+
+  async settled(): Promise<void> {
+    await Promise.allSettled(this.#underWay)
+  }
+
+  hold(): void {
+    let end = (): void => {}
+    const until = new Promise<void>(resolve => {
+      end = resolve
+    })
+    this.#held = { until, end }
+  }
+
+  goOn(pipeline: Pipeline): void {
+    this.#pipeline = pipeline
+    this.#held?.end()
+    this.#held = undefined
+  }
+}
