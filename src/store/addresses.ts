@@ -68,6 +68,7 @@ export const all = {
   keysOfAccount: (accountId: string) => under(key('K', accountId)),
   keysOf: (accountId: string, user: string | undefined) => under(key('K', accountId, user ?? '')),
   ledgerHeads: () => under(key('L')),
+  ledgerEntries: (bucket: string) => under(key('l', bucket)),
   ledgerIndex: (bucket: string, name: string, versionId: string) => under(key('i', bucket, name, versionId)),
   fences: () => under(key('x', 'fence')),
   kind: (kind: string) => under(Buffer.from(kind, 'latin1')),

@@ -2,6 +2,7 @@
  * Appends to a bucket's ledger inside the commit that does what is noted. The chain belongs to the bucket's name and is
  * never begun anew: whoever removes a bucket and makes it again goes on where the old one ended.
  */
+import type { Entry } from '../meta/meta.ts'
 import { type Actor, ledgerEntryFormat, ledgerHeadFormat, ledgerIndexFormat, type Note } from '../model/ledger.ts'
 import { beginning, checkpointText, entryText, hashOf, type LedgerName } from '../rules/ledger.ts'
 import { at } from './addresses.ts'
@@ -19,12 +20,22 @@ export const ledgerName = ({ keyring }: Engine, bucket: string): LedgerName => (
   bucket,
 })
 
+/** An end that was put back or is gone would let new entries take the places of old ones: they are evidence. */
+async function refuseToOverwrite(d: Decision, bucket: string, head: Entry | undefined): Promise<void> {
+  const entries = head === undefined ? 0 : ledgerHeadFormat.decode(head.value).entries
+  if ((await d.get(at.ledgerEntry(bucket, entries + 1))) === undefined) return
+  // Somebody may have appended since the end was read; then the commit fails, and all is read again.
+  const now = await d.get(at.ledgerHead(bucket))
+  if (now?.stamp === head?.stamp) throw new Error(`the ledger of ${bucket} goes on behind its signed end`)
+}
+
 /** The decision depends on the end of the chain: two that append at once cannot both be next. */
 export async function append(engine: Engine, d: Decision, bucket: string, noted: readonly Noted[]): Promise<void> {
   if (noted.length === 0) return
   const name = ledgerName(engine, bucket)
   const stored = await d.get(at.ledgerHead(bucket))
   const head = stored && ledgerHeadFormat.decode(stored.value)
+  await refuseToOverwrite(d, bucket, stored)
   const time = engine.clock.now()
   let entries = head?.entries ?? 0
   let last = head?.last ?? beginning(name)

@@ -1,5 +1,7 @@
 /** Reads a bucket's ledger: for an auditor, for whoever checks it, and for whoever asks who holds a version. */
 import { readUint64 } from '../lib/keys.ts'
+import type { Entry } from '../meta/meta.ts'
+import { bucketFormat } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import {
   type Actor,
@@ -64,8 +66,7 @@ export class Ledger {
       check.take(line)
       yield line
     }
-    check.take(closingLine(head, head.signature))
-    const { problem } = check.end()
+    const { problem } = await this.#verdict(bucket, head, check)
     if (problem !== undefined) throw new Error(`the ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
     const closing = { entries: head.entries, last: head.last, time: this.#engine.clock.now() }
     yield closingLine(closing, this.#sign(bucket, closing))
@@ -76,8 +77,34 @@ export class Ledger {
     const head = await this.#head(bucket)
     const check = new LedgerCheck({ publicKey: this.publicKey, ...(earlier === undefined ? {} : { earlier }) })
     for await (const line of this.#lines(bucket, head)) check.take(line)
+    return this.#verdict(bucket, head, check)
+  }
+
+  /** A chain that is right as far as its end says, but goes on behind it, had another end. */
+  async #verdict(bucket: string, head: LedgerHead, check: LedgerCheck): Promise<LedgerVerdict> {
     check.take(closingLine(head, head.signature))
-    return check.end()
+    const verdict = check.end()
+    if (verdict.problem !== undefined) return verdict
+    const reason = await this.#cutOff(bucket, head)
+    return reason === undefined ? verdict : { ...verdict, problem: { line: head.entries + 2, reason } }
+  }
+
+  async #cutOff(bucket: string, { entries }: LedgerHead): Promise<string | undefined> {
+    const { meta } = this.#engine
+    if (entries === 0) {
+      const entry = await meta.get(at.bucket(bucket))
+      const isLocked = entry !== undefined && bucketFormat.decode(entry.value).lockEnabled
+      // What switched locks on is the first entry, in the same commit.
+      if (isLocked && (await this.#entriesOf(bucket)) === 0) return 'the bucket has locks, but the ledger is empty'
+    }
+    if ((await this.#texts(bucket, entries, 1)).length === 0) return undefined
+    // Something may have been noted since the end was read.
+    return (await this.#entriesOf(bucket)) === entries ? 'the ledger goes on behind its signed end' : undefined
+  }
+
+  async #entriesOf(bucket: string): Promise<number> {
+    const entry = await this.#engine.meta.get(at.ledgerHead(bucket))
+    return entry === undefined ? 0 : ledgerHeadFormat.decode(entry.value).entries
   }
 
   /** Entries behind that one, in order. */
@@ -108,6 +135,18 @@ export class Ledger {
     return undefined
   }
 
+  /** Names of all buckets that have entries, whether or not anything says where these end. */
+  async *written(): AsyncGenerator<string> {
+    const { start, end } = all.kind('l')
+    for (let from: Buffer | undefined = start; from !== undefined; ) {
+      const [entry]: readonly Entry[] = await this.#engine.meta.scan({ start: from, end }, 1)
+      if (entry === undefined) return
+      const bucket = entry.key.toString('utf8', 1, entry.key.indexOf(0, 1))
+      yield bucket
+      from = all.ledgerEntries(bucket).end
+    }
+  }
+
   /** Names of all buckets that ever had a lock, also of those that are gone. */
   async buckets(after = ''): Promise<string[]> {
     const { start, end } = all.ledgerHeads()
@@ -121,8 +160,9 @@ export class Ledger {
     if (!isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
     const entry = await this.#engine.meta.get(at.ledgerHead(bucket))
     if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
-    // Nothing has happened yet, in a bucket that is there.
-    if ((await this.#engine.meta.get(at.bucket(bucket))) === undefined) {
+    // Nothing has happened yet, in a bucket that is there; or the end of what has happened is gone.
+    const isThere = (await this.#engine.meta.get(at.bucket(bucket))) !== undefined
+    if (!isThere && (await this.#texts(bucket, 0, 1)).length === 0) {
       throw new Fault('NoSuchBucket', { BucketName: bucket })
     }
     const none = { entries: 0, last: beginning(ledgerName(this.#engine, bucket)), time: this.#engine.clock.now() }

@@ -265,8 +265,7 @@ async function checkPlaces(engine: Engine, count: Count, places: ReadonlyMap<str
 /** P31. Every chain is whole and ends where this store signed that it does. */
 async function checkLedgers(engine: Engine, count: Count): Promise<void> {
   const ledger = new Ledger(engine)
-  for await (const entry of recordsOf(engine, 'L', count.damaged)) {
-    const bucket = entry.key.toString('utf8', 1, entry.key.length - 1)
+  for (const bucket of await withLedgers(engine, ledger, count)) {
     try {
       const { problem } = await ledger.verify(bucket)
       if (problem !== undefined) count.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
@@ -275,6 +274,24 @@ async function checkLedgers(engine: Engine, count: Count): Promise<void> {
       count.damaged(error)
     }
   }
+}
+
+/** By the ends of ledgers, by their entries, and by what must have one: each may be all that is left. */
+async function withLedgers(engine: Engine, ledger: Ledger, count: Count): Promise<Set<string>> {
+  const buckets = new Set<string>()
+  for await (const { key } of recordsOf(engine, 'L', count.damaged))
+    buckets.add(key.toString('utf8', 1, key.length - 1))
+  for await (const { value } of recordsOf(engine, 'B')) {
+    const { name, lockEnabled } = bucketFormat.decode(value)
+    if (lockEnabled) buckets.add(name)
+  }
+  try {
+    for await (const bucket of ledger.written()) buckets.add(bucket)
+  } catch (error) {
+    if (!(error instanceof DamagedRecord)) throw error
+    count.damaged(error)
+  }
+  return buckets
 }
 
 export interface DeepReport extends FsckReport {

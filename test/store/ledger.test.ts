@@ -144,6 +144,7 @@ test('P31: an empty ledger is one too; a bucket that never was has none', async 
 })
 
 test('P31: what was changed behind the store is found, by verify, by fsck, and nothing of it gets signed', async () => {
+  const older = new Map<Meta, Buffer>()
   const alter: Readonly<Record<string, (store: Store) => Promise<void>>> = {
     'an entry altered': async ({ engine: { meta } }) => {
       const entry = (await meta.get(address.ledgerEntry('bucket', 2)))!
@@ -156,6 +157,17 @@ test('P31: what was changed behind the store is found, by verify, by fsck, and n
     'the last entry gone': async ({ engine: { meta } }) => {
       await meta.commit({ checks: [], writes: [{ key: address.ledgerEntry('bucket', 3), value: undefined }] })
     },
+    'the end gone': async ({ engine: { meta } }) => {
+      await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: undefined }] })
+    },
+    'an older end put back': async ({ engine: { meta } }) => {
+      await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: older.get(meta)! }] })
+    },
+    'everything gone': async ({ engine: { meta } }) => {
+      const keys = [1, 2, 3].map(sequence => address.ledgerEntry('bucket', sequence))
+      const writes = [address.ledgerHead('bucket'), ...keys].map(key => ({ key, value: undefined }))
+      await meta.commit({ checks: [], writes })
+    },
     'the end of another ledger': async ({ engine: { meta } }) => {
       const other = (await meta.get(address.ledgerHead('other')))!
       await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: other.value }] })
@@ -167,6 +179,8 @@ test('P31: what was changed behind the store is found, by verify, by fsck, and n
       await makeBucket(store, bucket, 'locked')
       await put(store, bucket, 'key', 'bytes')
       await store.objects.setHold({ bucket, key: 'key' }, true)
+      const { meta } = store.engine
+      if (bucket === 'bucket') older.set(meta, (await meta.get(address.ledgerHead(bucket)))!.value)
       await store.objects.setHold({ bucket, key: 'key' }, false)
     }
     assert.deepEqual((await fsck(store.engine)).problems, [])
@@ -177,6 +191,25 @@ test('P31: what was changed behind the store is found, by verify, by fsck, and n
   }
 })
 
+test('P31: entries are not overwritten because somebody took their end away', async () => {
+  const { store } = await freshStore()
+  const { meta } = store.engine
+  await makeBucket(store, 'bucket', 'locked')
+  const head = (await meta.get(address.ledgerHead('bucket')))!
+  await put(store, 'bucket', 'key', 'bytes')
+  await store.objects.setHold(at, true)
+  const held = await meta.get(address.ledgerEntry('bucket', 2))
+  for (const value of [undefined, head.value]) {
+    await meta.commit({ checks: [], writes: [{ key: head.key, value }] })
+    await assert.rejects(store.objects.setHold(at, false), /goes on behind its signed end/)
+    assert.equal((await store.objects.head(at)).lock.hold, true)
+    assert.deepEqual(await meta.get(address.ledgerEntry('bucket', 2)), held)
+    // What needs no entry goes on.
+    await put(store, 'bucket', 'key', 'more')
+    await remove(store, 'bucket', 'key', (await store.objects.head(at)).id)
+  }
+})
+
 test('P24 P31: a store put back to an older day does not go on from a later export', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
@@ -184,7 +217,8 @@ test('P24 P31: a store put back to an older day does not go on from a later expo
   await put(store, 'bucket', 'key', 'bytes')
   await store.objects.setHold(at, true)
   const kept = verifyLedger(await exported(store))
-  await store.engine.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }] })
+  const entry = { key: address.ledgerEntry('bucket', 2), value: undefined }
+  await store.engine.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }, entry] })
   assert.equal((await store.ledger.verify('bucket')).problem, undefined)
   const { problem } = await store.ledger.verify('bucket', { entries: kept.entries, last: kept.last! })
   assert.match(problem?.reason ?? '', /cut off/)
