@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readText } from './accounts.ts'
+import { openAudit } from './audit-file.ts'
 import type { Config } from './config.ts'
 import { Console } from './console/console.ts'
 import { ADMIN_ROUTES } from './console/index.ts'
@@ -15,6 +16,7 @@ import { Renewable } from './renewable.ts'
 import { at } from './store/addresses.ts'
 import type { Directory } from './store/directory.ts'
 import type { Store } from './store/store.ts'
+import type { AdminAct } from './telemetry/audit-log.ts'
 import { merged, type Sample } from './telemetry/families.ts'
 import { isFinal, type Tell } from './tell.ts'
 
@@ -23,6 +25,7 @@ const ADDRESS_FILE = 'console-address'
 export interface RunningConsole {
   readonly url: string
   renew(certificate: Certificate): Promise<void>
+  reopen(): void
   close(): Promise<void>
 }
 
@@ -38,7 +41,7 @@ export interface ConsoleOver {
 
 /** Undefined when no console is wanted. */
 export async function openConsole(
-  config: Pick<Config, 'console' | 'data' | 'region' | 'metrics'>,
+  config: Pick<Config, 'console' | 'data' | 'region' | 'metrics' | 'auditLog'>,
   over: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
@@ -48,6 +51,7 @@ export async function openConsole(
   if (config.console === undefined) return undefined
   const { store, directory, certificate, isServing, measure } = over
   const scrub = new ScrubRound(store.engine)
+  const audit = openAudit(config.auditLog, tell)
   const parts = {
     store,
     directory,
@@ -58,12 +62,16 @@ export async function openConsole(
     explain: (question: StoreQuestion) => explain(store, directory, question),
     scrub,
     scraping: config.metrics,
-    measure: async () => merged([...(await measure()), ...scrub.samples()]),
+    measure: async () => merged([...(await measure()), ...scrub.samples(), ...(audit?.log.samples() ?? [])]),
     isReady: async () => {
       await store.engine.meta.get(at.owner())
       return isServing()
     },
-    record: (line: Readonly<Record<string, unknown>>) => tell.log(line),
+    record: (act: AdminAct) => {
+      const { route, caller = '', ...rest } = act
+      tell.log({ level: 'info', admin: route, caller, ...rest })
+      audit?.log.administered(act)
+    },
     onError: (error: unknown, requestId: string) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFinal(error)) tell.end()
@@ -80,10 +88,12 @@ export async function openConsole(
   return {
     url: urlOf(scheme, listening),
     renew: renewed => console.renew(renewed),
+    reopen: () => audit?.reopen(),
     async close() {
       await realDisk.remove(address)
       await scrub.stop()
       await console.close()
+      audit?.close()
     },
   }
 }

@@ -6,6 +6,11 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 
+import { BadConfig } from './bad-config.ts'
+import type { TracerOptions } from './telemetry/tracer.ts'
+import { isLevel, type Level } from './tell.ts'
+import { tracingFrom } from './tracing.ts'
+
 export interface HostAndPort {
   readonly host: string
   readonly port: number
@@ -34,13 +39,16 @@ export interface Config {
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   /** Who may read measures besides administrators. */
   readonly metrics: { readonly token: string | undefined; readonly isPublic: boolean }
+  /** A file, or `-` for standard output. */
+  readonly auditLog: string | undefined
+  readonly logLevel: Level
+  readonly tracing: TracerOptions | undefined
   /** D24. Keys that customers bring are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
   readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
 }
 
-/** What was asked for makes no sense; one line says what. */
-export class BadConfig extends Error {}
+export { BadConfig }
 
 type Read<T> = (value: string, flag: string) => T
 
@@ -81,6 +89,11 @@ const names: Read<readonly string[]> = value => value.split(',').filter(name => 
 
 const durability: Read<Config['durability']> = (value, flag) => {
   if (value !== 'fsync' && value !== 'os') throw new BadConfig(`--${flag} is fsync or os, not ${value}`)
+  return value
+}
+
+const level: Read<Level> = (value, flag) => {
+  if (!isLevel(value)) throw new BadConfig(`--${flag} is error, warn or info, not ${value}`)
   return value
 }
 
@@ -134,6 +147,8 @@ export const FLAGS = {
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
   'metrics-token-file': flag('FILE', 'token with which Prometheus may read /metrics; or HOLDFAST_METRICS_TOKEN', asIs),
   'metrics-public': flag('', '/metrics answers everybody who reaches the console', onOrOff, 'false'),
+  'audit-log': flag('FILE', 'decisions about requests, a JSON line each; - for standard output', asIs),
+  'log-level': flag('error|warn|info', 'what the log tells at least', level, 'info'),
   durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
 } as const
 
@@ -195,6 +210,9 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,
     metrics: { token: metricsToken(env, values['metrics-token-file']), isPublic: values['metrics-public'] === true },
+    auditLog: values['audit-log'] === '' ? undefined : values['audit-log'],
+    logLevel: values['log-level']!,
+    tracing: tracingFrom(env),
     rootKey: rootKey(env, [values.listen!, ...(values.console === 'off' ? [] : [values.console!])]),
   }
 }

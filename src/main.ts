@@ -62,7 +62,7 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)
   process.on('SIGHUP', () => {
-    running.renewCertificate().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
+    running.reload().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
   })
   // Last, so that whoever reads it can do anything, also stop the server.
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)

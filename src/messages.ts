@@ -20,6 +20,8 @@ export type ToWorker =
   /** Say what you measure. */
   | { readonly do: 'measure'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
+  /** Files of the log may have been moved away. */
+  | { readonly do: 'reopen' }
   | { readonly do: 'stop' }
 
 export type ToSupervisor =

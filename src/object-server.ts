@@ -21,6 +21,8 @@ export interface ObjectServer {
   /** What requests, and this process, measure. */
   samples(): Promise<Sample[]>
   renew(certificate: Certificate): Promise<void>
+  /** Files that somebody may have moved away are opened anew. */
+  reopen(): void
   /** No new connections; resolves when what is in flight is finished. */
   close(): Promise<void>
 }
@@ -39,7 +41,7 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   const { region, baseHost, website, tlsForCustomerKeys } = config
   const directory = new Directory(store.engine, rootKey)
   const named = { region, baseHost, website, tlsForCustomerKeys }
-  const watching = watch(store, options)
+  const watching = watch(store, options, tell)
   const tools = { clock: systemClock, random: systemRandom, tell, watchers: watching.watchers }
   const server = new Renewable(config.listen.host, certificate, secured =>
     listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
@@ -49,11 +51,12 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   return {
     address,
     samples: () => watching.samples(),
+    reopen: () => watching.reopen(),
     renew: renewed => server.renew(renewed),
     async close() {
       await server.close()
       clearInterval(overdue)
-      watching.stop()
+      await watching.stop()
     },
   }
 }

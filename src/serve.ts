@@ -10,15 +10,15 @@ import { Directory } from './store/directory.ts'
 import { labelled, merged, type Sample } from './telemetry/families.ts'
 import { ProcessMeasures } from './telemetry/process-measures.ts'
 import { StoreMeasures } from './telemetry/store-measures.ts'
-import type { Tell } from './tell.ts'
+import { from, type Tell } from './tell.ts'
 import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
 
 export interface Running {
   readonly url: string
   /** `off` when there is none. */
   readonly consoleUrl: string
-  /** Reads the certificate's files again. */
-  renewCertificate(): Promise<void>
+  /** Reads the certificate's files again, and opens the audit log anew. */
+  reload(): Promise<void>
   close(): Promise<void>
 }
 
@@ -30,7 +30,8 @@ const INFO: Sample = [
   1,
 ]
 
-export function serve(config: Config, tell: Tell): Promise<Running> {
+export function serve(config: Config, everything: Tell): Promise<Running> {
+  const tell = from(config.logLevel, everything)
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
 
@@ -50,7 +51,9 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
-      async renewCertificate() {
+      async reload() {
+        objects.reopen()
+        console?.reopen()
         const renewed = await readCertificate(config)
         if (renewed === undefined) return
         await objects.renew(renewed)
@@ -99,7 +102,9 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: console?.url ?? 'off',
-      async renewCertificate() {
+      async reload() {
+        crew.tellAll({ do: 'reopen' })
+        console?.reopen()
         certificate = await readCertificate(config)
         if (certificate === undefined) return
         crew.tellAll({ do: 'renew', certificate })

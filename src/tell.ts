@@ -9,6 +9,23 @@ export interface Tell {
   end(): void
 }
 
+const LEVELS = ['error', 'warn', 'info'] as const
+export type Level = (typeof LEVELS)[number]
+
+export const isLevel = (value: unknown): value is Level => LEVELS.includes(value as Level)
+
+/** The same, without lines that matter less than this. */
+export function from(least: Level, tell: Tell): Tell {
+  const matters = (level: unknown): boolean => !isLevel(level) || LEVELS.indexOf(level) <= LEVELS.indexOf(least)
+  return {
+    log: line => {
+      if (matters(line.level)) tell.log(line)
+    },
+    once: line => tell.once(line),
+    end: () => tell.end(),
+  }
+}
+
 /** After these nobody knows what took effect: the next start finds out, this process must not guess. */
 export const isFinal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
 

@@ -1,5 +1,7 @@
 /** Who keeps a record of the requests of a process that serves them. */
+import { openAudit } from './audit-file.ts'
 import { DIALECTS } from './edge/dialect.ts'
+import { systemClock } from './lib/clock.ts'
 import { realDisk } from './lib/disk.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 import { OPERATIONS } from './operations/index.ts'
@@ -8,25 +10,39 @@ import type { Sample } from './telemetry/families.ts'
 import { ProcessMeasures } from './telemetry/process-measures.ts'
 import type { Watchers } from './telemetry/recording.ts'
 import { RequestMeasures } from './telemetry/request-measures.ts'
+import { Tracer } from './telemetry/tracer.ts'
+import type { Tell } from './tell.ts'
 
 export interface Watching {
   readonly watchers: Omit<Watchers, 'log'>
   samples(): Promise<Sample[]>
-  stop(): void
+  /** Files that somebody may have moved away are opened anew. */
+  reopen(): void
+  stop(): Promise<void>
 }
 
-export function watch(store: Store, { role }: Pick<ObjectServerOptions, 'role'>): Watching {
+export function watch(store: Store, options: Pick<ObjectServerOptions, 'role' | 'config'>, tell: Tell): Watching {
+  const { auditLog, tracing } = options.config
   const measures = new RequestMeasures(
     OPERATIONS.map(({ name }) => name),
     Object.keys(DIALECTS),
   )
-  const process = new ProcessMeasures(role, realDisk)
+  const audit = openAudit(auditLog, tell)
+  const onError = (error: unknown): void => tell.log({ level: 'warn', traces: String(error) })
+  const tracer = tracing === undefined ? undefined : new Tracer(tracing, systemClock, onError)
+  const process = new ProcessMeasures(options.role, realDisk)
   return {
-    watchers: { measures },
+    watchers: { measures, audit: audit?.log, tracer },
     async samples() {
       const refusals: Sample = ['holdfast_lock_refusals_total', '', store.engine.refusals.total]
-      return [...measures.samples(), refusals, ...(await process.samples())]
+      const more = [...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
+      return [...measures.samples(), refusals, ...more, ...(await process.samples())]
     },
-    stop: () => process.stop(),
+    reopen: () => audit?.reopen(),
+    async stop() {
+      process.stop()
+      await tracer?.stop()
+      audit?.close()
+    },
   }
 }

@@ -8,7 +8,7 @@ import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
 import type { Inside } from './store/company.ts'
-import type { Tell } from './tell.ts'
+import { from, type Tell } from './tell.ts'
 
 const say = (message: ToSupervisor): void => void process.send?.(message)
 
@@ -23,8 +23,9 @@ class WorkerProcess {
     this.#tell = tell
   }
 
-  static async start(assignment: Assignment, tell: Tell): Promise<WorkerProcess> {
+  static async start(assignment: Assignment, everything: Tell): Promise<WorkerProcess> {
     const { config, epoch } = assignment
+    const tell = from(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
     const parts = await joinFolder({ ...folderOptions(config), epoch, writer })
     return new WorkerProcess(parts, await serveObjects(parts.store, assignment, tell), tell)
@@ -35,6 +36,7 @@ class WorkerProcess {
     else if (message.do === 'reload keys') void this.#reloadKeys(message.number)
     else if (message.do === 'measure') void this.#measure(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
+    else if (message.do === 'reopen') this.#reopen()
     else if (message.do === 'stop') void this.#stop()
   }
 
@@ -63,6 +65,15 @@ class WorkerProcess {
     } catch (error) {
       // Nobody waits for it for long, and serving is not touched.
       this.#tell.log({ level: 'warn', error: String(error) })
+    }
+  }
+
+  #reopen(): void {
+    try {
+      this.#objects.reopen()
+    } catch (error) {
+      // It goes on with the file that it has.
+      this.#tell.log({ level: 'error', error: String(error) })
     }
   }
 

@@ -13,6 +13,7 @@ import { Fault } from '../model/faults.ts'
 import { Accounts } from '../store/accounts.ts'
 import type { Directory } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
+import type { AdminAct } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
 import { Attempts } from './attempts.ts'
@@ -48,7 +49,7 @@ export interface ConsoleParts {
   readonly scraping: Scraping
   readonly isReady: () => Promise<boolean>
   /** One call per answer of the admin API. */
-  readonly record: (line: Readonly<Record<string, unknown>>) => void
+  readonly record: (act: AdminAct) => void
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -162,7 +163,9 @@ export class Console {
 
   #record({ requestId, route, caller }: Known, status: number, code: string, message: IncomingMessage): void {
     const remoteAddress = message.socket.remoteAddress
-    this.#parts.record({ level: 'info', admin: route, requestId, caller, status, code, remoteAddress })
+    const { path } = splitTarget(message.url ?? '')
+    const method = message.method ?? ''
+    this.#parts.record({ requestId, method, route, path, caller, status, code, remoteAddress })
   }
 
   #asFault(error: unknown, requestId: string): Fault {

@@ -50,13 +50,23 @@ const REASONS_LOGGED_MAX = 3
 const whyNot = (action: Action, { reasons }: Decision): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
 
+/** What was decided about one action, and why. */
+export interface Judgement {
+  readonly action: Action
+  readonly on: ObjectName
+  readonly decision: Decision
+}
+
 export class Authorizer {
   readonly #facts: FactFinder
   readonly #accounts: Accounts
+  readonly #judged: (judgement: Judgement) => void
 
-  constructor(facts: FactFinder, accounts: Accounts) {
+  /** `judged` is told everything that is decided. */
+  constructor(facts: FactFinder, accounts: Accounts, judged: (judgement: Judgement) => void = () => {}) {
     this.#facts = facts
     this.#accounts = accounts
+    this.#judged = judged
   }
 
   async bucketFacts(bucket: Bucket): Promise<BucketFacts> {
@@ -77,12 +87,15 @@ export class Authorizer {
       const isMissing = need.ofNew === undefined && isAboutMissing(request)
       // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
       const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
+      this.#judged({ action: need.do, on: need.on ?? asking.target, decision })
       if (!decision.allowed) throw new Fault('AccessDenied', { why: whyNot(need.do, decision) })
     }
   }
 
   async may(asking: Asking, need: Need, bucket: Bucket | undefined): Promise<boolean> {
-    return evaluate(await this.#requestFor(asking, need, bucket)).allowed
+    const decision = evaluate(await this.#requestFor(asking, need, bucket))
+    this.#judged({ action: need.do, on: need.on ?? asking.target, decision })
+    return decision.allowed
   }
 
   /** R99. Whoever began an upload may look at its parts and give it up. */

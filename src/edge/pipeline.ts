@@ -16,7 +16,7 @@ import type { Answers, Header, Level, Need, ObjectName, Operation } from '../ope
 import type { Told } from '../rules/access/told.ts'
 import { type Address, addressOf, locationOf, NO_SUCH_HOST } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
-import { Authorizer, type FactFinder } from './authorize.ts'
+import { Authorizer, type FactFinder, type Judgement } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
@@ -62,9 +62,15 @@ export interface Outcome {
   readonly code: string
   /** What refused it: a statement, a list that does not give it, a lock. */
   readonly why?: string | undefined
+  /** What was asked for, and what decided about it on the way: for whoever keeps a record of decisions. */
+  readonly asked?: Operation | undefined
+  readonly findings?: readonly Finding[]
   /** Of an answer that began before it was known: how it ended. */
   readonly ended?: Promise<Outcome>
 }
+
+/** A permission that was judged, or a lock that refused one of several things that a request asked for. */
+export type Finding = Judgement | { readonly lock: string; readonly versionId: string }
 
 export interface PipelineParts {
   /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
@@ -108,6 +114,7 @@ interface Known {
   caller: Caller | undefined
   /** For a page of another origin, on whatever the answer is. */
   cors: readonly Header[]
+  findings: Finding[]
   readonly late: LateAnswer
 }
 
@@ -150,6 +157,7 @@ export class Pipeline {
         resource: '/',
         caller: undefined,
         cors: [],
+        findings: [],
         late,
       }
       const done = this.#settle(incoming, known)
@@ -279,7 +287,9 @@ export class Pipeline {
     const { dialect } = known
     known.caller = caller
     const { facts, store } = this.#parts.session(actorOf(caller, incoming.requestId))
-    const authorizer = new Authorizer(facts, accounts)
+    const findings: Finding[] = []
+    known.findings = findings
+    const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))
     const bucket = await bucketOf(operation, address, facts)
     const { ways } = dialect
     if (bucket !== undefined) {
@@ -305,7 +315,11 @@ export class Pipeline {
       location: locationOf({ ...address, key }, view, incoming.secure),
       bucket: bucket as Bucket,
       body,
-      told: (fault: Fault) => tell(fault, dialect, operation),
+      told(fault: Fault) {
+        const { lock, VersionId } = fault.detail
+        if (lock !== undefined) findings.push({ lock: String(lock), versionId: String(VersionId) })
+        return tell(fault, dialect, operation)
+      },
       mayLast: (headers: readonly Header[]) =>
         known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
       may: (action: Need['do'], on?: ObjectName, told: Told = []) =>

@@ -1,12 +1,16 @@
 /** Hands what happened to a request to everybody who keeps a record of it. */
 import type { Outcome } from '../edge/pipeline.ts'
 import type { Ended, Exchange, Recorder } from '../edge/recorder.ts'
+import type { AuditLog } from './audit-log.ts'
 import { logLine } from './request-log.ts'
 import type { RequestMeasures } from './request-measures.ts'
+import type { Tracer } from './tracer.ts'
 
 export interface Watchers {
   readonly log: (line: Readonly<Record<string, unknown>>) => void
   readonly measures?: RequestMeasures
+  readonly audit?: AuditLog | undefined
+  readonly tracer?: Tracer | undefined
 }
 
 export class Recording implements Recorder {
@@ -21,11 +25,15 @@ export class Recording implements Recorder {
   }
 
   decided(outcome: Outcome, exchange: Exchange): void {
-    this.#watchers.log(logLine(outcome, exchange))
+    const { log, audit } = this.#watchers
+    log(logLine(outcome, exchange))
+    audit?.decided(outcome, exchange)
   }
 
   ended(outcome: Outcome, exchange: Ended): void {
-    this.#watchers.measures?.ended(outcome, exchange)
+    const { measures, tracer } = this.#watchers
+    measures?.ended(outcome, exchange)
+    tracer?.ended(outcome, exchange)
   }
 
   left(): void {

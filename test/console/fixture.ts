@@ -128,7 +128,7 @@ export async function withConsole(
     scraping: { token: undefined, isPublic: false },
     isReady: async () => true,
     ...more,
-    record: line => log.push(line),
+    record: act => log.push({ ...act }),
     onError: error => log.push({ error: String((error as Error)?.stack ?? error) }),
   })
   const { port } = await console.listen('127.0.0.1', 0)

@@ -1,0 +1,135 @@
+/**
+ * The audit log: a line for every request that changes something, or that was refused, with what decided about it. A
+ * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
+ */
+import type { Finding, Outcome } from '../edge/pipeline.ts'
+import type { Exchange } from '../edge/recorder.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Caller } from '../model/caller.ts'
+import { FAULTS, type FaultCode } from '../model/faults.ts'
+import { describeReason } from '../rules/access/reasons.ts'
+import type { Sample } from './families.ts'
+
+export interface AuditSink {
+  /** The whole line or an error. */
+  write(line: string): void
+  /** Findings of one request that fit into a line. */
+  readonly findingsMax: number
+}
+
+/** A request to the admin API. */
+export interface AdminAct {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  readonly path: string
+  readonly caller: string | undefined
+  readonly status: number
+  readonly code: string
+  readonly remoteAddress: string | undefined
+}
+
+const REFUSED = 403
+
+const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+
+/** An answer that had begun as a success may still have been a refusal: its code tells. */
+const isRefused = (code: string, status: number): boolean =>
+  status === REFUSED || FAULTS[code as FaultCode]?.[0] === REFUSED
+
+function whoIs(caller: Caller | undefined): unknown {
+  if (caller === undefined) return undefined
+  if (caller.kind === 'anonymous') return { anonymous: true }
+  const user = caller.kind === 'user' ? caller.user.name : undefined
+  return { account: caller.account.accountId, user, accessKey: caller.accessKey }
+}
+
+function shown(finding: Finding): unknown {
+  if ('lock' in finding) return { decision: 'refused', lock: finding.lock, versionId: finding.versionId }
+  const { action, on, decision } = finding
+  return {
+    action,
+    resource: `/${on.bucket}${on.key === '' ? '' : `/${on.key}`}`,
+    versionId: on.versionId,
+    decision: decision.allowed ? 'allowed' : 'refused',
+    because: decision.reasons.map(describeReason),
+  }
+}
+
+const isRefusal = (finding: Finding): boolean => 'lock' in finding || !finding.decision.allowed
+
+export class AuditLog {
+  readonly #sink: AuditSink
+  readonly #clock: Clock
+  readonly #onError: (error: unknown) => void
+  #lines = 0
+  #failures = 0
+  #isFailing = false
+
+  constructor(sink: AuditSink, clock: Clock, onError: (error: unknown) => void) {
+    this.#sink = sink
+    this.#clock = clock
+    this.#onError = onError
+  }
+
+  decided(outcome: Outcome, exchange: Exchange): void {
+    const { code, operation, resource, why, findings = [] } = outcome
+    const refused = isRefused(code, exchange.status)
+    if (!refused && isRead(outcome.asked?.match.method ?? 'GET')) return
+    // Where not all of them fit, those that refused come first.
+    const { findingsMax } = this.#sink
+    const order =
+      findings.length <= findingsMax ? findings : [...findings].sort((a, b) => +isRefusal(b) - +isRefusal(a))
+    this.#write({
+      requestId: exchange.requestId,
+      who: whoIs(outcome.caller),
+      action: operation,
+      dialect: outcome.dialect.name,
+      resource,
+      decision: refused ? 'refused' : findings.length === 0 ? 'not judged' : 'allowed',
+      status: exchange.status,
+      code,
+      why,
+      reasons: order.slice(0, findingsMax).map(shown),
+      omitted: findings.length > findingsMax ? findings.length - findingsMax : undefined,
+      sourceAddress: exchange.remoteAddress,
+      secure: exchange.secure,
+    })
+  }
+
+  administered({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminAct): void {
+    const refused = isRefused(code, status)
+    if (!refused && isRead(method)) return
+    this.#write({
+      requestId,
+      who: caller === undefined || caller === '' ? undefined : { accessKey: caller },
+      action: `admin:${route === '' ? 'unknown' : route}`,
+      resource: path,
+      decision: refused ? 'refused' : 'allowed',
+      status,
+      code,
+      sourceAddress: remoteAddress,
+    })
+  }
+
+  #write(record: Readonly<Record<string, unknown>>): void {
+    const time = new Date(this.#clock.now()).toISOString()
+    try {
+      this.#sink.write(`${JSON.stringify({ time, ...record })}\n`)
+      this.#lines++
+      this.#isFailing = false
+    } catch (error) {
+      this.#failures++
+      // Said once: what follows would fill the log with the same.
+      if (!this.#isFailing) this.#onError(error)
+      this.#isFailing = true
+    }
+  }
+
+  samples(): Sample[] {
+    return [
+      ['holdfast_audit_lines_total', '', this.#lines],
+      ['holdfast_audit_failures_total', '', this.#failures],
+    ]
+  }
+}
