@@ -4,6 +4,7 @@ import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './config.ts'
 import { serve } from './serve.ts'
 import { type Tell, wholeLine } from './tell.ts'
+import { VERSION } from './version.ts'
 import { runWorker } from './worker-process.ts'
 
 const EXIT_USAGE = 2
@@ -43,6 +44,10 @@ function otherCommand([first, ...rest]: readonly string[]): readonly string[] | 
 }
 
 async function main(): Promise<void> {
+  if (process.argv[2] === '--version') {
+    process.stdout.write(`holdfast ${VERSION}\n`)
+    return
+  }
   const words = otherCommand(process.argv.slice(2))
   if (words !== undefined) return command(words)
   const config = configure()

@@ -29,7 +29,7 @@ export function overview(commands: readonly Command[], serveUsage: string, look:
   return [
     `${look.strong('usage:')} holdfast COMMAND [arguments] [flags]`,
     aligned(commands.map(({ name, summary }) => [name, summary] as const)),
-    'holdfast help COMMAND, or holdfast COMMAND --help, tells more. Without a command it serves:',
+    'holdfast help COMMAND, or holdfast COMMAND --help, tells more; holdfast --version which one it is. Without a command\nit serves:',
     serveUsage,
   ].join('\n\n')
 }

@@ -1,4 +1,4 @@
-/** The real program, as a script meets it. */
+/** The real program, as a script meets it: what was just built, or another form of it that `HOLDFAST_TEST_PROGRAM` names. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
@@ -6,7 +6,11 @@ import { fileURLToPath } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-const PROGRAM = join(here, `../../src/main.${extension}`)
+const GIVEN = process.env.HOLDFAST_TEST_PROGRAM
+const [COMMAND, ...FIRST_WORDS] =
+  GIVEN === undefined
+    ? [process.execPath, join(here, `../../src/main.${extension}`)]
+    : (JSON.parse(GIVEN) as [string, ...string[]])
 
 export const ROOT = { accessKey: 'HFROOTOFTESTS', secretKey: 'the-secret-of-the-root-of-tests' }
 const ROOT_ENV = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
@@ -20,7 +24,7 @@ export interface Ended {
 function launch(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
   // Nothing of the surroundings: neither settings of another server nor a terminal's wishes.
   const clean = { PATH: process.env.PATH, HOME: process.env.HOME, ...env }
-  return spawn(process.execPath, [PROGRAM, ...args], { env: clean, stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn(COMMAND!, [...FIRST_WORDS, ...args], { env: clean, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 /** Runs the program to its end. */
@@ -45,6 +49,7 @@ export async function holdfast(
 }
 
 export interface Serving {
+  readonly pid: number
   readonly url: string
   readonly consoleUrl: string
   stop(): Promise<unknown>
@@ -65,6 +70,7 @@ export async function serving(args: readonly string[], env: NodeJS.ProcessEnv = 
   const ready = /^holdfast ready (\S+) console (\S+)\n/.exec(out)
   if (ready === null) throw new Error(`not ready: ${out}${errors}`)
   return {
+    pid: child.pid!,
     url: ready[1]!,
     consoleUrl: ready[2]!,
     async stop() {
