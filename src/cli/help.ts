@@ -27,9 +27,9 @@ export function helpOn(command: Command, look: Look): string {
 
 export function overview(commands: readonly Command[], serveUsage: string, look: Look): string {
   return [
-    `${look.strong('usage:')} holdfast COMMAND [arguments] [flags]`,
+    `${look.strong('usage:')} holdfast COMMAND [arguments] [flags]\n       holdfast --version`,
     aligned(commands.map(({ name, summary }) => [name, summary] as const)),
-    'holdfast help COMMAND, or holdfast COMMAND --help, tells more; holdfast --version which one it is. Without a command\nit serves:',
+    'holdfast help COMMAND, or holdfast COMMAND --help, tells more. Without a command it serves:',
     serveUsage,
   ].join('\n\n')
 }

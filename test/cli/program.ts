@@ -1,4 +1,4 @@
-/** The real program, as a script meets it: what was just built, or another form of it that `HOLDFAST_TEST_PROGRAM` names. */
+/** The real program, as a script meets it: what was just built, or what `HOLDFAST_TEST_PROGRAM` names. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
