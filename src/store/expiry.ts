@@ -133,6 +133,8 @@ export class Expiry {
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       if (error.code === 'NoSuchBucket' || error.code === 'NoSuchUpload') return 'kept'
+      // Somebody is looking whether the key of what stands behind it may go: the next round finds it settled.
+      if (error.code === 'KMS.DisabledException') return 'kept'
       if (error.detail.lock !== undefined) return 'locked'
       throw error
     }

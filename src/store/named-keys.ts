@@ -1,7 +1,7 @@
 /**
  * P23. To disable a key is to delete what it wraps, so locks forbid that too. The key's state stands among the records:
- * whoever makes a version under it, or locks one, depends on it. So a key is first closed, then every version is looked
- * at, and no lock can come in behind the look.
+ * whoever makes a version under it, locks one, or brings a locked one back to the top of its key depends on it. So a
+ * key is first closed, then every version is looked at, current ones first, and no lock can come in behind the look.
  */
 import { createHash } from 'node:crypto'
 import { justAfter } from '../lib/bytes.ts'
@@ -37,7 +37,10 @@ export class NamedKeys {
   /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
   async disable(name: string): Promise<void> {
     await this.#set(name, 'closing')
-    const locked = await this.#lockedUnder(name)
+    const locked = await this.#lockedUnder(name).catch(async (error: unknown) => {
+      await this.#set(name, 'open')
+      throw error
+    })
     if (locked !== undefined) {
       await this.#set(name, 'open')
       throw new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })

@@ -7,6 +7,7 @@ import type { Entry } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import { type Deleted, deletedFormat, NULL_VERSION, type Version, versionFormat } from '../model/version.ts'
+import { mayRemove } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import type { Decision } from './decision.ts'
@@ -194,7 +195,7 @@ export async function takeOut(
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
   if (target === current) {
     const [newest] = head.bucket.versioning === 'off' ? [] : await newestOlder(engine, d, head, 1)
-    promote(d, head, newest, nullSeq)
+    await promote(engine, d, head, newest, nullSeq)
     return
   }
   const wasNull = target.version.id === NULL_VERSION
@@ -204,7 +205,7 @@ export async function takeOut(
     return
   }
   const [newest, next] = await newestOlder(engine, d, head, 2)
-  if (newest?.version.seq === target.version.seq) promote(d, head, next, left)
+  if (newest?.version.seq === target.version.seq) await promote(engine, d, head, next, left)
   else if (wasNull) {
     d.put(at.deleted(head.bucket.name, head.key), deletedFormat.encode({ top: deleted!.top, nullSeq: undefined }))
   }
@@ -217,11 +218,24 @@ async function newestOlder(engine: Engine, d: Decision, head: Head, count: numbe
   return entries.map(entry => ({ entry, version: versionIn(entry) }))
 }
 
+/** P23. Whoever looks for locked versions under a key looks at current ones first: none may get there meanwhile. */
+async function relyOnKeyOfLocked(engine: Engine, d: Decision, { encryption, lock }: Version): Promise<void> {
+  if (encryption?.by !== 'named' || mayRemove(lock, await engine.lockClock.now(), false) === undefined) return
+  await relyOnKey(d, encryption)
+}
+
 /** `next` becomes the newest: the current version if it is an object, or the key stays deleted, or nothing is left. */
-function promote(d: Decision, head: Head, next: Located | undefined, nullSeq: number | undefined): void {
+async function promote(
+  engine: Engine,
+  d: Decision,
+  head: Head,
+  next: Located | undefined,
+  nullSeq: number | undefined,
+): Promise<void> {
   const { name } = head.bucket
   const top = head.current?.version.seq ?? head.deleted!.top
   if (next !== undefined && !next.version.marker) {
+    await relyOnKeyOfLocked(engine, d, next.version)
     const isNull = next.version.id === NULL_VERSION
     const version: Version = { ...next.version, nullSeq: isNull ? undefined : nullSeq }
     moveVersion(d, next, at.current(name, head.key), version)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Meta } from '../../src/meta/meta.ts'
 import type { Lock } from '../../src/model/version.ts'
 import type { KeyChoice } from '../../src/store/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -13,6 +14,8 @@ import {
   makeBucket,
   OWNER,
   payload,
+  put,
+  remove,
   turn,
   unhurried,
   verdict,
@@ -104,4 +107,31 @@ test('P23: a lock and the end of its key at the same moment: one order or the ot
     else assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
   }
   assert.deepEqual([...outcomes].sort(), ['KeyInUse', 'ok'])
+})
+
+test('P23: a locked version that comes back to the top of its key is not overlooked', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 1; seed <= 100; seed++) {
+    const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
+    await makeBucket(store, 'bucket', 'locked')
+    const held = await putUnder(store, 'one', { hold: true, retention: undefined })
+    const { id } = await put(store, 'bucket', 'key', 'newer')
+    const removing = later(below(chance(seed), 20)).then(() => remove(store, 'bucket', 'key', id))
+    const [removed, disabled] = await Promise.all([verdict(removing), verdict(store.namedKeys.disable('one'))])
+    outcomes.add(removed)
+    assert.equal(disabled, 'KeyInUse', `seed ${seed}`)
+    assert.ok((await bytesOf(store, { ...at, versionId: held.id })).equals(payload(100)), `seed ${seed}`)
+  }
+  assert.ok(outcomes.has('ok'))
+})
+
+test('P23: a look at the versions that fails leaves the key as it was', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const meta = store.engine.meta as { scan: Meta['scan'] }
+  const { scan } = meta
+  meta.scan = async () => assert.fail('the disk does not answer')
+  await assert.rejects(store.namedKeys.disable('one'), /does not answer/)
+  meta.scan = scan
+  await putUnder(store, 'one')
 })
