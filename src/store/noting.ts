@@ -6,6 +6,7 @@ import { lockShown } from '../rules/ledger.ts'
 import { asksForLock } from '../rules/lock.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { admitRecord } from './intake.ts'
 
 interface New {
   readonly bucket: string
@@ -75,7 +76,10 @@ export class Refusals {
   }
 }
 
-/** Before anybody hears of a refusal it is in the ledger. Any other error is none of its business. */
+/**
+ * Before anybody hears of a refusal it is in the ledger. Any other error is none of its business. On a full disk there
+ * is no entry, and so no answer but that: whoever asks again and again must not use up the room that deletes need.
+ */
 export async function noteRefusal(
   engine: Engine,
   what: Refusal['what'],
@@ -83,6 +87,7 @@ export async function noteRefusal(
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof Fault) || error.detail.lock === undefined) return
+  await admitRecord(engine)
   const { lock, VersionId } = error.detail
   const refusal = { engine, bucket, what, key, versionId: String(VersionId), reason: lock as Refused }
   await engine.refusals.note(refusal)

@@ -152,6 +152,21 @@ test('a full disk refuses whatever adds records, and still takes deletes', async
   assert.equal((await fsck(store.engine)).blobs, 0)
 })
 
+test('P31: refused deletes do not use up the room that is kept on a full disk', async () => {
+  const fresh = await freshStore()
+  await makeBucket(fresh.store, 'bucket', 'locked')
+  const { id } = await put(fresh.store, 'bucket', 'key', 'bytes')
+  await fresh.store.objects.setHold({ bucket: 'bucket', key: 'key' }, true)
+  fresh.disk.freeBytes = 1000
+  const store = await openOn(fresh)
+  const before = (await store.ledger.entries('bucket')).length
+  assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'InsufficientStorage')
+  assert.equal((await store.ledger.entries('bucket')).length, before)
+  assert.equal((await store.objects.head({ bucket: 'bucket', key: 'key' })).lock.hold, true)
+  await store.objects.setHold({ bucket: 'bucket', key: 'key' }, false)
+  await remove(store, 'bucket', 'key', id)
+})
+
 test('compaction gives back what is dead and keeps what lives, by its threshold', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
