@@ -127,6 +127,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
 }
 
 const ALL = [DIALECTS.svc, DIALECTS.s3]
+const NATIVE_PREFIX = DIALECTS.svc.prefix
 
 /** The name of a header on the wire: `:acl` is the dialect's, anything else stands for itself. */
 export function wireName(dialect: Dialect, name: string): string {
@@ -166,7 +167,10 @@ export function dialectOf(request: RawRequest): Dialect {
   return dialect
 }
 
-/** Texts and details name headers in svc's spelling; another dialect's reader gets its own. */
+/** Texts that name headers do so neutrally, behind svc's prefix; a dialect's reader gets its own names. */
 export function inDialect(dialect: Dialect, text: string): string {
-  return dialect.name === 'svc' ? text : text.replaceAll('x-svc-', dialect.prefix)
+  if (!text.includes(NATIVE_PREFIX)) return text
+  let told = text
+  for (const [neutral, wire] of dialect.odd) told = told.replaceAll(NATIVE_PREFIX + neutral, wire)
+  return dialect.prefix === NATIVE_PREFIX ? told : told.replaceAll(NATIVE_PREFIX, dialect.prefix)
 }

@@ -24,6 +24,15 @@ const FOLDED: ReadonlySet<string> = new Set([
   'MissingSecurityHeader',
 ])
 
+/** Details that name headers. What others hold is the client's own: a key that begins as a header does is no header. */
+const NAMING: ReadonlySet<string> = new Set([
+  'ArgumentName',
+  'Condition',
+  'Header',
+  'HeadersNotSigned',
+  'MissingHeaderName',
+])
+
 /** D2. If-Match on a write while there is nothing to match. */
 function withoutMatch(fault: Fault, dialect: Dialect): Fault {
   const { Condition, exists } = fault.detail
@@ -40,7 +49,10 @@ export function tell(raised: Fault, dialect: Dialect, operation: Operation | und
   const code = dialect.words.get(fault.code) ?? fault.code
   const details = Object.entries(fault.detail)
     .filter(([name, value]) => isTold(name) && value !== undefined)
-    .map(([name, value]): [string, string] => [dialect.words.get(name) ?? name, inDialect(dialect, String(value))])
+    .map(([name, value]): [string, string] => [
+      dialect.words.get(name) ?? name,
+      NAMING.has(name) ? inDialect(dialect, String(value)) : String(value),
+    ])
   return {
     // D11. Whatever is wrong with a signature is a missing permission to one dialect, a bad request to the other.
     status: fault.detail.authentication === true && dialect.authFaultsAre403 ? 403 : fault.status,

@@ -51,6 +51,11 @@ test('R76–R78 R81: what may be assembled and what may not', () => {
     faultOf(() => assemble(listed(2, 1), stored, 'u')),
     'InvalidPartOrder',
   )
+  // Whether or not what stands in the wrong place was ever stored.
+  assert.equal(
+    faultOf(() => assemble(listed(3, 1), stored, 'u')),
+    'InvalidPartOrder',
+  )
   assert.equal(
     faultOf(() => assemble(listed(1, 1), stored, 'u')),
     'InvalidPartOrder',

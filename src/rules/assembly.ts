@@ -28,12 +28,13 @@ export function multipartEtag(partEtags: readonly string[]): string {
  */
 export function assemble(listed: readonly ListedPart[], stored: ReadonlyMap<number, Part>, uploadId: string): Assembly {
   if (listed.length === 0) throw new Fault('InvalidRequest', { reason: 'You must specify at least one part' })
+  // Of the list alone, so before anything that is stored is asked about it.
+  if (listed.some(({ number }, i) => i > 0 && number <= listed[i - 1]!.number)) {
+    throw new Fault('InvalidPartOrder', { UploadId: uploadId })
+  }
   const parts: Part[] = []
   let size = 0
-  let last = 0
   for (const { number, etag } of listed) {
-    if (number <= last) throw new Fault('InvalidPartOrder', { UploadId: uploadId })
-    last = number
     const part = stored.get(number)
     if (part === undefined || part.etag !== etag) {
       throw new Fault('InvalidPart', { UploadId: uploadId, PartNumber: number, ETag: etag })

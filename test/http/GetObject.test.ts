@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
-import { document, get, type Headers, objectInParts, outcome, put, versionedBucket } from './actions.ts'
+import { document, get, type Headers, objectInParts, outcome, put, text, versionedBucket } from './actions.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'
 
 inBoth('R1 R5 GetObject: what was put comes back, with request ids on every answer', async client => {
@@ -30,6 +30,14 @@ inBoth('R1 R5 GetObject: what was put comes back, with request ids on every answ
     assert.match(answer.own('request-id') ?? '', /^[0-9A-F]{16}$/)
     assert(answer.own('id-2') !== undefined)
     assert(answer.headers.has('date'))
+  }
+})
+
+inBoth('R117 GetObject: an error tells names as they were asked for, also such as look like headers', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['x-svc-key', 'x-amz-key']) {
+    assert.equal(text((await get(client, bucket, `/${key}`)).xml(), 'Key'), key)
+    assert.equal(text((await get(client, `${key}-bucket`, '/')).xml(), 'BucketName'), `${key}-bucket`)
   }
 })
 

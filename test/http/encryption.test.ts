@@ -116,6 +116,17 @@ inBoth('R25 R26 R66 R90 CompleteMultipartUpload: parts are sealed as the upload 
   }
 })
 
+inBoth(
+  'R22 PutObject: a key without its algorithm is refused under the name that the dialect gives it',
+  async client => {
+    const bucket = await makeBucket(client)
+    const header = keyNameHeader(client)
+    const refused = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [[header, 'k1']] })
+    assert.equal(outcome(refused), '400 InvalidArgument')
+    assert.equal(text(refused.xml(), 'ArgumentName'), client.name(header))
+  },
+)
+
 inBoth('R23 R24 PutObject: context and bucket key are said again as they were sent', async client => {
   const bucket = await makeBucket(client)
   // Spaces, an escape and another order than a writer of JSON would choose.
