@@ -11,6 +11,8 @@ export interface Engine {
   getRange(options: EngineRange): Iterable<{ value: Unsealed; version: number }>
   /** Ends the cached read snapshot, so that the next read sees everything committed by any process. */
   resetReadTxn(): void
+  /** A read snapshot that stays as it is until it is done. */
+  useReadTransaction(): ReadTransaction
   put(key: Buffer, value: Buffer, version: number): unknown
   remove(key: Buffer): unknown
   ifVersion(key: Buffer, version: number, inside: () => void): Promise<boolean>
@@ -31,6 +33,10 @@ interface EngineStats {
   readonly numReaders: number
 }
 
+export interface ReadTransaction {
+  done(): void
+}
+
 export interface EngineRange {
   readonly start?: Buffer
   readonly end?: Buffer
@@ -39,6 +45,7 @@ export interface EngineRange {
   readonly exclusiveStart?: boolean
   readonly inclusiveEnd?: boolean
   readonly versions: true
+  readonly transaction?: ReadTransaction
 }
 
 export type Durability = 'fsync' | 'os'

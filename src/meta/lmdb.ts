@@ -7,15 +7,23 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
-import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
+import {
+  type Durability,
+  type Engine,
+  type EngineRange,
+  lastVersion,
+  openEngine,
+  type ReadTransaction,
+} from './lmdb-engine.ts'
 import {
   type Entry,
   type KeyRange,
-  type Meta,
+  type MetaEngine,
   type MetaFigures,
   MetaFull,
   type Minitransaction,
   OutcomeUnknown,
+  type Snapshot,
 } from './meta.ts'
 import { seal, unseal } from './sealed-value.ts'
 
@@ -55,7 +63,7 @@ async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
   }
 }
 
-class LmdbMeta implements Meta {
+class LmdbMeta implements MetaEngine {
   readonly #engine: Engine
   readonly #path: string
   readonly #disk: Disk
@@ -88,13 +96,37 @@ class LmdbMeta implements Meta {
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
     this.#assertOpen()
-    if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return []
     this.#engine.resetReadTxn()
+    return this.#entries(range, limit, reverse)
+  }
+
+  #entries(range: KeyRange, limit: number, reverse: boolean, transaction?: ReadTransaction): readonly Entry[] {
     const entries: Entry[] = []
-    for (const { value: record, version } of this.#engine.getRange(engineRange(range, limit, reverse))) {
+    if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return entries
+    const wanted = engineRange(range, limit, reverse)
+    const found = this.#engine.getRange(transaction === undefined ? wanted : { ...wanted, transaction })
+    for (const { value: record, version } of found) {
       entries.push({ key: record.key, value: record.value, stamp: version })
     }
     return entries
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    const transaction = this.#engine.useReadTransaction()
+    let ended = false
+    return {
+      scan: async (range, limit) => {
+        if (ended) throw new Error('the snapshot has ended')
+        this.#assertOpen()
+        return this.#entries(range, limit, false, transaction)
+      },
+      async end() {
+        if (!ended) transaction.done()
+        ended = true
+      },
+    }
   }
 
   commit(tx: Minitransaction): Promise<boolean> {
@@ -220,7 +252,7 @@ function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRa
   return { ...from, end: start, inclusiveEnd: true, reverse, limit, versions: true }
 }
 
-export async function openLmdbMeta(options: LmdbOptions): Promise<Meta> {
+export async function openLmdbMeta(options: LmdbOptions): Promise<MetaEngine> {
   const disk = options.disk ?? realDisk
   await disk.makeFolder(options.path)
   const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)

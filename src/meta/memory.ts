@@ -4,7 +4,7 @@
  * out: whoever changes a buffer changes only his own.
  */
 import { admitCommit, admitKey, keyText } from './admission.ts'
-import type { Check, Entry, KeyRange, Meta, Minitransaction, Stamp } from './meta.ts'
+import type { Check, Entry, KeyRange, MetaEngine, Minitransaction, Snapshot, Stamp } from './meta.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
 interface Stored {
@@ -12,7 +12,7 @@ interface Stored {
   readonly stamp: Stamp
 }
 
-class MemoryMeta implements Meta {
+class MemoryMeta implements MetaEngine {
   readonly #records = new Map<string, Stored>()
   readonly #order = new SortedKeys()
   #lastStamp = 0
@@ -65,11 +65,20 @@ class MemoryMeta implements Meta {
     return true
   }
 
+  async snapshot(): Promise<Snapshot> {
+    const copy = new MemoryMeta()
+    for (const [text, stored] of this.#records) {
+      copy.#order.add(text)
+      copy.#records.set(text, stored)
+    }
+    return { scan: (range, limit) => copy.scan(range, limit), end: () => copy.close() }
+  }
+
   async close(): Promise<void> {
     this.#open = false
   }
 }
 
-export async function openMemoryMeta(): Promise<Meta> {
+export async function openMemoryMeta(): Promise<MetaEngine> {
   return new MemoryMeta()
 }

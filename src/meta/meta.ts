@@ -40,6 +40,12 @@ export interface Minitransaction {
   readonly writes: readonly Write[]
 }
 
+/** All records as they were at one moment. To be ended soon: until then the engine keeps what was replaced since. */
+export interface Snapshot {
+  scan(range: KeyRange, limit: number): Promise<readonly Entry[]>
+  end(): Promise<void>
+}
+
 export interface Meta {
   get(key: Buffer): Promise<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
@@ -61,6 +67,12 @@ export interface MetaFigures {
   readonly usedBytes: number
   readonly entries: number
   readonly readers: number
+}
+
+/** What a driver opens. The store works with the records alone; a backup looks at a snapshot of them. */
+export interface MetaEngine extends Meta {
+  /** With everything that was committed before the call. */
+  snapshot(): Promise<Snapshot>
 }
 
 /** What a driver keeps to, so that every engine of this kind can take the place of another. No key is empty. */

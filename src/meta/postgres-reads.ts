@@ -3,7 +3,7 @@
  * its connection is simply asked again.
  */
 import { keyText } from './admission.ts'
-import type { Entry, KeyRange } from './meta.ts'
+import type { Entry, KeyRange, Snapshot } from './meta.ts'
 import { byteaArray } from './postgres-arrays.ts'
 import { type Cluster, Lane, type Row, type Statement, wasRefused } from './postgres-connection.ts'
 import type { Statements } from './postgres-schema.ts'
@@ -19,6 +19,33 @@ interface Waiting {
 
 /** `\x0aff` */
 const bytesIn = (text: string): Buffer => Buffer.from(text.slice(2), 'hex')
+
+const entryOf = ([k, v, s]: Row): Entry => ({ key: bytesIn(k!), value: bytesIn(v!), stamp: Number(s) })
+
+function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse: boolean): Statement {
+  const hasEnd = range.end !== undefined
+  return {
+    name: `scan${hasEnd ? ' to end' : ''}${reverse ? ' reverse' : ''}`,
+    text: sql.scan(hasEnd, reverse),
+    values: hasEnd ? [range.start, limit, range.end] : [range.start, limit],
+  }
+}
+
+/** A connection of its own, which cannot be replaced: what is seen through it is gone with it. */
+export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<Snapshot> {
+  const connection = await cluster.connect()
+  const scan = async (range: KeyRange, limit: number): Promise<readonly Entry[]> =>
+    limit <= 0 ? [] : (await connection.query(scanStatement(sql, range, limit, false))).map(entryOf)
+  try {
+    await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
+    // The moment is that of the first statement.
+    await scan({ start: Buffer.alloc(0), end: undefined }, 1)
+  } catch (error) {
+    await connection.end()
+    throw error
+  }
+  return { scan, end: () => connection.end() }
+}
 
 async function ask(cluster: Cluster, lane: Lane, statement: Statement): Promise<readonly Row[]> {
   const isOver = cluster.patience()
@@ -101,16 +128,11 @@ export class Scans {
   }
 
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
-    const hasEnd = range.end !== undefined
-    const statement = {
-      name: `scan${hasEnd ? ' to end' : ''}${reverse ? ' reverse' : ''}`,
-      text: this.#sql.scan(hasEnd, reverse),
-      values: hasEnd ? [range.start, limit, range.end] : [range.start, limit],
-    }
+    const statement = scanStatement(this.#sql, range, limit, reverse)
     const at = this.#next++ % this.#lanes.length
     const rows = this.#ends[at]!.then(() => ask(this.#cluster, this.#lanes[at]!, statement))
     this.#ends[at] = rows.catch(() => {})
-    return (await rows).map(([k, v, s]) => ({ key: bytesIn(k!), value: bytesIn(v!), stamp: Number(s) }))
+    return (await rows).map(entryOf)
   }
 
   async close(): Promise<void> {

@@ -5,10 +5,10 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
-import type { Entry, KeyRange, Meta, Minitransaction } from './meta.ts'
+import type { Entry, KeyRange, MetaEngine, Minitransaction, Snapshot } from './meta.ts'
 import { Commits } from './postgres-commits.ts'
 import { Cluster, type Connection, UnfitServer } from './postgres-connection.ts'
-import { Gets, Scans } from './postgres-reads.ts'
+import { Gets, openSnapshot, Scans } from './postgres-reads.ts'
 import { type Statements, statements } from './postgres-schema.ts'
 
 export interface PostgresOptions {
@@ -19,11 +19,12 @@ export interface PostgresOptions {
   readonly random?: Random
 }
 
-class PostgresMeta implements Meta {
+class PostgresMeta implements MetaEngine {
   readonly #cluster: Cluster
   readonly #commits: Commits
   readonly #gets: Gets
   readonly #scans: Scans
+  readonly #sql: Statements
   #closed = false
 
   constructor(cluster: Cluster, sql: Statements, random: Random) {
@@ -31,6 +32,7 @@ class PostgresMeta implements Meta {
     this.#commits = new Commits(cluster, sql, random)
     this.#gets = new Gets(cluster, sql)
     this.#scans = new Scans(cluster, sql)
+    this.#sql = sql
   }
 
   #assertOpen(): void {
@@ -52,6 +54,11 @@ class PostgresMeta implements Meta {
     this.#assertOpen()
     admitCommit(tx)
     return this.#commits.add(tx)
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    this.#assertOpen()
+    return openSnapshot(this.#cluster, this.#sql)
   }
 
   async close(): Promise<void> {
@@ -84,7 +91,7 @@ async function setUp(connection: Connection, sql: Statements): Promise<void> {
   await connection.run('COMMIT')
 }
 
-export async function openPostgresMeta(options: PostgresOptions): Promise<Meta> {
+export async function openPostgresMeta(options: PostgresOptions): Promise<MetaEngine> {
   const random = options.random ?? systemRandom
   const sql = statements(options.table ?? 'holdfast_meta')
   const cluster = new Cluster({ url: options.url, clock: options.clock ?? systemClock, random })

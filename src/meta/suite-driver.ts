@@ -1,8 +1,8 @@
 /** What the driver suite asks of a driver, and the few words in which its tests are written. */
-import type { KeyRange, Meta, Stamp, Write } from './meta.ts'
+import type { KeyRange, Meta, MetaEngine, Stamp, Write } from './meta.ts'
 
 export interface Opened {
-  readonly meta: Meta
+  readonly meta: MetaEngine
   /** Where another process finds the same records: a folder or a PostgreSQL address with the table behind `#`. */
   readonly where?: string
   /** The same records, opened anew after the first opening was closed. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { prefixed } from './prefixed.ts'
-import { ALL, bytes, put, type SuiteTest } from './suite-driver.ts'
+import { ALL, bytes, put, remove, type SuiteTest } from './suite-driver.ts'
 
 /** Few different bytes, so that keys share prefixes and borders; the ones at which a wrong comparison shows. */
 const keyArbitrary = fc
@@ -36,6 +36,41 @@ export function orderSuite(suiteTest: SuiteTest): void {
     assert.equal(await keys('e', undefined, 9, true), '')
     assert.equal(await keys('', undefined, 0), '')
   })
+
+  suiteTest(
+    'a snapshot shows everything as it was when it was taken, whatever is committed meanwhile',
+    async opened => {
+      const { meta } = opened
+      const many = Array.from({ length: 200 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+      await meta.commit({ checks: [], writes: many.map(key => put(key, 'old')) })
+      const snapshot = await meta.snapshot()
+      const seen: string[] = []
+      try {
+        for (let start = ALL.start, turn = 0; ; turn++) {
+          await meta.commit({
+            checks: [],
+            writes: [put(many[turn]!, 'new'), remove(many[199 - turn]!), put(`z${turn}`, '')],
+          })
+          assert.equal((await meta.get(bytes(many[turn]!)))?.value.toString(), 'new')
+          const page = await snapshot.scan({ start, end: undefined }, 7)
+          if (page.length === 0) break
+          seen.push(...page.map(({ key, value }) => `${key}=${value}`))
+          start = Buffer.concat([page.at(-1)!.key, Buffer.from([0])])
+        }
+        assert.equal((await snapshot.scan({ start: bytes('k010'), end: bytes('k012') }, 9)).length, 2)
+        assert.deepEqual(await snapshot.scan(ALL, 0), [])
+      } finally {
+        await snapshot.end()
+      }
+      assert.deepEqual(
+        seen,
+        many.map(key => `${key}=old`),
+      )
+      const later = await meta.snapshot()
+      assert.equal((await later.scan({ start: bytes('k000'), end: bytes('k001') }, 9))[0]?.value.toString(), 'new')
+      await later.end()
+    },
+  )
 
   suiteTest('scans agree with a sorted array for any keys', async ({ meta }) => {
     let run = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type pg from 'pg'
 import { seededRandom } from '../../src/lib/random.ts'
-import type { Meta } from '../../src/meta/meta.ts'
+import type { Meta, MetaEngine } from '../../src/meta/meta.ts'
 import { openPostgresMeta } from '../../src/meta/postgres.ts'
 import { addressesOf, UnfitServer } from '../../src/meta/postgres-connection.ts'
 import { metaSuite } from '../../src/meta/suite.ts'
@@ -18,7 +18,7 @@ if (!skip) {
     durable: true,
     async open() {
       const table = newTable()
-      const reopen = (): Promise<Meta> => openPostgresMeta({ url: serverUrl!, table })
+      const reopen = (): Promise<MetaEngine> => openPostgresMeta({ url: serverUrl!, table })
       const meta = await reopen()
       return {
         meta,
