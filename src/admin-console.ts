@@ -3,6 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { readText } from './accounts.ts'
 import { openAudit } from './audit-file.ts'
+import { Backups } from './backup/lease.ts'
+import type { ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
 import { Console } from './console/console.ts'
 import { ADMIN_ROUTES } from './console/index.ts'
@@ -31,6 +33,7 @@ export interface RunningConsole {
 
 export interface ConsoleOver {
   readonly store: Store
+  readonly snapshot: ServerParts['snapshot']
   readonly directory: Directory
   readonly certificate: Certificate | undefined
   /** Somebody listens on the object API. */
@@ -49,7 +52,8 @@ export async function openConsole(
   // One that an earlier start left behind leads nowhere, or to somebody else.
   await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, directory, certificate, isServing, measure } = over
+  const { store, snapshot, directory, certificate, isServing, measure } = over
+  const backups = new Backups(store.engine, snapshot)
   const scrub = new ScrubRound(store.engine)
   const audit = openAudit(config.auditLog, tell)
   const parts = {
@@ -63,6 +67,7 @@ export async function openConsole(
     scrub,
     scraping: config.metrics,
     measure: async () => merged([...(await measure()), ...scrub.samples(), ...(audit?.log.samples() ?? [])]),
+    backups,
     isReady: async () => {
       await store.engine.meta.get(at.owner())
       return isServing()
@@ -94,6 +99,7 @@ export async function openConsole(
       await scrub.stop()
       await console.close()
       audit?.close()
+      await backups.stop()
     },
   }
 }

@@ -6,23 +6,24 @@ import { join } from 'node:path'
 import { openBlobs } from './blobs/file-blobs.ts'
 import { Keyring } from './crypto/keyring.ts'
 import { type Clock, systemClock } from './lib/clock.ts'
-import { bytes, format } from './lib/codec.ts'
 import { type Disk, realDisk } from './lib/disk.ts'
 import { Ids } from './lib/ids.ts'
-import { key } from './lib/keys.ts'
 import { MemoryDisk } from './lib/memory-disk.ts'
 import { type Random, systemRandom } from './lib/random.ts'
 import { openMemoryMeta } from './meta/memory.ts'
-import type { Meta } from './meta/meta.ts'
+import type { Meta, MetaEngine, Snapshot } from './meta/meta.ts'
 import { at } from './store/addresses.ts'
 import type { Others } from './store/company.ts'
 import { FencedMeta } from './store/fenced-meta.ts'
 import { putUpFence, takeDownAllFences, takeDownFence } from './store/fences.ts'
+import { KEYRING_KEY, keyringIdFormat } from './store/keyring-id.ts'
 import { joinOwner, takeOwnership, workerSocket } from './store/ownership.ts'
 import { Store } from './store/store.ts'
 
 export interface ServerParts {
   readonly store: Store
+  /** All its records as of one moment. */
+  snapshot(): Promise<Snapshot>
   close(): Promise<void>
 }
 
@@ -54,7 +55,7 @@ export interface OwnedFolder extends ServerParts {
 }
 
 /** A driver is loaded when it is asked for: a store in memory starts without either. */
-async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<Meta> {
+export async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<MetaEngine> {
   if (metaUrl !== undefined) {
     const { openPostgresMeta } = await import('./meta/postgres.ts')
     return openPostgresMeta({ url: metaUrl })
@@ -63,10 +64,16 @@ async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 
+/** There until a folder is restored whole. */
+export const RESTORING_FILE = 'restoring'
+
 /** A store in a folder; this process is the only one to open it so. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
+  if ((await realDisk.list(folder)).includes(RESTORING_FILE)) {
+    throw new Error(`${folder} is half restored: run the same restore again`)
+  }
   const meta = await openMeta(options)
   return orClose(meta, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
@@ -77,6 +84,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
       if (isFenced) await takeDownAllFences(store.engine)
       return {
         store,
+        snapshot: () => meta.snapshot(),
         epoch: ownership.epoch,
         admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
         async dismiss(writer) {
@@ -104,7 +112,7 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
     return orClose({ close: () => presence.end() }, async () => {
       const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
       const store = await openStoreIn(options, fenced, writer)
-      return { store, close: () => closeIn(store, meta, presence) }
+      return { store, snapshot: () => meta.snapshot(), close: () => closeIn(store, meta, presence) }
     })
   })
 }
@@ -152,6 +160,7 @@ export async function openMemory(
   })
   return {
     store,
+    snapshot: () => meta.snapshot(),
     async close() {
       await store.engine.blobs.close()
       await meta.close()
@@ -187,9 +196,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   })
   return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others })
 }
-
-const KEYRING_KEY = key('x', 'keyring')
-export const keyringIdFormat = format<Buffer>('K1', bytes)
 
 /** A keyring that was lost must not be made anew in silence: what it sealed could never be read again. */
 async function openKeyring(options: StoreOptions): Promise<Keyring> {

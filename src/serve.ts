@@ -47,7 +47,11 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
       merged([INFO, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
-    const console = await openConsole(config, { store, directory, certificate, isServing: () => true, measure }, tell)
+    const console = await openConsole(
+      config,
+      { store, snapshot: folder.snapshot, directory, certificate, isServing: () => true, measure },
+      tell,
+    )
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
@@ -98,7 +102,11 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       const own = [INFO, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
     }
-    const console = await openConsole(config, { store, directory, certificate, isServing, measure }, tell)
+    const console = await openConsole(
+      config,
+      { store, snapshot: folder.snapshot, directory, certificate, isServing, measure },
+      tell,
+    )
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: console?.url ?? 'off',

@@ -21,13 +21,14 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   rules: ['model', 'lib'],
   store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'lib'],
   workers: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
+  backup: ['store', 'model', 'lib', 'meta', 'blobs'],
   auth: ['rules', 'model', 'lib'],
   operations: ['store', 'rules', 'model', 'lib'],
   edge: ['operations', 'auth', 'rules', 'model', 'lib'],
   telemetry: ['edge', 'operations', 'store', 'rules', 'model', 'lib'],
-  console: ['telemetry', 'edge', 'operations', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
+  console: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
-  cli: ['', 'console', 'edge', 'auth', 'workers', 'store', 'rules', 'model', 'lib'],
+  cli: ['', 'console', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
   // The server inside another process: a programmer's way in.
   embedded: ['', 'edge', 'operations', 'workers', 'store', 'rules', 'model', 'lib'],
   // Composition: the files that stand directly in src.
@@ -38,6 +39,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'edge',
     'operations',
     'auth',
+    'backup',
     'workers',
     'store',
     'rules',

@@ -18,6 +18,8 @@ export interface Admin {
   ask(route: string, input?: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>>
   /** The same, for answers that come in lines. */
   lines(route: string, input?: Readonly<Record<string, unknown>>): AsyncIterable<string>
+  /** The same, for bytes. */
+  bytes(route: string, input?: Readonly<Record<string, unknown>>): AsyncIterable<Buffer>
   close(): Promise<void>
 }
 

@@ -14,6 +14,12 @@ interface Place {
 const flagsOf = (command: Command) =>
   [...command.flags, ...COMMON_FLAGS].map(({ name, meaning }) => ({ word: `--${name}`, summary: meaning }))
 
+/** `backup` is a command and the first word of others. */
+const secondsOf = ({ name }: Command, commands: readonly Command[]) =>
+  commands
+    .filter(other => other.name.startsWith(`${name} `))
+    .map(other => ({ word: other.name.slice(name.length + 1), summary: other.summary }))
+
 export function placesOf(commands: readonly Command[]): Place[] {
   const groups = new Map<string, Command[]>()
   for (const command of commands) {
@@ -30,7 +36,10 @@ export function placesOf(commands: readonly Command[]): Place[] {
   return [
     { after: '', words: first },
     ...second,
-    ...commands.map(command => ({ after: command.name, words: flagsOf(command) })),
+    ...commands.map(command => ({
+      after: command.name,
+      words: [...secondsOf(command, commands), ...flagsOf(command)],
+    })),
   ]
 }
 

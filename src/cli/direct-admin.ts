@@ -1,9 +1,10 @@
 /** The admin API in the folder itself: the same routes, run in this process by whoever may read the folder. */
+import { Backups } from '../backup/lease.ts'
 import type { ServerParts } from '../compose.ts'
 import { inTheNameOf } from '../console/administrator.ts'
 import { ADMIN_ROUTES } from '../console/index.ts'
 import { decodeInput, type Sent } from '../console/input.ts'
-import { type AdminContext, isLines, type Route } from '../console/route.ts'
+import { type AdminContext, isLines, isStream, type Route } from '../console/route.ts'
 import { ScrubRound } from '../console/scrub-round.ts'
 import { explain } from '../explain.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -33,6 +34,7 @@ export class DirectAdmin implements Admin {
   readonly #parts: ServerParts
   readonly #directory: Directory
   readonly #scrub: ScrubRound
+  readonly #backups: Backups
   readonly #region: string
 
   /** `root`: whose key may be asked about, though it is no record. */
@@ -40,6 +42,7 @@ export class DirectAdmin implements Admin {
     this.#parts = parts
     this.#directory = new Directory(parts.store.engine, root)
     this.#scrub = new ScrubRound(parts.store.engine)
+    this.#backups = new Backups(parts.store.engine, parts.snapshot)
     this.#region = region
   }
 
@@ -63,6 +66,7 @@ export class DirectAdmin implements Admin {
       region: this.#region,
       scrub: this.#scrub,
       measure: async () => this.#scrub.samples(),
+      backups: this.#backups,
       explain: question => explain(store, this.#directory, question),
     }
   }
@@ -77,7 +81,13 @@ export class DirectAdmin implements Admin {
     if (isLines(answer)) yield* answer.lines
   }
 
+  async *bytes(name: string, input: Input = {}): AsyncIterable<Buffer> {
+    const answer = await this.#run(name, input)
+    if (isStream(answer)) yield* answer.bytes
+  }
+
   async close(): Promise<void> {
+    await this.#backups.stop()
     await this.#scrub.stop()
     await this.#parts.close()
   }

@@ -75,13 +75,24 @@ export class HttpAdmin implements Admin {
 
   async *lines(name: string, input: Input = {}): AsyncIterable<string> {
     const answer = await this.#send(name, input)
-    answer.setEncoding('utf8')
-    if ((answer.statusCode ?? 500) < 300) {
-      for await (const chunk of answer) yield String(chunk)
-      return
+    await this.#refuse(answer)
+    for await (const chunk of answer.setEncoding('utf8')) yield String(chunk)
+  }
+
+  async *bytes(name: string, input: Input = {}): AsyncIterable<Buffer> {
+    const answer = await this.#send(name, input)
+    await this.#refuse(answer)
+    try {
+      for await (const chunk of answer) yield chunk as Buffer
+    } catch (error) {
+      throw new Failed(`the server broke off its answer (${(error as Error).message}): its log says why`)
     }
+  }
+
+  async #refuse(answer: IncomingMessage): Promise<void> {
+    if ((answer.statusCode ?? 500) < 300) return
     let text = ''
-    for await (const chunk of answer) text += chunk
+    for await (const chunk of answer.setEncoding('utf8')) text += chunk
     const read = parsed(text, this.#url)
     throw new Failed(`${String(read.message)} (${String(read.code)})`)
   }

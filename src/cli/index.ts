@@ -2,6 +2,7 @@
 import { FLAGS } from '../config.ts'
 import { type Command, command } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
+import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -29,5 +30,6 @@ export const COMMANDS: readonly Command[] = [
   ...policyCommands,
   ...lockCommands,
   ...checkCommands,
+  ...backupCommands,
   doctorCommand,
 ]

@@ -44,7 +44,7 @@ function withTable(look: Look): readonly Command[] {
         const words = [call.maybeArgument('COMMAND'), call.maybeArgument('SECOND')].filter(word => word !== undefined)
         const listed = all.map(({ name, summary }) => ({ name, summary }))
         if (words.length === 0) return { value: { commands: listed }, text: overview(all, USAGE, look) }
-        const members = all.filter(({ name }) => name.startsWith(`${words[0]} `))
+        const members = all.filter(({ name }) => name === words[0] || name.startsWith(`${words[0]} `))
         if (words.length === 1 && members.length > 0) {
           return { value: { commands: members }, text: members.map(one => helpOn(one, look)).join('\n\n') }
         }

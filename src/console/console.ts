@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { Backups } from '../backup/lease.ts'
 import type { Certificate } from '../edge/listener.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
@@ -18,7 +19,16 @@ import type { Sample } from '../telemetry/families.ts'
 import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
-import { type AdminContext, type Explain, type Found, isLines, type Lines, type RouteTable } from './route.ts'
+import {
+  type AdminContext,
+  type Explain,
+  type Found,
+  isLines,
+  isStream,
+  type Lines,
+  type RouteTable,
+  type Stream,
+} from './route.ts'
 import { measures } from './routes/metrics.ts'
 import { mayScrape, type Scraping } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
@@ -47,6 +57,7 @@ export interface ConsoleParts {
   /** Of all the server's processes. */
   readonly measure: () => Promise<Sample[]>
   readonly scraping: Scraping
+  readonly backups: Backups
   readonly isReady: () => Promise<boolean>
   /** One call per answer of the admin API. */
   readonly record: (act: AdminAct) => void
@@ -122,8 +133,9 @@ export class Console {
     try {
       const { status, answer } = await this.#run(message, path, known)
       this.#record(known, status, 'ok', message)
-      if (isLines(answer)) await stream(response, answer)
-      else reply(message, response, status, answer)
+      if (isLines(answer) || isStream(answer)) {
+        await stream(response, answer, error => this.#parts.onError(error, known.requestId))
+      } else reply(message, response, status, answer)
     } catch (error) {
       const fault = this.#asFault(error, known.requestId)
       this.#record(known, fault.status, fault.code, message)
@@ -156,8 +168,8 @@ export class Console {
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region, explain, scrub, measure } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain, scrub, measure }
+    const { store, clock, region, explain, scrub, backups, measure } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, measure }
     return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts }
   }
 
@@ -251,17 +263,22 @@ function send(
   response.end(message.method === 'HEAD' ? undefined : text)
 }
 
-async function stream(response: ServerResponse, { contentType, lines }: Lines): Promise<void> {
+async function stream(
+  response: ServerResponse,
+  answer: Lines | Stream,
+  onError: (error: unknown) => void,
+): Promise<void> {
   for (const [name, value] of HEADERS) response.setHeader(name, value)
-  response.setHeader('content-type', contentType)
+  response.setHeader('content-type', answer.contentType)
   response.writeHead(200)
   try {
-    for await (const line of lines) {
+    for await (const piece of isLines(answer) ? answer.lines : answer.bytes) {
       if (response.destroyed) return
-      if (!response.write(line)) await new Promise(resolve => response.once('drain', resolve).once('close', resolve))
+      if (!response.write(piece)) await new Promise(resolve => response.once('drain', resolve).once('close', resolve))
     }
     response.end()
-  } catch {
+  } catch (error) {
+    onError(error)
     // Never as if it were complete.
     response.destroy()
   }

@@ -3,6 +3,7 @@
 import { openApi } from './openapi.ts'
 import { type Route, RouteTable, route } from './route.ts'
 import * as accounts from './routes/accounts.ts'
+import * as backup from './routes/backup.ts'
 import * as buckets from './routes/buckets.ts'
 import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
@@ -22,6 +23,6 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, metrics, server].flatMap(module => Object.values(module).filter(isRoute)),
+  ...[accounts, keys, buckets, locks, backup, metrics, server].flatMap(module => Object.values(module).filter(isRoute)),
   GetDescription,
 ])

@@ -1,5 +1,6 @@
 /** One declaration says everything about a route of the admin API: how it is reached, what it takes, what it does. */
 
+import type { Backups } from '../backup/lease.ts'
 import type { ExplainQuestion } from '../edge/explain.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Account } from '../model/caller.ts'
@@ -29,6 +30,7 @@ export interface AdminContext {
   readonly clock: Clock
   readonly region: string
   readonly scrub: ScrubRound
+  readonly backups: Backups
   readonly explain: Explain
   readonly measure: () => Promise<Sample[]>
 }
@@ -39,6 +41,12 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export interface Lines {
   readonly contentType: string
   readonly lines: AsyncIterable<string>
+}
+
+/** Bytes as they come. */
+export interface Stream {
+  readonly contentType: string
+  readonly bytes: AsyncIterable<Buffer>
 }
 
 export interface Route {
@@ -74,6 +82,9 @@ export function route<const F extends Fields>(declared: Declaration<F>): Route {
 
 export const isLines = (answer: unknown): answer is Lines =>
   typeof answer === 'object' && answer !== null && 'lines' in answer && 'contentType' in answer
+
+export const isStream = (answer: unknown): answer is Stream =>
+  typeof answer === 'object' && answer !== null && 'bytes' in answer && 'contentType' in answer
 
 export interface Found {
   readonly route: Route

@@ -6,6 +6,7 @@ import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Company } from './company.ts'
+import type { Freeing } from './freeing.ts'
 import type { LockClock } from './lock-clock.ts'
 import type { Refusals } from './noting.ts'
 import type { Tickets } from './tickets.ts'
@@ -25,6 +26,7 @@ export interface Engine {
   /** One ticket for each body that is being written, or is written and not named yet. */
   readonly drafts: Tickets
   readonly company: Company
+  readonly freeing: Freeing
   /** Whoever appends to a ledger takes turns with the others in this process. */
   readonly turns: Turns
   readonly refusals: Refusals

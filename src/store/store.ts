@@ -15,6 +15,7 @@ import { Completion } from './completion.ts'
 import { Copies } from './copies.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
+import { Freeing } from './freeing.ts'
 import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
 import { LockClock } from './lock-clock.ts'
@@ -102,7 +103,7 @@ export class Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
     const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
-    return new Store({ ...parts, ...inside, ...locks, company })
+    return new Store({ ...parts, ...inside, ...locks, company, freeing: new Freeing() })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */

@@ -41,6 +41,8 @@ export class Compactor implements Worker {
   /** One round over all volumes. Busy when it emptied any. */
   async step(): Promise<'busy' | 'idle'> {
     this.damaged = []
+    // What it empties could not be freed now, and would only take up more room.
+    if (this.#engine.freeing.isHeld) return 'idle'
     const closed = await this.#closedVolumes()
     if (closed.length === 0) return 'idle'
     const live = await this.#liveBytes()

@@ -30,10 +30,12 @@ export class Reclaimer implements Worker {
   async step(): Promise<'busy' | 'idle'> {
     if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
     if (this.#line?.passed() === false) return 'idle'
-    const batch = this.#batch
-    this.#batch = []
-    for (const entry of batch) await this.#release(entry)
-    return 'busy'
+    const freed = await this.#engine.freeing.free(async () => {
+      const batch = this.#batch
+      this.#batch = []
+      for (const entry of batch) await this.#release(entry)
+    })
+    return freed ? 'busy' : 'idle'
   }
 
   /** Reads the next garbage; at the end of a round the next one starts from the beginning. */

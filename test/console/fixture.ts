@@ -1,6 +1,7 @@
 /** A console over a store in memory, and a client that signs, or signs wrongly, on purpose. */
 import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
+import { Backups } from '../../src/backup/lease.ts'
 import { openMemory, type ServerParts } from '../../src/compose.ts'
 import { Console, type ConsoleParts } from '../../src/console/console.ts'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
@@ -119,6 +120,7 @@ export async function withConsole(
     store: parts.store,
     directory,
     scrub,
+    backups: new Backups(parts.store.engine, parts.snapshot),
     explain: question => explain(parts.store, directory, question),
     routes: ADMIN_ROUTES,
     clock,

@@ -1,0 +1,66 @@
+/** Where a run's blobs lie among the bytes of all runs, and what they must be. */
+import { createHash } from 'node:crypto'
+import type { Place } from '../blobs/blobs.ts'
+import { fixed, format, optional, struct, text, uint } from '../lib/codec.ts'
+import type { KeyAndValue } from './entries.ts'
+import { DamagedBackup } from './vault.ts'
+
+export interface IndexEntry extends Place {
+  readonly sha256: Buffer
+}
+
+export const indexFormat = format<IndexEntry>(
+  'HI',
+  struct<IndexEntry>({ volume: optional(text), offset: uint, length: uint, frameBytes: uint, sha256: fixed(32) }),
+)
+
+/** Looks entries up in a row, for keys that come in order. */
+export class InOrder {
+  readonly #pages: AsyncIterator<readonly KeyAndValue[]>
+  #page: readonly KeyAndValue[] = []
+  #at = 0
+
+  constructor(pages: AsyncIterable<readonly KeyAndValue[]>) {
+    this.#pages = pages[Symbol.asyncIterator]()
+  }
+
+  /** Undefined at the end. */
+  async peek(): Promise<KeyAndValue | undefined> {
+    while (this.#at === this.#page.length) {
+      const { value, done } = await this.#pages.next()
+      if (done === true) return undefined
+      this.#page = value
+      this.#at = 0
+    }
+    return this.#page[this.#at]
+  }
+
+  next(): void {
+    this.#at++
+  }
+
+  async find(key: Buffer): Promise<Buffer | undefined> {
+    for (;;) {
+      const entry = await this.peek()
+      const order = entry === undefined ? 1 : entry[0].compare(key)
+      if (order > 0) return undefined
+      this.next()
+      if (order === 0) return entry![1]
+    }
+  }
+
+  /** To its end, where damage shows that no checksum inside tells. */
+  async drain(): Promise<void> {
+    while ((await this.peek()) !== undefined) this.next()
+  }
+}
+
+/** The bytes, and an error at their end unless they are the ones that were stored. */
+export async function* provenBytes(bytes: AsyncIterable<Buffer>, sha256: Buffer): AsyncGenerator<Buffer> {
+  const hash = createHash('sha256')
+  for await (const chunk of bytes) {
+    hash.update(chunk)
+    yield chunk
+  }
+  if (!hash.digest().equals(sha256)) throw new DamagedBackup('a blob does not match its SHA-256')
+}

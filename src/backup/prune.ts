@@ -1,0 +1,43 @@
+/** Takes away runs that are not wanted any more, and the bytes that only they had. */
+import { InOrder, indexFormat } from './index-entry.ts'
+import type { Vault } from './vault.ts'
+
+export interface Pruned {
+  readonly runs: readonly string[]
+  readonly files: number
+}
+
+/** Keeps the newest runs. A volume goes when no run that stays has anything in it. */
+export async function pruneBackups(vault: Vault, keep: number): Promise<Pruned> {
+  const runs = await vault.runs()
+  const gone = runs.slice(0, Math.max(0, runs.length - keep))
+  if (gone.length === 0) return { runs: [], files: 0 }
+  const needed = new Set<string>()
+  // Before anything is removed: a run that cannot be read may need anything.
+  for (const run of runs.slice(gone.length)) {
+    const { index } = await vault.manifest(run)
+    const row = new InOrder(vault.entries(run, 'index', index.sha256))
+    for (let entry = await row.peek(); entry !== undefined; entry = await row.peek()) {
+      const { volume } = indexFormat.decode(entry[1])
+      needed.add(volume ?? entry[0].toString('hex'))
+      row.next()
+    }
+  }
+  for (const run of gone) await vault.remove(run)
+  return { runs: gone, files: await removeOthers(vault, needed) }
+}
+
+async function removeOthers({ blobs }: Vault, needed: ReadonlySet<string>): Promise<number> {
+  let files = 0
+  for (const { name } of await blobs.volumes()) {
+    if (needed.has(name)) continue
+    await blobs.removeVolume(name)
+    files++
+  }
+  for await (const id of blobs.solos()) {
+    if (needed.has(id.toString('hex'))) continue
+    await blobs.remove(id, { volume: undefined, offset: 0, length: 0, frameBytes: 0 })
+    files++
+  }
+  return files
+}

@@ -1,0 +1,113 @@
+/**
+ * Makes a store of a run: bytes first, then the records that name them. It may be broken off at any moment and run
+ * again; what has its record is not copied a second time.
+ */
+import type { Blobs } from '../blobs/blobs.ts'
+import { startsWith } from '../lib/bytes.ts'
+import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
+import { type BlobRecord, blobFormat } from '../model/content.ts'
+import { garbageFormat } from '../model/garbage.ts'
+import { all, at } from '../store/addresses.ts'
+import type { KeyAndValue } from './entries.ts'
+import { type IndexEntry, InOrder, indexFormat, provenBytes } from './index-entry.ts'
+import type { Manifest } from './manifest.ts'
+import { DamagedBackup, type Vault } from './vault.ts'
+
+export interface Restoring {
+  readonly vault: Vault
+  readonly manifest: Manifest
+  /** Of the new store: empty, or as an earlier try left them. */
+  readonly meta: Meta
+  readonly blobs: Blobs
+  readonly progress: (line: string) => void
+}
+
+export interface Restored {
+  readonly records: number
+  readonly blobs: number
+  readonly bytes: number
+}
+
+/** Blobs that are copied at once: short ones share a sync. */
+const COPIES = 64
+const OWNER = at.owner()
+const FENCES = all.fences().start
+const BLOBS = all.kind('b').start
+const GARBAGE = all.kind('g').start
+
+/** What is about the old folder and not about what it held. */
+function isOfTheFolder([key, value]: KeyAndValue): boolean {
+  if (key.equals(OWNER) || startsWith(key, FENCES)) return true
+  return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
+}
+
+export async function restoreBackup(restoring: Restoring): Promise<Restored> {
+  const { vault, manifest, progress } = restoring
+  const { run, records, index } = manifest
+  const listed = new InOrder(vault.entries(run, 'index', index.sha256))
+  const done = { records: 0, blobs: 0, bytes: 0 }
+  for await (const entries of vault.entries(run, 'records', records.sha256)) {
+    const kept = entries.filter(entry => !isOfTheFolder(entry))
+    const others = kept.filter(([key]) => !startsWith(key, BLOBS))
+    await commitAll(restoring.meta, others)
+    const named = kept.filter(([key]) => startsWith(key, BLOBS))
+    for (let from = 0; from < named.length; from += COPIES) {
+      await commitAll(restoring.meta, await placeAll(restoring, listed, named.slice(from, from + COPIES), done))
+    }
+    done.records += kept.length
+    progress(`${done.records} records, ${done.blobs} blobs, ${done.bytes} bytes`)
+  }
+  await listed.drain()
+  return done
+}
+
+/** Copies the bytes of these blobs; their records, saying where they lie now. */
+async function placeAll(
+  { vault, manifest, meta, blobs }: Restoring,
+  listed: InOrder,
+  entries: readonly KeyAndValue[],
+  done: { blobs: number; bytes: number },
+): Promise<KeyAndValue[]> {
+  const place = async ([key, value]: KeyAndValue, entry: IndexEntry | undefined): Promise<KeyAndValue | undefined> => {
+    if ((await meta.get(key)) !== undefined) return undefined
+    const id = key.subarray(1)
+    const record: BlobRecord = blobFormat.decode(value)
+    if (entry === undefined) return [key, blobFormat.encode({ ...record, volume: undefined, offset: 0 })]
+    // A file that an earlier try left without a record.
+    await blobs.remove(id, { ...entry, volume: undefined })
+    const bytes = provenBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256)
+    const { volume, offset } = await blobs.write(id, bytes, entry.frameBytes)
+    done.blobs++
+    done.bytes += entry.length
+    return [key, blobFormat.encode({ ...record, volume, offset })]
+  }
+  const lost = new Set(manifest.damaged.map(({ id }) => id))
+  const found: (IndexEntry | undefined)[] = []
+  for (const entry of entries) {
+    const id = entry[0].subarray(1)
+    const value = await listed.find(id)
+    if (value === undefined && !lost.has(id.toString('hex'))) {
+      throw new DamagedBackup(`blob ${id.toString('hex')} is not in the index of ${manifest.run}`)
+    }
+    found.push(value && indexFormat.decode(value))
+  }
+  const placed = await Promise.all(entries.map((entry, i) => place(entry, found[i])))
+  return placed.filter(entry => entry !== undefined)
+}
+
+async function commitAll(meta: Meta, entries: readonly KeyAndValue[]): Promise<void> {
+  let writes: Write[] = []
+  let bytes = 0
+  const commit = async (): Promise<void> => {
+    if (writes.length > 0) await meta.commit({ checks: [], writes })
+    writes = []
+    bytes = 0
+  }
+  for (const [key, value] of entries) {
+    const more = key.length + value.length
+    if (writes.length === META_LIMITS.commitKeysMax || bytes + more > META_LIMITS.commitBytesMax) await commit()
+    writes.push({ key, value })
+    bytes += more
+  }
+  await commit()
+}

@@ -1,0 +1,170 @@
+/** Backups in folders of this machine: where they are kept, and how a data folder is made of one. */
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { readText } from './accounts.ts'
+import type { Manifest } from './backup/manifest.ts'
+import { type Restored, restoreBackup } from './backup/restore.ts'
+import { DamagedBackup, Vault } from './backup/vault.ts'
+import { openBlobs } from './blobs/file-blobs.ts'
+import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
+import { decodeKeyring, keyringPath } from './crypto/keyring-file.ts'
+import { realDisk } from './lib/disk.ts'
+import { WRITER_BYTES } from './lib/ids.ts'
+import { isThere, show } from './lib/presence.ts'
+import { systemRandom } from './lib/random.ts'
+import { takeOwnership } from './store/ownership.ts'
+
+/** What was asked for cannot be done with these folders. */
+export class BadBackup extends Error {}
+
+const SOCKET = 'in-use.sock'
+/** Made by the filesystem itself. */
+const NOBODYS = new Set(['lost+found'])
+
+const namesIn = async (folder: string): Promise<string[]> =>
+  (await realDisk.list(folder)).filter(name => !NOBODYS.has(name))
+
+/** For one process at a time: whoever writes there, or takes away, must be alone. */
+export async function withVault<T>(
+  folder: string,
+  how: 'read' | 'write',
+  use: (vault: Vault) => Promise<T>,
+): Promise<T> {
+  const names = await namesIn(folder)
+  const isNew = names.length === 0
+  if (!names.includes('runs') && (how === 'read' || !isNew)) {
+    throw new BadBackup(isNew ? `there is no backup in ${folder}` : `${folder} is not empty, and no place of backups`)
+  }
+  await realDisk.makeFolder(folder)
+  const socket = join(folder, SOCKET)
+  if (await isThere(socket)) throw new BadBackup(`another command is using ${folder}`)
+  await realDisk.remove(socket)
+  const presence = await show(socket)
+  try {
+    const writer = systemRandom.bytes(WRITER_BYTES)
+    const vault = new Vault(
+      realDisk,
+      folder,
+      await openBlobs({ disk: realDisk, folder: join(folder, 'blobs'), writer }),
+    )
+    await vault.open()
+    try {
+      return await use(vault)
+    } finally {
+      await vault.blobs.close()
+    }
+  } finally {
+    await presence.end()
+  }
+}
+
+async function bytesOf(path: string): Promise<Buffer> {
+  const file = await realDisk.open(path, 'read').catch((error: NodeJS.ErrnoException) => {
+    throw new BadBackup(`${path} cannot be read (${error.code})`)
+  })
+  try {
+    const bytes = Buffer.alloc(await file.size())
+    await file.read(bytes, 0)
+    return bytes
+  } finally {
+    await file.close()
+  }
+}
+
+/** The keyring's file, if it is the one of this id and whole. */
+export async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
+  const bytes = await bytesOf(path)
+  if (!decodeKeyring(bytes, path).id.equals(id)) throw new BadBackup(`${path} is the keyring of another store`)
+  return bytes
+}
+
+export const keyringIn = (folder: string, id: Buffer): Promise<Buffer> => keyringOf(keyringPath(folder), id)
+
+export interface RestoreOptions {
+  readonly vault: Vault
+  readonly manifest: Manifest
+  readonly target: FolderOptions
+  /** When the run has none. */
+  readonly keyring: string | undefined
+  readonly progress: (line: string) => void
+}
+
+async function keyringFor({ vault, manifest, keyring }: RestoreOptions): Promise<Buffer> {
+  const id = Buffer.from(manifest.keyring, 'hex')
+  if (keyring !== undefined) return keyringOf(keyring, id)
+  if (manifest.keyringFile === undefined) {
+    throw new BadBackup('the backup has no keyring, and nothing can be opened without: name it with --keyring FILE')
+  }
+  const path = vault.path(manifest.run, 'keyring')
+  const bytes = await bytesOf(path)
+  if (createHash('sha256').update(bytes).digest('hex') !== manifest.keyringFile.sha256) {
+    throw new DamagedBackup(`${path} is not what was written`)
+  }
+  return keyringOf(path, id)
+}
+
+/** True when an earlier try to restore the same run there was broken off. */
+async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
+  const { folder } = target
+  const note = `${manifest.run} ${manifest.records.sha256}\n`
+  const path = join(folder, RESTORING_FILE)
+  const names = await namesIn(folder)
+  if (names.includes(RESTORING_FILE)) {
+    if ((await readText(realDisk, path)) === note) return true
+    throw new BadBackup(`${folder} is half restored from another backup: empty it first`)
+  }
+  // P24. An older state never comes over a newer one.
+  if (names.length > 0) throw new BadBackup(`${folder} is not empty: a backup is restored into a new folder`)
+  const bytes = target.blobsFolder === undefined ? [] : await namesIn(target.blobsFolder)
+  if (bytes.length > 0) throw new BadBackup(`${target.blobsFolder} is not empty`)
+  await realDisk.makeFolder(folder)
+  await writeFile(path, Buffer.from(note))
+  return false
+}
+
+async function writeFile(path: string, bytes: Buffer): Promise<void> {
+  await realDisk.remove(`${path}.new`)
+  const file = await realDisk.open(`${path}.new`, 'create')
+  try {
+    await file.write([bytes], 0)
+    await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await realDisk.rename(`${path}.new`, path)
+  await realDisk.syncFolder(join(path, '..'))
+}
+
+/** When it resolves, a server can start on the folder; until then none does. */
+export async function restoreFolder(options: RestoreOptions): Promise<Restored> {
+  const { vault, manifest, target, progress } = options
+  const { folder, durability = 'fsync' } = target
+  const keyring = await keyringFor(options)
+  const resumed = await begin(options)
+  const meta = await openMeta(target)
+  try {
+    if (!resumed && (await meta.scan({ start: Buffer.alloc(0), end: undefined }, 1)).length > 0) {
+      await realDisk.remove(join(folder, RESTORING_FILE))
+      throw new BadBackup('there are records at this address already: a backup is restored into an empty database')
+    }
+    const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
+    try {
+      const writer = systemRandom.bytes(WRITER_BYTES)
+      const blobsFolder = target.blobsFolder ?? join(folder, 'blobs')
+      const blobs = await openBlobs({ disk: realDisk, folder: blobsFolder, writer, durability })
+      try {
+        const restored = await restoreBackup({ vault, manifest, meta, blobs, progress })
+        await writeFile(keyringPath(folder), keyring)
+        await realDisk.remove(join(folder, RESTORING_FILE))
+        await realDisk.syncFolder(folder)
+        return restored
+      } finally {
+        await blobs.close()
+      }
+    } finally {
+      await ownership.end()
+    }
+  } finally {
+    await meta.close()
+  }
+}

@@ -1,0 +1,169 @@
+/** Backups: made of a running server or of a folder without one, verified, listed, and made into a store again. */
+import type { Manifest } from '../../backup/manifest.ts'
+import { pruneBackups } from '../../backup/prune.ts'
+import { type Source, takeBackup } from '../../backup/take.ts'
+import { DamagedBackup, type Vault } from '../../backup/vault.ts'
+import { verifyBackups } from '../../backup/verify.ts'
+import { keyringIn, restoreFolder, withVault } from '../../backups.ts'
+import { openFolder } from '../../compose.ts'
+import { systemClock } from '../../lib/clock.ts'
+import { fsck } from '../../workers/fsck.ts'
+import { type Admin, folderOf } from '../admin.ts'
+import { BadUsage, type Call, type Command, command, Failed, type Outcome, onFolder, onServer } from '../command.ts'
+import { harmless, table } from '../output.ts'
+
+const DIR = { name: 'DIR', meaning: 'where backups are kept: one folder for all of one store' } as const
+
+const sourceOf = (admin: Admin): Source => ({
+  start: async () => (await admin.ask('StartBackup')) as { backup: string; takenAt: string },
+  records: backup => admin.bytes('ReadBackupRecords', { backup }),
+  blobs: (backup, ids) => admin.bytes('ReadBackupBlobs', { backup, ids: ids.map(id => id.toString('hex')).join(',') }),
+  keep: async backup => void (await admin.ask('KeepBackup', { backup })),
+  end: async backup => void (await admin.ask('EndBackup', { backup })),
+})
+
+function keepOf(call: Call): number | undefined {
+  const given = call.flag('keep')
+  if (given === undefined) return undefined
+  if (!/^[1-9]\d{0,5}$/.test(given)) throw new BadUsage(`--keep is a number from 1, not ${given}`)
+  return Number(given)
+}
+
+const KEYRING_APART =
+  'the keyring is not in it: keep a copy of it apart, nothing can be read without; --with-keyring puts it in'
+const KEYRING_WITHIN = 'the keyring is in it: whoever has this folder can read everything'
+
+async function take(call: Call): Promise<Outcome> {
+  const keep = keepOf(call)
+  const withKeyring = call.has('with-keyring')
+  if (withKeyring && call.flag('endpoint') !== undefined) {
+    throw new BadUsage('--with-keyring needs the data folder itself: a keyring never goes over the network')
+  }
+  const admin = await call.admin()
+  return withVault(call.argument('DIR'), 'write', async vault => {
+    const { volumes: _, ...manifest } = await takeBackup({
+      vault,
+      source: sourceOf(admin),
+      clock: systemClock,
+      recheck: call.has('recheck'),
+      progress: line => call.progress(line),
+      ...(withKeyring ? { keyring: (id: Buffer) => keyringIn(folderOf(call), id) } : {}),
+    })
+    const pruned = keep === undefined ? undefined : await pruneBackups(vault, keep)
+    const { run, records, blobs, damaged } = manifest
+    const text = [
+      ...damaged.map(({ id, message }) => harmless(`blob ${id} cannot be read: ${message}`)),
+      `${run}: ${records.count} records, ${blobs.count} blobs of ${blobs.bytes} bytes`,
+      `copied ${blobs.copied} blobs of ${blobs.copiedBytes} bytes, the others were there`,
+      ...(pruned === undefined ? [] : [`removed ${pruned.runs.length} older runs and ${pruned.files} files of theirs`]),
+      withKeyring ? KEYRING_WITHIN : KEYRING_APART,
+    ]
+    return {
+      value: { ...manifest, ...(pruned && { pruned }) },
+      text: text.join('\n'),
+      code: damaged.length > 0 ? 1 : 0,
+    }
+  })
+}
+
+async function verify(call: Call): Promise<Outcome> {
+  return withVault(call.argument('DIR'), 'read', async vault => {
+    const value = await verifyBackups(vault, line => call.progress(line))
+    const { runs, records, blobs, bytes, problems } = value
+    const summary = `${runs.length} runs: ${records} records, ${blobs} blobs of ${bytes} bytes read`
+    const text = [...problems.map(harmless), `${summary}; ${problems.length} problems`].join('\n')
+    return { value, text, code: problems.length === 0 ? 0 : 1 }
+  })
+}
+
+async function list(call: Call): Promise<Outcome> {
+  return withVault(call.argument('DIR'), 'read', async vault => {
+    const rows: Record<string, unknown>[] = []
+    for (const run of await vault.runs()) {
+      const { takenAt, records, blobs, damaged, keyringFile } = await vault.manifest(run)
+      const sizes = { records: records.count, blobs: blobs.count, bytes: blobs.bytes, copied: blobs.copiedBytes }
+      rows.push({ run, takenAt, ...sizes, damaged: damaged.length, keyring: keyringFile !== undefined })
+    }
+    const columns = ['run', 'takenAt', 'records', 'blobs', 'bytes', 'copied', 'damaged', 'keyring']
+    return { value: { runs: rows }, text: table(rows, columns) }
+  })
+}
+
+async function chosen(vault: Vault, wanted: string | undefined): Promise<Manifest> {
+  const runs = await vault.runs()
+  const run = wanted ?? runs.at(-1)
+  if (run === undefined || !runs.includes(run)) {
+    throw new Failed(run === undefined ? 'there is no whole run' : `there is no run ${run}`)
+  }
+  return vault.manifest(run)
+}
+
+async function restore(call: Call): Promise<Outcome> {
+  if (call.flag('data') === undefined) throw new BadUsage('--data is missing: the new folder')
+  const folder = folderOf(call)
+  const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
+  const target = {
+    folder,
+    ...(metaUrl === undefined ? {} : { metaUrl }),
+    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+  }
+  return withVault(call.argument('DIR'), 'read', async vault => {
+    const manifest = await chosen(vault, call.flag('run'))
+    const keyring = call.flag('keyring')
+    const progress = (line: string): void => call.progress(line)
+    const restored = await restoreFolder({ vault, manifest, target, keyring, progress }).catch((error: unknown) => {
+      if (error instanceof DamagedBackup) throw new Failed(`${error.message}; nothing starts on ${folder} as it is`)
+      throw error
+    })
+    const opened = await openFolder(target)
+    const { problems, objects, held } = await fsck(opened.store.engine).finally(() => opened.close())
+    const { run, takenAt, damaged } = manifest
+    const value = { run, takenAt, ...restored, objects, held: held.length, problems, damaged }
+    const text = [
+      ...damaged.map(({ id, message }) => harmless(`blob ${id} was damaged when it was saved: ${message}`)),
+      ...problems.map(harmless),
+      `${folder} is as the store was at ${takenAt}: ${objects} versions, ${held.length} of them held`,
+      `${restored.records} records, ${restored.blobs} blobs of ${restored.bytes} bytes; ${problems.length} problems`,
+    ]
+    return { value, text: text.join('\n'), code: problems.length === 0 && damaged.length === 0 ? 0 : 1 }
+  })
+}
+
+const backupCommand = onServer({
+  name: 'backup',
+  summary: 'save the store as it is now, from a server that runs or from a folder; only what is new is copied',
+  arguments: [DIR],
+  flags: [
+    { name: 'with-keyring', meaning: 'save the keyring, too: whoever has the backup can then read everything' },
+    { name: 'keep', value: 'N', meaning: 'afterwards, remove all runs but the newest N' },
+    { name: 'recheck', meaning: 'read what is there already, too, and copy again what is damaged' },
+  ],
+  run: take,
+})
+
+const verifyCommand = command({
+  name: 'backup verify',
+  summary: 'read every run and every byte against its checksums; 1 when anything is damaged',
+  arguments: [DIR],
+  run: verify,
+})
+
+const listCommand = command({
+  name: 'backup list',
+  summary: 'the runs that are whole',
+  arguments: [DIR],
+  run: list,
+})
+
+const restoreCommand = onFolder({
+  name: 'restore',
+  summary: 'make a new data folder of a backup and check it; may be broken off and run again',
+  arguments: [DIR],
+  flags: [
+    { name: 'run', value: 'NAME', meaning: 'which run; the newest without' },
+    { name: 'keyring', value: 'FILE', meaning: 'the keyring, when the backup has none' },
+  ],
+  run: restore,
+})
+
+export const backupCommands: readonly Command[] = [backupCommand, verifyCommand, listCommand, restoreCommand]
