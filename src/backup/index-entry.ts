@@ -49,6 +49,11 @@ export class InOrder {
     }
   }
 
+  /** Whoever opens one closes it, also one that failed: it may have a file open. */
+  async close(): Promise<void> {
+    await this.#pages.return?.()
+  }
+
   /** To its end, where damage shows that no checksum inside tells. */
   async drain(): Promise<void> {
     while ((await this.peek()) !== undefined) this.next()

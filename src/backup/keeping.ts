@@ -123,6 +123,10 @@ export class Keeping {
     await source.keep(this.#backup)
   }
 
+  close(): Promise<void> {
+    return this.#before.close()
+  }
+
   async flush(index: RunWriter): Promise<void> {
     const copied = await this.#copyAll()
     for (const { id, kept } of this.#waiting) {
@@ -197,7 +201,7 @@ export async function lastWhole(vault: Vault): Promise<Manifest | undefined> {
   for (const run of (await vault.runs()).reverse()) {
     try {
       const manifest = await vault.manifest(run)
-      await new InOrder(vault.entries(run, 'index', manifest.index.sha256)).drain()
+      for await (const _ of vault.entries(run, 'index', manifest.index.sha256));
       return manifest
     } catch (error) {
       if (!(error instanceof DamagedBackup) && (error as Error).name !== 'DamagedPiece') throw error

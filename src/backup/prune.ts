@@ -1,5 +1,5 @@
 /** Takes away runs that are not wanted any more, and the bytes that only they had. */
-import { InOrder, indexFormat } from './index-entry.ts'
+import { indexFormat } from './index-entry.ts'
 import type { Vault } from './vault.ts'
 
 export interface Pruned {
@@ -16,11 +16,8 @@ export async function pruneBackups(vault: Vault, keep: number): Promise<Pruned> 
   // Before anything is removed: a run that cannot be read may need anything.
   for (const run of runs.slice(gone.length)) {
     const { index } = await vault.manifest(run)
-    const row = new InOrder(vault.entries(run, 'index', index.sha256))
-    for (let entry = await row.peek(); entry !== undefined; entry = await row.peek()) {
-      const { volume } = indexFormat.decode(entry[1])
-      needed.add(volume ?? entry[0].toString('hex'))
-      row.next()
+    for await (const entries of vault.entries(run, 'index', index.sha256)) {
+      for (const [id, value] of entries) needed.add(indexFormat.decode(value).volume ?? id.toString('hex'))
     }
   }
   for (const run of gone) await vault.remove(run)

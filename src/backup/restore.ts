@@ -46,19 +46,23 @@ export async function restoreBackup(restoring: Restoring): Promise<Restored> {
   const { run, records, index } = manifest
   const listed = new InOrder(vault.entries(run, 'index', index.sha256))
   const done = { records: 0, blobs: 0, bytes: 0 }
-  for await (const entries of vault.entries(run, 'records', records.sha256)) {
-    const kept = entries.filter(entry => !isOfTheFolder(entry))
-    const others = kept.filter(([key]) => !startsWith(key, BLOBS))
-    await commitAll(restoring.meta, others)
-    const named = kept.filter(([key]) => startsWith(key, BLOBS))
-    for (let from = 0; from < named.length; from += COPIES) {
-      await commitAll(restoring.meta, await placeAll(restoring, listed, named.slice(from, from + COPIES), done))
+  try {
+    for await (const entries of vault.entries(run, 'records', records.sha256)) {
+      const kept = entries.filter(entry => !isOfTheFolder(entry))
+      const others = kept.filter(([key]) => !startsWith(key, BLOBS))
+      await commitAll(restoring.meta, others)
+      const named = kept.filter(([key]) => startsWith(key, BLOBS))
+      for (let from = 0; from < named.length; from += COPIES) {
+        await commitAll(restoring.meta, await placeAll(restoring, listed, named.slice(from, from + COPIES), done))
+      }
+      done.records += kept.length
+      progress(`${done.records} records, ${done.blobs} blobs, ${done.bytes} bytes`)
     }
-    done.records += kept.length
-    progress(`${done.records} records, ${done.blobs} blobs, ${done.bytes} bytes`)
+    await listed.drain()
+    return done
+  } finally {
+    await listed.close()
   }
-  await listed.drain()
-  return done
 }
 
 /** Copies the bytes of these blobs; their records, saying where they lie now. */

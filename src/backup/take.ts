@@ -51,7 +51,7 @@ export async function takeBackup(taking: Taking): Promise<Manifest> {
     }
     const keyringFile = await copyKeyring(taking, run, keyring)
     const keeping = await Keeping.open(taking, backup, last)
-    const index = await copyBlobs(vault, run, records, keeping)
+    const index = await copyBlobs(vault, run, records, keeping).finally(() => keeping.close())
     await vault.blobs.seal()
     const manifest: Manifest = {
       format: 1,

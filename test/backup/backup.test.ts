@@ -1,0 +1,301 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { indexFormat } from '../../src/backup/index-entry.ts'
+import { pruneBackups } from '../../src/backup/prune.ts'
+import type { Source } from '../../src/backup/take.ts'
+import { verifyBackups } from '../../src/backup/verify.ts'
+import { withVault } from '../../src/backups.ts'
+import { soloPath } from '../../src/blobs/solo.ts'
+import { openFolder } from '../../src/compose.ts'
+import { blobFormat } from '../../src/model/content.ts'
+import { recordsOf } from '../../src/workers/records.ts'
+import { lockBucket, put } from '../http/actions.ts'
+import { hold, ok, remove } from '../http/lock-requests.ts'
+import { makeBucket } from '../http/server.ts'
+import { payload, settle } from '../store/fixture.ts'
+import { assertSound, fill, opened, restore, rows, sourceOver, take, withGround } from './fixture.ts'
+
+const verified = (vault: string) => withVault(vault, 'read', kept => verifyBackups(kept, () => {}))
+
+test('T21: what is restored has every record and every byte, holds and ledgers, and is sound', () =>
+  withGround(async ground => {
+    await fill(ground.served)
+    const { parts } = ground.served
+    const manifest = await take(ground)
+    assert.deepEqual((await verified(ground.vault)).problems, [])
+    assert.equal(manifest.blobs.copied, manifest.blobs.count)
+    assert(manifest.blobs.count > 15, `${manifest.blobs.count} blobs`)
+    const restored = await restore(ground)
+    assert.equal(restored.blobs, manifest.blobs.count)
+    await opened(ground.target, async copy => {
+      await assertSound(copy)
+      assert.deepEqual(await rows(copy), await rows(parts))
+      for (const bucket of await parts.store.ledger.buckets()) {
+        assert.equal((await copy.store.ledger.verify(bucket)).problem, undefined)
+      }
+      for await (const { key, value } of recordsOf(parts.store.engine, 'b')) {
+        const id = key.subarray(1)
+        const read = async ({ store }: typeof parts, record: Buffer): Promise<string> => {
+          const { storedLength: length, ...rest } = blobFormat.decode(record)
+          const chunks: Buffer[] = []
+          for await (const chunk of store.engine.blobs.read(id, { ...rest, length }, 0, length)) chunks.push(chunk)
+          return Buffer.concat(chunks).toString('latin1')
+        }
+        const there = await copy.store.engine.meta.get(key)
+        assert.equal(await read(copy, there!.value), await read(parts, value))
+      }
+    })
+  }))
+
+test('a second run copies only what is new, and both can be restored', () =>
+  withGround(async ground => {
+    const { svc, parts } = ground.served
+    await fill(ground.served)
+    const first = await take(ground)
+    const before = await rows(parts)
+    await put(svc, 'plain-bucket', '/new', payload(80_000, 9))
+    await remove(svc, 'plain-bucket', '/size-3000000')
+    const second = await take(ground)
+    assert.deepEqual([second.blobs.copied, second.blobs.copiedBytes], [1, 80_000])
+    const third = await take(ground)
+    assert.deepEqual([third.blobs.copied, third.blobs.copiedBytes], [0, 0])
+    const { problems, blobs } = await verified(ground.vault)
+    assert.deepEqual([problems, blobs], [[], first.blobs.count + 1])
+    await restore(ground, first.run)
+    await opened(ground.target, async copy => assert.deepEqual(await rows(copy), before))
+  }))
+
+/** A source whose pieces end with an error after so many. */
+function breaking(source: Source, piecesMax: number): Source {
+  let left = piecesMax
+  async function* cut(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      if (left-- <= 0) throw new Error('the cable was cut')
+      yield piece
+    }
+  }
+  return {
+    ...source,
+    records: backup => cut(source.records(backup)),
+    blobs: (backup, ids) => cut(source.blobs(backup, ids)),
+  }
+}
+
+test('a run that breaks off anywhere is no run, and the next one goes on with what it has', () =>
+  withGround(async ground => {
+    await fill(ground.served)
+    const copied: number[] = []
+    for (const pieces of [0, 1, 3, 20, 60, 200, 500]) {
+      const vault = `${ground.vault}-${pieces}`
+      await assert.rejects(take({ ...ground, vault }, { source: breaking(ground.source, pieces) }), /cable was cut/)
+      await withVault(vault, 'read', async kept => assert.deepEqual(await kept.runs(), []))
+      const { blobs, run } = await take({ ...ground, vault })
+      copied.push(blobs.copied)
+      assert.deepEqual((await verified(vault)).problems, [])
+      assert.deepEqual(
+        (await readdir(join(vault, 'runs'))).filter(name => !name.startsWith(run)),
+        [],
+      )
+    }
+    assert.deepEqual(
+      copied,
+      copied.toSorted((a, b) => b - a),
+    )
+    assert(copied.at(-1)! < copied[0]!, `${copied}`)
+  }))
+
+const RUN_FILES = ['records', 'index', 'manifest', 'keyring'] as const
+
+async function flip(path: string, at = 0.5): Promise<() => Promise<void>> {
+  const bytes = await readFile(path)
+  const spoilt = Buffer.from(bytes)
+  const place = Math.floor(bytes.length * at)
+  spoilt[place] = spoilt[place]! ^ 1
+  await writeFile(path, spoilt)
+  return () => writeFile(path, bytes)
+}
+
+test('one flipped bit anywhere is found by verify, and restore makes no store of it', () =>
+  withGround(async ground => {
+    await fill(ground.served)
+    const { run } = await take(ground)
+    const blobs = join(ground.vault, 'blobs')
+    const [volume] = await readdir(join(blobs, 'volumes'))
+    const solos = (await readdir(join(blobs, 'solo'), { recursive: true })).filter(name => name.includes('/'))
+    const files = [
+      ...RUN_FILES.map(name => join(ground.vault, 'runs', `${run}.${name}`)),
+      join(blobs, 'volumes', volume!),
+      join(blobs, 'solo', solos[0]!),
+    ]
+    for (const path of files) {
+      for (const at of [0.2, 0.5, 0.9]) {
+        const mend = await flip(path, at)
+        const { problems } = await verified(ground.vault)
+        assert(problems.length > 0, `${path} at ${at}`)
+        await assert.rejects(restore(ground), /match|written|begin|checksum|header|kind|longer|cut/, path)
+        // Refused before anything was begun, or left so that nobody serves it.
+        const begun = await readdir(ground.target).catch(() => [])
+        if (begun.length > 0) await assert.rejects(openFolder({ folder: ground.target }), /half restored/)
+        await rm(ground.target, { recursive: true, force: true })
+        await mend()
+      }
+    }
+    assert.deepEqual((await verified(ground.vault)).problems, [])
+    await restore(ground)
+    await opened(ground.target, assertSound)
+  }))
+
+test('--recheck copies again what is damaged in the backup', () =>
+  withGround(async ground => {
+    await fill(ground.served)
+    await take(ground)
+    const volumes = join(ground.vault, 'blobs', 'volumes')
+    await flip(join(volumes, (await readdir(volumes))[0]!))
+    const solos = join(ground.vault, 'blobs', 'solo')
+    const names = (await readdir(solos, { recursive: true })).filter(name => name.includes('/'))
+    await flip(join(solos, names[0]!))
+    assert.equal((await take(ground)).blobs.copied, 0)
+    const mended = await take(ground, { recheck: true })
+    assert.equal(mended.blobs.copied, 2)
+    await restore(ground)
+    await opened(ground.target, assertSound)
+  }))
+
+test('a backup keeps from being freed what its snapshot names, until it ends', () =>
+  withGround(async ({ served, source }) => {
+    const { svc, parts } = served
+    await fill(served)
+    const { backup } = await source.start()
+    const ids: Buffer[] = []
+    for await (const { key } of recordsOf(parts.store.engine, 'b')) ids.push(key.subarray(1))
+    for (const size of [70_000, 3_000_000]) await remove(svc, 'plain-bucket', `/size-${size}`)
+    await assert.rejects(settle(parts.store), /garbage is left/)
+    let bytes = 0
+    for await (const piece of source.blobs(backup, ids)) bytes += piece.length
+    assert(bytes > 3_000_000)
+    await source.end(backup)
+    await settle(parts.store)
+    const left: Buffer[] = []
+    for await (const { key } of recordsOf(parts.store.engine, 'b')) left.push(key)
+    assert.equal(left.length < ids.length, true)
+  }))
+
+test('a backup whose maker falls silent ends by itself; one at a time', () =>
+  withGround(async ({ served, source }) => {
+    const { parts, clock } = served
+    await fill(served)
+    const { backup } = await source.start()
+    await assert.rejects(source.start(), { code: 'OperationAborted' })
+    clock.move(4 * 60_000)
+    await source.keep(backup)
+    clock.move(4 * 60_000)
+    await source.keep(backup)
+    assert(parts.store.engine.freeing.isHeld)
+    const [entry] = await parts.store.engine.meta.scan({ start: Buffer.from('b'), end: Buffer.from('c') }, 1)
+    const reading = source.blobs(backup, [entry!.key.subarray(1)])[Symbol.asyncIterator]()
+    await reading.next()
+    clock.move(6 * 60_000)
+    assert(!parts.store.engine.freeing.isHeld)
+    await assert.rejects(reading.next(), { code: 'NoSuchEntity' })
+    await assert.rejects(source.keep(backup), { code: 'NoSuchEntity' })
+    await source.end((await source.start()).backup)
+  }))
+
+test('a blob that the store itself cannot read is named, and everything else is saved', () =>
+  withGround(async ground => {
+    const { parts } = ground.served
+    await fill(ground.served)
+    let hurt: Buffer | undefined
+    for await (const { key, value } of recordsOf(parts.store.engine, 'b')) {
+      if (blobFormat.decode(value).volume === undefined) hurt = key.subarray(1)
+    }
+    await flip(soloPath(join(ground.data, 'blobs', 'solo'), hurt!))
+    const { damaged, index, blobs } = await take(ground)
+    assert.deepEqual(
+      damaged.map(({ id }) => id),
+      [hurt!.toString('hex')],
+    )
+    assert.equal(index.count, blobs.count - 1)
+    const { problems } = await verified(ground.vault)
+    assert.equal(problems.length, 1)
+    await restore(ground)
+    await opened(ground.target, async copy => assert.deepEqual(await rows(copy), await rows(parts)))
+  }))
+
+test('older runs go when they are not wanted, with the bytes that only they had', () =>
+  withGround(async ground => {
+    const { svc } = ground.served
+    await fill(ground.served)
+    await take(ground)
+    await remove(svc, 'plain-bucket', '/size-3000000')
+    await settle(ground.served.parts.store)
+    await put(svc, 'plain-bucket', '/new', payload(2_000_000, 9))
+    const { run } = await take(ground)
+    const pruned = await withVault(ground.vault, 'write', kept => pruneBackups(kept, 1))
+    assert.deepEqual([pruned.runs.length, pruned.files], [1, 1])
+    const { problems, runs } = await verified(ground.vault)
+    assert.deepEqual([problems, runs], [[], [run]])
+    await restore(ground)
+    await opened(ground.target, assertSound)
+  }))
+
+test('P24: no backup comes over anything, and no other store into its place', () =>
+  withGround(async ground => {
+    await makeBucket(ground.served.svc)
+    await take(ground)
+    await assert.rejects(restore({ ...ground, target: ground.data }), /is not empty/)
+    await assert.rejects(take({ ...ground, vault: ground.data }), /is not empty, and no place of backups/)
+    await withGround(async other => {
+      await lockBucket(other.served.svc)
+      await assert.rejects(take({ ...other, vault: ground.vault }), /backups of another store/)
+    })
+    assert.equal((await verified(ground.vault)).runs.length, 1)
+  }))
+
+/** Where the blob lies that is restored last. */
+const lastBlob = (vault: string) =>
+  withVault(vault, 'read', async kept => {
+    const { run, index } = await kept.manifest((await kept.runs()).at(-1)!)
+    const all = []
+    for await (const page of kept.entries(run, 'index', index.sha256)) all.push(...page)
+    const [id, value] = all.at(-1)!
+    const { volume, offset, length } = indexFormat.decode(value)
+    const blobs = join(vault, 'blobs')
+    return volume === undefined
+      ? { path: soloPath(join(blobs, 'solo'), id), at: 100 }
+      : { path: join(blobs, 'volumes', volume), at: offset + length }
+  })
+
+test('a restore that was broken off is not served, and goes on when it is run again', () =>
+  withGround(async ground => {
+    const { svc, parts } = ground.served
+    await fill(ground.served)
+    for (let i = 0; i < 100; i++) await put(svc, 'plain-bucket', `/small-${i}`, payload(5_000, i))
+    const { blobs, run } = await take(ground)
+    const before = await rows(parts)
+    const { path, at } = await lastBlob(ground.vault)
+    const mend = await flip(path, at / (await readFile(path)).length)
+    await assert.rejects(restore(ground), /match/)
+    await mend()
+    await assert.rejects(openFolder({ folder: ground.target }), /half restored: run the same restore again/)
+    await ok(hold(svc, 'lock-bucket', '/held', 'OFF'))
+    const later = await take(ground)
+    await assert.rejects(restore(ground, later.run), /half restored from another backup/)
+    const restored = await restore(ground, run)
+    assert(restored.blobs > 0 && restored.blobs <= blobs.count - 64, `${restored.blobs} of ${blobs.count}`)
+    await opened(ground.target, async copy => {
+      await assertSound(copy)
+      assert.deepEqual(await rows(copy), before)
+    })
+  }))
+
+test('one command at a time works in a folder of backups', () =>
+  withGround(async ground => {
+    await makeBucket(ground.served.svc)
+    await take(ground)
+    await withVault(ground.vault, 'read', () => assert.rejects(take(ground), /another command is using/))
+    const again = sourceOver(ground.served.parts)
+    assert.equal((await take({ ...ground, source: again })).blobs.count, 0)
+  }))
