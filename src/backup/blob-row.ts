@@ -1,4 +1,4 @@
-/** Blobs on their way to a backup: each with its id and shape, its bytes, and their SHA-256 or what is wrong with it. */
+/** Blobs on their way to a backup: id and shape of each, its bytes, and their SHA-256 or what is wrong with it. */
 import { createHash } from 'node:crypto'
 import { fixed, format, struct, text, uint } from '../lib/codec.ts'
 import { DamagedPiece, type Piece, pieceOf, piecesIn } from './pieces.ts'

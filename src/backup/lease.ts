@@ -1,6 +1,6 @@
 /**
  * A backup as the server sees it: one snapshot of the records, and a promise that every byte it names stays where it is
- * until the backup ends. Whoever makes it and falls silent loses it, so nobody can keep bytes from being freed for long.
+ * until the backup ends. Whoever makes it and falls silent loses it: nobody can keep bytes from being freed for long.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
 import { EMPTY, justAfter } from '../lib/bytes.ts'

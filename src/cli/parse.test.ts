@@ -51,13 +51,16 @@ test('how far two words are apart', () => {
   assert.equal(suggestion('x', ['key', 'user']), '')
 })
 
-test('no two commands have one name, and none is both a command and the beginning of others', () => {
+/** What is done most is said shortest. A folder of such a name is given as `./verify`. */
+const BOTH = ['backup']
+
+test('no two commands have one name, and few are both a command and the beginning of others', () => {
   const names = COMMANDS.map(({ name }) => name)
   assert.equal(new Set(names).size, names.length)
   const groups = names.filter(name => name.includes(' ')).map(name => name.split(' ')[0]!)
   assert.deepEqual(
     names.filter(name => groups.includes(name)),
-    [],
+    BOTH,
   )
 })
 
