@@ -65,6 +65,8 @@ export async function rootKey(
   if (known !== undefined) return known
   const made = freshKey(systemRandom)
   const path = join(config.data, ROOT_FILE)
+  // Left by a start that was killed in this very place: nobody was told of it.
+  await realDisk.remove(`${path}.new`)
   const file = await realDisk.open(`${path}.new`, 'create')
   await file.write([Buffer.from(`${made.accessKey}\n${made.secretKey}\n`)], 0)
   await file.datasync()

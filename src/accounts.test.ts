@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ROOT_FILE, rootKey } from './accounts.ts'
+
+test('a first start that was killed while it kept the root key does not keep the next one from starting', async () => {
+  const data = await mkdtemp(join(tmpdir(), 'holdfast-root-'))
+  try {
+    await writeFile(join(data, `${ROOT_FILE}.new`), 'HALF')
+    const told: string[] = []
+    const config = { data, rootKey: undefined }
+    const made = await rootKey(config, line => void told.push(line))
+    assert.equal(told.length, 1)
+    assert.deepEqual(await rootKey(config, line => void told.push(line)), made)
+    assert.deepEqual([told.length, await readdir(data)], [1, [ROOT_FILE]])
+  } finally {
+    await rm(data, { recursive: true, force: true })
+  }
+})
