@@ -1,6 +1,7 @@
 /** What every script needs before it can do its own work: installed packages, built sources, a runtime. */
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -51,10 +52,12 @@ const isSource = path => path.endsWith('.ts') && !path.endsWith('.d.ts')
 /** Compiles when a source is newer than the last build that succeeded, and drops what a deleted source left behind. */
 export function build() {
   const sources = SOURCE_FOLDERS.flatMap(filesBelow).filter(isSource)
-  removeOrphans(new Set(sources))
+  const outputs = SOURCE_FOLDERS.flatMap(folder => filesBelow(join('dist', folder)))
+  removeOrphans(new Set(sources), outputs)
   const stamp = inRoot('dist', '.built')
   const builtAt = changedAt(stamp)
-  const isMissing = source => !existsSync(inRoot('dist', source.replace(/\.ts$/, '.js')))
+  const built = new Set(outputs)
+  const isMissing = source => !built.has(join('dist', source.replace(/\.ts$/, '.js')))
   const isNewer = path => changedAt(inRoot(path)) > builtAt
   const missing = sources.some(isMissing)
   if (!missing && ![...sources, 'tsconfig.json', 'package-lock.json'].some(isNewer)) return
@@ -70,12 +73,10 @@ export function build() {
 }
 
 /** A test whose source is gone must not run any more. */
-function removeOrphans(sources) {
-  for (const folder of SOURCE_FOLDERS) {
-    for (const output of filesBelow(join('dist', folder))) {
-      const stem = output.match(/^dist.(.*)(?:\.js|\.js\.map|\.d\.ts)$/)?.[1]
-      if (stem !== undefined && !sources.has(`${stem}.ts`)) rmSync(inRoot(output))
-    }
+function removeOrphans(sources, outputs) {
+  for (const output of outputs) {
+    const stem = output.match(/^dist.(.*)(?:\.js|\.js\.map|\.d\.ts)$/)?.[1]
+    if (stem !== undefined && !sources.has(`${stem}.ts`)) rmSync(inRoot(output))
   }
 }
 
@@ -91,6 +92,9 @@ export function chooseRuntime(wanted) {
   return runtime
 }
 
+/** Loads what a server cannot do without: the metadata engine's binary. */
+const BUN_PROBE = "await import('lmdb'); console.log(Bun.version)"
+
 /** The package keeps its binary in one of two places, depending on whether install scripts were run. */
 function findBun() {
   const vendor = inRoot('node_modules', '@oven')
@@ -100,14 +104,29 @@ function findBun() {
     ...builds.map(name => join(vendor, name, 'bin', 'bun')),
   ]
   for (const command of candidates.filter(path => existsSync(path))) {
-    const version = answerOf(command, ['--version'])
+    const version = rememberedVersion(command) ?? answerOf(command, ['--no-env-file', '-e', BUN_PROBE])
     if (version === undefined || !isRecent(version)) continue
-    // A Bun that cannot load the metadata engine's binary cannot serve.
-    if (answerOf(command, ['--no-env-file', '-e', "await import('lmdb')"]) === undefined) continue
+    remember(command, version)
     // Node reads no .env file; settings must not depend on the runtime.
     return { name: 'bun', version, command, args: ['--no-env-file'] }
   }
   return undefined
+}
+
+/** Asking takes a tenth of a second; what was answered holds on this machine until other packages are installed. */
+const MEMORY = inRoot('dist', '.bun')
+
+function rememberedVersion(command) {
+  const installedAt = Math.max(changedAt(command), changedAt(inRoot('node_modules', '.package-lock.json')))
+  if (changedAt(MEMORY) <= installedAt) return undefined
+  const [host, known, version] = readFileSync(MEMORY, 'utf8').split('\n')
+  return host === hostname() && known === command ? version : undefined
+}
+
+function remember(command, version) {
+  if (rememberedVersion(command) === version) return
+  mkdirSync(inRoot('dist'), { recursive: true })
+  writeFileSync(MEMORY, [hostname(), command, version].join('\n'))
 }
 
 function answerOf(command, args) {
