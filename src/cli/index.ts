@@ -6,6 +6,7 @@ import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { healthCommand } from './commands/health.ts'
 import { keyCommands } from './commands/keys.ts'
 import { lockCommands } from './commands/locks.ts'
 import { policyCommands } from './commands/policies.ts'
@@ -32,4 +33,5 @@ export const COMMANDS: readonly Command[] = [
   ...checkCommands,
   ...backupCommands,
   doctorCommand,
+  healthCommand,
 ]

@@ -22,6 +22,8 @@ test('the console speaks HTTPS when the object API does, and commands trust the 
       assert.match(server.consoleUrl, /^https:/)
       const trusted = await holdfast(['account', 'list', '--data', data, '--ca', cert])
       assert.equal(trusted.code, 0, trusted.errors)
+      // Asked by the machine itself, for a word that is no secret.
+      assert.equal((await holdfast(['health', '--data', data])).code, 0)
       const untrusted = await holdfast(['account', 'list', '--data', data])
       assert.equal(untrusted.code, 1)
       assert.match(untrusted.errors, /^holdfast: the console at https:\S+ cannot be reached: [^\n]+\n$/)

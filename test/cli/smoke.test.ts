@@ -8,7 +8,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../../src/model/account.ts'
-import { VERSION } from '../../src/version.ts'
 import { md5Header } from '../http/actions.ts'
 import { BASE_HOST, Client, type Sending, type Who } from '../http/server.ts'
 import { withFolder } from '../store/fixture.ts'
@@ -81,11 +80,13 @@ test('it serves from several processes, keeps what it took over a restart, and p
       const hold = await send({ method: 'PUT', path: '/inline?legal-hold=', headers: [md5Header(HOLD)], body: HOLD })
       assert.equal(hold.status, 200)
       await expectAll(send, contents)
+      assert.deepEqual(await holdfast(['health', '--data', data]), { code: 0, out: 'ready\n', errors: '' })
       const home = process.env.HOLDFAST_TEST_NATIVE_HOME
       for (const part of nativePartsOf(first.pid) ?? []) assert(home === undefined || part.startsWith(home), part)
     } finally {
       assert.equal(await first.stop(), 0)
     }
+    assert.equal((await holdfast(['health', '--data', data])).code, 1)
     const second = await start(data)
     try {
       const again = clientOf(second.url)
@@ -109,5 +110,6 @@ test('it serves from several processes, keeps what it took over a restart, and p
   }))
 
 test('--version says the version of the package', async () => {
-  assert.deepEqual(await holdfast(['--version']), { code: 0, out: `holdfast ${VERSION}\n`, errors: '' })
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  assert.deepEqual(await holdfast(['--version']), { code: 0, out: `holdfast ${version}\n`, errors: '' })
 })

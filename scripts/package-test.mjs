@@ -1,0 +1,71 @@
+/**
+ * `npm run test:package`: makes the package, installs it into an empty folder and runs the program from there: the whole
+ * round, and as `npx holdfast`. Also looks that nothing is packed that is of no use there.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { giveUp, ROOT, succeeds } from './runtime.mjs'
+
+const NEEDED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/src/main.js', 'dist/src/index.d.ts']
+const USELESS = /\.test\.|\.map$|(^|\/)(suite|test|bench|scripts)\b|(?<!\.d)\.ts$/
+const READY_SECONDS_MAX = 60
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-package-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const place = join(folder, 'project')
+
+function npm(args, cwd) {
+  const { status, stdout, stderr } = spawnSync('npm', args, { cwd, encoding: 'utf8' })
+  if (status !== 0) giveUp(`npm ${args[0]} failed\n${stderr}`)
+  return stdout
+}
+
+/** The path of the packed file. */
+function pack() {
+  const [packed] = JSON.parse(npm(['pack', '--json', '--silent', '--pack-destination', folder], ROOT))
+  const paths = packed.files.map(({ path }) => path)
+  const missing = NEEDED.filter(path => !paths.includes(path))
+  if (missing.length > 0) giveUp(`not in the package: ${missing.join(', ')}`)
+  const useless = paths.filter(path => USELESS.test(path))
+  if (useless.length > 0) giveUp(`of no use in the package: ${useless.slice(0, 5).join(', ')}`)
+  if (!readFileSync(join(ROOT, 'dist', 'src', 'main.js'), 'utf8').startsWith('#!/usr/bin/env node\n')) {
+    giveUp('the program does not say what runs it')
+  }
+  console.log(`package: ${paths.length} files, ${Math.round(packed.size / 1024)} KiB packed`)
+  return join(folder, packed.filename)
+}
+
+/** Through npx, as somebody tries it out. A process group of its own: the signal reaches all of it. */
+function tryNpx() {
+  const args = ['--no', 'holdfast', 'serve', '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '1']
+  const child = spawn('npx', args, { cwd: place, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
+  const end = signal => process.kill(-child.pid, signal)
+  const overdue = setTimeout(() => end('SIGKILL'), READY_SECONDS_MAX * 1000)
+  return new Promise(resolve => {
+    let said = ''
+    child.stdout.on('data', chunk => {
+      said += chunk
+      if (said.endsWith('\n')) end('SIGTERM')
+    })
+    child.once('close', () => {
+      clearTimeout(overdue)
+      if (!/^holdfast ready http:\S+ console off\n$/.test(said)) giveUp(`npx holdfast serve said: ${said}`)
+      resolve()
+    })
+  })
+}
+
+const packed = pack()
+mkdirSync(place)
+writeFileSync(join(place, 'package.json'), '{ "private": true }\n')
+npm(['install', '--no-audit', '--no-fund', packed], place)
+const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+const said = npm(['exec', '--no', '--', 'holdfast', '--version'], place)
+if (said !== `holdfast ${version}\n`) giveUp(`npx holdfast --version said: ${said}`)
+await tryNpx()
+process.env.HOLDFAST_TEST_PROGRAM = JSON.stringify([join(place, 'node_modules', '.bin', 'holdfast')])
+process.env.HOLDFAST_TEST_NATIVE_HOME = place
+const smoke = [join(ROOT, 'scripts', 'test.mjs'), 'test/cli/smoke.test.ts']
+if (!succeeds(process.execPath, smoke, process.stdout)) giveUp('the tests failed')

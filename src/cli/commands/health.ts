@@ -1,0 +1,43 @@
+/** What a supervisor of processes or containers asks again and again: does the server on this folder serve? */
+import { existsSync } from 'node:fs'
+import { request as plainRequest } from 'node:http'
+import { request as secureRequest } from 'node:https'
+import { consoleAddressOf } from '../../admin-console.ts'
+import { folderOf } from '../admin.ts'
+import { type Call, type Command, Failed, type Outcome, onFolder } from '../command.ts'
+
+const PATIENCE_MS = 5_000
+
+/** The answer tells nothing that is secret and nothing is sent, so it does not matter whose the certificate is. */
+const ANY_CERTIFICATE = { rejectUnauthorized: false }
+
+function statusOf(url: URL): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const asked =
+      url.protocol === 'https:' ? secureRequest(url, { ...ANY_CERTIFICATE, signal }) : plainRequest(url, { signal })
+    asked.once('error', error => reject(signal.aborted ? new Error(`no answer in ${PATIENCE_MS / 1000} s`) : error))
+    asked.once('response', answer => {
+      answer.resume()
+      resolve(answer.statusCode ?? 0)
+    })
+    asked.end()
+  })
+}
+
+async function health(call: Call): Promise<Outcome> {
+  const folder = folderOf(call)
+  const address = existsSync(folder) ? await consoleAddressOf(folder) : undefined
+  if (address === undefined) throw new Failed(`no server with a console runs on ${folder}`)
+  const status = await statusOf(new URL('/health/ready', address)).catch((error: Error) => {
+    throw new Failed(`the console at ${address} does not answer: ${error.message}`)
+  })
+  const ready = status === 200
+  return { value: { ready, console: address }, text: ready ? 'ready' : 'not ready', code: ready ? 0 : 1 }
+}
+
+export const healthCommand: Command = onFolder({
+  name: 'health',
+  summary: 'say whether the server on the folder serves; 1 when it does not',
+  run: health,
+})
