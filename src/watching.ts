@@ -6,12 +6,16 @@ import { realDisk } from './lib/disk.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 import { OPERATIONS } from './operations/index.ts'
 import type { Store } from './store/store.ts'
+import { AccessLog } from './telemetry/access-log.ts'
 import type { Sample } from './telemetry/families.ts'
 import { ProcessMeasures } from './telemetry/process-measures.ts'
 import type { Watchers } from './telemetry/recording.ts'
 import { RequestMeasures } from './telemetry/request-measures.ts'
 import { Tracer } from './telemetry/tracer.ts'
 import type { Tell } from './tell.ts'
+
+/** So long lines of server access logs come together. */
+const DELIVER_MS = 60_000
 
 export interface Watching {
   readonly watchers: Omit<Watchers, 'log'>
@@ -30,17 +34,23 @@ export function watch(store: Store, options: Pick<ObjectServerOptions, 'role' | 
   const audit = openAudit(auditLog, tell)
   const onError = (error: unknown): void => tell.log({ level: 'warn', traces: String(error) })
   const tracer = tracing === undefined ? undefined : new Tracer(tracing, systemClock, onError)
+  const accessLog = new AccessLog(store, (bucket, error) =>
+    tell.log({ level: 'warn', accessLog: bucket, error: String(error) }),
+  )
+  const delivering = setInterval(() => void accessLog.deliver(), DELIVER_MS)
   const process = new ProcessMeasures(options.role, realDisk)
   return {
-    watchers: { measures, audit: audit?.log, tracer },
+    watchers: { measures, audit: audit?.log, tracer, accessLog },
     async samples() {
       const refusals: Sample = ['holdfast_lock_refusals_total', '', store.engine.refusals.total]
-      const more = [...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
+      const more = [...accessLog.samples(), ...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
       return [...measures.samples(), refusals, ...more, ...(await process.samples())]
     },
     reopen: () => audit?.reopen(),
     async stop() {
       process.stop()
+      clearInterval(delivering)
+      await accessLog.deliver()
       await tracer?.stop()
       audit?.close()
     },

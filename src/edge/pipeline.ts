@@ -65,6 +65,8 @@ export interface Outcome {
   /** What was asked for, and what decided about it on the way: for whoever keeps a record of decisions. */
   readonly asked?: Operation | undefined
   readonly findings?: readonly Finding[]
+  /** The bucket that it is about, if there is one and it was looked at. */
+  readonly bucket?: Bucket | undefined
   /** Of an answer that began before it was known: how it ended. */
   readonly ended?: Promise<Outcome>
 }
@@ -115,6 +117,7 @@ interface Known {
   /** For a page of another origin, on whatever the answer is. */
   cors: readonly Header[]
   findings: Finding[]
+  bucket: Bucket | undefined
   readonly late: LateAnswer
 }
 
@@ -158,6 +161,7 @@ export class Pipeline {
         caller: undefined,
         cors: [],
         findings: [],
+        bucket: undefined,
         late,
       }
       const done = this.#settle(incoming, known)
@@ -291,6 +295,7 @@ export class Pipeline {
     known.findings = findings
     const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))
     const bucket = await bucketOf(operation, address, facts)
+    known.bucket = bucket
     const { ways } = dialect
     if (bucket !== undefined) {
       checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })

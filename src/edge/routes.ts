@@ -14,7 +14,6 @@ const NOT_OFFERED: ReadonlySet<string> = new Set([
   'analytics',
   'intelligent-tiering',
   'inventory',
-  'logging',
   'metadataConfiguration',
   'metadataInventoryTable',
   'metadataJournalTable',

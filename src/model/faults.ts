@@ -52,6 +52,7 @@ export const FAULTS = {
     'The retention period must be a positive number of days or years, of a hundred years at most.',
   ],
   InvalidStorageClass: [400, 'The storage class you specified is not valid'],
+  InvalidTargetBucketForLogging: [400, 'The target bucket for logging cannot be one.'],
   InvalidTag: [400, 'The tag provided was not a valid tag.'],
   InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
   InvalidURI: [400, "Couldn't parse the specified URI."],

@@ -113,7 +113,7 @@ export const sealing: Decoder<KeyChoice | undefined> = {
  * beginning of an upload calls a bad request.
  */
 export async function sealingFor(
-  ctx: Context,
+  ctx: Pick<Context, 'bucket' | 'store'>,
   asked: KeyChoice | undefined,
   blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
 ): Promise<KeyChoice | undefined> {
@@ -136,7 +136,10 @@ export async function sealingFor(
 /** Every write to such a bucket asks. */
 const read = new TextMemo(text => readBucketEncryption(parseXml(text)))
 
-async function bucketEncryption({ bucket, store }: Context): Promise<BucketEncryption | undefined> {
+async function bucketEncryption({
+  bucket,
+  store,
+}: Pick<Context, 'bucket' | 'store'>): Promise<BucketEncryption | undefined> {
   if (!bucket.documents.includes('encryption')) return undefined
   const text = await store.documents.get(bucket.name, 'encryption')
   return text === undefined ? undefined : read.get(text)

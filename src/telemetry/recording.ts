@@ -1,6 +1,7 @@
 /** Hands what happened to a request to everybody who keeps a record of it. */
 import type { Outcome } from '../edge/pipeline.ts'
 import type { Ended, Exchange, Recorder } from '../edge/recorder.ts'
+import type { AccessLog } from './access-log.ts'
 import type { AuditLog } from './audit-log.ts'
 import { logLine } from './request-log.ts'
 import type { RequestMeasures } from './request-measures.ts'
@@ -11,6 +12,7 @@ export interface Watchers {
   readonly measures?: RequestMeasures
   readonly audit?: AuditLog | undefined
   readonly tracer?: Tracer | undefined
+  readonly accessLog?: AccessLog | undefined
 }
 
 export class Recording implements Recorder {
@@ -31,9 +33,10 @@ export class Recording implements Recorder {
   }
 
   ended(outcome: Outcome, exchange: Ended): void {
-    const { measures, tracer } = this.#watchers
+    const { measures, tracer, accessLog } = this.#watchers
     measures?.ended(outcome, exchange)
     tracer?.ended(outcome, exchange)
+    accessLog?.ended(outcome, exchange)
   }
 
   left(): void {

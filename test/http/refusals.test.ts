@@ -104,7 +104,6 @@ const NOT_OFFERED = [
   'analytics',
   'intelligent-tiering',
   'inventory',
-  'logging',
   'metadataTable',
   'metrics',
   'notification',

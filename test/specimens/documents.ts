@@ -24,6 +24,9 @@ export const ENCRYPTION =
   '</ApplyServerSideEncryptionByDefault><BucketKeyEnabled>false</BucketKeyEnabled></Rule>' +
   '</ServerSideEncryptionConfiguration>'
 
+/** None: a target would have to be there. */
+export const LOGGING = '<BucketLoggingStatus></BucketLoggingStatus>'
+
 export const TAGGING =
   '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag><Tag><Key>c</Key><Value></Value></Tag></TagSet></Tagging>'
 

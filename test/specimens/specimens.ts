@@ -144,6 +144,8 @@ const ROWS: Readonly<Record<string, Specimen>> = {
   'GET bucket ?tagging': onBucket('tagging'),
   'PUT bucket ?tagging': bucketDocument('tagging', documents.TAGGING, { svc: 200, s3: 204 }),
   'DELETE bucket ?tagging': onBucket('tagging', 204),
+  'GET bucket ?logging': onBucket('logging'),
+  'PUT bucket ?logging': bucketDocument('logging', documents.LOGGING),
   'GET bucket': onBucket('prefix=k&delimiter=%2F&max-keys=10&marker=a&encoding-type=url'),
   'GET bucket ?list-type=2': onBucket('list-type=2&prefix=k&delimiter=%2F&max-keys=10&start-after=a&fetch-owner=true'),
   'GET bucket ?versions': onBucket('versions&prefix=k&max-keys=10&key-marker=a&encoding-type=url'),

@@ -1,6 +1,7 @@
 /** Every document that a bucket can have, and what may be done with it. */
 import type { Operation } from '../operation.ts'
 import { documentOperations } from './document.ts'
+import { logging } from './logging.ts'
 import { DeleteBucketPolicy, GetBucketPolicy, GetBucketPolicyStatus, PutBucketPolicy } from './policy.ts'
 import { objectLock, ownershipControls, publicAccessBlock, requestPayment, versioning } from './settings.ts'
 import { cors, encryption, lifecycle, tagging, website } from './texts.ts'
@@ -20,4 +21,5 @@ export const BUCKET_DOCUMENTS: readonly Operation[] = [
   ...documentOperations(website),
   ...documentOperations(encryption),
   ...documentOperations(tagging),
+  ...documentOperations(logging),
 ]

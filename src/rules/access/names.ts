@@ -14,6 +14,12 @@ const HEADER_PREFIX = /^x-(?:svc|amz)-/
 /** The names under which a principal's accounts and users are listed. */
 export const PRINCIPAL_KEYS: readonly string[] = ['SVC', 'AWS']
 
+/** Services that are principals of a policy, by the name of the part of this server that acts. */
+export const SERVICE_PRINCIPALS: ReadonlyMap<string, 'logging'> = new Map([
+  ['logging.svc', 'logging'],
+  ['logging.s3.amazonaws.com', 'logging'],
+])
+
 const HEADER = 'x-svc'
 
 /** A neutral header name as fault details carry it; the edge turns it into the dialect of the answer. */

@@ -6,7 +6,14 @@ import { ACTIONS } from './actions.ts'
 import { type Condition, readCondition } from './conditions.ts'
 import { foldCase } from './fold-case.ts'
 import { malformed } from './malformed.ts'
-import { neutralAction, neutralResource, PRINCIPAL_KEYS, type PrincipalName, readPrincipal } from './names.ts'
+import {
+  neutralAction,
+  neutralResource,
+  PRINCIPAL_KEYS,
+  type PrincipalName,
+  readPrincipal,
+  SERVICE_PRINCIPALS,
+} from './names.ts'
 import { type Json, type JsonObject, readJson } from './policy-json.ts'
 import { readTemplate, type Template } from './template.ts'
 import { compileText, matches, type Pattern } from './wildcard.ts'
@@ -16,6 +23,8 @@ export const POLICY_BYTES_MAX = 20_480
 export type Principal =
   | { readonly kind: 'everyone' }
   | { readonly kind: 'canonical'; readonly canonicalId: string }
+  /** Who puts access logs into the bucket; no caller is that. */
+  | { readonly kind: 'service'; readonly name: 'logging' }
   | PrincipalName
 
 /** A list, or everything but the list. */
@@ -135,6 +144,8 @@ function readPrincipals(statement: JsonObject, effect: Statement['effect'], { ab
 
 function principalOf(family: string, name: string): Principal {
   if (family === 'CanonicalUser' && CANONICAL_ID.test(name)) return { kind: 'canonical', canonicalId: name }
+  const service = family === 'Service' ? SERVICE_PRINCIPALS.get(name) : undefined
+  if (service !== undefined) return { kind: 'service', name: service }
   if (PRINCIPAL_KEYS.includes(family)) {
     if (name === '*') return { kind: 'everyone' }
     const principal = readPrincipal(name)

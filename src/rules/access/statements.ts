@@ -63,6 +63,8 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   const { account } = caller
   const wholeAccount = caller.kind === 'account' ? 'caller' : 'account'
   switch (principal.kind) {
+    case 'service':
+      return undefined
     case 'canonical':
       return principal.canonicalId === account.canonicalId ? wholeAccount : undefined
     case 'account':

@@ -1,0 +1,63 @@
+/** Where a bucket's access log goes. What it is to be put into must want it: the same is asked at every delivery. */
+import { parseXml } from '../../lib/xml-reader.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import { mayDeliverLogs } from '../../rules/access/log-delivery.ts'
+import { type Logging, loggingDocument, readLogging } from '../../rules/documents/logging.ts'
+import { documentText } from '../../rules/documents/tree.ts'
+import type { Store } from '../../store/store.ts'
+import { type DocumentKind, storedAs } from './document.ts'
+
+const LOGGING = 'logging'
+const stored = storedAs(LOGGING)
+
+const readText = (text: string): Logging | undefined => readLogging(parseXml(text))
+
+const unfit = (target: string, reason: string): Fault =>
+  new Fault('InvalidTargetBucketForLogging', { TargetBucket: target, reason })
+
+async function targetOf(store: Store, source: Bucket, { targetBucket, targetPrefix }: Logging): Promise<Bucket> {
+  const target = await store.buckets.get(targetBucket).catch((error: unknown) => {
+    throw error instanceof Fault ? unfit(targetBucket, 'The target bucket for logging does not exist') : error
+  })
+  // Nobody learns more about a bucket of somebody else than that it is no target.
+  if (target.owner !== source.owner) throw unfit(targetBucket, 'The target bucket must have the same owner')
+  if (target.defaultRetention !== undefined) throw unfit(targetBucket, 'The target bucket retains every object')
+  const policy = target.documents.includes('policy') ? await store.documents.get(targetBucket, 'policy') : undefined
+  if (mayDeliverLogs(target, targetPrefix, policy)) return target
+  throw unfit(targetBucket, 'You must give the log-delivery group WRITE and READ_ACP permissions to the target bucket')
+}
+
+export const logging: DocumentKind<Logging | undefined> = {
+  query: LOGGING,
+  get: { name: 'GetBucketLogging', needs: 'GetBucketLogging' },
+  put: { name: 'PutBucketLogging', needs: 'PutBucketLogging' },
+  // Without any, a document says so.
+  absent: 'InternalError',
+  async show(ctx) {
+    const text = await stored.text(ctx)
+    return loggingDocument(text === undefined ? undefined : readText(text))
+  },
+  read: readLogging,
+  async keep(ctx, wanted) {
+    if (wanted === undefined) return stored.remove(ctx)
+    await targetOf(ctx.store, ctx.bucket, wanted)
+    await stored.put(ctx, documentText(loggingDocument(wanted)))
+  },
+}
+
+export interface LogTarget {
+  readonly bucket: Bucket
+  readonly prefix: string
+}
+
+export const isLogged = ({ documents }: Bucket): boolean => documents.includes(LOGGING)
+
+/** Where the log of a bucket goes now; undefined when nowhere. A target that does not want it any more is a fault. */
+export async function logTarget(store: Store, bucket: string): Promise<LogTarget | undefined> {
+  const source = await store.buckets.get(bucket)
+  const text = isLogged(source) ? await store.documents.get(bucket, LOGGING) : undefined
+  const wanted = text === undefined ? undefined : readText(text)
+  if (wanted === undefined) return undefined
+  return { bucket: await targetOf(store, source, wanted), prefix: wanted.targetPrefix }
+}

@@ -1,0 +1,55 @@
+/** Whether access logs may be put into a bucket: its owner says so by its list, or by a statement for the service. */
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import { effectiveAcl } from './acl.ts'
+import type { Policy, Statement } from './policy.ts'
+import { bucketPolicy } from './policy-memo.ts'
+import { ALL_TOLD, applying } from './statements.ts'
+
+const namesService = ({ principals }: Statement): boolean =>
+  principals?.of.some(({ kind }) => kind === 'service') === true
+
+/** Who delivers is no caller: a statement that names the service is read as one about everybody. */
+function asTheService({ statements }: Policy): Policy {
+  return {
+    statements: statements.map(statement =>
+      namesService(statement)
+        ? { ...statement, principals: { except: statement.principals!.except, of: [{ kind: 'everyone' }] } }
+        : statement,
+    ),
+  }
+}
+
+/** What the service alone may by a policy: that everybody may is no wish for logs. */
+const forTheService = (policy: Policy): Policy => ({ statements: policy.statements.filter(namesService) })
+
+function byList({ owner, ownership, grants: listed }: Bucket): boolean {
+  const { grants } = effectiveAcl({ ownerCanonicalId: owner, grants: listed }, ownership ?? 'ObjectWriter', owner)
+  const has = (permission: string): boolean =>
+    grants.some(
+      grant =>
+        grant.group && grant.grantee === 'LogDelivery' && ['FULL_CONTROL', permission].includes(grant.permission),
+    )
+  return has('WRITE') && has('READ_ACP')
+}
+
+/** `policy` is the target's, as it was given. */
+export function mayDeliverLogs(target: Bucket, key: string, policy: string | undefined): boolean {
+  if (policy === undefined) return byList(target)
+  const question = {
+    caller: { kind: 'anonymous' },
+    action: 'PutObject',
+    resource: `${target.name}/${key}`,
+    context: new Map<string, readonly string[]>(),
+    untold: ALL_TOLD,
+  } as const
+  try {
+    const read = bucketPolicy(policy)
+    if (applying(asTheService(read), 'Deny', question).length > 0) return false
+    return byList(target) || applying(asTheService(forTheService(read)), 'Allow', question).length > 0
+  } catch (error) {
+    // It was accepted once, so this is damage: what it denied cannot be known.
+    if (error instanceof Fault) return false
+    throw error
+  }
+}

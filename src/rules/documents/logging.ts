@@ -1,0 +1,54 @@
+/** Where a bucket's access log goes: nowhere, or below a prefix of another bucket. */
+import { BadXml, child, onlyChildren, requiredText, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import type { XmlDocument } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+import { LIMITS } from '../limits.ts'
+
+export interface Logging {
+  readonly targetBucket: string
+  readonly targetPrefix: string
+}
+
+/** What is put behind the prefix: the time and something unique. */
+export const LOG_NAME_BYTES = 36
+const PREFIX_BYTES_MAX = LIMITS.keyBytesMax - LOG_NAME_BYTES
+
+/** Undefined when there shall be none. */
+export function readLogging(root: XmlNode): Logging | undefined {
+  onlyChildren(rootNamed(root, 'BucketLoggingStatus'), 'LoggingEnabled')
+  const enabled = child(root, 'LoggingEnabled')
+  if (enabled === undefined) return undefined
+  onlyChildren(enabled, 'TargetBucket', 'TargetPrefix', 'TargetGrants', 'TargetObjectKeyFormat')
+  // Lists on single logs are not kept, and dates in paths are not made: neither must seem to be.
+  if ((child(enabled, 'TargetGrants')?.children.length ?? 0) > 0) {
+    throw new Fault('NotImplemented', { Header: 'TargetGrants' })
+  }
+  checkKeyFormat(enabled)
+  const targetBucket = requiredText(enabled, 'TargetBucket')
+  const targetPrefix = requiredText(enabled, 'TargetPrefix')
+  if (targetBucket === '') throw new BadXml('no target')
+  if (Buffer.byteLength(targetPrefix) > PREFIX_BYTES_MAX || targetPrefix.includes('\0')) {
+    throw new Fault('InvalidArgument', { ArgumentName: 'TargetPrefix', ArgumentValue: targetPrefix.slice(0, 100) })
+  }
+  return { targetBucket, targetPrefix }
+}
+
+function checkKeyFormat(enabled: XmlNode): void {
+  const format = child(enabled, 'TargetObjectKeyFormat')
+  if (format === undefined) return
+  onlyChildren(format, 'SimplePrefix', 'PartitionedPrefix')
+  if (format.children.length !== 1) throw new BadXml('one format of keys')
+  if (child(format, 'PartitionedPrefix') !== undefined)
+    throw new Fault('NotImplemented', { Header: 'PartitionedPrefix' })
+}
+
+export const loggingDocument = (logging: Logging | undefined): XmlDocument => ({
+  root: 'BucketLoggingStatus',
+  write(to) {
+    if (logging === undefined) return
+    to.open('LoggingEnabled')
+    to.leaf('TargetBucket', logging.targetBucket)
+    to.leaf('TargetPrefix', logging.targetPrefix)
+    to.close()
+  },
+})

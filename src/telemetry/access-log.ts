@@ -1,0 +1,101 @@
+/**
+ * Server access logs: keeps a line for every request to a bucket that wants them, and puts them as objects into the
+ * bucket that shall have them. Best effort: what is too much, what cannot be delivered, and what a process had not
+ * delivered when it was killed is lost, and counted where that can be.
+ */
+import type { Outcome } from '../edge/pipeline.ts'
+import type { Ended } from '../edge/recorder.ts'
+import { NO_ATTRIBUTES } from '../model/version.ts'
+import { isLogged, logTarget } from '../operations/documents/logging.ts'
+import { sealingFor } from '../operations/encryption.ts'
+import { expandCanned } from '../rules/access/acl.ts'
+import type { Store } from '../store/store.ts'
+import { accessRecord } from './access-record.ts'
+import { labelled, type Sample } from './families.ts'
+
+const WAITING_BYTES_MAX = 16 * 2 ** 20
+const UNIQUE_BYTES = 8
+
+export class AccessLog {
+  readonly #store: Store
+  readonly #onError: (bucket: string, error: unknown) => void
+  #lines = new Map<string, string[]>()
+  #waitingBytes = 0
+  #delivered = 0
+  #dropped = 0
+  #delivering: Promise<void> = Promise.resolve()
+
+  constructor(store: Store, onError: (bucket: string, error: unknown) => void) {
+    this.#store = store
+    this.#onError = onError
+  }
+
+  ended(outcome: Outcome, exchange: Ended): void {
+    const { bucket } = outcome
+    if (bucket === undefined || !isLogged(bucket)) return
+    const line = accessRecord(bucket, outcome, exchange, this.#store.engine.clock.now())
+    if (this.#waitingBytes + line.length > WAITING_BYTES_MAX) {
+      this.#dropped++
+      return
+    }
+    this.#waitingBytes += line.length
+    const lines = this.#lines.get(bucket.name)
+    if (lines === undefined) this.#lines.set(bucket.name, [line])
+    else lines.push(line)
+  }
+
+  /** One step: what has come together by now. Whoever serves decides when; steps follow each other. */
+  deliver(): Promise<void> {
+    this.#delivering = this.#delivering.then(() => this.#deliverAll())
+    return this.#delivering
+  }
+
+  async #deliverAll(): Promise<void> {
+    const taken = this.#lines
+    this.#lines = new Map()
+    for (const [bucket, lines] of taken) {
+      const text = lines.join('')
+      try {
+        const isTaken = await this.#put(bucket, text)
+        if (isTaken) this.#delivered += lines.length
+        else this.#dropped += lines.length
+      } catch (error) {
+        this.#dropped += lines.length
+        this.#onError(bucket, error)
+      }
+      this.#waitingBytes -= text.length
+    }
+  }
+
+  /** False when nobody wants it any more. */
+  async #put(source: string, text: string): Promise<boolean> {
+    const store = this.#store
+    const target = await logTarget(store, source)
+    if (target === undefined) return false
+    const { bucket, prefix } = target
+    const { clock, random } = store.engine
+    const time = new Date(clock.now()).toISOString().slice(0, 19).replace(/[T:]/g, '-')
+    const unique = random.bytes(UNIQUE_BYTES).toString('hex').toUpperCase()
+    const encryption = await sealingFor({ bucket, store }, undefined)
+    await store.objects.put({
+      bucket: bucket.name,
+      key: `${prefix}${time}-${unique}`,
+      owner: bucket.owner,
+      body: [Buffer.from(text)],
+      attributes: {
+        ...NO_ATTRIBUTES,
+        headers: [['content-type', 'text/plain']],
+        grants: expandCanned('private', { owner: bucket.owner, bucketOwner: bucket.owner }),
+      },
+      ...(encryption === undefined ? {} : { encryption }),
+    })
+    return true
+  }
+
+  samples(): Sample[] {
+    return [
+      ['holdfast_access_log_records_total', labelled({ result: 'delivered' }), this.#delivered],
+      ['holdfast_access_log_records_total', labelled({ result: 'dropped' }), this.#dropped],
+    ]
+  }
+}

@@ -1,0 +1,126 @@
+/** A request as a line of a server access log, in the fields and the order that readers of such logs know. */
+import { wireName } from '../edge/dialect.ts'
+import type { Outcome } from '../edge/pipeline.ts'
+import type { Ended } from '../edge/recorder.ts'
+import { headerValue, headerValues, splitTarget } from '../lib/raw-request.ts'
+import type { Bucket } from '../model/bucket.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Match } from '../operations/operation.ts'
+import { userArn } from '../rules/access/names.ts'
+
+const NONE = '-'
+const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'] as const
+
+const two = (value: number): string => String(value).padStart(2, '0')
+
+function timeOf(now: number): string {
+  const at = new Date(now)
+  const day = `${two(at.getUTCDate())}/${MONTHS[at.getUTCMonth()]}/${at.getUTCFullYear()}`
+  return `[${day}:${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())} +0000]`
+}
+
+/** What would end a field, or the line, is written as an escape. */
+const escaped = (text: string, unsafe: RegExp): string =>
+  text.replace(unsafe, c =>
+    Array.from(Buffer.from(c), byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  )
+
+const quoted = (text: string | undefined): string =>
+  text === undefined || text === '' ? '"-"' : `"${escaped(text, /[^\x20\x21\x23-\x7e]/gu)}"`
+
+const word = (text: string | undefined): string =>
+  text === undefined || text === '' ? NONE : escaped(text, /[^\x21\x23-\x7e]/gu)
+
+const keyWord = (key: string): string => (key === '' ? NONE : escaped(key, /[^\x21\x23\x24\x26-\x7e]/gu))
+
+/** With these a link could be used by whoever reads the log. */
+const SECRET = /(^|-)(signature|security-token)$/i
+
+function withoutSecrets(target: string): string {
+  const { path, query } = splitTarget(target)
+  if (query === '') return target
+  const pairs = query.split('&').map(pair => {
+    const [name = '', ...rest] = pair.split('=')
+    return rest.length > 0 && SECRET.test(decoded(name)) ? `${name}=REDACTED` : pair
+  })
+  return `${path}?${pairs.join('&')}`
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** `REST.GET.OBJECT`: the verb, and what stands in the match besides. */
+function operationOf(match: Match | undefined, method: string): string {
+  if (match === undefined) return `REST.${word(method)}.UNKNOWN`
+  const needs = match.needs ?? []
+  const verb = needs.includes(':copy-source') ? 'COPY' : match.method
+  const query = needs.find(need => need.startsWith('?'))?.slice(1)
+  if (needs.includes('?partNumber')) return `REST.${verb}.PART`
+  if (query === 'uploadId') return `REST.${verb}.UPLOAD`
+  if (query === 'delete') return `REST.${verb}.MULTI_OBJECT_DELETE`
+  const isList = query === undefined || query.startsWith('list-type')
+  return `REST.${verb}.${isList ? match.on.toUpperCase() : query.toUpperCase().replace(/[^A-Z]/g, '_')}`
+}
+
+function requesterOf(caller: Caller | undefined): string {
+  if (caller === undefined || caller.kind === 'anonymous') return NONE
+  const { accountId, canonicalId } = caller.account
+  return caller.kind === 'user' ? userArn(accountId, caller.user.name) : canonicalId
+}
+
+function objectBytes({ outgoing }: Outcome, { request, receivedBytes, status }: Ended, isObject: boolean): string {
+  if (!isObject || status >= 300) return NONE
+  if (request.method === 'PUT') return String(receivedBytes)
+  const header = (name: string): string | undefined => outgoing.headers.find(([sent]) => sent === name)?.[1]
+  return header('content-range')?.split('/')[1] ?? header('content-length') ?? NONE
+}
+
+function authenticationOf({ caller }: Outcome, { request }: Ended): readonly [version: string, type: string] {
+  if (caller === undefined || caller.kind === 'anonymous') return [NONE, NONE]
+  return ['SigV4', headerValues(request, 'authorization').length > 0 ? 'AuthHeader' : 'QueryString']
+}
+
+export function accessRecord(bucket: Bucket, outcome: Outcome, exchange: Ended, now: number): string {
+  const { request, requestId, hostId, status } = exchange
+  const key = outcome.resource.slice(bucket.name.length + 2)
+  const match = outcome.asked?.match
+  const isPlainObject = match?.on === 'object' && (match.needs ?? []).length === 0
+  const [signature, type] = authenticationOf(outcome, exchange)
+  const versionId = outcome.outgoing.headers.find(([name]) => name === wireName(outcome.dialect, ':version-id'))?.[1]
+  const fields = [
+    bucket.owner,
+    bucket.name,
+    timeOf(now),
+    word(exchange.remoteAddress.replace(/^::ffff:/, '')),
+    word(requesterOf(outcome.caller)),
+    requestId,
+    match === undefined && outcome.operation !== 'unknown'
+      ? `WEBSITE.${word(request.method)}.OBJECT`
+      : operationOf(match, request.method),
+    keyWord(key),
+    quoted(`${request.method} ${withoutSecrets(request.target)} HTTP/1.1`),
+    String(status),
+    outcome.code === 'ok' ? NONE : word(outcome.code),
+    exchange.sentBytes === 0 ? NONE : String(exchange.sentBytes),
+    objectBytes(outcome, exchange, isPlainObject),
+    String(Math.round(exchange.totalMilliseconds)),
+    String(Math.round(exchange.milliseconds)),
+    quoted(headerValue(request, 'referer')),
+    quoted(headerValue(request, 'user-agent')),
+    word(versionId),
+    word(hostId),
+    signature,
+    NONE,
+    type,
+    word(headerValue(request, 'host')),
+    NONE,
+    NONE,
+    NONE,
+  ]
+  return `${fields.join(' ')}\n`
+}
