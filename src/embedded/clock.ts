@@ -3,26 +3,7 @@
  * Waiting is real: what sleeps for a second sleeps for a second, wherever the clock stands.
  */
 import { type Clock, systemClock } from '../lib/clock.ts'
-
-/** How long; what is given is added up. */
-export interface Span {
-  readonly days?: number
-  readonly hours?: number
-  readonly minutes?: number
-  readonly seconds?: number
-  readonly milliseconds?: number
-}
-
-export interface HoldfastClock {
-  /** What the store takes for now. */
-  now(): Date
-  /** Lets so much time pass. */
-  advance(span: Span): void
-  /** From now on it is this moment, and time goes on from there. */
-  set(moment: Date | string | number): void
-  /** Back to the real time. */
-  reset(): void
-}
+import type { HoldfastClock, Span } from './api.ts'
 
 const UNIT_MS: Readonly<Record<keyof Span, number>> = {
   days: 86_400_000,
@@ -45,16 +26,19 @@ function millisecondsOf(span: Span): number {
 
 export class MovedClock implements Clock {
   #offsetMs = 0
-  #furthest = 0
+  #passed = 0
+  #seen = 0
 
   now(): number {
     return systemClock.now() + this.#offsetMs
   }
 
-  /** Whoever moves the clock of a test means it: that much time has passed, also for locks. */
+  /** Whoever moves the clock of a test means it: so much time has passed, also for locks. Back, none has. */
   elapsed(): number {
-    this.#furthest = Math.max(this.#furthest, this.now())
-    return this.#furthest
+    const now = this.now()
+    this.#passed += Math.max(0, now - this.#seen)
+    this.#seen = now
+    return this.#passed
   }
 
   sleep(ms: number): Promise<void> {
@@ -66,9 +50,9 @@ export class MovedClock implements Clock {
   }
 
   move(ms: number): void {
-    // What was lived through until now counts, also when the clock goes back after.
     this.elapsed()
     this.#offsetMs += ms
+    this.elapsed()
   }
 
   /**

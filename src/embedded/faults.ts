@@ -5,51 +5,7 @@ import type { Incoming, Outcome } from '../edge/pipeline.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import { OPERATIONS } from '../operations/index.ts'
-
-/** A text must be equal, a pattern must be found. What is left out matches everything. */
-export interface FaultMatch {
-  /** As `PutObject`. */
-  readonly operation?: string
-  /** As `PUT`. */
-  readonly method?: string
-  readonly bucket?: string | RegExp
-  readonly key?: string | RegExp
-}
-
-export type FaultEffect =
-  /** 503 `SlowDown`, and nothing is done. */
-  | 'slow-down'
-  /** 500 `InternalError`, and nothing is done. */
-  | 'internal-error'
-  /** The disk has no room for what this request would write: 507. */
-  | 'disk-full'
-  /** It is done, and the connection ends instead of an answer. */
-  | 'lost-answer'
-  /** It is done so many milliseconds later. */
-  | { readonly delay: number }
-  /** The connection ends after so many bytes: of the body that the client sends, else of the one that it gets. */
-  | { readonly cutAfter: number }
-
-export interface FaultRule {
-  /** Every request, when left out. */
-  readonly match?: FaultMatch
-  /** So many requests, then no more. */
-  readonly times?: number
-  readonly fault: FaultEffect
-}
-
-export interface InjectedFault {
-  /** Requests that it has met so far. */
-  readonly hits: number
-  remove(): void
-}
-
-export interface HoldfastFaults {
-  /** Of several that match a request, the one that was added first takes it. */
-  add(rule: FaultRule): InjectedFault
-  /** Removes all of them; what a delay holds back goes on. */
-  clear(): void
-}
+import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
 
 type Answer = (incoming: Incoming) => Promise<Outcome>
 

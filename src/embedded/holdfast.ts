@@ -19,25 +19,20 @@ import { choresOf, sweepingOf, Upkeep } from '../upkeep.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { runUntilIdle } from '../workers/worker.ts'
-import { type HoldfastClock, MovedClock } from './clock.ts'
-import { FaultList, type HoldfastFaults } from './faults.ts'
-import type { Credentials, HoldfastOptions, S3ClientOptions } from './options.ts'
+import type {
+  Credentials,
+  HoldfastClock,
+  HoldfastFaults,
+  HoldfastOptions,
+  LifecycleRound,
+  S3ClientOptions,
+} from './api.ts'
+import { MovedClock } from './clock.ts'
+import { FaultList } from './faults.ts'
 
 const HOST = '127.0.0.1'
 /** What is deleted gives its room back meanwhile; everything else is done when it is asked for. */
 const RECLAIM_MS = 1_000
-
-/** What one round of lifecycle rules has done. */
-export interface LifecycleRound {
-  /** Versions, and markers that hid nothing. */
-  readonly removed: number
-  /** Objects that got a delete marker. */
-  readonly marked: number
-  /** Uploads. */
-  readonly aborted: number
-  /** Versions that are due, but locked. */
-  readonly locked: number
-}
 
 /** A store that is open, and what looks after it. */
 interface Open {

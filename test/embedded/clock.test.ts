@@ -129,6 +129,21 @@ test('lifecycle rules are applied when asked for, by the clock', () =>
     }
   }))
 
+test('time that passes after the clock went back has passed as well', () =>
+  using({}, async ({ hf, send, put }) => {
+    const rule = '<ID>all</ID><Status>Enabled</Status><Filter/><Expiration><Days>3</Days></Expiration>'
+    const body = `<LifecycleConfiguration><Rule>${rule}</Rule></LifecycleConfiguration>`
+    for (const back of [() => hf.reset(), () => hf.clock.set('2020-01-01T00:00:00Z')]) {
+      hf.clock.advance({ days: 31 })
+      await put('k', 'x')
+      await back()
+      await send({ method: 'PUT', path: '/?lifecycle', body, headers: [md5Header(body)] })
+      await put('k', 'x')
+      hf.clock.advance({ days: 9 })
+      assert.equal((await hf.runLifecycle()).removed, 1)
+    }
+  }))
+
 test('upkeep does all of it', () =>
   using({}, async ({ hf, send, put, get }) => {
     const rule = '<ID>all</ID><Status>Enabled</Status><Filter/><Expiration><Days>1</Days></Expiration>'

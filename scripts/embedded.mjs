@@ -1,0 +1,95 @@
+/**
+ * `npm run test:embedded`: packs what would be published, installs it into a temporary folder beside the test runners and the SDK
+ * that the examples name, and runs the examples there. Their types are checked as their editors would.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { build, giveUp, installMissing, ROOT, TSC } from './runtime.mjs'
+
+const EXAMPLES = ['vitest', 'jest', 'node-test']
+
+/** Nothing but the package's own types: they must not lean on what a project happens to have. */
+const TYPED = `
+import { Holdfast, type HoldfastOptions, type InjectedFault } from 'holdfast'
+
+const options: HoldfastOptions = { buckets: ['a', { name: 'b', objectLock: true }] }
+await using hf = await Holdfast.start(options)
+const fault: InjectedFault = hf.faults.add({ match: { key: /x/ }, fault: { cutAfter: 1 } })
+const hits: number = fault.hits
+const { endpoint, credentials: { accessKeyId } }: { endpoint: string; credentials: { accessKeyId: string } } =
+  hf.s3ClientConfig()
+hf.clock.advance({ days: hits })
+// @ts-expect-error there is no such fault
+hf.faults.add({ fault: 'explode' })
+// @ts-expect-error there is no such option
+await Holdfast.start({ bucket: endpoint + accessKeyId })
+`
+
+const RESOLUTIONS = [
+  ['nodenext', 'nodenext'],
+  ['esnext', 'bundler'],
+]
+
+function run(command, args, cwd, env = process.env) {
+  const { status } = spawnSync(command, args, { cwd, env, stdio: ['ignore', process.stdout, 'inherit'] })
+  return status === 0
+}
+
+/** What the examples need beside the store itself. */
+function packagesOf(examples) {
+  const wanted = new Set()
+  for (const example of examples) {
+    const { devDependencies } = JSON.parse(readFileSync(join(ROOT, 'examples', example, 'package.json'), 'utf8'))
+    for (const [name, version] of Object.entries(devDependencies)) {
+      if (name !== 'holdfast') wanted.add(`${name}@${version}`)
+    }
+  }
+  return [...wanted]
+}
+
+function install(folder) {
+  writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n')
+  if (!run('npm', ['pack', '--silent', '--pack-destination', folder], ROOT)) giveUp('npm pack failed')
+  const archive = readdirSync(folder).find(name => name.endsWith('.tgz'))
+  const quiet = ['--no-audit', '--no-fund', '--no-save', '--ignore-scripts', '--loglevel=error']
+  if (!run('npm', ['install', ...quiet, `./${archive}`, ...packagesOf(EXAMPLES)], folder)) giveUp('npm install failed')
+}
+
+function areTyped(folder, [module, resolution]) {
+  writeFileSync(join(folder, 'typed.ts'), TYPED)
+  const flags = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--types', '']
+  return run(
+    process.execPath,
+    [TSC, ...flags, '--module', module, '--moduleResolution', resolution, 'typed.ts'],
+    folder,
+  )
+}
+
+function passes(folder, example) {
+  const place = join(folder, example)
+  cpSync(join(ROOT, 'examples', example), place, { recursive: true })
+  const PATH = `${join(folder, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
+  return run('npm', ['test', '--silent'], place, { ...process.env, PATH })
+}
+
+installMissing()
+build()
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-embedded-'))
+try {
+  install(folder)
+  const steps = [
+    ...RESOLUTIONS.map(how => [`types, ${how[1]}`, () => areTyped(folder, how)]),
+    ...EXAMPLES.map(example => [`examples/${example}`, () => passes(folder, example)]),
+  ]
+  let failed = 0
+  for (const [name, step] of steps) {
+    const isGood = step()
+    if (!isGood) failed++
+    process.stdout.write(`${isGood ? 'ok' : 'not ok'} - ${name}\n`)
+  }
+  process.exitCode = failed === 0 ? 0 : 1
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}
