@@ -170,13 +170,17 @@ export function checkLock(ctx: Context, wanted: Lock): void {
 }
 
 /** What is said about an object that was just made. */
-export const saidOfMade = async (ctx: Context, version: Version): Promise<Header[]> => [
-  ['etag', quotedEtag(version.etag)],
-  [':version-id', ctx.bucket.versioning === 'off' ? undefined : version.id],
-  ...encryptionHeaders(version),
-  contextHeader(version),
-  ...(await expirationHeaders(ctx, { ...version, key: ctx.target.key, tags: version.attributes.tags })),
-]
+export async function saidOfMade(ctx: Context, version: Version): Promise<Header[]> {
+  const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
+  return [
+    ['etag', quotedEtag(version.etag)],
+    [':version-id', ctx.bucket.versioning === 'off' ? undefined : version.id],
+    ...encryptionHeaders(version),
+    contextHeader(version),
+    // It is stored: rules that cannot be read now do not make a failure of it.
+    ...(await expirationHeaders(ctx, expiring).catch((): Header[] => [])),
+  ]
+}
 
 /** What GET and HEAD say about an object. */
 export function describe(version: Version, versioned: boolean): Header[] {

@@ -1,6 +1,8 @@
 /** What the headers promise is what the worker does: to the millisecond, for objects and for uploads. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { DamagedRecord, type Meta } from '../../src/meta/meta.ts'
+import { at } from '../../src/store/addresses.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { text } from './actions.ts'
@@ -133,4 +135,23 @@ inBoth('R67: the abort date is the first moment at which the worker aborts an up
     await goesAt(served, Date.parse(told), isThere)
   })
   await fc.assert(property, { numRuns: RUNS })
+})
+
+inBoth('R89: rules that cannot be read make no failure of an object that is stored', async (client, { parts }) => {
+  const bucket = await makeBucket(client)
+  const rule = within('Rule', `${within('Status', 'Enabled')}<Filter/>${within('Expiration', within('Days', 1))}`)
+  const set = await documentsOf(client, bucket, 'lifecycle').put(within('LifecycleConfiguration', rule))
+  assert.equal(set.status, 200, set.body.toString())
+  const made = await client.send({ method: 'PUT', bucket, path: '/k', body: 'first' })
+  assert.ok(made.own('expiration'))
+  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const look = meta.get.bind(meta)
+  meta.get = async key => {
+    if (key.equals(at.document(bucket, 'lifecycle'))) throw new DamagedRecord(key)
+    return look(key)
+  }
+  const answer = await client.send({ method: 'PUT', bucket, path: '/k', body: 'second' })
+  meta.get = look
+  assert.deepEqual([answer.status, answer.own('expiration')], [200, undefined])
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'second')
 })
