@@ -99,9 +99,9 @@ export class Authorizer {
   }
 
   /** R99. Whoever began an upload may look at its parts and give it up. */
-  async #isInitiator({ view, caller, operation }: Asking, name: ObjectName): Promise<boolean> {
+  async #isInitiator({ view, caller }: Asking, name: ObjectName): Promise<boolean> {
     const uploadId = view.query('uploadId')
-    if (!operation.ofUpload || uploadId === undefined || caller.kind === 'anonymous') return false
+    if (uploadId === undefined || caller.kind === 'anonymous') return false
     return (await this.#facts.initiator(name, uploadId)) === callerName(caller)
   }
 
@@ -113,7 +113,7 @@ export class Authorizer {
     const facts = at === undefined ? undefined : await this.bucketFacts(at)
     const stored = need.ofNew === undefined && on === 'object' && judgedBy === 'object'
     const object = need.ofNew === 'writer' ? newObject(asking) : stored ? await this.#facts.object(name) : undefined
-    const isInitiator = on === 'object' && (await this.#isInitiator(asking, name))
+    const isInitiator = on === 'object' && asking.operation.ofUpload && (await this.#isInitiator(asking, name))
     return {
       caller: asking.caller,
       action: need.do,
@@ -121,7 +121,10 @@ export class Authorizer {
         on === 'service' ? {} : on === 'bucket' ? { bucket: name.bucket } : { bucket: name.bucket, key: name.key },
       bucket: facts,
       object,
-      context: contextOf(asking, name),
+      // Worked out when a policy asks for it, and not before.
+      get context() {
+        return contextOf(asking, name)
+      },
       isInitiator,
       ...(asking.untold === undefined ? {} : { untold: asking.untold }),
       ...(asking.operation.anonymousNeedsPolicy ? { anonymousNeedsPolicy: true } : {}),

@@ -136,6 +136,15 @@ export function wireName(dialect: Dialect, name: string): string {
   return dialect.odd.get(neutral) ?? dialect.prefix + neutral
 }
 
+/** The neutral name of a header of the wire, given in lower case. */
+export function neutralName({ prefix, odd }: Dialect, name: string): string {
+  if (!name.startsWith(prefix)) return name
+  for (const [neutral, wire] of odd) if (wire === name) return `:${neutral}`
+  const neutral = name.slice(prefix.length)
+  // Spelled as it would be if the dialect did not call it otherwise, it means nothing.
+  return odd.has(neutral) ? name : `:${neutral}`
+}
+
 /** A header's value on the wire. */
 export const wireValue = (dialect: Dialect, name: string, value: string): string =>
   dialect.values.get(name)?.get(value) ?? value
@@ -155,12 +164,23 @@ function hasOldSignature(request: RawRequest): boolean {
   return authorization.startsWith('AWS ') || `&${splitTarget(request.target).query}`.includes('&AWSAccessKeyId=')
 }
 
+/** The dialects whose extension headers a request has. */
+function spokenIn({ headers }: RawRequest): Dialect[] {
+  const spoken: Dialect[] = []
+  for (const [sent] of headers) {
+    if (sent[0] !== 'x' && sent[0] !== 'X') continue
+    const name = sent.toLowerCase()
+    for (const one of ALL) if (name.startsWith(one.prefix) && !spoken.includes(one)) spoken.push(one)
+  }
+  return spoken
+}
+
 /** Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. */
 export function dialectOf(request: RawRequest): Dialect {
   const scheme = schemeNamedBy(request)
-  const spoken = ALL.filter(({ prefix }) => request.headers.some(([name]) => name.toLowerCase().startsWith(prefix)))
-  const unsaid = hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc
-  const dialect = ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? unsaid
+  const spoken = spokenIn(request)
+  const dialect =
+    ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? (hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc)
   if (spoken.some(other => other !== dialect)) {
     throw new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
   }

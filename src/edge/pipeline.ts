@@ -13,6 +13,7 @@ import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
+import type { Untold } from '../rules/access/statements.ts'
 import type { Told } from '../rules/access/told.ts'
 import { type Address, addressOf, locationOf, NO_SUCH_HOST } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
@@ -101,6 +102,8 @@ export interface PipelineParts {
 export type Identities = Accounts & Pick<Authentication, 'findCredential'>
 
 const JUDGED_TRIES_MAX = 10
+const NO_HEADERS: readonly Header[] = []
+const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
 
 async function bucketOf(operation: Operation, { bucket }: Address, facts: FactFinder): Promise<Bucket | undefined> {
   if (operation.match.on === 'service' || operation.withoutBucket) return undefined
@@ -159,7 +162,7 @@ export class Pipeline {
         asked: undefined,
         resource: '/',
         caller: undefined,
-        cors: [],
+        cors: NO_HEADERS,
         findings: [],
         bucket: undefined,
         late,
@@ -182,17 +185,23 @@ export class Pipeline {
       checkExpectation(request)
       const site = siteOf(request, this.#parts.website)
       if (site !== undefined) return await this.#visit(incoming, known, site)
-      const address = await this.#addressOf(request)
+      const address = addressOf(request, this.#parts.baseHost)
+      if (address.style === 'alias') await this.#checkAlias(address)
       known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
       const view = new View(request, known.dialect)
       if (request.method === 'OPTIONS') return await this.#preflight(known, address, view)
-      known.cors = await corsHeaders(this.#parts.facts, address.bucket, request.method, view.header('origin'))
+      const origin = view.header('origin')
+      if (origin !== undefined) {
+        known.cors = await corsHeaders(this.#parts.facts, address.bucket, request.method, origin)
+      }
       const operation = this.#routes.find(request.method, levelOf(address), view)
       known.operation = operation.name
       known.asked = operation
       const answer = async (asked: Incoming): Promise<Outcome> => {
         const found = await this.#runJudged(asked, known, address, view, operation)
-        const answers = await this.#honoured(found, known, address, request)
+        const answers = this.#mayRedirect(known, address, request)
+          ? await honouredOnBucketHost(found, { bucket: address.bucket, request, facts: this.#parts.facts })
+          : found
         return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
       }
       const { interfere } = this.#parts
@@ -209,12 +218,9 @@ export class Pipeline {
   }
 
   /** R4. A host that is not of this service is a bucket of that name, or nothing of ours. */
-  async #addressOf(request: RawRequest): Promise<Address> {
-    const address = addressOf(request, this.#parts.baseHost)
-    if (address.style !== 'alias') return address
+  async #checkAlias({ bucket }: Address): Promise<void> {
     try {
-      await this.#parts.facts.bucket(address.bucket)
-      return address
+      await this.#parts.facts.bucket(bucket)
     } catch (error) {
       throw error instanceof Fault ? new Fault('InvalidRequest', { reason: NO_SUCH_HOST }) : error
     }
@@ -252,16 +258,9 @@ export class Pipeline {
   }
 
   /** R28. */
-  #honoured(
-    answers: Answers,
-    { caller, asked }: Known,
-    { style, bucket }: Address,
-    request: RawRequest,
-  ): Answers | Promise<Answers> {
-    const { website, facts } = this.#parts
-    const isRead = asked?.match.on === 'object' && (request.method === 'GET' || request.method === 'HEAD')
-    if (!website.onBucketHost || !isRead || style !== 'host' || caller?.kind !== 'anonymous') return answers
-    return honouredOnBucketHost(answers, { bucket, request, facts })
+  #mayRedirect({ caller, asked }: Known, { style }: Address, { method }: RawRequest): boolean {
+    const isRead = asked?.match.on === 'object' && (method === 'GET' || method === 'HEAD')
+    return isRead && this.#parts.website.onBucketHost && style === 'host' && caller?.kind === 'anonymous'
   }
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */
@@ -301,10 +300,12 @@ export class Pipeline {
       checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })
     }
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
-    const asking: Asking = { ...incoming, view, caller, operation, target, now }
+    const { request, remoteAddress, secure } = incoming
+    const asking: Asking = { request, remoteAddress, secure, view, caller, operation, target, now }
     const needs = operation.permission(view, target)
-    await authorizer.check({ ...asking, untold: { keys: operation.tells, assume: 'for' } }, needs, bucket)
-    const charge: readonly Header[] = this.#charge(view, bucket, caller) ? [[':request-charged', 'requester']] : []
+    const untold: Untold | undefined = operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined
+    await authorizer.check(untold === undefined ? asking : { ...asking, untold }, needs, bucket)
+    const charge = this.#charge(view, bucket, caller) ? CHARGED : NO_HEADERS
     if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
@@ -317,7 +318,9 @@ export class Pipeline {
       region,
       request: view,
       target,
-      location: locationOf({ ...address, key }, view, incoming.secure),
+      get location() {
+        return locationOf({ ...address, key }, view, secure)
+      },
       bucket: bucket as Bucket,
       body,
       told(fault: Fault) {
@@ -345,8 +348,9 @@ export class Pipeline {
   ): Promise<Entered> {
     const { clock, region, clientTimes } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
-    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? [], findCredential }
-    const { caller, payload } = await authenticate(incoming.request, { ...by, scheme: known.dialect.scheme })
+    const { scheme } = known.dialect
+    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? [], findCredential, scheme }
+    const { caller, payload } = await authenticate(incoming.request, by)
     incoming.place.standing(caller.kind === 'anonymous')
     if (!operation.takesForm) {
       return { caller, view, key: address.key, body: incomingBody(incoming, payload, view, known.dialect) }

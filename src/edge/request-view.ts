@@ -2,7 +2,7 @@ import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
-import { type Dialect, neutralValue, wireName } from './dialect.ts'
+import { type Dialect, neutralName, neutralValue } from './dialect.ts'
 
 /** Header bytes are UTF-8 where they can be; otherwise each byte is a character. */
 function headerText(value: string): string {
@@ -15,18 +15,21 @@ function headerText(value: string): string {
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {
   readonly #dialect: Dialect
+  /** By neutral name. */
   readonly #headers = new Map<string, string>()
   readonly #query = new Map<string, string>()
 
   constructor(request: RawRequest, dialect: Dialect) {
     this.#dialect = dialect
     for (const [name, value] of request.headers) {
-      const lower = name.toLowerCase()
+      const neutral = neutralName(dialect, name.toLowerCase())
       const text = headerText(value.trim())
-      const before = this.#headers.get(lower)
-      this.#headers.set(lower, before === undefined ? text : `${before},${text}`)
+      const before = this.#headers.get(neutral)
+      this.#headers.set(neutral, before === undefined ? text : `${before},${text}`)
     }
-    for (const pair of splitTarget(request.target).query.split('&')) {
+    const { query } = splitTarget(request.target)
+    if (query === '') return
+    for (const pair of query.split('&')) {
       if (pair === '') continue
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))
@@ -38,15 +41,16 @@ export class View implements RequestView {
   }
 
   header(name: string): string | undefined {
-    const value = this.#headers.get(wireName(this.#dialect, name))
+    const value = this.#headers.get(name)
     return value === undefined ? undefined : neutralValue(this.#dialect, name, value)
   }
 
   headersUnder(prefix: string): readonly (readonly [string, string])[] {
-    const start = wireName(this.#dialect, prefix)
-    return [...this.#headers]
-      .filter(([name]) => name.startsWith(start))
-      .map(([name, v]) => [name.slice(start.length), v])
+    const found: [string, string][] = []
+    for (const [name, value] of this.#headers) {
+      if (name.startsWith(prefix)) found.push([name.slice(prefix.length), value])
+    }
+    return found
   }
 
   query(name: string): string | undefined {

@@ -39,10 +39,25 @@ export interface Routes {
 
 const slotOf = (method: string, level: Level): string => `${method} ${level}`
 
-const isMet = (need: string, view: View): boolean => {
-  if (need.startsWith(':')) return view.header(need) !== undefined
-  const [name, value] = need.slice(1).split('=')
-  const sent = view.query(name!)
+/** An operation and what it needs, taken apart once. */
+interface Row {
+  readonly operation: Operation
+  readonly needs: readonly { readonly name: string; readonly isHeader: boolean; readonly value: string | undefined }[]
+  /** Names of its needs, of queries without their mark. */
+  readonly asked: ReadonlySet<string>
+}
+
+function rowOf(operation: Operation): Row {
+  const needs = needsOf(operation).map(need => {
+    const isHeader = need.startsWith(':')
+    const [name = '', value] = isHeader ? [need] : need.slice(1).split('=')
+    return { name, isHeader, value }
+  })
+  return { operation, needs, asked: new Set(needs.map(({ name }) => name)) }
+}
+
+const isMet = ({ name, isHeader, value }: Row['needs'][number], view: View): boolean => {
+  const sent = isHeader ? view.header(name) : view.query(name)
   return value === undefined ? sent !== undefined : sent === value
 }
 
@@ -53,21 +68,21 @@ function subresources(operations: readonly Operation[]): Set<string> {
 }
 
 export function routeTable(operations: readonly Operation[]): Routes {
-  const slots = new Map<string, Operation[]>()
+  const slots = new Map<string, Row[]>()
   for (const operation of operations) {
     const slot = slotOf(operation.match.method, operation.match.on)
     const rows = slots.get(slot) ?? []
-    const twin = rows.find(row => sameNeeds(row, operation))
-    if (twin !== undefined) throw new Error(`${twin.name} and ${operation.name} both answer ${slot}`)
-    rows.push(operation)
-    rows.sort((a, b) => needsOf(b).length - needsOf(a).length)
+    const twin = rows.find(row => sameNeeds(row.operation, operation))
+    if (twin !== undefined) throw new Error(`${twin.operation.name} and ${operation.name} both answer ${slot}`)
+    rows.push(rowOf(operation))
+    rows.sort((a, b) => b.needs.length - a.needs.length)
     slots.set(slot, rows)
   }
   const known = subresources(operations)
   const answering = (method: string, level: Level, view: View): Operation | undefined => {
     const rows = slots.get(slotOf(method, level)) ?? []
-    const found = rows.find(row => needsOf(row).every(need => isMet(need, view)))
-    return found === undefined || leavesOut(found, known, view) ? undefined : found
+    const found = rows.find(row => row.needs.every(need => isMet(need, view)))
+    return found === undefined || leavesOut(found, known, view) ? undefined : found.operation
   }
   return {
     find(method, level, view) {
@@ -95,8 +110,7 @@ function sameNeeds(a: Operation, b: Operation): boolean {
 /**
  * A sub-resource that the operation does not ask for was meant for another one: never fall back to a plain GET or PUT.
  */
-function leavesOut(found: Operation, known: ReadonlySet<string>, view: View): boolean {
-  const asked = new Set(needsOf(found).map(need => need.slice(1).split('=')[0]))
+function leavesOut({ asked }: Row, known: ReadonlySet<string>, view: View): boolean {
   for (const name of view.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
   return false
 }

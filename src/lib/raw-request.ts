@@ -11,9 +11,17 @@ export interface RawRequest {
 }
 
 /** All values of a header, by its lower-case name. */
-export function headerValues(request: RawRequest, name: string): string[] {
-  return request.headers.filter(([sent]) => sent.toLowerCase() === name).map(([, value]) => value)
+export function headerValues({ headers }: RawRequest, name: string): readonly string[] {
+  let found: string[] | undefined
+  for (const [sent, value] of headers) {
+    if (sent.length !== name.length || sent.toLowerCase() !== name) continue
+    if (found === undefined) found = [value]
+    else found.push(value)
+  }
+  return found ?? NONE
 }
+
+const NONE: readonly string[] = []
 
 /** The only value of a header; undefined when it was not sent. More than one is the caller's to refuse. */
 export function headerValue(request: RawRequest, name: string): string | undefined {

@@ -82,7 +82,7 @@ class LmdbMeta implements MetaEngine {
     this.#nextStamp = firstStamp(options.random ?? systemRandom)
   }
 
-  async get(key: Buffer): Promise<Entry | undefined> {
+  async get(key: Buffer, known?: Entry): Promise<Entry | undefined> {
     this.#assertOpen()
     admitKey(key)
     // lmdb-js keeps a read snapshot for about a millisecond. Another process may have acknowledged a commit since.
@@ -90,6 +90,7 @@ class LmdbMeta implements MetaEngine {
     const sealed = this.#engine.getBinaryFast(key)
     if (sealed === undefined) return undefined
     const stamp = lastVersion()
+    if (known !== undefined && known.stamp === stamp) return known
     // `length` of this buffer is set by hand to what was read; its true length is that of the whole scratch area.
     return { key, value: Buffer.from(unseal(key, sealed.subarray(0, sealed.length))), stamp }
   }

@@ -47,7 +47,8 @@ export interface Snapshot {
 }
 
 export interface Meta {
-  get(key: Buffer): Promise<Entry | undefined>
+  /** `known` is an earlier reading of the key: while the record still has its stamp, that is what it may give back. */
+  get(key: Buffer, known?: Entry): Promise<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
   /**

@@ -70,6 +70,17 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.equal(shown(await meta.scan(ALL, 2)), 'key=value')
   })
 
+  suiteTest('who knows a record already gets what it is now all the same', async ({ meta }) => {
+    const again = async (known: Entry) => (await meta.get(bytes('a'), known))?.value.toString()
+    await meta.commit({ checks: [], writes: [put('a', 'before')] })
+    const before = (await meta.get(bytes('a')))!
+    assert.equal(await again(before), 'before')
+    await meta.commit({ checks: [], writes: [put('a', 'after')] })
+    assert.equal(await again(before), 'after')
+    await meta.commit({ checks: [], writes: [remove('a')] })
+    assert.equal(await again(before), undefined)
+  })
+
   suiteTest('what was read does not change when the record does', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [put('a', 'before')] })
     const entry = await meta.get(bytes('a'))

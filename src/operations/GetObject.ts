@@ -3,11 +3,11 @@ import type { Version } from '../model/version.ts'
 import { checkRead, rangeApplies } from '../rules/conditions.ts'
 import { contentRange, requestedRange } from '../rules/range.ts'
 import type { ObjectHandle } from '../store/object-handle.ts'
-import { checksumHeaders, describe, lockHeaders } from './attributes.ts'
+import { checksumHeaders, describe, isLocked, lockHeaders } from './attributes.ts'
 import type { Context } from './context.ts'
 import { customerKey } from './customer-key.ts'
 import { partNumber, versionId } from './inputs.ts'
-import { expirationHeaders } from './lifecycle.ts'
+import { expirationHeaders, hasLifecycle } from './lifecycle.ts'
 import { type Answers, type Header, needsVersion, operation } from './operation.ts'
 import { responseHeaders } from './response-headers.ts'
 
@@ -64,6 +64,14 @@ function rangeRead(ctx: Context, version: Version): Stretch {
   return { status: 200, start: 0, end: version.size, headers: wantsChecksum(ctx) ? checksumHeaders(version) : [] }
 }
 
+/** What is said about an object, with what the asker wants said instead. */
+function described({ bucket }: Context, version: Version, overrides: readonly Header[]): Header[] {
+  const headers = describe(version, bucket.versioning !== 'off')
+  if (overrides.length === 0) return headers
+  const overridden = new Set(overrides.map(([name]) => name))
+  return [...headers.filter(([name]) => !overridden.has(name)), ...overrides]
+}
+
 /** Conditions and range: what of the object is read, and what is said about it. */
 async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promise<Reading> {
   const { request } = ctx
@@ -79,17 +87,15 @@ async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promis
   )
   const { partNumber: number, overrides } = asked
   const stretch = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
-  const overridden = new Set(overrides.map(([name]) => name))
-  const described = describe(version, ctx.bucket.versioning !== 'off').filter(([name]) => !overridden.has(name))
-  const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
-  const headers = [
-    ...described,
-    ...overrides,
-    ...(await lockHeaders(ctx, version)),
-    ...(asked.versionId === undefined ? await expirationHeaders(ctx, expiring) : []),
-    ...stretch.headers,
-  ]
-  return { ...stretch, headers }
+  const { status, start, end } = stretch
+  const headers = described(ctx, version, overrides)
+  if (isLocked(version)) headers.push(...(await lockHeaders(ctx, version)))
+  if (asked.versionId === undefined && hasLifecycle(ctx)) {
+    const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
+    headers.push(...(await expirationHeaders(ctx, expiring)))
+  }
+  headers.push(...stretch.headers)
+  return { status, start, end, headers }
 }
 
 const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey }
@@ -112,7 +118,7 @@ export const GetObject = operation({
     const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
     try {
       const { headers, status, start, end } = await reading(ctx, handle, asked)
-      return { status, headers, body: handle.read(start, end), length: end - start }
+      return { status, headers, body: handle.inline(start, end) ?? handle.read(start, end), length: end - start }
     } catch (error) {
       handle.close()
       throw error

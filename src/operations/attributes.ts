@@ -185,22 +185,28 @@ export async function saidOfMade(ctx: Context, version: Version): Promise<Header
 /** What GET and HEAD say about an object. */
 export function describe(version: Version, versioned: boolean): Header[] {
   const { attributes } = version
-  return [
+  const headers: Header[] = [
     ['etag', quotedEtag(version.etag)],
     ['last-modified', formatHttpDate(version.modifiedAt)],
     ['accept-ranges', 'bytes'],
-    [':version-id', versioned ? version.id : undefined],
-    ...attributes.headers.map(([name, value]): Header => [name, latin1(value)]),
-    ...attributes.metadata.map(([name, value]): Header => [`:meta-${name}`, latin1(value)]),
-    [':website-redirect-location', attributes.redirect === undefined ? undefined : latin1(attributes.redirect)],
-    [':storage-class', attributes.storageClass],
-    [':tagging-count', attributes.tags.length === 0 ? undefined : attributes.tags.length],
-    ...encryptionHeaders(version),
   ]
+  if (versioned) headers.push([':version-id', version.id])
+  for (const [name, value] of attributes.headers) headers.push([name, latin1(value)])
+  for (const [name, value] of attributes.metadata) headers.push([`:meta-${name}`, latin1(value)])
+  if (attributes.redirect !== undefined) headers.push([':website-redirect-location', latin1(attributes.redirect)])
+  if (attributes.storageClass !== undefined) headers.push([':storage-class', attributes.storageClass])
+  if (attributes.tags.length > 0) headers.push([':tagging-count', attributes.tags.length])
+  headers.push(...encryptionHeaders(version))
+  return headers
 }
 
+const BEYOND_ASCII = /[^\0-\x7f]/
+
 /** Header values go out as bytes: UTF-8 text is spelled a character per byte. */
-const latin1 = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+const latin1 = (text: string): string => (BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text)
+
+/** Whether there is anything to say of its lock. */
+export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined
 
 /** Lock state, for those who may see it. */
 export async function lockHeaders(ctx: Context, { lock }: Version): Promise<Header[]> {

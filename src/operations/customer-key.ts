@@ -22,10 +22,23 @@ function base64(value: string, length: number): Buffer | undefined {
 const wrong = (name: string, reason: string): Fault =>
   new Fault('InvalidArgument', { ArgumentName: headerName(name.slice(1)), reason })
 
-function readCustomerKey(request: RequestView, start: string): CustomerKey | undefined {
-  const names = ['algorithm', 'key', 'key-md5'].map(word => `${start}server-side-encryption-customer-${word}`)
-  const [algorithmName, keyName, md5Name] = names as [string, string, string]
-  const [algorithm, sentKey, sentMd5] = names.map(name => request.header(name))
+interface HeaderNames {
+  readonly algorithmName: string
+  readonly keyName: string
+  readonly md5Name: string
+}
+
+const namesFrom = (start: string): HeaderNames => ({
+  algorithmName: `${start}server-side-encryption-customer-algorithm`,
+  keyName: `${start}server-side-encryption-customer-key`,
+  md5Name: `${start}server-side-encryption-customer-key-md5`,
+})
+
+function readCustomerKey(request: RequestView, names: HeaderNames): CustomerKey | undefined {
+  const { algorithmName, keyName, md5Name } = names
+  const algorithm = request.header(algorithmName)
+  const sentKey = request.header(keyName)
+  const sentMd5 = request.header(md5Name)
   if (algorithm === undefined && sentKey === undefined && sentMd5 === undefined) return undefined
   if (algorithm === undefined) throw wrong(algorithmName, 'A customer key needs its encryption algorithm.')
   if (sentKey === undefined) throw wrong(keyName, 'The customer key is missing.')
@@ -50,10 +63,13 @@ export function refuseCustomerKeys(request: RequestView): void {
   throw new Fault('InvalidRequest', { reason })
 }
 
+const OF_SOURCE = namesFrom(':copy-source-')
+const OF_TARGET = namesFrom(':')
+
 /** The key of a copy's source. */
 export const sourceCustomerKey: Decoder<CustomerKey | undefined> = {
-  decode: request => readCustomerKey(request, ':copy-source-'),
+  decode: request => readCustomerKey(request, OF_SOURCE),
 }
 
 /** The key of what the request reads or writes. */
-export const customerKey: Decoder<CustomerKey | undefined> = { decode: request => readCustomerKey(request, ':') }
+export const customerKey: Decoder<CustomerKey | undefined> = { decode: request => readCustomerKey(request, OF_TARGET) }

@@ -5,9 +5,12 @@ import { abortOf, type ExpiringObject, expirationOf, expirationText, ruleIdText 
 import type { Context } from './context.ts'
 import type { Header } from './operation.ts'
 
+export const hasLifecycle = ({ bucket }: Context): boolean => bucket.documents.includes('lifecycle')
+
 /** Rules of the bucket; none when it has none. */
-async function rulesOf({ bucket, store }: Context) {
-  if (!bucket.documents.includes('lifecycle')) return []
+async function rulesOf(ctx: Context) {
+  if (!hasLifecycle(ctx)) return []
+  const { bucket, store } = ctx
   const text = await store.documents.get(bucket.name, 'lifecycle')
   return text === undefined ? [] : lifecycleRules(text)
 }

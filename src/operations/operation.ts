@@ -113,7 +113,11 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     ofUpload: declared.ofUpload ?? false,
     tells: declared.tells ?? [],
     takesForm: declared.takesForm ?? false,
-    decode: request => Object.fromEntries(fields.map(([name, field]) => [name, field.decode(request)])),
+    decode(request) {
+      const input: Record<string, unknown> = {}
+      for (const [name, field] of fields) input[name] = field.decode(request)
+      return input
+    },
     run: (ctx, input) => declared.run(ctx, input as Input<I>),
   }
 }

@@ -9,7 +9,7 @@ const NAMES = [
   'content-language',
   'content-type',
   'expires',
-] as const
+].map(name => [name, `response-${name}`] as const)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
@@ -17,11 +17,11 @@ const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 export const responseHeaders: Decoder<readonly Header[]> = {
   decode(request) {
     const headers: Header[] = []
-    for (const name of NAMES) {
-      const value = request.query(`response-${name}`)
+    for (const [name, parameter] of NAMES) {
+      const value = request.query(parameter)
       if (value === undefined) continue
       // A line end would begin a header of the asker's making.
-      if (CONTROL.test(value)) throw invalidArgument(`response-${name}`, value)
+      if (CONTROL.test(value)) throw invalidArgument(parameter, value)
       // Header values go out a character per byte.
       headers.push([name, Buffer.from(value, 'utf8').toString('latin1')])
     }

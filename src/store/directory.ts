@@ -5,7 +5,7 @@
  */
 import { UnknownKeyVersion } from '../crypto/keyring.ts'
 import { openSecret } from '../crypto/secret-box.ts'
-import type { Stamp } from '../meta/meta.ts'
+import type { Entry, Stamp } from '../meta/meta.ts'
 import {
   type AccountRecord,
   accountsMarkFormat,
@@ -139,6 +139,9 @@ export class Directory {
   readonly #engine: Engine
   readonly #root: RootKey | undefined
   readonly #accounts: Accounts
+  readonly #markAddress = at.accountsMark()
+  /** The mark as it was read last. */
+  #mark: Entry | undefined
   #known: Identities | undefined
   #reading: { readonly stamp: Stamp | undefined; readonly result: Promise<Identities> } | undefined
 
@@ -151,7 +154,8 @@ export class Directory {
 
   /** As of now: every change that was acknowledged before this call is in it. */
   async now(): Promise<Identities> {
-    const entry = await this.#engine.meta.get(at.accountsMark())
+    const entry = await this.#engine.meta.get(this.#markAddress, this.#mark)
+    this.#mark = entry
     if (this.#known !== undefined && this.#known.stamp === entry?.stamp) return this.#known
     // Whoever comes while it is being read shares it, as long as nothing has changed in between.
     if (this.#reading === undefined || this.#reading.stamp !== entry?.stamp) {
@@ -167,14 +171,14 @@ export class Directory {
 
   async #read(): Promise<Identities> {
     for (;;) {
-      const entry = await this.#engine.meta.get(at.accountsMark())
+      const entry = await this.#engine.meta.get(this.#markAddress)
       const mark = entry === undefined ? NO_MARK : accountsMarkFormat.decode(entry.value)
       const known = this.#known
       const register =
         known !== undefined && known.accountsCount === mark.accounts
           ? known.register
           : new Register(await this.#accounts.list())
-      const after = await this.#engine.meta.get(at.accountsMark())
+      const after = await this.#engine.meta.get(this.#markAddress)
       if (after?.stamp !== entry?.stamp) continue
       const asOf = { stamp: entry?.stamp, accountsCount: mark.accounts, register }
       this.#known = new Identities(this.#engine, this.#root, asOf)

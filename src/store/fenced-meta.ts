@@ -30,8 +30,8 @@ export class FencedMeta implements Meta {
     return new FencedMeta(meta, { key: fence, stamp: entry.stamp })
   }
 
-  get(key: Buffer): Promise<Entry | undefined> {
-    return this.#meta.get(key)
+  get(key: Buffer, known?: Entry): Promise<Entry | undefined> {
+    return this.#meta.get(key, known)
   }
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {

@@ -47,9 +47,9 @@ export class JudgedMeta implements Meta {
   }
 
   async get(key: Buffer): Promise<Entry | undefined> {
-    const entry = await this.#meta.get(key)
     const name = nameOf(key)
     const judged = this.#facts.seen(name)
+    const entry = await this.#meta.get(key, judged)
     // The usual case. What was made of the record when it was judged need not be made again.
     const isSame = entry !== undefined && entry.stamp === judged?.stamp
     const found = isSame ? judged : entry

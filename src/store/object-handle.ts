@@ -56,6 +56,17 @@ export class ObjectHandle {
     }
   }
 
+  /**
+   * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
+   * have to be read.
+   */
+  inline(start: number, end: number): Buffer | undefined {
+    const { content } = this.version
+    if (content.kind !== 'inline' || content.seal !== undefined) return undefined
+    this.close()
+    return content.bytes.subarray(start, end)
+  }
+
   /** The part of this number; undefined when the object has none. */
   async part(number: number): Promise<PlacedPart | undefined> {
     const [found] = (await this.parts(number - 1, 1)).parts

@@ -133,7 +133,25 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-function questionOf({ caller, action, resource, context, bucket, object, untold = ALL_TOLD }: AccessRequest): Question {
+function questionOf(request: AccessRequest): Question {
+  const { caller, action, resource, untold = ALL_TOLD } = request
+  const name = resource.key === undefined ? (resource.bucket ?? '*') : `${resource.bucket}/${resource.key}`
+  let context: Context | undefined
+  return {
+    caller,
+    action,
+    resource: name,
+    untold,
+    // Most requests meet no policy at all, and nobody asks for it.
+    get context() {
+      context ??= wholeContext(request)
+      return context
+    },
+  }
+}
+
+/** What the request says, and what follows from the caller, the bucket and the object. */
+function wholeContext({ caller, context, bucket, object }: AccessRequest): Context {
   const full = new Map<string, readonly string[]>()
   for (const [key, values] of context) {
     full.set(
@@ -147,8 +165,7 @@ function questionOf({ caller, action, resource, context, bucket, object, untold 
   }
   for (const key of full.keys()) if (key.startsWith(EXISTING_TAG)) full.delete(key)
   for (const [name, value] of object?.tags ?? []) full.set(EXISTING_TAG + name, [value])
-  const name = resource.key === undefined ? (resource.bucket ?? '*') : `${resource.bucket}/${resource.key}`
-  return { caller, action, resource: name, context: full, untold }
+  return full
 }
 
 function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [string, string | undefined][] {

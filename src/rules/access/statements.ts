@@ -76,10 +76,12 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   }
 }
 
-function concerns(statement: Statement, { action, resource, context, untold }: Question): boolean {
+function concerns(statement: Statement, question: Question): boolean {
+  const { action, resource, untold } = question
   const isDeny = statement.effect === 'Deny'
   const name = foldCase(action)
   if (!chosen(statement.actions, pattern => matches(pattern, name))) return false
+  const { context } = question
   if (!isDeny && statement.resources.except && hasUnknown(statement.resources, context)) return false
   if (!chosen(statement.resources, template => templateMatches(template, resource, context))) return false
   return statement.conditions.every(condition =>
