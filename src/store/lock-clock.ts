@@ -1,7 +1,7 @@
 /**
  * P19. Tells the time by which locks end (`rules/lock-time.ts`). A mark in the store remembers how far time has got;
- * each process counts on from there by a clock that nobody can set. Another process may confirm the clock: whoever has
- * noticed a jump looks whether that has happened.
+ * each process counts on from there by a clock that nobody can set. Another process may confirm the clock: whoever
+ * sees it far from where it should be, on either side, looks whether that has happened.
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
@@ -10,6 +10,9 @@ import { type ClockMark, clockMarkFormat } from '../model/clock-mark.ts'
 import { isJump, lockTime, nextMark } from '../rules/lock-time.ts'
 import { at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
+
+/** As far as a clock that is kept right may be from what really passed. */
+const DRIFT_MS_MAX = 60_000
 
 interface Ground {
   readonly meta: Meta
@@ -46,8 +49,9 @@ export class LockClock {
   }
 
   async state(): Promise<ClockState> {
-    const state = this.#look(this.#anchor ?? (await this.mark()))
-    if (!state.jumped) return state
+    const anchor = this.#anchor ?? (await this.mark())
+    const state = this.#look(anchor)
+    if (Math.abs(state.clock - this.#accounted(anchor)) <= DRIFT_MS_MAX) return state
     const entry = await this.#ground.meta.get(at.clock())
     const mark = entry && clockMarkFormat.decode(entry.value)
     if (mark !== undefined && mark.confirmed !== this.#anchor!.mark.confirmed) this.#anchorAt(mark)

@@ -128,6 +128,22 @@ test('P19: what one process confirms counts for the others', async () => {
   assert.equal((await remove(other, 'bucket', 'key', id)).removed?.id, id)
 })
 
+test('P19: a clock that was ahead and is confirmed where it belongs lets no other process follow a jump', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  const other = await openOn(ground)
+  clock.jump(1000 * DAY)
+  await ground.store.engine.lockClock.mark()
+  await other.engine.lockClock.mark()
+  clock.jump(-1000 * DAY)
+  await ground.store.engine.lockClock.confirm()
+  const id = await retained(ground.store, clock, 30 * DAY)
+  clock.jump(40 * DAY)
+  for (const store of [ground.store, other]) {
+    assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
+  }
+})
+
 test('P19: a jump is told once, and again when it comes again', async () => {
   const { store, clock } = await freshStore()
   const told: number[] = []
