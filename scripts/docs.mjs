@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build, giveUp, installMissing, ROOT } from './runtime.mjs'
 
-const PAGES = ['docs/tour.md']
+const PAGES = ['README.md', 'docs/tour.md']
 const BLOCK_SECONDS_MAX = 120
 const READY = 'holdfast ready '
 const MARK = '@@ block'
@@ -26,15 +26,18 @@ function blocksOf(page) {
 }
 
 /** Commands that are steps of their own in continuous integration are not run a second time here. */
-const ciSteps = readFileSync(join(ROOT, '.ci', 'run'), 'utf8')
-const isStep = line => /^npm (run|test)\b/.test(line) && ciSteps.includes(line.replace(/^npm (run )?/, ''))
+const ciSteps = new Set(
+  [...readFileSync(join(ROOT, '.ci', 'run'), 'utf8').matchAll(/^step \S+ (.*)$/gm)].map(([, command]) =>
+    command.replace(' --silent', ''),
+  ),
+)
 
 /** The server stays; everything else is run to its end. */
 function asScript({ text }, index) {
   const lines = text
     .trimEnd()
     .split('\n')
-    .filter(line => !isStep(line))
+    .filter(line => !ciSteps.has(line))
   const body = lines.map(line => (/^npm start\b/.test(line) ? `serve_in_background ${line}` : line)).join('\n')
   // On a line of its own, also after something that ended without one.
   return `printf '\\n${MARK} ${index}\\n'\n${body}\n`
@@ -42,7 +45,12 @@ function asScript({ text }, index) {
 
 const PRELUDE = `
 set -euo pipefail
+stop() {
+  [ -z "$server" ] || { kill "$server"; wait "$server" || true; }
+  server=
+}
 serve_in_background() {
+  stop
   "$@" > server.log 2>&1 &
   server=$!
   for _ in $(seq 600); do
@@ -54,7 +62,7 @@ serve_in_background() {
   return 1
 }
 server=
-trap '[ -z "$server" ] || { kill "$server"; wait "$server" || true; }' EXIT
+trap stop EXIT
 `
 
 const literally = text => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
