@@ -42,8 +42,12 @@ export async function takeBackup(taking: Taking): Promise<Manifest> {
   await vault.clear()
   const run = await vault.nextName(clock.now())
   const last = await lastWhole(vault)
+  // One that was killed here still has its lease: nobody else may begin before that ends.
+  const left = await vault.leaseLeft()
+  if (left !== undefined) await source.end(left).catch(() => {})
   const { backup, takenAt } = await source.start()
   try {
+    await vault.noteLease(backup)
     const { records, keyring } = await copyRecords(taking, run, backup)
     // Two stores in one place would take each other's blobs away.
     if (last !== undefined && last.keyring !== keyring.toString('hex')) {
@@ -71,6 +75,7 @@ export async function takeBackup(taking: Taking): Promise<Manifest> {
   } finally {
     // A server that is gone has let go already.
     await source.end(backup).catch(() => {})
+    await vault.forgetLease()
   }
 }
 

@@ -3,7 +3,7 @@
  * manifest. The manifest is written last and in one go: a run without one is none. Layout: docs/formats/backup.md.
  */
 import { createHash } from 'node:crypto'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { EntryRow, entriesIn, type KeyAndValue, type Title } from './entries.ts'
@@ -11,6 +11,8 @@ import { type Manifest, readManifest, writtenManifest } from './manifest.ts'
 
 const CHUNK_BYTES = 2 ** 19
 const MANIFEST_BYTES_MAX = 64 * 2 ** 20
+const LEASE_FILE = 'lease'
+const LEASE_BYTES_MAX = 1000
 const RUN_FILE = /^(\d{6}-\d{8}T\d{6}Z)\.(records|index|manifest|keyring)(\.new)?$/
 
 export type RunFile = 'records' | 'index' | 'manifest' | 'keyring'
@@ -32,11 +34,13 @@ export class Vault {
   readonly disk: Disk
   readonly blobs: Blobs
   readonly #runs: string
+  readonly #lease: string
 
   constructor(disk: Disk, folder: string, blobs: Blobs) {
     this.disk = disk
     this.blobs = blobs
     this.#runs = join(folder, 'runs')
+    this.#lease = join(folder, LEASE_FILE)
   }
 
   async open(): Promise<void> {
@@ -45,6 +49,32 @@ export class Vault {
 
   path(run: string, file: RunFile): string {
     return join(this.#runs, `${run}.${file}`)
+  }
+
+  /** The lease of a run that broke off here. Whoever had it is gone: only one at a time works in this folder. */
+  async leaseLeft(): Promise<string | undefined> {
+    if (!(await this.disk.list(dirname(this.#lease))).includes(LEASE_FILE)) return undefined
+    return (await this.#whole(this.#lease, LEASE_BYTES_MAX)).toString('latin1')
+  }
+
+  async noteLease(backup: string): Promise<void> {
+    await this.forgetLease()
+    await this.write(this.#lease, Buffer.from(backup, 'latin1'))
+  }
+
+  forgetLease(): Promise<void> {
+    return this.disk.remove(this.#lease)
+  }
+
+  async #whole(path: string, bytesMax: number): Promise<Buffer> {
+    const pieces: Buffer[] = []
+    let bytes = 0
+    for await (const piece of this.#bytesAt(path)) {
+      pieces.push(piece)
+      bytes += piece.length
+      if (bytes > bytesMax) break
+    }
+    return Buffer.concat(pieces)
   }
 
   /** Names of whole runs, the oldest first. */
@@ -75,14 +105,7 @@ export class Vault {
   }
 
   async manifest(run: string): Promise<Manifest> {
-    const pieces: Buffer[] = []
-    let bytes = 0
-    for await (const piece of this.bytesOf(run, 'manifest')) {
-      pieces.push(piece)
-      bytes += piece.length
-      if (bytes > MANIFEST_BYTES_MAX) break
-    }
-    const manifest = readManifest(Buffer.concat(pieces))
+    const manifest = readManifest(await this.#whole(this.path(run, 'manifest'), MANIFEST_BYTES_MAX))
     if (manifest?.run !== run) throw new DamagedBackup(`the manifest of ${run} does not match its checksum`)
     return manifest
   }
@@ -112,9 +135,13 @@ export class Vault {
     }
   }
 
-  async *bytesOf(run: string, name: RunFile): AsyncGenerator<Buffer> {
-    const file = await this.disk.open(this.path(run, name), 'read').catch((error: NodeJS.ErrnoException) => {
-      throw error.code === 'ENOENT' ? new DamagedBackup(`${run}.${name} is missing`) : error
+  bytesOf(run: string, name: RunFile): AsyncGenerator<Buffer> {
+    return this.#bytesAt(this.path(run, name))
+  }
+
+  async *#bytesAt(path: string): AsyncGenerator<Buffer> {
+    const file = await this.disk.open(path, 'read').catch((error: NodeJS.ErrnoException) => {
+      throw error.code === 'ENOENT' ? new DamagedBackup(`${path} is missing`) : error
     })
     try {
       for (let at = 0; ; ) {

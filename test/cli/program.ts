@@ -21,7 +21,8 @@ export interface Ended {
   readonly errors: string
 }
 
-function launch(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+/** Starts the program, for tests that end it themselves. */
+export function launch(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): ChildProcess {
   // Nothing of the surroundings: neither settings of another server nor a terminal's wishes.
   const clean = { PATH: process.env.PATH, HOME: process.env.HOME, ...env }
   return spawn(COMMAND!, [...FIRST_WORDS, ...args], { env: clean, stdio: ['pipe', 'pipe', 'pipe'] })
