@@ -182,6 +182,35 @@ test('a backup keeps from being freed what its snapshot names, until it ends', (
     assert.equal(left.length < ids.length, true)
   }))
 
+test('a backup shows one moment, whatever is changed while its records are read', () =>
+  withGround(async ground => {
+    const { svc, parts } = ground.served
+    await fill(ground.served)
+    for (let i = 0; i < 400; i++) await put(svc, 'plain-bucket', `/n-${i}`, payload(4_000, i))
+    const before = await rows(parts)
+    let changes = 0
+    const busy: Source = {
+      ...ground.source,
+      async *records(backup) {
+        for await (const piece of ground.source.records(backup)) {
+          const n = changes++
+          await put(svc, 'plain-bucket', `/n-${399 - n}`, payload(30_000, n))
+          await ok(remove(svc, 'plain-bucket', `/n-${200 + n}`))
+          await ok(hold(svc, 'lock-bucket', '/held', n % 2 === 0 ? 'OFF' : 'ON'))
+          await put(svc, 'versioned-bucket', `/z-${n}`, payload(9_000, n))
+          yield piece
+        }
+      },
+    }
+    await take({ ...ground, source: busy })
+    assert(changes > 5, `${changes} changes`)
+    await restore(ground)
+    await opened(ground.target, async copy => {
+      await assertSound(copy)
+      assert.deepEqual(await rows(copy), before)
+    })
+  }))
+
 test('a backup whose maker falls silent ends by itself; one at a time', () =>
   withGround(async ({ served, source }) => {
     const { parts, clock } = served
