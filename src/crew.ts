@@ -3,6 +3,7 @@
  * who free bytes it is the other processes of the folder; nobody else knows that they are children of this one.
  */
 import cluster, { type Worker as Child } from 'node:cluster'
+import { endUnclaimed } from './handed-over.ts'
 import { WRITER_BYTES } from './lib/ids.ts'
 import { systemRandom } from './lib/random.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
@@ -117,6 +118,7 @@ export class Crew implements Others {
     await orEnd(parts.tell, parts.admit(writer))
     if (this.#ending) throw new Error('the server is ending')
     const child = cluster.fork()
+    endUnclaimed(child.process)
     const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false, samples: [] }
     this.#members.add(member)
     await new Promise<void>((resolve, reject) => {

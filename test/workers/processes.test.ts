@@ -205,6 +205,31 @@ test('a port that is taken ends the start with one line, and leaves nobody behin
     }),
   ))
 
+test('a connection that was on its way to a worker when that died is not left open', () =>
+  withFolder(folder =>
+    withProgram(folder, async program => {
+      const workers = program.workers()
+      // Neither takes what it is given.
+      for (const pid of workers) process.kill(pid, 'SIGSTOP')
+      const open = new Set(Array.from({ length: CONNECTIONS }, () => connect(program.port, '127.0.0.1')))
+      for (const socket of open) {
+        socket.on('error', () => {})
+        socket.once('close', () => open.delete(socket))
+        socket.resume().write('GET / HTTP/1.0\r\n\r\n')
+      }
+      await Promise.all([...open].map(socket => once(socket, 'connect')))
+      for (const pid of workers) process.kill(pid, 'SIGKILL')
+      try {
+        await until('all are answered or closed', () => open.size === 0)
+      } finally {
+        for (const socket of open) socket.destroy()
+      }
+      const isServed = () => get(program.client(), '/?list-type=2').then(({ status }) => status === 200)
+      await until('others serve', () => isServed().catch(() => false))
+      assert.equal(await program.end(), 0)
+    }),
+  ))
+
 function certificateAt(port: number): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connectSecurely({ port, host: '127.0.0.1', rejectUnauthorized: false }, () => {
