@@ -1,6 +1,7 @@
 /**
  * `npm run test:embedded`: packs what would be published, installs it into a temporary folder beside the test runners and the SDK
- * that the examples name, and runs the examples there. Their types are checked as their editors would.
+ * that the examples name, and runs the examples there. The code on the page about it is run as one test, and the types
+ * are checked as editors would.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { build, giveUp, installMissing, ROOT, TSC } from './runtime.mjs'
 
+const PAGE = 'docs/embedded.md'
 const EXAMPLES = ['vitest', 'jest', 'node-test']
 
 /** Nothing but the package's own types: they must not lean on what a project happens to have. */
@@ -57,6 +59,13 @@ function install(folder) {
   if (!run('npm', ['install', ...quiet, `./${archive}`, ...packagesOf(EXAMPLES)], folder)) giveUp('npm install failed')
 }
 
+/** The page's blocks, one behind the other: together they are a test. */
+function codeOn(page) {
+  const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
+  if (blocks.length === 0) giveUp(`${page} has no code`)
+  return blocks.map(([, code]) => code).join('\n')
+}
+
 function areTyped(folder, [module, resolution]) {
   writeFileSync(join(folder, 'typed.ts'), TYPED)
   const flags = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--types', '']
@@ -70,6 +79,7 @@ function areTyped(folder, [module, resolution]) {
 function passes(folder, example) {
   const place = join(folder, example)
   cpSync(join(ROOT, 'examples', example), place, { recursive: true })
+  if (example === 'vitest') writeFileSync(join(place, 'page.test.ts'), codeOn(PAGE))
   const PATH = `${join(folder, 'node_modules', '.bin')}${delimiter}${process.env.PATH}`
   return run('npm', ['test', '--silent'], place, { ...process.env, PATH })
 }

@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
 import { Holdfast } from 'holdfast'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 
 let hf: Holdfast
 let s3: S3Client
@@ -69,5 +69,16 @@ test('a clock far from the real one does not get in the way of the SDK', async (
     await s3.send(new PutObjectCommand({ Bucket: 'photos', Key: 'cat', Body: 'meow' }))
     const { LastModified } = await s3.send(new HeadObjectCommand({ Bucket: 'photos', Key: 'cat' }))
     expect(Math.abs(LastModified!.getTime() - Date.parse(moment))).toBeLessThan(60_000)
+  }
+})
+
+test("a date that the test runner has replaced is the store's as well", async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.parse('2040-01-01T00:00:00Z') })
+  try {
+    await s3.send(new PutObjectCommand({ Bucket: 'photos', Key: 'cat', Body: 'meow' }))
+    const { LastModified } = await s3.send(new HeadObjectCommand({ Bucket: 'photos', Key: 'cat' }))
+    expect(LastModified!.getUTCFullYear()).toBe(2040)
+  } finally {
+    vi.useRealTimers()
   }
 })
