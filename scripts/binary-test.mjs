@@ -3,7 +3,17 @@
  * program on it: the whole round, and every command. Prints how large it is and how soon it serves.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { giveUp, ROOT, succeeds } from './runtime.mjs'
@@ -44,6 +54,7 @@ const check = more => {
 /** A file that a power cut left damaged is put right, and a folder that others can write to is passed over. */
 function checkUnpacking() {
   const expected = check()
+  if (!expected.startsWith('0 ')) giveUp(`fsck: ${expected}`)
   const parts = readdirSync(cache).map(name => join(cache, name))
   if (parts.length === 0) giveUp('no native part was unpacked')
   for (const part of parts) {
