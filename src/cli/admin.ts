@@ -71,7 +71,8 @@ async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
   })
 }
 
-const keyOf = async (call: Where): Promise<RootKey | undefined> =>
+/** The key that commands sign with. */
+export const keyOf = async (call: Where): Promise<RootKey | undefined> =>
   keyFrom(call.env) ?? (await storedRootKey(folderOf(call)))
 
 /** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */

@@ -1,8 +1,8 @@
 /** The admin API of a server: requests signed with an administrator's key. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { canonicalFields, canonicalPairs, canonicalRequest } from '../auth/canonical.ts'
-import { derivedKey, hmac, scopeOf, sha256Hex } from '../auth/signing.ts'
+import { type KeyPair, signRequest } from '../auth/sign-request.ts'
+import { sha256Hex } from '../auth/signing.ts'
 import { ADMIN_SCHEMES } from '../console/administrator.ts'
 import { ADMIN_ROUTES } from '../console/index.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -15,34 +15,15 @@ type Input = Readonly<Record<string, unknown>>
 
 export interface Endpoint {
   readonly endpoint: string
-  readonly key: { readonly accessKey: string; readonly secretKey: string }
+  readonly key: KeyPair
   readonly region: string
   /** Certificate in PEM form; the system's own without. */
   readonly ca: string | undefined
 }
 
-const scheme = ADMIN_SCHEMES.svc
-
 function signed(request: RawRequest, body: string, { key, region }: Endpoint, now: number): RawRequest {
-  const stamp = new Date(now).toISOString().replace(/[-:]|\.\d{3}/g, '')
   const contentHash = sha256Hex(Buffer.from(body, 'utf8').toString('latin1'))
-  const headers: [string, string][] = [
-    ...(request.headers as [string, string][]),
-    [`${scheme.headerPrefix}content-sha256`, contentHash],
-    [`${scheme.headerPrefix}date`, stamp],
-  ]
-  const whole = { ...request, headers }
-  const fields = canonicalFields(whole)
-  const signedHeaders = [...fields.keys()].sort()
-  const query = request.target.split('?')[1] ?? ''
-  const canonical = { request: whole, pairs: canonicalPairs(query), fields, signedHeaders, contentHash }
-  const scope = scopeOf(scheme, stamp.slice(0, 8), region)
-  const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonicalRequest(canonical, undefined))].join('\n')
-  const credential = { ...key, account: { accountId: '', canonicalId: '', displayName: '', email: undefined } }
-  const signature = hmac(derivedKey(scheme, { ...credential, user: undefined }, scope), text).toString('hex')
-  const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`
-  headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
-  return whole
+  return signRequest(ADMIN_SCHEMES.svc, request, { key, region, contentHash, now })
 }
 
 function urlOf(endpoint: string): URL {

@@ -7,6 +7,7 @@ import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { healthCommand } from './commands/health.ts'
+import { importCommand } from './commands/import.ts'
 import { keyCommands } from './commands/keys.ts'
 import { lockCommands } from './commands/locks.ts'
 import { policyCommands } from './commands/policies.ts'
@@ -30,6 +31,7 @@ export const COMMANDS: readonly Command[] = [
   ...bucketCommands,
   ...policyCommands,
   ...lockCommands,
+  importCommand,
   ...checkCommands,
   ...backupCommands,
   doctorCommand,

@@ -1,0 +1,11 @@
+/**
+ * `npm run test:import`: installs and builds what is missing, then imports buckets from other servers, with kills.
+ * `npm run test:import -- [--objects N] [--others N] [--only holdfast|moto]`.
+ */
+import { join } from 'node:path'
+import { become, build, installMissing, ROOT } from './runtime.mjs'
+
+installMissing()
+build()
+const program = join(ROOT, 'dist', 'test', 'import', 'run.js')
+become(process.execPath, ['--enable-source-maps', program, ...process.argv.slice(2)])

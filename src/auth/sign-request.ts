@@ -1,0 +1,47 @@
+/** The client's side of a signature: for commands, which speak to servers as any other client does. */
+import type { RawRequest } from '../lib/raw-request.ts'
+import { canonicalFields, canonicalPairs, canonicalRequest } from './canonical.ts'
+import type { Scheme } from './schemes.ts'
+import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
+import { basicText } from './timestamps.ts'
+
+export interface KeyPair {
+  readonly accessKey: string
+  readonly secretKey: string
+}
+
+export interface ToSign {
+  readonly key: KeyPair
+  readonly region: string
+  /** SHA-256 of the body in hex, or the word that stands for a body that is not hashed. */
+  readonly contentHash: string
+  readonly now: number
+}
+
+/** Whoever signs needs no account: the server knows whose key it is. */
+const NOBODY = { accountId: '', canonicalId: '', displayName: '', email: undefined }
+
+/** The request with its date, the hash of its body and a signature over all of its headers. */
+export function signRequest(
+  scheme: Scheme,
+  request: RawRequest,
+  { key, region, contentHash, now }: ToSign,
+): RawRequest {
+  const stamp = basicText(now)
+  const headers: [string, string][] = [
+    ...(request.headers as [string, string][]),
+    [`${scheme.headerPrefix}content-sha256`, contentHash],
+    [`${scheme.headerPrefix}date`, stamp],
+  ]
+  const whole = { ...request, headers }
+  const fields = canonicalFields(whole)
+  const signedHeaders = [...fields.keys()].sort()
+  const pairs = canonicalPairs(request.target.split('?')[1] ?? '')
+  const scope = scopeOf(scheme, stamp.slice(0, 8), region)
+  const canonical = canonicalRequest({ request: whole, pairs, fields, signedHeaders, contentHash }, undefined)
+  const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
+  const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text).toString('hex')
+  const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`
+  headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
+  return whole
+}

@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import type { KeyPair } from '../../auth/sign-request.ts'
+import { keyOf } from '../admin.ts'
+import { BadUsage, type Call, command, Failed, type Outcome } from '../command.ts'
+import { Client, type Place } from '../import/client.ts'
+import { progressOn, SILENT } from '../import/progress.ts'
+import { runImport } from '../import/run.ts'
+import { State } from '../import/state.ts'
+
+const IN_FLIGHT = 8
+const IN_FLIGHT_MAX = 256
+
+function urlOf(text: string, flag: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new BadUsage(`--${flag} takes http(s)://HOST[:PORT]`)
+  if (url.username !== '' || url.password !== '') throw new BadUsage(`--${flag} takes no password: use the environment`)
+  return url
+}
+
+/** `s3://bucket/prefix`; the prefix may contain anything. */
+export function bucketOf(text: string): { bucket: string; prefix: string } {
+  const found = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(text)
+  if (found === null) throw new BadUsage(`${text} is no s3://BUCKET[/PREFIX]`)
+  return { bucket: found[1]!, prefix: found[2] ?? '' }
+}
+
+/** Never a flag: other users of the machine can read those. */
+function sourceKey(env: NodeJS.ProcessEnv): KeyPair & { sessionToken: string | undefined } {
+  const own = { accessKey: env.HOLDFAST_SOURCE_ACCESS_KEY, secretKey: env.HOLDFAST_SOURCE_SECRET_KEY }
+  if (own.accessKey && own.secretKey) {
+    const { accessKey, secretKey } = own
+    return { accessKey, secretKey, sessionToken: env.HOLDFAST_SOURCE_SESSION_TOKEN || undefined }
+  }
+  const { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey } = env
+  if (accessKey && secretKey) return { accessKey, secretKey, sessionToken: env.AWS_SESSION_TOKEN || undefined }
+  throw new Failed(
+    'no key for the source: set HOLDFAST_SOURCE_ACCESS_KEY and HOLDFAST_SOURCE_SECRET_KEY, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
+  )
+}
+
+function inFlightOf(call: Call): number {
+  const text = call.flag('in-flight') ?? String(IN_FLIGHT)
+  const many = Number(text)
+  if (!/^\d+$/.test(text) || many < 1 || many > IN_FLIGHT_MAX) {
+    throw new BadUsage(`--in-flight takes a number from 1 to ${IN_FLIGHT_MAX}`)
+  }
+  return many
+}
+
+async function places(call: Call): Promise<{ source: Place; target: Place; prefix: string }> {
+  const { bucket, prefix } = bucketOf(call.argument('s3://BUCKET[/PREFIX]'))
+  const from = call.flag('from')
+  if (from === undefined) throw new BadUsage('--from is missing: the address of the server to import from')
+  const [inFlight, caFile] = [inFlightOf(call), call.flag('ca')]
+  const ca = caFile === undefined ? undefined : readFileSync(caFile, 'utf8')
+  const { sessionToken, ...key } = sourceKey(call.env)
+  const targetKey = await keyOf(call)
+  if (targetKey === undefined) {
+    throw new Failed('no key for the target: set HOLDFAST_ACCESS_KEY and HOLDFAST_SECRET_KEY, or name the data folder')
+  }
+  const common = { inFlight, ca }
+  return {
+    prefix,
+    source: {
+      ...common,
+      endpoint: urlOf(from, 'from'),
+      bucket,
+      region: call.flag('from-region') ?? call.env.AWS_REGION ?? 'us-east-1',
+      key,
+      sessionToken,
+      virtualHost: call.has('virtual-host'),
+    },
+    target: {
+      ...common,
+      endpoint: urlOf(call.flag('into') ?? 'http://127.0.0.1:9000', 'into'),
+      bucket: call.flag('to') ?? bucket,
+      region: call.flag('region') ?? 'us-east-1',
+      key: targetKey,
+    },
+  }
+}
+
+const nameOf = ({ endpoint, bucket }: Place): string => `${endpoint.origin}/${bucket}`
+
+async function run(call: Call): Promise<Outcome> {
+  const where = await places(call)
+  const [from, to] = [`${nameOf(where.source)}/${where.prefix}`, nameOf(where.target)]
+  const state = State.open(call.flag('state') ?? `holdfast-import-${where.target.bucket}.state`, from, to)
+  const [source, target] = [new Client(where.source), new Client(where.target)]
+  const isSilent = call.has('json')
+  try {
+    const report = await runImport(
+      {
+        source,
+        target,
+        prefix: where.prefix,
+        inFlight: where.source.inFlight,
+        state,
+        progress: isSilent ? SILENT : progressOn(process.stderr),
+        currentOnly: call.has('current-only'),
+        withSettings: call.has('with-bucket-settings'),
+        withoutLists: call.has('without-acls'),
+        overwrite: call.has('overwrite'),
+        skipUnreadable: call.has('skip-unreadable'),
+        onlyCompare: call.has('compare'),
+      },
+      { counts: !isSilent && process.stderr.isTTY === true },
+    )
+    return { value: { from, to, ...report.value() }, text: report.text(), code: report.isWhole ? 0 : 1 }
+  } finally {
+    for (const client of [source, target]) client.close()
+    state.close()
+  }
+}
+
+export const importCommand = command({
+  name: 'import',
+  summary: 'copy a bucket with all its versions and holds from another S3 server; 1 when anything is missing',
+  arguments: [{ name: 's3://BUCKET[/PREFIX]', meaning: 'what to import' }],
+  flags: [
+    { name: 'from', value: 'URL', meaning: 'the server to import from' },
+    { name: 'from-region', value: 'NAME', meaning: 'its region (AWS_REGION, or us-east-1)' },
+    { name: 'virtual-host', meaning: "the source's bucket stands in the host's name, not in the path" },
+    { name: 'into', value: 'URL', meaning: 'the object API of the target (http://127.0.0.1:9000)' },
+    { name: 'to', value: 'BUCKET', meaning: 'the bucket there, made when missing (the same name)' },
+    { name: 'region', value: 'NAME', meaning: "the target's region (us-east-1)", fromEnvironment: true },
+    { name: 'ca', value: 'FILE', meaning: 'certificate that both are trusted by', fromEnvironment: true },
+    { name: 'data', value: 'DIR', meaning: "the target's data folder, to find its root key", fromEnvironment: true },
+    { name: 'state', value: 'FILE', meaning: 'what runs remember (./holdfast-import-BUCKET.state)' },
+    { name: 'in-flight', value: 'N', meaning: `keys at a time (${IN_FLIGHT})` },
+    { name: 'current-only', meaning: 'leave old versions and delete markers behind' },
+    { name: 'with-bucket-settings', meaning: 'policy, lifecycle, CORS and the other documents as well' },
+    { name: 'without-acls', meaning: "do not ask for objects' access lists" },
+    { name: 'overwrite', meaning: 'without versions: replace objects that differ' },
+    { name: 'skip-unreadable', meaning: 'leave versions out that cannot be read, for good, and go on behind them' },
+    { name: 'compare', meaning: 'write nothing, only compare both sides' },
+  ],
+  run,
+})

@@ -1,0 +1,77 @@
+/** What an S3 server says: headers under neutral names, a body, or a refusal. */
+import type { IncomingHttpHeaders } from 'node:http'
+import { SCHEMES } from '../../auth/schemes.ts'
+import { BadXml, childText, type XmlNode } from '../../lib/xml.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
+
+/** By lower-case name; the vendor's own begin with `:` instead of the vendor's prefix. */
+export type Said = ReadonlyMap<string, string>
+
+const PREFIX = SCHEMES.s3.headerPrefix
+
+export const wireName = (name: string): string => (name.startsWith(':') ? PREFIX + name.slice(1) : name)
+
+export function saidBy(headers: IncomingHttpHeaders): Said {
+  const said = new Map<string, string>()
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined) continue
+    const neutral = name.startsWith(PREFIX) ? `:${name.slice(PREFIX.length)}` : name
+    said.set(neutral, Array.isArray(value) ? value.join(',') : value)
+  }
+  return said
+}
+
+/** Neither the request nor the object is at fault: later, the same may well succeed. */
+const TRANSIENT_CODES = ['RequestTimeout', 'SlowDown', 'OperationAborted', 'ConditionalRequestConflict']
+const TOO_MANY_REQUESTS = 429
+
+/** The server answered, and not with what was asked for. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  /** The value that the server complains of, when it names one. */
+  readonly argument: string | undefined
+
+  constructor(status: number, code: string, message: string, argument?: string) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.argument = argument
+  }
+
+  get isTransient(): boolean {
+    return this.status >= 500 || this.status === TOO_MANY_REQUESTS || TRANSIENT_CODES.includes(this.code)
+  }
+}
+
+/** No answer, or half of one. What was asked for may have happened. */
+export class Unanswered extends Error {}
+
+/** Bytes that are not what the source says they are. */
+export class Damaged extends Error {}
+
+export const isTransient = (error: unknown): boolean =>
+  error instanceof Unanswered || error instanceof Damaged || (error instanceof Refused && error.isTransient)
+
+const NODES_MAX = 200_000
+
+/** An answer's document; what is none is an answer that did not come. */
+export function documentOf(body: Buffer): XmlNode {
+  try {
+    return parseXml(body, NODES_MAX)
+  } catch (error) {
+    if (error instanceof BadXml) throw new Unanswered(`an answer that is no document: ${error.message}`)
+    throw error
+  }
+}
+
+/** What a status and an error document say. An answer to HEAD has none. */
+export function refusal(status: number, body: Buffer): Refused {
+  try {
+    const root = parseXml(body)
+    const code = childText(root, 'Code') ?? String(status)
+    return new Refused(status, code, childText(root, 'Message') ?? code, childText(root, 'ArgumentValue'))
+  } catch {
+    return new Refused(status, String(status), `status ${status}`)
+  }
+}

@@ -1,0 +1,114 @@
+/** What the two buckets are, and what the target's has to become before anything is written into it. */
+import { createHash } from 'node:crypto'
+import { child, childText } from '../../lib/xml.ts'
+import { renderXml } from '../../lib/xml-writer.ts'
+import { Failed } from '../command.ts'
+import { documentOf, Refused, Unanswered } from './answer.ts'
+import type { Client } from './client.ts'
+
+export type Versioning = 'off' | 'Enabled' | 'Suspended'
+
+/** What servers say when they have none of something, or have never heard of it. */
+export const NONE = [
+  'NotImplemented',
+  'ObjectLockConfigurationNotFoundError',
+  'OwnershipControlsNotFoundError',
+  'NoSuchBucketPolicy',
+  'NoSuchCORSConfiguration',
+  'NoSuchLifecycleConfiguration',
+  'NoSuchTagSet',
+  'NoSuchTagSetError',
+  'NoSuchWebsiteConfiguration',
+  'NoSuchPublicAccessBlockConfiguration',
+  'ServerSideEncryptionConfigurationNotFoundError',
+]
+
+export const contentMd5 = (body: Buffer): readonly [string, string] => [
+  'content-md5',
+  createHash('md5').update(body).digest('base64'),
+]
+
+export interface BucketFacts {
+  readonly versioning: Versioning
+  readonly hasLock: boolean
+  /** Access lists count for nothing there. */
+  readonly ignoresLists: boolean
+}
+
+const document = async (client: Client, subresource: string) => {
+  const answer = await client.maybe({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
+  return answer === undefined ? undefined : documentOf(answer.body)
+}
+
+export async function factsOf(client: Client): Promise<BucketFacts> {
+  const status = await document(client, 'versioning')
+  const lock = await document(client, 'object-lock')
+  const ownership = await document(client, 'ownershipControls')
+  const rule = ownership && child(ownership, 'Rule')
+  const word = (status && childText(status, 'Status')) ?? ''
+  return {
+    versioning: word === 'Enabled' || word === 'Suspended' ? word : 'off',
+    hasLock: lock !== undefined && childText(lock, 'ObjectLockEnabled') === 'Enabled',
+    ignoresLists: (rule && childText(rule, 'ObjectOwnership')) === 'BucketOwnerEnforced',
+  }
+}
+
+/** Says which side it was and what it lacks, instead of a bare code. */
+export async function asked<T>(side: string, client: Client, step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    if (!(error instanceof Refused || error instanceof Unanswered)) throw error
+    const code = error instanceof Refused ? ` (${error.code})` : ''
+    throw new Failed(
+      `the ${side} ${client.place.endpoint.origin}, bucket ${client.place.bucket}: ${error.message}${code}`,
+    )
+  }
+}
+
+async function isThere(client: Client): Promise<boolean> {
+  return (await client.maybe({ method: 'HEAD' }, '404', 'NoSuchBucket')) !== undefined
+}
+
+async function isEmpty(client: Client): Promise<boolean> {
+  const { body } = await client.ask({ method: 'GET', query: { versions: '', 'max-keys': 1 } })
+  return !documentOf(body).children.some(({ name }) => name === 'Version' || name === 'DeleteMarker')
+}
+
+export async function setVersioning(client: Client, status: 'Enabled' | 'Suspended'): Promise<void> {
+  const body = renderXml({ root: 'VersioningConfiguration', write: to => void to.leaf('Status', status) })
+  await client.ask({ method: 'PUT', query: { versioning: '' }, headers: [contentMd5(body)], body })
+}
+
+export interface Wanted {
+  readonly versions: boolean
+  readonly lock: boolean
+  /** Nothing may be written. */
+  readonly onlyLooking: boolean
+}
+
+/** Makes the target's bucket, or makes sure that one which is there can hold what is coming. */
+export async function readyTarget(client: Client, { versions, lock, onlyLooking }: Wanted): Promise<BucketFacts> {
+  const { bucket } = client.place
+  if (!(await isThere(client))) {
+    if (onlyLooking) throw new Failed(`there is no bucket ${bucket} at the target`)
+    const headers = lock ? ([[':bucket-object-lock-enabled', 'true']] as const) : []
+    await client.ask({ method: 'PUT', headers })
+  }
+  const facts = await factsOf(client)
+  if (!versions || facts.versioning === 'Enabled' || onlyLooking) return facts
+  if (!(await isEmpty(client))) {
+    throw new Failed(
+      `the bucket ${bucket} keeps no versions: holdfast bucket versioning ${bucket} enabled, or import with --current-only`,
+    )
+  }
+  await setVersioning(client, 'Enabled')
+  return { ...facts, versioning: 'Enabled' }
+}
+
+/** Whose key it is, as access lists name them. */
+export async function canonicalIdOf(client: Client): Promise<string | undefined> {
+  const answer = await client.maybe({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
+  const owner = answer && child(documentOf(answer.body), 'Owner')
+  return owner && (childText(owner, 'ID') || undefined)
+}

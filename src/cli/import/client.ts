@@ -1,0 +1,182 @@
+/**
+ * A small S3 client: signed requests to one bucket of one server, by path or by virtual host. Requests that may be
+ * repeated without harm are repeated after failures that pass; those that make a version never are, since an answer that
+ * was lost does not say that nothing was made.
+ */
+import { createHash } from 'node:crypto'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { SCHEMES, UNSIGNED_PAYLOAD } from '../../auth/schemes.ts'
+import { type KeyPair, signRequest } from '../../auth/sign-request.ts'
+import { systemClock } from '../../lib/clock.ts'
+import type { RawRequest } from '../../lib/raw-request.ts'
+import { isTransient, refusal, type Said, saidBy, Unanswered, wireName } from './answer.ts'
+
+export interface Place {
+  readonly endpoint: URL
+  readonly bucket: string
+  readonly region: string
+  readonly key: KeyPair
+  readonly sessionToken?: string | undefined
+  /** The bucket stands in the host's name instead of the path. */
+  readonly virtualHost?: boolean
+  /** Certificate in PEM form; the system's own without. */
+  readonly ca?: string | undefined
+  readonly inFlight: number
+}
+
+export interface Ask {
+  readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+  /** The bucket itself without. */
+  readonly key?: string
+  /** Above all buckets. */
+  readonly onService?: true
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  /** `:` stands for the vendor's prefix. */
+  readonly headers?: readonly (readonly [string, string])[]
+  readonly body?: Buffer
+  /** A body that is passed on as it comes in. */
+  readonly stream?: { readonly from: Readable; readonly length: number }
+}
+
+export interface Answer {
+  readonly said: Said
+  readonly body: Buffer
+}
+
+const ATTEMPTS_MAX = 6
+const BACKOFF_MS = 200
+const BACKOFF_MS_MAX = 10_000
+const SILENCE_MS_MAX = 60_000
+
+/** Longer after every attempt, and not all at the same moment. */
+export function backoffMs(attempt: number, chance: number): number {
+  const most = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** attempt)
+  return Math.round(most / 2 + (most / 2) * chance)
+}
+
+export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isTransient(error) || attempt + 1 === ATTEMPTS_MAX) throw error
+      await systemClock.sleep(backoffMs(attempt, Math.random()))
+    }
+  }
+}
+
+/** All but the characters that every server agrees on are escaped; a slash is part of a key's path. */
+const escaped = (text: string): string =>
+  encodeURIComponent(text).replaceAll(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+
+const pathOf = (key: string): string => key.split('/').map(escaped).join('/')
+
+function queryOf(query: Ask['query'] = {}): string {
+  const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
+  return pairs.map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`).join('&')
+}
+
+export class Client {
+  readonly place: Place
+  readonly #agent: HttpAgent
+  readonly #isSecure: boolean
+
+  constructor(place: Place) {
+    this.place = place
+    this.#isSecure = place.endpoint.protocol === 'https:'
+    const options = { keepAlive: true, maxSockets: place.inFlight * 2 + 2 }
+    const trust = place.ca === undefined ? {} : { ca: place.ca }
+    this.#agent = this.#isSecure ? new HttpsAgent({ ...options, ...trust }) : new HttpAgent(options)
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** The whole answer, repeated when that may help. Only for what may happen twice. */
+  ask(ask: Ask): Promise<Answer> {
+    return withRetries(() => this.once(ask))
+  }
+
+  /** The same, where something may be missing: undefined then. */
+  async maybe(ask: Ask, ...missing: readonly string[]): Promise<Answer | undefined> {
+    try {
+      return await this.ask(ask)
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && missing.includes(String(error.code))) return undefined
+      throw error
+    }
+  }
+
+  /** The whole answer of one attempt. */
+  async once(ask: Ask): Promise<Answer> {
+    const answer = await this.open(ask)
+    return { said: saidBy(answer.headers), body: await wholeOf(answer) }
+  }
+
+  /** The beginning of the answer of one attempt; its body is the caller's to read or to destroy. */
+  async open(ask: Ask): Promise<IncomingMessage> {
+    const answer = await this.#exchange(this.#signed(ask), ask)
+    const status = answer.statusCode ?? 0
+    if (status >= 200 && status < 300) return answer
+    throw refusal(status, await wholeOf(answer))
+  }
+
+  #signed(ask: Ask): RawRequest {
+    const { endpoint, bucket, region, key, sessionToken, virtualHost } = this.place
+    const base = endpoint.pathname.replace(/\/+$/, '')
+    const inPath = ask.onService ? '' : virtualHost ? '' : `/${bucket}`
+    const path = `${base}${inPath}/${ask.key === undefined ? '' : pathOf(ask.key)}`
+    const query = queryOf(ask.query)
+    const host = virtualHost && !ask.onService ? `${bucket}.${endpoint.host}` : endpoint.host
+    const headers: [string, string][] = [['host', host]]
+    for (const [name, value] of ask.headers ?? []) headers.push([wireName(name), value])
+    if (sessionToken !== undefined) headers.push([wireName(':security-token'), sessionToken])
+    const length = ask.stream?.length ?? ask.body?.length ?? (ask.method === 'PUT' || ask.method === 'POST' ? 0 : -1)
+    if (length >= 0) headers.push(['content-length', String(length)])
+    const contentHash =
+      ask.stream === undefined
+        ? createHash('sha256')
+            .update(ask.body ?? '')
+            .digest('hex')
+        : UNSIGNED_PAYLOAD
+    const target = query === '' ? path : `${path}?${query}`
+    const request = { method: ask.method, target, headers }
+    return signRequest(SCHEMES.s3, request, { key, region, contentHash, now: systemClock.now() })
+  }
+
+  #exchange(request: RawRequest, ask: Ask): Promise<IncomingMessage> {
+    const { endpoint, bucket, virtualHost } = this.place
+    const hostname = endpoint.hostname.replace(/^\[(.*)\]$/, '$1')
+    const options: RequestOptions = {
+      host: virtualHost && !ask.onService ? `${bucket}.${hostname}` : hostname,
+      port: endpoint.port === '' ? (this.#isSecure ? 443 : 80) : Number(endpoint.port),
+      method: request.method,
+      path: request.target,
+      headers: Object.fromEntries(request.headers),
+      agent: this.#agent,
+    }
+    return new Promise((resolve, reject) => {
+      const lost = (error: Error): void => reject(new Unanswered(`${endpoint.host}: ${error.message}`))
+      const sending = this.#isSecure ? httpsRequest(options, resolve) : httpRequest(options, resolve)
+      sending.on('error', lost)
+      sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error('nothing was heard for too long')))
+      // A server may refuse before it has read everything: then its answer counts, not the pipe that broke.
+      if (ask.stream !== undefined) pipeline(ask.stream.from, sending).catch(lost)
+      else sending.end(ask.body)
+    })
+  }
+}
+
+async function wholeOf(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  try {
+    for await (const chunk of answer) chunks.push(chunk as Buffer)
+  } catch (error) {
+    throw new Unanswered(`the answer broke off: ${(error as Error).message}`)
+  }
+  return Buffer.concat(chunks)
+}

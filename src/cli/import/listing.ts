@@ -1,0 +1,157 @@
+/** What a bucket holds, key by key in order, with each key's versions from the oldest to the newest. */
+import { children, childText, type XmlNode } from '../../lib/xml.ts'
+import { bareEtag } from '../../rules/etag.ts'
+import { Failed } from '../command.ts'
+import { documentOf } from './answer.ts'
+import type { Client } from './client.ts'
+
+export interface Listed {
+  /** Undefined in a listing of current objects. */
+  readonly versionId: string | undefined
+  readonly marker: boolean
+  readonly size: number
+  readonly etag: string
+}
+
+export interface History {
+  readonly key: string
+  /** Oldest first. */
+  readonly versions: readonly Listed[]
+}
+
+export interface Stretch {
+  readonly prefix: string
+  /** Only what a plain reader sees. */
+  readonly currentOnly: boolean
+}
+
+interface Entry extends Listed {
+  readonly key: string
+  readonly latest: boolean
+  readonly modifiedAt: number
+}
+
+const PAGE = 1000
+
+/** Keys come percent-encoded when the server says so, since XML cannot carry all of them. */
+function spelling(root: XmlNode): (text: string) => string {
+  if (childText(root, 'EncodingType')?.toLowerCase() !== 'url') return text => text
+  return text => decodeURIComponent(text.replaceAll('+', '%20'))
+}
+
+function entryOf(node: XmlNode, plain: (text: string) => string): Entry {
+  const marker = node.name === 'DeleteMarker'
+  return {
+    key: plain(childText(node, 'Key') ?? ''),
+    versionId: childText(node, 'VersionId'),
+    marker,
+    latest: childText(node, 'IsLatest')?.toLowerCase() !== 'false',
+    size: marker ? 0 : Number(childText(node, 'Size')),
+    etag: marker ? '' : bareEtag(childText(node, 'ETag') ?? ''),
+    modifiedAt: Date.parse(childText(node, 'LastModified') ?? ''),
+  }
+}
+
+/** As servers order keys: by their bytes. */
+export const byBytes = (a: string, b: string): number =>
+  a === b ? 0 : Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'))
+
+const isSorted = (page: readonly Entry[]): boolean =>
+  page.every((entry, i) => i === 0 || byBytes(page[i - 1]!.key, entry.key) <= 0)
+
+/** All versions and then all markers, as some servers list them. */
+const isApart = (entries: readonly Entry[]): boolean =>
+  entries.some(one => one.marker) &&
+  entries.some(one => !one.marker) &&
+  entries.every((one, i) => one.marker || i === 0 || !entries[i - 1]!.marker)
+
+/**
+ * The order that the server lists is the order that counts, except where it lists markers apart from versions: then
+ * only the times tell how they lie between each other, and which one is the latest.
+ */
+export function inOrder(page: readonly Entry[]): Entry[] {
+  const isGrouped = isSorted(page)
+  const byKey = new Map<string, Entry[]>()
+  for (const entry of page) {
+    const known = byKey.get(entry.key)
+    if (known === undefined) byKey.set(entry.key, [entry])
+    else known.push(entry)
+  }
+  const keys = isGrouped ? [...byKey.keys()] : [...byKey.keys()].sort(byBytes)
+  return keys.flatMap(key => {
+    const entries = byKey.get(key)!
+    if (!isApart(entries)) return entries
+    return entries.sort((a, b) => Number(b.latest) - Number(a.latest) || b.modifiedAt - a.modifiedAt)
+  })
+}
+
+async function* pagesOfVersions(client: Client, prefix: string): AsyncGenerator<Entry[]> {
+  let at: Record<string, string | undefined> = {}
+  while (true) {
+    const query = { versions: '', prefix, 'max-keys': PAGE, 'encoding-type': 'url', ...at }
+    const root = documentOf((await client.ask({ method: 'GET', query })).body)
+    const plain = spelling(root)
+    const listed = root.children.filter(({ name }) => name === 'Version' || name === 'DeleteMarker')
+    yield inOrder(listed.map(node => entryOf(node, plain)))
+    if (childText(root, 'IsTruncated')?.toLowerCase() !== 'true') return
+    const key = childText(root, 'NextKeyMarker') ?? ''
+    at = { 'key-marker': plain(key), 'version-id-marker': childText(root, 'NextVersionIdMarker') || undefined }
+  }
+}
+
+async function* pagesOfObjects(client: Client, prefix: string): AsyncGenerator<Entry[]> {
+  let token: string | undefined
+  while (true) {
+    const query = { 'list-type': 2, prefix, 'max-keys': PAGE, 'encoding-type': 'url', 'continuation-token': token }
+    const root = documentOf((await client.ask({ method: 'GET', query })).body)
+    const plain = spelling(root)
+    yield children(root, 'Contents').map(node => entryOf(node, plain))
+    if (childText(root, 'IsTruncated')?.toLowerCase() !== 'true') return
+    token = childText(root, 'NextContinuationToken')
+  }
+}
+
+export async function* histories(client: Client, { prefix, currentOnly }: Stretch): AsyncGenerator<History> {
+  const pages = currentOnly ? pagesOfObjects(client, prefix) : pagesOfVersions(client, prefix)
+  let key: string | undefined
+  let newestFirst: Entry[] = []
+  for await (const page of pages) {
+    for (const entry of page) {
+      if (key !== undefined && entry.key !== key) {
+        if (byBytes(entry.key, key) < 0) {
+          throw new Failed(`${client.place.endpoint.host} does not list keys in order: ${entry.key} behind ${key}`)
+        }
+        yield { key, versions: newestFirst.reverse() }
+        newestFirst = []
+      }
+      key = entry.key
+      newestFirst.push(entry)
+    }
+  }
+  if (key !== undefined) yield { key, versions: newestFirst.reverse() }
+}
+
+/** The versions of one key as they stand now. */
+export async function historyOf(client: Client, key: string, currentOnly: boolean): Promise<readonly Listed[]> {
+  for await (const history of histories(client, { prefix: key, currentOnly })) {
+    // The key itself comes before all that begin with it.
+    return history.key === key ? history.versions : []
+  }
+  return []
+}
+
+export interface Pair {
+  readonly key: string
+  readonly source: readonly Listed[]
+  readonly target: readonly Listed[]
+}
+
+/** Every key of the source, with what the target has of it. */
+export async function* paired(source: AsyncGenerator<History>, target: AsyncGenerator<History>): AsyncGenerator<Pair> {
+  let there = await target.next()
+  for await (const { key, versions } of source) {
+    while (!there.done && byBytes(there.value.key, key) < 0) there = await target.next()
+    const isSame = !there.done && there.value.key === key
+    yield { key, source: versions, target: isSame ? (there.value as History).versions : [] }
+  }
+}

@@ -1,0 +1,191 @@
+/** Large versions go over in parts, each passed on as it comes in: memory does not grow with the object. */
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { pipeline, Transform } from 'node:stream'
+import { childText } from '../../lib/xml.ts'
+import { renderXml } from '../../lib/xml-writer.ts'
+import { bareEtag } from '../../rules/etag.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { Damaged, documentOf, Refused, refusal, type Said, Unanswered } from './answer.ts'
+import { type Client, withRetries } from './client.ts'
+import type { Listed } from './listing.ts'
+import { type Checksum, isComposite } from './reading.ts'
+import { fromSource } from './source-errors.ts'
+import type { State } from './state.ts'
+
+const OWN_PART_BYTES = 16 * 2 ** 20
+
+interface Place {
+  readonly source: Client
+  readonly target: Client
+  readonly state: State
+  readonly key: string
+  readonly version: Listed
+}
+
+/** How many parts, and what to ask the source for to get one. */
+export interface Layout {
+  readonly parts: number
+  /** The parts that the object was made of: then its entity tag and its checksum come out the same. */
+  readonly isSources: boolean
+  ask(number: number): { readonly query: Record<string, string | number>; readonly headers: [string, string][] }
+}
+
+export function ownLayout({ size, etag }: Listed): Layout {
+  const bytes = Math.max(OWN_PART_BYTES, Math.ceil(size / LIMITS.partNumberMax))
+  return {
+    parts: Math.max(1, Math.ceil(size / bytes)),
+    isSources: false,
+    ask(number) {
+      const start = (number - 1) * bytes
+      const end = Math.min(size, start + bytes) - 1
+      // What is read in pieces must not change between them.
+      const headers: [string, string][] = [['if-match', `"${etag}"`]]
+      if (size > 0) headers.push(['range', `bytes=${start}-${end}`])
+      return { query: {}, headers }
+    },
+  }
+}
+
+/** The parts of the source, when it tells them and another server would take them. */
+export async function layoutOf({ source, key, version }: Place): Promise<Layout> {
+  const own = ownLayout(version)
+  if (!isComposite(version.etag)) return own
+  const parts = Number(version.etag.split('-')[1])
+  const query = { versionId: version.versionId, partNumber: 1 }
+  const first = await fromSource(() => source.maybe({ method: 'HEAD', key, query }, '400', '416', '501'))
+  const isTold = first !== undefined && Number(first.said.get(':mp-parts-count')) === parts
+  const isLarge = parts === 1 || Number(first?.said.get('content-length')) >= LIMITS.partBytesMin
+  if (!isTold || !isLarge) return own
+  return { parts, isSources: true, ask: number => ({ query: { partNumber: number }, headers: [] }) }
+}
+
+interface Sent {
+  readonly number: number
+  readonly etag: string
+  readonly checksum: string | undefined
+}
+
+function lengthOf(answer: IncomingMessage): number {
+  const length = Number(answer.headers['content-length'])
+  if (Number.isSafeInteger(length)) return length
+  answer.destroy()
+  throw new Unanswered('the source does not say how long its answer is')
+}
+
+/** Passes an answer of the source on, and hashes it on the way. */
+export async function passOn(
+  answer: IncomingMessage,
+  send: (stream: { readonly from: Transform; readonly length: number }) => Promise<Said>,
+): Promise<{ readonly said: Said; readonly md5: string }> {
+  const md5 = createHash('md5')
+  const length = lengthOf(answer)
+  const from = new Transform({
+    transform(chunk: Buffer, _, done) {
+      md5.update(chunk)
+      done(null, chunk)
+    },
+  })
+  // A broken source breaks the request that it feeds, which says so.
+  pipeline(answer, from, () => {})
+  try {
+    const said = await send({ from, length })
+    return { said, md5: md5.digest('hex') }
+  } finally {
+    answer.destroy()
+  }
+}
+
+async function sendPart(place: Place, layout: Layout, uploadId: string, number: number, sum: string): Promise<Sent> {
+  const { source, target, key, version } = place
+  const { query, headers } = layout.ask(number)
+  const from = { method: 'GET' as const, key, query: { versionId: version.versionId, ...query }, headers }
+  const answer = await fromSource(() => source.open(from))
+  const { said, md5 } = await passOn(answer, async stream => {
+    const to = { method: 'PUT' as const, key, query: { partNumber: number, uploadId }, stream }
+    return (await target.once(to)).said
+  })
+  const etag = bareEtag(said.get('etag') ?? '')
+  if (etag !== md5) throw new Damaged(`part ${number} did not arrive as it was sent`)
+  return { number, etag, checksum: sum === '' ? undefined : said.get(`:checksum-${sum}`) }
+}
+
+const partList = (parts: readonly Sent[], sum: string): Buffer =>
+  renderXml({
+    root: 'CompleteMultipartUpload',
+    write(to) {
+      for (const { number, etag, checksum } of parts) {
+        to.open('Part')
+        to.leaf('PartNumber', number)
+        to.leaf('ETag', `"${etag}"`)
+        to.leaf(`Checksum${sum.toUpperCase()}`, checksum)
+        to.close()
+      }
+    },
+  })
+
+function claimHeaders(checksum: Checksum | undefined, layout: Layout): [string, string][] {
+  // A checksum of parts is that of other parts, when these are not the same.
+  if (checksum === undefined || (checksum.type === 'COMPOSITE' && !layout.isSources)) return []
+  return [
+    [`:checksum-${checksum.algorithm}`, checksum.value],
+    [':checksum-type', checksum.type],
+  ]
+}
+
+async function throughParts(
+  place: Place,
+  headers: readonly (readonly [string, string])[],
+  checksum: Checksum | undefined,
+  layout: Layout,
+): Promise<string> {
+  const { target, state, key, version } = place
+  const declared: [string, string][] =
+    checksum === undefined
+      ? []
+      : [
+          [':checksum-algorithm', checksum.algorithm.toUpperCase()],
+          [':checksum-type', checksum.type],
+        ]
+  const begun = await target.once({ method: 'POST', key, query: { uploads: '' }, headers: [...headers, ...declared] })
+  const uploadId = childText(documentOf(begun.body), 'UploadId') ?? ''
+  state.noteUpload(key, uploadId)
+  try {
+    const sum = checksum?.algorithm ?? ''
+    const sent: Sent[] = []
+    for (let number = 1; number <= layout.parts; number++) {
+      sent.push(await withRetries(() => sendPart(place, layout, uploadId, number, sum)))
+    }
+    const claims: [string, string][] = [[':mp-object-size', String(version.size)], ...claimHeaders(checksum, layout)]
+    const body = partList(sent, sum)
+    const { body: done } = await target.once({ method: 'POST', key, query: { uploadId }, headers: claims, body })
+    const root = documentOf(done)
+    // An answer that took long begins before its outcome is known.
+    if (root.name === 'Error') throw refusal(400, done)
+    state.noteEnd(uploadId)
+    return bareEtag(childText(root, 'ETag') ?? '')
+  } catch (error) {
+    // What cannot be taken back now is taken back by the next run, which finds it in the state.
+    await target.once({ method: 'DELETE', key, query: { uploadId } }).then(
+      () => state.noteEnd(uploadId),
+      () => {},
+    )
+    throw error
+  }
+}
+
+/** Writes the version in parts; its entity tag at the target. */
+export async function copyInParts(
+  place: Place,
+  headers: readonly (readonly [string, string])[],
+  checksum: Checksum | undefined,
+): Promise<string> {
+  const layout = await layoutOf(place)
+  try {
+    return await throughParts(place, headers, checksum, layout)
+  } catch (error) {
+    const isTooSmall = error instanceof Refused && error.code === 'EntityTooSmall'
+    if (!isTooSmall || !layout.isSources) throw error
+    return throughParts(place, headers, checksum, ownLayout(place.version))
+  }
+}

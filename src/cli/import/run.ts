@@ -1,0 +1,234 @@
+/** An import from beginning to end: ready the target, copy what it lacks, compare both sides. */
+import { systemClock } from '../../lib/clock.ts'
+import { Failed } from '../command.ts'
+import { Damaged, isTransient, Refused } from './answer.ts'
+import { asked, type BucketFacts, canonicalIdOf, factsOf, readyTarget } from './buckets.ts'
+import { backoffMs, type Client } from './client.ts'
+import { histories, historyOf, type Listed, type Pair, paired } from './listing.ts'
+import { compareLocks } from './locks.ts'
+import { type Knowledge, standing } from './matching.ts'
+import type { Progress } from './progress.ts'
+import { Report } from './report.ts'
+import { carrySettings } from './settings.ts'
+import { Unreadable, Vanished } from './source-errors.ts'
+import type { State } from './state.ts'
+import { type Sides, Transfer } from './transfer.ts'
+
+export interface Import {
+  readonly source: Client
+  readonly target: Client
+  readonly prefix: string
+  readonly inFlight: number
+  readonly state: State
+  readonly progress: Progress
+  readonly currentOnly: boolean
+  readonly withSettings: boolean
+  readonly withoutLists: boolean
+  /** The target's objects give way where they differ; only without versions. */
+  readonly overwrite: boolean
+  readonly skipUnreadable: boolean
+  /** Nothing is written. */
+  readonly onlyCompare: boolean
+}
+
+const TRIES_MAX = 5
+
+/** So many at a time; the first that fails for good ends all. */
+async function eachInFlight<T>(items: AsyncGenerator<T>, many: number, work: (item: T) => Promise<void>) {
+  let failure: unknown
+  const worker = async (): Promise<void> => {
+    while (failure === undefined) {
+      const { value, done } = await items.next()
+      if (done) return
+      await work(value)
+    }
+  }
+  const guarded = (): Promise<void> =>
+    worker().catch((error: unknown) => {
+      failure ??= error
+    })
+  await Promise.all(Array.from({ length: many }, guarded))
+  if (failure !== undefined) throw failure
+}
+
+interface Facts {
+  readonly source: BucketFacts
+  readonly target: BucketFacts
+}
+
+class Run {
+  readonly #import: Import
+  readonly #report = new Report()
+  readonly #facts: Facts
+  readonly #sides: Sides
+  readonly #transfer: Transfer
+  readonly #currentOnly: boolean
+
+  constructor(what: Import, facts: Facts, newOwner: string | undefined) {
+    this.#import = what
+    this.#facts = facts
+    this.#currentOnly = what.currentOnly || facts.source.versioning === 'off'
+    this.#sides = {
+      source: what.source,
+      target: what.target,
+      sourceHasLock: facts.source.hasLock,
+      targetHasLock: facts.target.hasLock,
+      carriesLists: !what.withoutLists && !facts.source.ignoresLists,
+      newOwner,
+    }
+    this.#transfer = new Transfer(this.#sides, what.state, this.#report)
+  }
+
+  async whole(): Promise<Report> {
+    const { onlyCompare, withSettings, inFlight, source, target } = this.#import
+    if (!onlyCompare) {
+      await this.#abortUploads()
+      await eachInFlight(this.#pairs(), inFlight, pair => this.#copyKey(pair))
+      if (withSettings) {
+        const { versioning } = this.#facts.source
+        await carrySettings({ source, target, report: this.#report, versioning, newOwner: this.#sides.newOwner })
+      }
+    }
+    await eachInFlight(this.#pairs(), inFlight, pair => this.#compareKey(pair))
+    return this.#report
+  }
+
+  /** Only where somebody looks at a bar, since it lists the source once more. */
+  async count(): Promise<void> {
+    let versions = 0
+    for await (const history of histories(this.#import.source, this.#stretch)) versions += history.versions.length
+    this.#import.progress.expect(versions)
+  }
+
+  get #stretch() {
+    return { prefix: this.#import.prefix, currentOnly: this.#currentOnly }
+  }
+
+  #pairs(): AsyncGenerator<Pair> {
+    const { source, target } = this.#import
+    return paired(histories(source, this.#stretch), histories(target, this.#stretch))
+  }
+
+  /** Parts that an earlier run left behind would take up room for good. */
+  async #abortUploads(): Promise<void> {
+    const { target, state } = this.#import
+    for (const [uploadId, key] of state.openUploads) {
+      await target.maybe({ method: 'DELETE', key, query: { uploadId } }, 'NoSuchUpload')
+      state.noteEnd(uploadId)
+    }
+  }
+
+  #known(key: string, vanished: ReadonlySet<Listed> = new Set()): Knowledge {
+    const { state } = this.#import
+    return {
+      isLeftOut: version => vanished.has(version) || state.isLeftOut(key, version),
+      etagOf: version => state.etagOf(key, version),
+      sameBytes: (source, target) => this.#transfer.sameBytes(key, source, target),
+    }
+  }
+
+  /**
+   * Brings one key up to date. After a failure the target is looked at anew: a request without an answer may have made its
+   * version all the same.
+   */
+  async #copyKey({ key, source, target: listed }: Pair): Promise<void> {
+    const { target, progress, overwrite } = this.#import
+    const vanished = new Set<Listed>()
+    let there = listed
+    let at: Listed | undefined
+    for (let tries = 0; ; ) {
+      at = undefined
+      try {
+        const { missing, matched, differs } = await standing(source, there, this.#known(key, vanished))
+        if (there === listed) {
+          this.#report.present += matched.length
+          progress.step(matched.length, 0)
+        }
+        if (differs && !(overwrite && this.#currentOnly)) {
+          this.#report.failed.add({ key, why: 'the target has something else under this key' })
+          return
+        }
+        for (const version of missing) {
+          at = version
+          await this.#transfer.make(key, version)
+          progress.step(1, version.size)
+          tries = 0
+        }
+        return
+      } catch (error) {
+        if (!(await this.#mayGoOn(key, at, error, vanished, tries++))) return
+        there = await historyOf(target, key, this.#currentOnly)
+      }
+    }
+  }
+
+  /** Whether a key is to be tried again after this; if not, it is reported. */
+  async #mayGoOn(key: string, at: Listed | undefined, error: unknown, vanished: Set<Listed>, tries: number) {
+    if (error instanceof Vanished && at !== undefined) {
+      vanished.add(at)
+      return true
+    }
+    const isHopeless = tries + 1 >= TRIES_MAX
+    if (isTransient(error) && !isHopeless) {
+      await systemClock.sleep(backoffMs(tries, Math.random()))
+      return true
+    }
+    const isUnreadable = error instanceof Unreadable || error instanceof Damaged
+    if (isUnreadable && this.#import.skipUnreadable && at !== undefined) {
+      this.#import.state.leaveOut(key, at)
+      return true
+    }
+    if (!isUnreadable && !isTransient(error) && !(error instanceof Refused)) throw error
+    const why = (error as Error).message
+    this.#report.failed.add({
+      key,
+      versionId: at?.versionId,
+      why: error instanceof Refused ? `${why} (${error.code})` : why,
+    })
+    return false
+  }
+
+  async #compareKey({ key, source, target }: Pair): Promise<void> {
+    const { state } = this.#import
+    for (const version of source.filter(one => state.isLeftOut(key, one))) {
+      this.#report.leftOut.add({ key, versionId: version.versionId, why: 'could not be read' })
+    }
+    try {
+      const { missing, matched, differs } = await standing(source, target, this.#known(key))
+      this.#report.compared += matched.length
+      const why = differs ? 'the target has something else in its place' : 'not there'
+      for (const { versionId } of missing) this.#report.missing.add({ key, versionId, why })
+      const { sourceHasLock, targetHasLock } = this.#sides
+      if (!sourceHasLock || !targetHasLock) return
+      for (const [version, there] of matched.filter(([one]) => !one.marker)) {
+        const why = await compareLocks(this.#sides, key, version, there)
+        if (why !== undefined) this.#report.missing.add({ key, versionId: version.versionId, why })
+      }
+    } catch (error) {
+      const isTold = error instanceof Unreadable || error instanceof Vanished || error instanceof Refused
+      if (!isTold && !isTransient(error)) throw error
+      this.#report.missing.add({ key, why: `cannot be compared: ${(error as Error).message}` })
+    }
+  }
+}
+
+export async function runImport(what: Import, { counts }: { readonly counts: boolean }): Promise<Report> {
+  const { source, target, onlyCompare } = what
+  const facts = await asked('source', source, () => factsOf(source))
+  const versions = !what.currentOnly && facts.versioning !== 'off'
+  const lock = facts.hasLock && !what.currentOnly
+  const there = await asked('target', target, () => readyTarget(target, { versions, lock, onlyLooking: onlyCompare }))
+  const newOwner = await asked('target', target, () => canonicalIdOf(target))
+  const run = new Run(what, { source: facts, target: there }, newOwner)
+  // A bar without an end is no reason to fail.
+  const counting = counts && !onlyCompare ? run.count().catch(() => {}) : undefined
+  try {
+    return await run.whole()
+  } catch (error) {
+    if (!(error instanceof Refused) && !isTransient(error)) throw error
+    throw new Failed(`broken off: ${(error as Error).message}; run it again to go on`)
+  } finally {
+    await counting
+    what.progress.end()
+  }
+}

@@ -1,0 +1,25 @@
+/** What may be wrong with a version at its source, and what follows from it. */
+import { Refused } from './answer.ts'
+
+/** The source does not give it out, and asking again will not help. */
+export class Unreadable extends Error {}
+
+/** It was listed and is no longer there. */
+export class Vanished extends Error {}
+
+/** Words for what people meet; anything else in the server's own. */
+function reasonOf({ code, message, status }: Refused): string {
+  if (code === 'InvalidObjectState') return 'archived: restore it at the source first'
+  if (status === 400) return `cannot be read without a key of its own (SSE-C), or at all: ${message} (${code})`
+  return `${message} (${code})`
+}
+
+/** Runs a step that reads from the source; refusals become what they mean for the import. */
+export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
+  try {
+    return await step()
+  } catch (error) {
+    if (!(error instanceof Refused) || error.isTransient) throw error
+    throw error.status === 404 ? new Vanished(error.code) : new Unreadable(reasonOf(error))
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * Makes one version of the source again at the target. Everything it has goes over in the request that makes it: holds
+ * and retention, tags, access list, metadata. A version is there whole or not at all, also after a crash.
+ */
+import { createHash } from 'node:crypto'
+import { systemClock } from '../../lib/clock.ts'
+import { bareEtag } from '../../rules/etag.ts'
+import { formatTimestamp } from '../../rules/http-date.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { Damaged, Refused, type Said, saidBy, Unanswered } from './answer.ts'
+import { type Client, withRetries } from './client.ts'
+import { type AccessList, grantHeaders } from './grants.ts'
+import type { Listed } from './listing.ts'
+import { copyInParts, passOn } from './parts.ts'
+import {
+  accessListOf,
+  attributesOf,
+  type Checksum,
+  checksumOf,
+  hasForeignKey,
+  isComposite,
+  isDigest,
+  type Lock,
+  lockOf,
+  type Tags,
+  TagTelling,
+  UNLOCKED,
+} from './reading.ts'
+import type { Loss, Report } from './report.ts'
+import { fromSource } from './source-errors.ts'
+import type { State } from './state.ts'
+
+/** Up to here a version is read whole before it is written: repeating is cheap, and its digest is known. */
+const SMALL_BYTES_MAX = 4 * 2 ** 20
+/** Retention that ends while the request is on its way would make it a bad one. */
+const RETENTION_MS_MIN = 10_000
+
+export interface Sides {
+  readonly source: Client
+  readonly target: Client
+  readonly sourceHasLock: boolean
+  readonly targetHasLock: boolean
+  readonly carriesLists: boolean
+  /** Whose the versions will be; undefined when that cannot be told, and no list can be written. */
+  readonly newOwner: string | undefined
+}
+
+type Headers = readonly (readonly [string, string])[]
+
+/** A version as the source tells it. */
+interface Original {
+  readonly said: Said
+  /** The whole of a small one. */
+  readonly body: Buffer | undefined
+  readonly lock: Lock
+  readonly tags: Tags
+  readonly list: AccessList | undefined
+  readonly checksum: Checksum | undefined
+}
+
+/** What the target has refused to take of a version. */
+type Dropped = Set<Extract<Loss, 'storageClass' | 'acl' | 'tags'>>
+
+export class Transfer {
+  readonly #sides: Sides
+  readonly #state: State
+  readonly #report: Report
+  readonly #telling = new TagTelling()
+  readonly #strangers = new Set<string>()
+
+  constructor(sides: Sides, state: State, report: Report) {
+    this.#sides = sides
+    this.#state = state
+    this.#report = report
+  }
+
+  async make(key: string, version: Listed): Promise<void> {
+    if (version.marker) {
+      await this.#sides.target.once({ method: 'DELETE', key })
+      this.#report.markers++
+      return
+    }
+    const original = await fromSource(() => this.#read(key, version))
+    const dropped: Dropped = new Set()
+    const etag = await this.#write(key, version, original, dropped)
+    if (etag !== version.etag) this.#state.noteEtag(key, version, etag)
+    const isProven = etag === version.etag || original.checksum?.type === 'FULL_OBJECT'
+    if (isProven) this.#report.proven++
+    else this.#report.asReceived++
+    this.#report.copied++
+    this.#report.bytes += version.size
+    this.#tellLosses(key, version, original, dropped)
+  }
+
+  /** Reads both and compares, for versions whose entity tags say nothing. What is the same is noted. */
+  async sameBytes(key: string, source: Listed, target: Listed): Promise<boolean> {
+    const [one, other] = await Promise.all([
+      fromSource(() => withRetries(() => digestOf(this.#sides.source, key, source.versionId))),
+      withRetries(() => digestOf(this.#sides.target, key, target.versionId)),
+    ])
+    if (one !== other) return false
+    this.#state.noteEtag(key, source, target.etag)
+    return true
+  }
+
+  async #read(key: string, version: Listed): Promise<Original> {
+    const { source, sourceHasLock, carriesLists } = this.#sides
+    const name = { key, versionId: version.versionId }
+    const isSmall = version.size <= SMALL_BYTES_MAX && !isComposite(version.etag)
+    const ask = { key, query: { versionId: version.versionId }, headers: [[':checksum-mode', 'ENABLED']] as const }
+    const { said, body } = isSmall
+      ? await withRetries(async () => checked(version, await source.once({ ...ask, method: 'GET' })))
+      : { said: (await source.ask({ ...ask, method: 'HEAD' })).said, body: undefined }
+    return {
+      said,
+      body,
+      lock: sourceHasLock ? await lockOf(source, name, said) : UNLOCKED,
+      tags: await this.#telling.tags(source, name, said),
+      list: carriesLists ? await accessListOf(source, name) : undefined,
+      checksum: checksumOf(said),
+    }
+  }
+
+  #headers({ said, lock, tags, list }: Original, dropped: Dropped): Headers {
+    const headers = [...attributesOf(said)]
+    const storageClass = said.get(':storage-class')
+    if (storageClass !== undefined && !dropped.has('storageClass')) headers.push([':storage-class', storageClass])
+    if (tags.length > 0 && !dropped.has('tags')) {
+      headers.push([':tagging', tags.map(pair => pair.map(encodeURIComponent).join('=')).join('&')])
+    }
+    const { newOwner, targetHasLock } = this.#sides
+    if (list !== undefined && newOwner !== undefined && !dropped.has('acl')) {
+      headers.push(...grantHeaders(list, newOwner, grantee => this.#strangers.has(grantee)))
+    }
+    if (targetHasLock && lock.hold) headers.push([':object-lock-legal-hold', 'ON'])
+    if (targetHasLock && lock.retention !== undefined && lasts(lock.retention)) {
+      headers.push([':object-lock-mode', lock.retention.mode])
+      headers.push([':object-lock-retain-until-date', formatTimestamp(lock.retention.until)])
+    }
+    return headers
+  }
+
+  /** A refusal changes nothing at the target, so the version is tried again without what was refused. */
+  async #write(key: string, version: Listed, original: Original, dropped: Dropped): Promise<string> {
+    while (true) {
+      try {
+        return await this.#writeOnce(key, version, original, this.#headers(original, dropped))
+      } catch (error) {
+        if (!(error instanceof Refused) || !this.#yields(error, original, dropped)) throw error
+      }
+    }
+  }
+
+  #yields({ code, argument }: Refused, { said, tags, list }: Original, dropped: Dropped): boolean {
+    const grants = list?.grants ?? []
+    if (code === 'InvalidArgument' && argument !== undefined && grants.some(({ grantee }) => grantee === argument)) {
+      if (this.#strangers.has(argument)) return false
+      this.#strangers.add(argument)
+      return true
+    }
+    const drop = (what: Loss & ('storageClass' | 'acl' | 'tags'), isThere: boolean): boolean => {
+      if (!isThere || dropped.has(what)) return false
+      dropped.add(what)
+      return true
+    }
+    if (code === 'InvalidStorageClass') return drop('storageClass', said.has(':storage-class'))
+    if (code === 'InvalidTag') return drop('tags', tags.length > 0)
+    if (code === 'AccessControlListNotSupported') return drop('acl', grants.length > 0)
+    // A bucket may refuse lists that let everybody in.
+    if (code === 'AccessDenied')
+      return drop(
+        'acl',
+        grants.some(({ by }) => by === 'uri'),
+      )
+    return false
+  }
+
+  async #writeOnce(key: string, version: Listed, original: Original, headers: Headers): Promise<string> {
+    const { source, target } = this.#sides
+    const { said, body, checksum } = original
+    const sum: Headers = checksum?.type === 'FULL_OBJECT' ? [[`:checksum-${checksum.algorithm}`, checksum.value]] : []
+    if (body !== undefined) {
+      const md5 = createHash('md5').update(body).digest()
+      const all: Headers = [...headers, ...sum, ['content-md5', md5.toString('base64')]]
+      const made = await target.once({ method: 'PUT', key, headers: all, body })
+      return sameAs(md5.toString('hex'), made.said)
+    }
+    const isWhole = isDigest(version.etag) && !hasForeignKey(said) && version.size <= LIMITS.objectPutBytesMax
+    if (!isWhole) {
+      return copyInParts({ source, target, state: this.#state, key, version }, headers, checksum)
+    }
+    const claim = Buffer.from(version.etag, 'hex').toString('base64')
+    const query = { versionId: version.versionId }
+    const answer = await fromSource(() => source.open({ method: 'GET', key, query }))
+    const { said: made, md5 } = await passOn(answer, async stream => {
+      const all: Headers = [...headers, ...sum, ['content-md5', claim]]
+      return (await target.once({ method: 'PUT', key, headers: all, stream })).said
+    })
+    return sameAs(md5, made)
+  }
+
+  #tellLosses(key: string, { versionId }: Listed, original: Original, dropped: Dropped): void {
+    const { lock, list, said } = original
+    const lose = (loss: Loss, why = ''): void => this.#report.lose(loss, key, versionId, why)
+    for (const loss of dropped) lose(loss)
+    if (!this.#sides.targetHasLock && lock.hold) lose('hold')
+    if (lock.retention !== undefined) {
+      const until = formatTimestamp(lock.retention.until)
+      if (!lasts(lock.retention)) lose('expired', until)
+      else if (!this.#sides.targetHasLock) lose('retention', until)
+    }
+    for (const { grantee } of dropped.has('acl') ? [] : (list?.grants ?? [])) {
+      if (this.#strangers.has(grantee)) lose('grantee', grantee)
+    }
+    if (list !== undefined && this.#sides.newOwner === undefined) lose('acl')
+    if (hasForeignKey(said)) lose('key')
+    if (said.has(':missing-meta')) lose('metadata')
+  }
+}
+
+const lasts = ({ until }: { readonly until: number }): boolean => until > systemClock.now() + RETENTION_MS_MIN
+
+function checked(version: Listed, { said, body }: { said: Said; body: Buffer }): { said: Said; body: Buffer } {
+  if (body.length !== version.size) throw new Damaged(`${body.length} bytes came of ${version.size}`)
+  if (!isDigest(version.etag) || hasForeignKey(said)) return { said, body }
+  const md5 = createHash('md5').update(body).digest('hex')
+  if (md5 !== version.etag) throw new Damaged("the source's bytes are not what its entity tag says")
+  return { said, body }
+}
+
+function sameAs(md5: string, made: Said): string {
+  const etag = bareEtag(made.get('etag') ?? '')
+  if (isDigest(etag) && etag !== md5) throw new Unanswered('the target says that it has other bytes than were sent')
+  return etag
+}
+
+async function digestOf(client: Client, key: string, versionId: string | undefined): Promise<string> {
+  const answer = await client.open({ method: 'GET', key, query: { versionId } })
+  const hash = createHash('sha256')
+  let bytes = 0
+  try {
+    for await (const chunk of answer) {
+      hash.update(chunk as Buffer)
+      bytes += (chunk as Buffer).length
+    }
+  } catch (error) {
+    throw new Unanswered(`the answer broke off: ${(error as Error).message}`)
+  }
+  const length = saidBy(answer.headers).get('content-length')
+  if (length !== undefined && Number(length) !== bytes) throw new Unanswered('the answer broke off')
+  return hash.digest('hex')
+}

@@ -1,0 +1,47 @@
+/** Another S3 server, installed into a temporary folder. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fromPip, pipVersion } from '../clients/install.ts'
+
+export interface Moto {
+  readonly url: string
+  readonly version: string
+  stop(): Promise<void>
+}
+
+const READY_MS_MAX = 60_000
+
+/** Throws `Unavailable` where it cannot be installed. */
+export async function startMoto(folder: string): Promise<Moto> {
+  const bin = await fromPip(folder, 'moto', 'moto[server]')
+  const version = await pipVersion(bin, 'moto')
+  const { PATH = '' } = process.env
+  const child = spawn(join(bin, 'moto_server'), ['-H', '127.0.0.1', '-p', '0'], {
+    env: { PATH, HOME: folder },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  const endWithUs = (): boolean => child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  const url = await new Promise<string>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('moto was not ready in time')), READY_MS_MAX)
+    void ended.then(() => reject(new Error('moto ended at once')))
+    createInterface(child.stderr).on('line', line => {
+      const found = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1]
+      if (found === undefined) return
+      clearTimeout(timer)
+      resolve(found)
+    })
+  })
+  return {
+    url,
+    version,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+      process.removeListener('exit', endWithUs)
+    },
+  }
+}
