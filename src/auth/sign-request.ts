@@ -1,4 +1,4 @@
-/** The client's side of a signature: for commands, which speak to servers as any other client does. */
+/** The client's side of a signature: for commands, which speak to servers like every other client. */
 import type { RawRequest } from '../lib/raw-request.ts'
 import { canonicalFields, canonicalPairs, canonicalRequest } from './canonical.ts'
 import type { Scheme } from './schemes.ts'

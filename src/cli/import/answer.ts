@@ -65,6 +65,16 @@ export function documentOf(body: Buffer): XmlNode {
   }
 }
 
+/** The same, where it may be anything else as well. */
+export function maybeDocument(body: Buffer): XmlNode | undefined {
+  try {
+    return parseXml(body, NODES_MAX)
+  } catch (error) {
+    if (error instanceof BadXml) return undefined
+    throw error
+  }
+}
+
 /** What a status and an error document say. An answer to HEAD has none. */
 export function refusal(status: number, body: Buffer): Refused {
   try {

@@ -117,6 +117,15 @@ export class Client {
     return { said: saidBy(answer.headers), body: await wholeOf(answer) }
   }
 
+  /** A body that should be short; no more than this is read of one that is not. */
+  async beginning(ask: Ask, bytesMax: number): Promise<Buffer> {
+    const answer = await this.open(ask)
+    const length = Number(answer.headers['content-length'] ?? 0)
+    if (length <= bytesMax) return wholeOf(answer)
+    answer.destroy()
+    return Buffer.alloc(0)
+  }
+
   /** The beginning of the answer of one attempt; its body is the caller's to read or to destroy. */
   async open(ask: Ask): Promise<IncomingMessage> {
     const answer = await this.#exchange(this.#signed(ask), ask)

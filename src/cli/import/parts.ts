@@ -60,6 +60,9 @@ export async function layoutOf({ source, key, version }: Place): Promise<Layout>
   return { parts, isSources: true, ask: number => ({ query: { partNumber: number }, headers: [] }) }
 }
 
+/** The source's parts cannot be had one by one, whatever it says about them. */
+class NoSuchParts extends Error {}
+
 interface Sent {
   readonly number: number
   readonly etag: string
@@ -101,6 +104,10 @@ async function sendPart(place: Place, layout: Layout, uploadId: string, number: 
   const { query, headers } = layout.ask(number)
   const from = { method: 'GET' as const, key, query: { versionId: version.versionId, ...query }, headers }
   const answer = await fromSource(() => source.open(from))
+  if (layout.isSources && layout.parts > 1 && lengthOf(answer) >= version.size) {
+    answer.destroy()
+    throw new NoSuchParts()
+  }
   const { said, md5 } = await passOn(answer, async stream => {
     const to = { method: 'PUT' as const, key, query: { partNumber: number, uploadId }, stream }
     return (await target.once(to)).said
@@ -184,8 +191,8 @@ export async function copyInParts(
   try {
     return await throughParts(place, headers, checksum, layout)
   } catch (error) {
-    const isTooSmall = error instanceof Refused && error.code === 'EntityTooSmall'
-    if (!isTooSmall || !layout.isSources) throw error
+    const isUnfit = error instanceof NoSuchParts || (error instanceof Refused && error.code === 'EntityTooSmall')
+    if (!isUnfit || !layout.isSources) throw error
     return throughParts(place, headers, checksum, ownLayout(place.version))
   }
 }

@@ -1,8 +1,8 @@
 /** What a version is beside its bytes: as its server tells it. */
-import { children, childText } from '../../lib/xml.ts'
+import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { parseTimestamp } from '../../rules/http-date.ts'
-import { documentOf, type Said } from './answer.ts'
-import type { Client } from './client.ts'
+import { documentOf, maybeDocument, Refused, type Said } from './answer.ts'
+import { type Client, withRetries } from './client.ts'
 import { type AccessList, readAccessList } from './grants.ts'
 
 export interface VersionName {
@@ -21,8 +21,27 @@ export const UNLOCKED: Lock = { hold: false, retention: undefined }
 
 const NO_LOCK = ['NoSuchObjectLockConfiguration', 'ObjectLockConfigurationNotFoundError']
 
+/** Longer than any document about one version. */
+const DOCUMENT_BYTES_MAX = 2 ** 16
+
 const about = ({ key, versionId }: VersionName, subresource: string) =>
   ({ method: 'GET', key, query: { [subresource]: '', versionId } }) as const
+
+/**
+ * A document about a lock. A server that does not know the question answers with the object itself: then its headers are
+ * all it has to say.
+ */
+async function lockDocument(client: Client, name: VersionName, question: string): Promise<XmlNode | undefined> {
+  const root = question === 'retention' ? 'Retention' : 'LegalHold'
+  const body = await withRetries(() => client.beginning(about(name, question), DOCUMENT_BYTES_MAX)).catch(
+    (error: unknown) => {
+      if (error instanceof Refused && NO_LOCK.includes(error.code)) return undefined
+      throw error
+    },
+  )
+  const document = body === undefined ? undefined : maybeDocument(body)
+  return document?.name === root ? document : undefined
+}
 
 function retentionOf(mode: string | undefined, until: string | undefined): Lock['retention'] {
   const moment = until === undefined ? undefined : parseTimestamp(until.trim())
@@ -38,15 +57,14 @@ export async function lockOf(client: Client, name: VersionName, said: Said): Pro
   const toldMode = said.get(':object-lock-mode')
   let hold = toldHold === 'ON'
   if (toldHold === undefined) {
-    const answer = await client.maybe(about(name, 'legal-hold'), ...NO_LOCK)
-    hold = answer !== undefined && childText(documentOf(answer.body), 'Status')?.trim() === 'ON'
+    const document = await lockDocument(client, name, 'legal-hold')
+    hold = document !== undefined && childText(document, 'Status')?.trim() === 'ON'
   }
   if (toldMode !== undefined) {
     return { hold, retention: retentionOf(toldMode, said.get(':object-lock-retain-until-date')) }
   }
-  const answer = await client.maybe(about(name, 'retention'), ...NO_LOCK)
-  if (answer === undefined) return { hold, retention: undefined }
-  const root = documentOf(answer.body)
+  const root = await lockDocument(client, name, 'retention')
+  if (root === undefined) return { hold, retention: undefined }
   return { hold, retention: retentionOf(childText(root, 'Mode'), childText(root, 'RetainUntilDate')) }
 }
 
