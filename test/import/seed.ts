@@ -131,7 +131,7 @@ export async function seed(client: Client, { objects, isStrict }: Seeding): Prom
     })
     if (!isStrict) await nextSecond()
   }
-  for (const [key, expected] of [await large(client), await inParts(client)]) seeded.set(key, [expected])
+  for (const [key, expected] of [await large(client), await inParts(client, isStrict)]) seeded.set(key, [expected])
   return seeded
 }
 
@@ -146,13 +146,14 @@ const contentMd5 = (body: Buffer): readonly [string, string] => [
   createHash('md5').update(body).digest('base64'),
 ]
 
-/** Two parts and a hold: its entity tag must come out the same. */
-async function inParts(client: Client): Promise<[string, Expected]> {
+/**
+ * Two parts and a hold: its entity tag must come out the same. The other server forgets holds of uploads and gives out no
+ * single parts, so there only the bytes and the metadata can be asked for.
+ */
+async function inParts(client: Client, isStrict: boolean): Promise<[string, Expected]> {
   const key = 'z-parts'
-  const held: Headers = [
-    [':object-lock-legal-hold', 'ON'],
-    [':meta-made', 'in parts'],
-  ]
+  const hold: Headers = isStrict ? [[':object-lock-legal-hold', 'ON']] : []
+  const held: Headers = [...hold, [':meta-made', 'in parts']]
   const begun = await client.once({ method: 'POST', key, query: { uploads: '' }, headers: held })
   const uploadId = childText(parseXml(begun.body), 'UploadId')!
   const bodies = [Buffer.alloc(PART_BYTES, 'part one '), Buffer.alloc(1000, 'part two ')]
@@ -165,5 +166,6 @@ async function inParts(client: Client): Promise<[string, Expected]> {
   await client.once({ method: 'POST', key, query: { uploadId }, body })
   const etag = `${md5Of(Buffer.concat(bodies.map(one => createHash('md5').update(one).digest())))}-2`
   const whole = Buffer.concat(bodies)
-  return [key, { ...MARKER, md5: md5Of(whole), size: whole.length, headers: [...held, ['etag', `"${etag}"`]] }]
+  const tag: Headers = isStrict ? [['etag', `"${etag}"`]] : []
+  return [key, { ...MARKER, md5: md5Of(whole), size: whole.length, headers: [...held, ...tag] }]
 }

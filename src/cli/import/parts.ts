@@ -47,13 +47,19 @@ export function ownLayout({ size, etag }: Listed): Layout {
   }
 }
 
+/** Servers without single parts refuse the question in many ways; only a busy one is asked again. */
+function untold(error: unknown): undefined {
+  const isPassing = !(error instanceof Refused) || error.status === 503 || error.status === 404
+  if (isPassing) throw error
+}
+
 /** The parts of the source, when it tells them and another server would take them. */
 export async function layoutOf({ source, key, version }: Place): Promise<Layout> {
   const own = ownLayout(version)
   if (!isComposite(version.etag)) return own
   const parts = Number(version.etag.split('-')[1])
   const query = { versionId: version.versionId, partNumber: 1 }
-  const first = await fromSource(() => source.maybe({ method: 'HEAD', key, query }, '400', '416', '501'))
+  const first = await fromSource(() => withRetries(() => source.once({ method: 'HEAD', key, query }).catch(untold)))
   const isTold = first !== undefined && Number(first.said.get(':mp-parts-count')) === parts
   const isLarge = parts === 1 || Number(first?.said.get('content-length')) >= LIMITS.partBytesMin
   if (!isTold || !isLarge) return own
