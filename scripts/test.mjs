@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT } from './runtime.mjs'
 
 /** These need a database server, minutes of time, or other people's clients. */
-const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/']
+const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
 const TIMEOUT_MS = 120_000
 
 const { values, positionals } = parseArgs({ options: { runtime: { type: 'string' } }, allowPositionals: true })

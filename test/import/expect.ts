@@ -1,4 +1,4 @@
-/** Looks at every version of a bucket and says how it differs from what it should be. Reads with nothing of the import. */
+/** Looks at every version of a bucket and says how it differs from what was seeded. */
 import { createHash } from 'node:crypto'
 import type { Client } from '../../src/cli/import/client.ts'
 import { children, childText, type XmlNode } from '../../src/lib/xml.ts'

@@ -147,8 +147,8 @@ const contentMd5 = (body: Buffer): readonly [string, string] => [
 ]
 
 /**
- * Two parts and a hold: its entity tag must come out the same. The other server forgets holds of uploads and gives out no
- * single parts, so there only the bytes and the metadata can be asked for.
+ * Two parts and a hold: its entity tag must come out the same. The other server forgets holds of uploads and gives out
+ * no single parts, so there only the bytes and the metadata can be asked for.
  */
 async function inParts(client: Client, isStrict: boolean): Promise<[string, Expected]> {
   const key = 'z-parts'

@@ -33,9 +33,8 @@ function sourceKey(env: NodeJS.ProcessEnv): KeyPair & { sessionToken: string | u
   }
   const { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey } = env
   if (accessKey && secretKey) return { accessKey, secretKey, sessionToken: env.AWS_SESSION_TOKEN || undefined }
-  throw new Failed(
-    'no key for the source: set HOLDFAST_SOURCE_ACCESS_KEY and HOLDFAST_SOURCE_SECRET_KEY, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY',
-  )
+  const names = 'HOLDFAST_SOURCE_ACCESS_KEY and HOLDFAST_SOURCE_SECRET_KEY'
+  throw new Failed(`no key for the source: set ${names}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`)
 }
 
 function inFlightOf(call: Call): number {

@@ -1,7 +1,7 @@
 /**
  * A small S3 client: signed requests to one bucket of one server, by path or by virtual host. Requests that may be
- * repeated without harm are repeated after failures that pass; those that make a version never are, since an answer that
- * was lost does not say that nothing was made.
+ * repeated without harm are repeated after failures that pass; those that make a version never are, since an answer
+ * that was lost does not say that nothing was made.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'

@@ -40,8 +40,8 @@ const isPrivate = ({ owner, grants }: AccessList): boolean =>
   grants.length === 1 && grants[0]!.grantee === owner && grants[0]!.permission === 'FULL_CONTROL'
 
 /**
- * The headers that give the same rights at the target, where the source's owner becomes the target's. Whoever is known to
- * be unknown there is left out.
+ * The headers that give the same rights at the target, where the source's owner becomes the target's. Whoever is known
+ * to be unknown there is left out.
  */
 export function grantHeaders(
   list: AccessList,

@@ -36,7 +36,7 @@ export function ownLayout({ size, etag }: Listed): Layout {
   return {
     parts: Math.max(1, Math.ceil(size / bytes)),
     isSources: false,
-    ask(number) {
+    ask: number => {
       const start = (number - 1) * bytes
       const end = Math.min(size, start + bytes) - 1
       // What is read in pieces must not change between them.
@@ -90,7 +90,7 @@ export async function passOn(
   const md5 = createHash('md5')
   const length = lengthOf(answer)
   const from = new Transform({
-    transform(chunk: Buffer, _, done) {
+    transform: (chunk: Buffer, _, done) => {
       md5.update(chunk)
       done(null, chunk)
     },

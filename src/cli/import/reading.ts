@@ -28,8 +28,8 @@ const about = ({ key, versionId }: VersionName, subresource: string) =>
   ({ method: 'GET', key, query: { [subresource]: '', versionId } }) as const
 
 /**
- * A document about a lock. A server that does not know the question answers with the object itself: then its headers are
- * all it has to say.
+ * A document about a lock. A server that does not know the question answers with the object itself: then its headers
+ * are all it has to say.
  */
 async function lockDocument(client: Client, name: VersionName, question: string): Promise<XmlNode | undefined> {
   const root = question === 'retention' ? 'Retention' : 'LegalHold'
@@ -49,8 +49,8 @@ function retentionOf(mode: string | undefined, until: string | undefined): Lock[
 }
 
 /**
- * Holds and retention, from the headers of an answer. Servers keep them back from those who may not see them, so what is
- * not told is asked for: a hold must not be lost because somebody was not allowed to look.
+ * Holds and retention, from the headers of an answer. Servers keep them back from those who may not see them, so what
+ * is not told is asked for: a hold must not be lost because somebody was not allowed to look.
  */
 export async function lockOf(client: Client, name: VersionName, said: Said): Promise<Lock> {
   const toldHold = said.get(':object-lock-legal-hold')

@@ -128,8 +128,8 @@ class Run {
   }
 
   /**
-   * Brings one key up to date. After a failure the target is looked at anew: a request without an answer may have made its
-   * version all the same.
+   * Brings one key up to date. After a failure the target is looked at anew: a request without an answer may have made
+   * its version all the same.
    */
   async #copyKey({ key, source, target: listed }: Pair): Promise<void> {
     const { target, progress, overwrite } = this.#import

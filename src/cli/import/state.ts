@@ -1,6 +1,6 @@
 /**
- * What a run must remember and cannot see by comparing the two sides: versions that were left out on purpose, entity tags
- * that differ although the bytes do not, uploads that were begun. Lines of JSON, only ever appended to.
+ * What a run must remember and cannot see by comparing the two sides: versions that were left out on purpose, entity
+ * tags that differ although the bytes do not, uploads that were begun. Lines of JSON, only ever appended to.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { Failed } from '../command.ts'
