@@ -20,6 +20,7 @@ import type { Directory } from './store/directory.ts'
 import type { Store } from './store/store.ts'
 import type { AdminAct } from './telemetry/audit-log.ts'
 import { merged, type Sample } from './telemetry/families.ts'
+import { adminLine } from './telemetry/request-log.ts'
 import { isFinal, type Tell } from './tell.ts'
 
 const ADDRESS_FILE = 'console-address'
@@ -73,8 +74,7 @@ export async function openConsole(
       return isServing()
     },
     record: (act: AdminAct) => {
-      const { route, caller = '', ...rest } = act
-      tell.log({ level: 'info', admin: route, caller, ...rest })
+      tell.log(adminLine(act))
       audit?.log.administered(act)
     },
     onError: (error: unknown, requestId: string) => {

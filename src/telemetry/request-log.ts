@@ -1,6 +1,7 @@
-/** The line that the log has for every request. */
+/** The lines that the log has for requests. */
 import type { Outcome } from '../edge/pipeline.ts'
 import type { Exchange } from '../edge/recorder.ts'
+import type { AdminAct } from './audit-log.ts'
 
 export function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<string, unknown>> {
   const { caller } = outcome
@@ -20,3 +21,9 @@ export function logLine(outcome: Outcome, exchange: Exchange): Readonly<Record<s
     caller: caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey,
   }
 }
+
+export const adminLine = ({ route, ...rest }: AdminAct): Readonly<Record<string, unknown>> => ({
+  level: 'info',
+  admin: route,
+  ...rest,
+})

@@ -11,6 +11,7 @@ import { ManualClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import { Directory } from '../../src/store/directory.ts'
+import { adminLine } from '../../src/telemetry/request-log.ts'
 
 export const ROOT = { accessKey: 'AKROOT', secretKey: 'the-secret-of-the-root' }
 
@@ -130,7 +131,7 @@ export async function withConsole(
     scraping: { token: undefined, isPublic: false },
     isReady: async () => true,
     ...more,
-    record: act => log.push({ ...act }),
+    record: act => log.push(adminLine(act)),
     onError: error => log.push({ error: String((error as Error)?.stack ?? error) }),
   })
   const { port } = await console.listen('127.0.0.1', 0)
