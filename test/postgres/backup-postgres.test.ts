@@ -1,0 +1,68 @@
+/** T21: a store moves between metadata engines by a backup, and every row is the same on both sides. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import pg from 'pg'
+import { restoreFolder, withVault } from '../../src/backups.ts'
+import { openFolder, type ServerParts } from '../../src/compose.ts'
+import { assertSound, fill, rows, sourceOver, take, withGround } from '../backup/fixture.ts'
+import { serverUrl } from './server.ts'
+
+async function withDatabase(use: (url: string) => Promise<void>): Promise<void> {
+  const name = `backup_${process.pid}`
+  const admin = new pg.Client({ connectionString: serverUrl! })
+  await admin.connect()
+  try {
+    await admin.query(`CREATE DATABASE ${name}`)
+    const url = new URL(serverUrl!)
+    url.pathname = `/${name}`
+    await use(url.href)
+  } finally {
+    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    await admin.end()
+  }
+}
+
+async function opened(target: Parameters<typeof openFolder>[0], use: (parts: ServerParts) => Promise<void>) {
+  const parts = await openFolder({ ...target, durability: 'os' })
+  try {
+    await use(parts)
+  } finally {
+    await parts.close()
+  }
+}
+
+const restoreTo = (vault: string, target: Parameters<typeof openFolder>[0]) =>
+  withVault(vault, 'read', async kept => {
+    const manifest = await kept.manifest((await kept.runs()).at(-1)!)
+    return restoreFolder({ vault: kept, manifest, target, keyring: undefined, progress: () => {} })
+  })
+
+test(
+  'T21: from LMDB to PostgreSQL and back again, every row and every byte',
+  { skip: serverUrl === undefined && 'needs test/postgres/run.sh' },
+  () =>
+    withGround(async ground => {
+      await fill(ground.served)
+      await take(ground)
+      const before = await rows(ground.served.parts)
+      await withDatabase(async metaUrl => {
+        const there = { folder: ground.target, metaUrl }
+        await restoreTo(ground.vault, there)
+        const occupied = { folder: `${ground.target}-too`, metaUrl }
+        await assert.rejects(restoreTo(ground.vault, occupied), /there are records at this address already/)
+        const vault = `${ground.vault}-of-postgres`
+        await opened(there, async parts => {
+          await assertSound(parts)
+          assert.deepEqual(await rows(parts), before)
+          await take({ vault, source: sourceOver(parts), data: there.folder })
+        })
+        const back = { folder: join(ground.target, '..', 'back') }
+        await restoreTo(vault, back)
+        await opened(back, async parts => {
+          await assertSound(parts)
+          assert.deepEqual(await rows(parts), before)
+        })
+      })
+    }),
+)
