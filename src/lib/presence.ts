@@ -32,7 +32,8 @@ export function show(path: string): Promise<Presence> {
     server.unref()
     return new Promise<Presence>((resolve, reject) => {
       server.once('error', reject)
-      server.listen({ path: address }, () => {
+      // By itself a worker of node:cluster lets its parent listen, and then it would be the parent that is there.
+      server.listen({ path: address, exclusive: true }, () => {
         server.off('error', reject)
         // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
         server.on('error', () => {})
