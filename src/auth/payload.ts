@@ -1,5 +1,5 @@
 /** Carries out a payload rule: the body as the client meant it, ending in a fault where it is not what was signed. */
-import { createHash } from 'node:crypto'
+import { BodyDigest } from '../lib/body-digest.ts'
 import { Fault } from '../model/faults.ts'
 import { decodeChunks } from './chunked-body.ts'
 import type { PayloadRule } from './payload-rule.ts'
@@ -12,12 +12,12 @@ export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): Asy
 }
 
 async function* hashedBody(body: AsyncIterable<Buffer>, claimed: string): AsyncGenerator<Buffer, void> {
-  const hash = createHash('sha256')
+  const hash = new BodyDigest('sha256')
   for await (const piece of body) {
     hash.update(piece)
     yield piece
   }
-  const computed = hash.digest('hex')
+  const computed = hash.digest().toString('hex')
   if (computed !== claimed) {
     throw new Fault('XSvcContentSHA256Mismatch', {
       ClientComputedContentSHA256: claimed,

@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { Fault } from '../model/faults.ts'
 import { Connection } from './connection.ts'
-import { DIALECTS, type Dialect, wireName } from './dialect.ts'
+import { DIALECTS, wireName } from './dialect.ts'
 import { IncomingBytes } from './incoming-bytes.ts'
 import { ConnectionCut } from './interference.ts'
 import { PATIENCE, Patience } from './patience.ts'
@@ -72,11 +72,14 @@ export class Listener {
   readonly #server: Server | SecureServer
   readonly #patience: Patience
   readonly #room = new Room()
+  /** Says which process answered. */
+  readonly #hostId: string
   readonly #connections = new Map<Socket, Connection>()
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
     this.#patience = new Patience(parts.clock)
+    this.#hostId = parts.random.bytes(24).toString('base64')
     const { certificate } = parts
     const isSecure = certificate !== undefined
     this.#server = isSecure
@@ -180,8 +183,7 @@ export class Listener {
   }
 
   #newIds(): AnswerIds {
-    const { random } = this.#parts
-    return { requestId: random.bytes(8).toString('hex').toUpperCase(), hostId: random.bytes(24).toString('base64') }
+    return { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), hostId: this.#hostId }
   }
 
   #begin(message: IncomingMessage, response: ServerResponse): void {
@@ -256,9 +258,11 @@ export class Listener {
     const { message, response } = exchanged
     // A body that nobody read is not drained: the connection ends instead.
     const isUnread = !message.readableEnded && message.headers['content-length'] !== '0' && hasBody(message)
-    const headers = [...outgoing.headers, ...idHeaders(dialect, exchanged)]
-    if (isUnread || outgoing.close) headers.push(['connection', 'close'])
-    response.writeHead(outgoing.status, headers.flat() as unknown as Record<string, string>)
+    const headers: string[] = []
+    for (const [name, value] of outgoing.headers) headers.push(name, value)
+    headers.push(wireName(dialect, ':request-id'), exchanged.requestId, wireName(dialect, ':id-2'), exchanged.hostId)
+    if (isUnread || outgoing.close) headers.push('connection', 'close')
+    response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
     const body = message.method === 'HEAD' ? undefined : outgoing.body
     if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
     else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) await sending.endUnread(body, exchanged.body)
@@ -278,10 +282,3 @@ function tellToSend(response: ServerResponse): void {
 
 const hasBody = ({ headers }: IncomingMessage): boolean =>
   headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
-
-function idHeaders(dialect: Dialect, { requestId, hostId }: AnswerIds): [string, string][] {
-  return [
-    [wireName(dialect, ':request-id'), requestId],
-    [wireName(dialect, ':id-2'), hostId],
-  ]
-}

@@ -91,8 +91,8 @@ class LmdbMeta implements MetaEngine {
     if (sealed === undefined) return undefined
     const stamp = lastVersion()
     if (known !== undefined && known.stamp === stamp) return known
-    // `length` of this buffer is set by hand to what was read; its true length is that of the whole scratch area.
-    return { key, value: Buffer.from(unseal(key, sealed.subarray(0, sealed.length))), stamp }
+    // A copy: the next read overwrites this one. Its `length` is set by hand to that of what was read.
+    return { key, value: unseal(key, sealed), stamp }
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {

@@ -24,16 +24,11 @@ export function seal(key: Buffer, value: Buffer): Buffer {
   return out
 }
 
-/** The value inside, as a view of `sealed`. */
-export function unseal(key: Buffer, sealed: Buffer): Buffer {
-  if (sealed.length < SEAL_BYTES) throw new DamagedRecord(key)
-  const value = sealed.subarray(SEAL_BYTES)
-  if (sealed.readUInt32BE(0) !== checksum(key, value)) throw new DamagedRecord(key)
-  return value
-}
-
-/** Keys and values that are read one after the other, as ranges are. */
-const rangeSlab = new Slab(2 ** 20)
+/**
+ * What is read is cut from these. They are small, since bytes that stand in a record live as long as their reader takes
+ * to get them, and their slab with them.
+ */
+const readSlab = new Slab(2 ** 16)
 
 export interface Unsealed {
   readonly key: Buffer
@@ -47,12 +42,16 @@ export interface Unsealed {
 export function unsealed(keyIn: Uint8Array, start: number, end: number, sealed: Uint8Array, length: number): Unsealed {
   const keyBytes = end - start
   const valueBytes = Math.max(0, length - SEAL_BYTES)
-  const both = rangeSlab.cut(keyBytes + valueBytes)
+  const both = readSlab.cut(keyBytes + valueBytes)
   // Keys are short: a loop costs less than another view of them.
   for (let i = 0; i < keyBytes; i++) both[i] = keyIn[start + i]!
-  both.set(sealed.subarray(SEAL_BYTES, SEAL_BYTES + valueBytes), keyBytes)
+  if (valueBytes > 0) both.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, valueBytes), keyBytes)
   const key = both.subarray(0, keyBytes)
   const expected = ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
   if (length < SEAL_BYTES || crc32(both) >>> 0 !== expected) throw new DamagedRecord(Buffer.from(key))
   return { key, value: both.subarray(keyBytes) }
 }
+
+/** A copy of the value that is sealed under this key. */
+export const unseal = (key: Buffer, sealed: Uint8Array): Buffer =>
+  unsealed(key, 0, key.length, sealed, sealed.length).value

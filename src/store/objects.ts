@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../blobs/blobs.ts'
-import { Md5 } from '../lib/md5.ts'
+import { BodyDigest } from '../lib/body-digest.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import {
@@ -87,7 +87,7 @@ export class Objects {
     const { bucket: name, key, inspection } = request
     checkKey(key)
     const keys = request.encryption === undefined ? undefined : encryptionFor(engine, request.encryption)
-    const md5 = new Md5()
+    const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey: keys?.contentKey,
       tap: chunk => {

@@ -3,7 +3,7 @@
  * anew. Everything else stays as in a copy that shares them: the table of parts too, and the entity tag wherever the
  * encryption on both sides allows it (R53).
  */
-import { Md5 } from '../lib/md5.ts'
+import { BodyDigest } from '../lib/body-digest.ts'
 import type { ContentPart, Slice } from '../model/content.ts'
 import type { Checksum, Encryption, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
@@ -138,7 +138,7 @@ function slicesOf({ content }: Draft, { start, size }: Pick<PlacedPart, 'start' 
 class PartDigests {
   readonly #table: readonly PlacedPart[]
   readonly #done: Buffer[] = []
-  #md5 = new Md5()
+  #md5 = new BodyDigest('md5')
   #position = 0
 
   constructor(table: readonly PlacedPart[]) {
@@ -170,7 +170,7 @@ class PartDigests {
 
   #next(): void {
     this.#done.push(this.#md5.digest())
-    this.#md5 = new Md5()
+    this.#md5 = new BodyDigest('md5')
   }
 }
 

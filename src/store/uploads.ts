@@ -1,9 +1,9 @@
 /** Multipart uploads up to their end: begin, parts, abort. Completing them is in `completion.ts`. */
 import { createHash } from 'node:crypto'
 import type { Body } from '../blobs/blobs.ts'
+import { BodyDigest } from '../lib/body-digest.ts'
 import { EMPTY, justAfter } from '../lib/bytes.ts'
 import { uint64 } from '../lib/keys.ts'
-import { Md5 } from '../lib/md5.ts'
 import type { Entry } from '../meta/meta.ts'
 import type { Slice } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
@@ -135,7 +135,7 @@ export class Uploads {
     checkPartNumber(request.number)
     const { upload, contentKey } = await this.#openUpload(request)
     const begunAt = await this.#beginning(upload, request.number)
-    const md5 = new Md5()
+    const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey,
       tap: chunk => {
@@ -249,7 +249,7 @@ export class Uploads {
     const { checksum: known } = version
     const isWhole = range.start === 0 && range.end === version.size
     if (isWhole && known?.algorithm === algorithm && known.type === 'FULL_OBJECT') return { checksum: known.value }
-    const md5 = new Md5()
+    const md5 = new BodyDigest('md5')
     const hasher = startHasher(algorithm)
     request.reading?.(version)
     const bytes = readContent(this.#engine, version.content, handle.contentKey, range.start, range.end)
