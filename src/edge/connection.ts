@@ -5,6 +5,15 @@ import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
 
+/** So many requests may wait for their turn on one connection; whoever sends more sends no requests but a flood. */
+const WAITING_MAX = 100
+
+/** One request that is being served. */
+interface Turn {
+  readonly isSafe: boolean
+  readonly served: Promise<unknown>
+}
+
 export class Connection implements Wait {
   readonly #socket: Socket
   readonly #patience: Patience
@@ -13,6 +22,7 @@ export class Connection implements Wait {
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
   #isParting = false
+  readonly #turns = new Set<Turn>()
   /** No more requests after those under way. */
   #isLast = false
 
@@ -32,6 +42,26 @@ export class Connection implements Wait {
       // The answer is on its way; Node would keep the connection for another request.
       if (this.#isLast && this.#underWay === 0) this.#socket.destroySoon()
     })
+  }
+
+  /**
+   * RFC 9112, 9.3.2. Of requests that come one behind the other without waiting for answers, those that change nothing
+   * are served side by side; what changes something waits for all before it, and all behind wait for it.
+   */
+  async inTurn(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
+    const before: Promise<unknown>[] = []
+    for (const one of this.#turns) if (!isSafe || !one.isSafe) before.push(one.served)
+    if (before.length > WAITING_MAX) this.#socket.destroy()
+    // Behind an answer that ended the connection there is nobody left who asks.
+    const unlessGone = (): Promise<void> | undefined => (this.#socket.destroyed ? undefined : serve())
+    const served = before.length === 0 ? serve() : Promise.allSettled(before).then(unlessGone)
+    const turn = { isSafe, served }
+    this.#turns.add(turn)
+    try {
+      await served
+    } finally {
+      this.#turns.delete(turn)
+    }
   }
 
   /**

@@ -190,12 +190,16 @@ export class Listener {
     message.on('error', () => {})
     response.on('error', () => {})
     const body = new IncomingBytes(message, this.#patience)
-    this.#connections.get(message.socket)?.begin(body, response)
+    const connection = this.#connections.get(message.socket)
+    connection?.begin(body, response)
     const isHeldBack = message.headers.expect !== undefined
     const exchanged: Exchanged = { ...this.#newIds(), message, response, body, isHeldBack }
     const place = this.#room.enter()
     this.#parts.recorder.begun()
-    this.#serve(exchanged, place)
+    const isSafe = message.method === 'GET' || message.method === 'HEAD'
+    const serve = (): Promise<void> => this.#serve(exchanged, place)
+    const served = connection === undefined ? serve() : connection.inTurn(isSafe, serve)
+    served
       .catch((error: unknown) => {
         if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
         response.destroy()

@@ -36,6 +36,23 @@ test('answers that wait behind another one give up when their connection is gone
     assert(await until(() => readers.count === 0))
   }))
 
+inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', async client => {
+  const bucket = await makeBucket(client)
+  const asked = (method: string, body?: string): string =>
+    client.head({ method, bucket, path: '/k', ...(body !== undefined && { body }) }) + (body ?? '')
+  const wire = await Wire.open(client.port)
+  const [first, second] = ['one', 'two'.repeat(5_000)]
+  const round = [asked('PUT', first), asked('GET'), asked('GET'), asked('PUT', second), asked('GET'), asked('DELETE')]
+  wire.write([...round, asked('GET'), asked('PUT', first), asked('PUT', second), asked('GET')].join(''))
+  const said: string[] = []
+  for (let n = 0; n < 10; n++) {
+    const answer = await wire.answer()
+    said.push(`${answer?.status} ${answer?.code || answer?.body.toString()}`.trim())
+  }
+  const [one, two] = [`200 ${first}`, `200 ${second}`]
+  assert.deepEqual(said, ['200', one, one, '200', two, '204', '404 NoSuchKey', '200', '200', two])
+})
+
 inBoth(
   'attack 48: a body that stops coming is 400 RequestTimeout after 20 seconds',
   async (client, { pass, clock }) => {
