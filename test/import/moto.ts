@@ -13,9 +13,9 @@ export interface Moto {
 
 const READY_MS_MAX = 60_000
 
-/** Throws `Unavailable` where it cannot be installed. */
-export async function startMoto(folder: string): Promise<Moto> {
-  const bin = await fromPip(folder, 'moto', 'moto[server]')
+/** An installed one, by the folder of its programs, or one of its own; `Unavailable` where that cannot be had. */
+export async function startMoto(folder: string, installed?: string): Promise<Moto> {
+  const bin = installed ?? (await fromPip(folder, 'moto', 'moto[server]'))
   const version = await pipVersion(bin, 'moto')
   const { PATH = '' } = process.env
   const child = spawn(join(bin, 'moto_server'), ['-H', '127.0.0.1', '-p', '0'], {

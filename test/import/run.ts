@@ -1,4 +1,4 @@
-/** `run [--objects N] [--others N] [--only NAME]`: an import from each kind of server, a line for each. */
+/** `run [--objects N] [--others N] [--only NAME] [--moto BIN]`: an import from each kind of server, a line for each. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -13,11 +13,16 @@ import { seed } from './seed.ts'
 
 const OBJECTS = 10_000
 /** The other server copies its whole listing for every page of it: time grows with the square. */
-const OTHERS = 1_000
+const OTHERS = 200
 const KILLS = [0.15, 0.45, 0.8]
 
 const { values } = parseArgs({
-  options: { objects: { type: 'string' }, others: { type: 'string' }, only: { type: 'string' } },
+  options: {
+    objects: { type: 'string' },
+    others: { type: 'string' },
+    only: { type: 'string' },
+    moto: { type: 'string' },
+  },
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-import-'))
@@ -53,7 +58,12 @@ const SOURCES: readonly Source[] = [
       return { ...served, version: '' }
     },
   },
-  { name: 'moto', objects: numberOf(values.others, OTHERS), isStrict: false, start: startMoto },
+  {
+    name: 'moto',
+    objects: numberOf(values.others, OTHERS),
+    isStrict: false,
+    start: place => startMoto(place, values.moto),
+  },
 ]
 
 /** The same steps whoever the source is; the target is always ours. */

@@ -154,7 +154,9 @@ async function inParts(client: Client, isStrict: boolean): Promise<[string, Expe
   const key = 'z-parts'
   const hold: Headers = isStrict ? [[':object-lock-legal-hold', 'ON']] : []
   const held: Headers = [...hold, [':meta-made', 'in parts']]
-  const begun = await client.once({ method: 'POST', key, query: { uploads: '' }, headers: held })
+  // The other server cannot show the list of an upload that was begun without one.
+  const asked: Headers = [...held, [':acl', 'private']]
+  const begun = await client.once({ method: 'POST', key, query: { uploads: '' }, headers: asked })
   const uploadId = childText(parseXml(begun.body), 'UploadId')!
   const bodies = [Buffer.alloc(PART_BYTES, 'part one '), Buffer.alloc(1000, 'part two ')]
   let list = ''

@@ -1,0 +1,98 @@
+/** The small pieces of an import that need no server. */
+import assert from 'node:assert/strict'
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { parseXml } from '../../lib/xml-reader.ts'
+import { grantHeaders, readAccessList } from './grants.ts'
+import { byBytes, inOrder } from './listing.ts'
+import { barOf } from './progress.ts'
+import { renamed } from './settings.ts'
+import { State } from './state.ts'
+
+const entry = (key: string, versionId: string, marker: boolean, modifiedAt: number, latest = false) => ({
+  ...{ key, versionId, marker, modifiedAt, latest },
+  ...{ size: 0, etag: '' },
+})
+
+test('the order of a listing counts; where markers are listed apart, times put them back', () => {
+  const mixed = [entry('a', '3', false, 1, true), entry('a', '2', true, 9), entry('a', '1', false, 5)]
+  assert.deepEqual(inOrder(mixed), mixed)
+  const apart = [
+    entry('a', '3', false, 30, true),
+    entry('a', '1', false, 10),
+    entry('b', '1', false, 10),
+    entry('a', '2', true, 20),
+    entry('b', '2', true, 10, true),
+  ]
+  const ids = inOrder(apart).map(({ key, versionId }) => key + versionId)
+  assert.deepEqual(ids, ['a3', 'a2', 'a1', 'b2', 'b1'])
+})
+
+test('keys are ordered by their bytes, as servers do', () => {
+  assert(byBytes('\uffee', '\u{1f600}') < 0)
+  assert(byBytes('a', 'a/') < 0)
+})
+
+test('a state survives a line that was cut off, and belongs to one import', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'holdfast-state-'))
+  try {
+    const path = join(folder, 'state')
+    const version = { versionId: '1', marker: false, size: 1, etag: 'a' }
+    const first = State.open(path, 'from', 'to')
+    first.leaveOut('k', version)
+    first.noteEtag('k', { ...version, versionId: '2' }, 'other')
+    for (const id of ['one', 'two']) first.noteUpload('k', id)
+    first.noteEnd('one')
+    first.close()
+    appendFileSync(path, '{"leftOut":"[')
+    const second = State.open(path, 'from', 'to')
+    assert(second.isLeftOut('k', version))
+    assert(!second.isLeftOut('k', { ...version, etag: 'b' }))
+    assert.equal(second.etagOf('k', { ...version, versionId: '2' }), 'other')
+    assert.deepEqual(second.openUploads, [['two', 'k']])
+    second.leaveOut('after', version)
+    second.close()
+    const third = State.open(path, 'from', 'to')
+    assert(third.isLeftOut('after', version))
+    third.close()
+    assert.throws(() => State.open(path, 'elsewhere', 'to'), /another import/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('the owner becomes the new one, groups stay, strangers are left out, private lists say nothing', () => {
+  const grant = (grantee: string, permission: string): string =>
+    `<Grant><Grantee>${grantee}</Grantee><Permission>${permission}</Permission></Grant>`
+  const listOf = (...grants: readonly string[]) =>
+    readAccessList(
+      parseXml(`<A><Owner><ID>old</ID></Owner><AccessControlList>${grants.join('')}</AccessControlList></A>`),
+    )
+  const own = grant('<ID>old</ID>', 'FULL_CONTROL')
+  assert.deepEqual(
+    grantHeaders(listOf(own), 'new', () => false),
+    [],
+  )
+  const list = listOf(own, grant('<URI>all</URI>', 'READ'), grant('<ID>stranger</ID>', 'READ'))
+  assert.deepEqual(
+    grantHeaders(list, 'new', grantee => grantee === 'stranger'),
+    [
+      [':grant-full-control', 'id="new"'],
+      [':grant-read', 'uri="all"'],
+    ],
+  )
+})
+
+test('a policy is renamed where it names the bucket, and nowhere else', () => {
+  const policy = '["arn:aws:s3:::old","arn:aws:s3:::old/*","arn:aws:s3:::older/*","old"]'
+  const expected = '["arn:aws:s3:::new","arn:aws:s3:::new/*","arn:aws:s3:::older/*","old"]'
+  assert.equal(renamed(Buffer.from(policy), 'old', 'new').toString(), expected)
+})
+
+test('a bar shows the share that is done, and never more than all of it', () => {
+  assert.match(barOf(5, 10, 2 ** 20), /^\[#{15} {15}\] 50 % 5 of 10 versions, 1\.0 MiB copied$/)
+  assert.match(barOf(12, 10, 0), /^\[#{30}\] 100 %/)
+  assert.equal(barOf(3, undefined, 0), '3 versions, 0.0 MiB copied')
+})
