@@ -37,7 +37,7 @@ test('wherever an import was cut off, what follows is missing and nothing else',
     }),
   ))
 
-test('something else in the place of a version is never written over, and newer work on top is left alone', async () => {
+test('something else in the place of a version is never written over; newer work on top is left alone', async () => {
   const source = [version('a'), version('b')]
   assert.equal((await standing(source, [version('x', 9)], knowing())).differs, true)
   assert.equal((await standing(source, [version('x')], knowing())).differs, true)
