@@ -263,6 +263,15 @@ function send(
   response.end(message.method === 'HEAD' ? undefined : text)
 }
 
+const drained = (response: ServerResponse): Promise<void> =>
+  new Promise(resolve => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+
 async function stream(
   response: ServerResponse,
   answer: Lines | Stream,
@@ -274,7 +283,7 @@ async function stream(
   try {
     for await (const piece of isLines(answer) ? answer.lines : answer.bytes) {
       if (response.destroyed) return
-      if (!response.write(piece)) await new Promise(resolve => response.once('drain', resolve).once('close', resolve))
+      if (!response.write(piece)) await drained(response)
     }
     response.end()
   } catch (error) {

@@ -42,6 +42,8 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   /** Whoever reads, now or later, gets the fault. */
   cut(fault: Fault): void {
     this.#cut ??= fault
+    // Whoever ends in the middle of a body has left, or is about to.
+    this.#isAbandoned ||= this.#cut.code === 'IncompleteBody'
     this.#refuse(this.#cut)
   }
 
@@ -73,7 +75,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
         },
         () => {
           this.#arrived(0)
-          this.#isAbandoned = this.#cut === undefined
+          this.#isAbandoned ||= this.#cut === undefined
           reject(this.#cut ?? this.#incomplete())
         },
       )
