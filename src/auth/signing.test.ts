@@ -76,7 +76,10 @@ test('attack 20: signatures are compared in one place, digest against digest, in
   // Both are 32 bytes long by then, or the comparison would throw.
   assert.equal(sameSignature(Buffer.alloc(32), '0'.repeat(64)), true)
   assert.throws(() => sameSignature(Buffer.alloc(31), '0'.repeat(64)))
-  const comparing = sources.filter(([, text]) => /\bhmac\(/.test(text) && !/export const hmac/.test(text))
+  // One makes signatures, as a client does; all the others compare them.
+  const comparing = sources.filter(
+    ([name, text]) => /\bhmac\(/.test(text) && !/export const hmac/.test(text) && !name.startsWith('sign-request'),
+  )
   assert.deepEqual(
     comparing.map(([name]) => name.replace(/\.\w+$/, '')),
     ['authenticate', 'chunked-body', 'post-policy'],

@@ -25,7 +25,7 @@ export const ENCRYPTION =
   '</ServerSideEncryptionConfiguration>'
 
 /** None: a target would have to be there. */
-export const LOGGING = '<BucketLoggingStatus></BucketLoggingStatus>'
+export const LOGGING = '<BucketLoggingStatus> </BucketLoggingStatus>'
 
 export const TAGGING =
   '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag><Tag><Key>c</Key><Value></Value></Tag></TagSet></Tagging>'
