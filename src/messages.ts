@@ -1,5 +1,5 @@
 /** What the supervisor and its workers say to each other. */
-import type { Certificate } from './edge/listener.ts'
+import type { Certificate } from './lib/listening.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 import type { Inside } from './store/company.ts'
 import type { Sample } from './telemetry/families.ts'

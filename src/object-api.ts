@@ -1,10 +1,11 @@
 /** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
 import type { FactFinder } from './edge/authorize.ts'
 import type { Interfere } from './edge/interference.ts'
-import { type Certificate, Listener } from './edge/listener.ts'
+import { Listener } from './edge/listener.ts'
 import { Pipeline } from './edge/pipeline.ts'
 import type { WebsiteHosts } from './edge/website.ts'
 import type { Clock } from './lib/clock.ts'
+import type { Certificate } from './lib/listening.ts'
 import type { Random } from './lib/random.ts'
 import { Fault } from './model/faults.ts'
 import type { Actor } from './model/ledger.ts'

@@ -1,8 +1,8 @@
 /** The object API on its port: what a server that is alone does, and each of several workers. */
 import type { AddressInfo } from 'node:net'
 import type { Config } from './config.ts'
-import type { Certificate } from './edge/listener.ts'
 import { systemClock } from './lib/clock.ts'
+import type { Certificate } from './lib/listening.ts'
 import { systemRandom } from './lib/random.ts'
 import { listenerFor } from './object-api.ts'
 import { Renewable } from './renewable.ts'

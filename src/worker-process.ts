@@ -3,7 +3,7 @@
  * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
  */
 import { joinFolder, type ServerParts } from './compose.ts'
-import type { Certificate } from './edge/listener.ts'
+import type { Certificate } from './lib/listening.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'

@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Backups } from '../backup/lease.ts'
-import type { Certificate } from '../edge/listener.ts'
 import type { Clock } from '../lib/clock.ts'
+import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
@@ -98,20 +98,12 @@ export class Console {
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject)
-        resolve(this.#server.address() as AddressInfo)
-      })
-    })
+    return listen(this.#server, host, port)
   }
 
   /** Connections from now on are secured with this one; false where the runtime cannot do that. */
   renew(certificate: Certificate): boolean {
-    if (!('setSecureContext' in this.#server)) return false
-    this.#server.setSecureContext(certificate)
-    return true
+    return renew(this.#server, certificate)
   }
 
   /** No new connections; what is under way finishes. */

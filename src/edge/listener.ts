@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../lib/clock.ts'
+import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
 import { Fault } from '../model/faults.ts'
 import { Connection } from './connection.ts'
@@ -19,11 +20,6 @@ import { type AnswerIds, faultOfParser, rawAnswer } from './unparsed.ts'
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
 const CONNECTIONS_MAX = 10_000
-
-export interface Certificate {
-  readonly cert: string
-  readonly key: string
-}
 
 export interface ListenerParts {
   /** HTTPS with this certificate; plain HTTP without. */
@@ -101,20 +97,12 @@ export class Listener {
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject)
-        resolve(this.#server.address() as AddressInfo)
-      })
-    })
+    return listen(this.#server, host, port)
   }
 
   /** Connections from now on are secured with this one; false where the runtime cannot do that. */
   renew(certificate: Certificate): boolean {
-    if (!('setSecureContext' in this.#server)) return false
-    this.#server.setSecureContext(certificate)
-    return true
+    return renew(this.#server, certificate)
   }
 
   /** Ends what has kept the server waiting for too long. One step; whoever runs the server decides when. */
