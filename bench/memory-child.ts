@@ -1,7 +1,7 @@
 /** Writes and reads one object of so many MiB, and prints the most memory the process ever had, in bytes. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { openFolder } from '../src/compose.ts'
+import { openFolder } from '../src/server/compose.ts'
 import { BUCKET, drain, OWNER } from './scene.ts'
 
 const MIB = 2 ** 20

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { openFolder, type ServerParts } from '../src/compose.ts'
+import { openFolder, type ServerParts } from '../src/server/compose.ts'
 import type { Store } from '../src/store/store.ts'
 
 export const OWNER = 'bench'

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
-import { BadConfig, type Config, readConfig, USAGE } from './config.ts'
-import { serve } from './serve.ts'
-import { type Tell, wholeLine } from './tell.ts'
+import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
+import { serve } from './server/serve.ts'
+import { type Tell, wholeLine } from './server/tell.ts'
+import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
-import { runWorker } from './worker-process.ts'
 
 const EXIT_USAGE = 2
 const STOP_MS_MAX = 30_000

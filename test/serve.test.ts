@@ -7,7 +7,7 @@ import { get } from 'node:http'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { BadConfig, readConfig } from '../src/config.ts'
+import { BadConfig, readConfig } from '../src/server/config.ts'
 import { withFolder } from './store/fixture.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))

@@ -28,12 +28,14 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['edge', 'operations', 'store', 'rules', 'model', 'lib'],
   console: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
-  cli: ['', 'console', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
+  cli: ['', 'server', 'console', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
   // The server inside another process: a programmer's way in.
-  embedded: ['', 'edge', 'operations', 'workers', 'store', 'rules', 'model', 'lib'],
-  // Composition: the files that stand directly in src.
-  '': [
-    'embedded',
+  embedded: ['server', 'edge', 'operations', 'workers', 'store', 'rules', 'model', 'lib'],
+  // The entrances: what is run and what is imported.
+  '': ['embedded', 'server'],
+  // Composition: what a running server is put together from, and the only place that names a driver.
+  server: [
+    '',
     'console',
     'telemetry',
     'edge',
@@ -105,7 +107,7 @@ test('floors: each imports only what stands below it', () => {
       if (folder === source.folder) continue
       if (!may.includes(folder)) bad.push(`${source.path}: ${source.folder} may not import ${target}`)
       const seam = SEAMS[folder]
-      const isComposition = source.folder === ''
+      const isComposition = source.folder === 'server'
       if (!isComposition && seam !== undefined && !seam.includes(target.split('/')[1]!)) {
         bad.push(`${source.path}: ${target} is not a seam`)
       }
@@ -116,8 +118,9 @@ test('floors: each imports only what stands below it', () => {
 
 test('seams: nothing in the core calls fs, the clock or chance directly', () => {
   const bad: string[] = []
+  const ABOVE = ['', 'server', 'cli']
   // Composition and commands have nobody above them that could hand these down.
-  for (const { path, text } of core.filter(({ folder }) => folder !== '' && folder !== 'cli')) {
+  for (const { path, text } of core.filter(({ folder }) => !ABOVE.includes(folder))) {
     const plain = withoutComments(text)
     if (/from 'node:fs(\/promises)?'/.test(plain) && !/^src\/lib\/(disk|presence)\.ts$/.test(path)) {
       bad.push(`${path}: reaches for the filesystem past the disk`)

@@ -4,9 +4,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { storedRootKey } from '../accounts.ts'
-import { consoleAddressOf } from '../admin-console.ts'
-import { openFolder, type ServerParts } from '../compose.ts'
+import { storedRootKey } from '../server/accounts.ts'
+import { consoleAddressOf } from '../server/admin-console.ts'
+import { openFolder, type ServerParts } from '../server/compose.ts'
 import type { RootKey } from '../store/directory.ts'
 import { FolderInUse } from '../store/ownership.ts'
 import { type Call, Failed } from './command.ts'

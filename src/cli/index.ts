@@ -1,5 +1,5 @@
 /** Every command. A new one is a new file and a word here. */
-import { FLAGS } from '../config.ts'
+import { FLAGS } from '../server/config.ts'
 import { type Command, command } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { backupCommands } from './commands/backup.ts'

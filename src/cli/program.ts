@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
-import { BadConfig, USAGE, variable } from '../config.ts'
 import { Fault } from '../model/faults.ts'
+import { BadConfig, USAGE, variable } from '../server/config.ts'
 import { type Admin, adminFor } from './admin.ts'
 import { BadUsage, type Call, type Command, command, Failed, type Outcome } from './command.ts'
 import { completionFor, SHELLS, type Shell } from './completion.ts'

@@ -2,20 +2,21 @@
  * Holdfast inside another process, made for tests: the same listener, pipeline and store as the server's, over memory
  * or a folder, with a clock that can be moved and faults that can be asked for.
  */
-import { haveAccounts } from '../accounts.ts'
-import type { ServerParts } from '../compose.ts'
+
 import type { Listener } from '../edge/listener.ts'
 import type { Incoming, Outcome, Pipeline } from '../edge/pipeline.ts'
-import { type EmbeddedPlace, placeOf } from '../embedded-store.ts'
 import { systemRandom } from '../lib/random.ts'
-import { listenerOver, pipelineFor } from '../object-api.ts'
-import { haveBucket } from '../prepare.ts'
 import { type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'
+import { haveAccounts } from '../server/accounts.ts'
+import type { ServerParts } from '../server/compose.ts'
+import { type EmbeddedPlace, placeOf } from '../server/embedded-store.ts'
+import { listenerOver, pipelineFor } from '../server/object-api.ts'
+import { haveBucket } from '../server/prepare.ts'
+import { type Tell, wholeLine } from '../server/tell.ts'
+import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
 import { freshKey } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
-import { type Tell, wholeLine } from '../tell.ts'
-import { choresOf, sweepingOf, Upkeep } from '../upkeep.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { runUntilIdle } from '../workers/worker.ts'

@@ -1,9 +1,9 @@
 /** Explanations: what decides, in words and as JSON, for questions whose answers are known. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { explain, type StoreQuestion } from '../../src/explain.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { type Explanation, explanationJson, explanationText } from '../../src/rules/explanation.ts'
+import { explain, type StoreQuestion } from '../../src/server/explain.ts'
 import { Directory } from '../../src/store/directory.ts'
 import { document, type Headers, lockBucket, md5Header, put } from '../http/actions.ts'
 import { type Client, MAIN, makeBucket, OTHER, READER, type Served, withServer } from '../http/server.ts'

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { haveAccounts } from '../../src/accounts.ts'
-import { explain } from '../../src/explain.ts'
 import { ACTIONS, actionFacts } from '../../src/rules/access/actions.ts'
 import { evaluate } from '../../src/rules/access/evaluate.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { haveAccounts } from '../../src/server/accounts.ts'
+import { explain } from '../../src/server/explain.ts'
 import { Directory } from '../../src/store/directory.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Headers } from '../http/actions.ts'

@@ -4,8 +4,8 @@
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { openFolder } from '../../src/compose.ts'
 import type { Random } from '../../src/lib/random.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { chance } from './chance.ts'
 import type { Expectation } from './model.ts'
 import { build, lookAtAll, scrubAll } from './rot.ts'

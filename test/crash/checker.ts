@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { replayJournal } from './journal.ts'
 import { Expectation, type Saved } from './model.ts'
 import { observe } from './observe.ts'

@@ -3,8 +3,8 @@
  * is none either; reads, deletes, and room again. One process throughout: a full disk must not end it.
  */
 import { performance } from 'node:perf_hooks'
-import { openFolder } from '../../src/compose.ts'
 import { Fault } from '../../src/model/faults.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { Expectation, nameOf, type Operation } from './model.ts'
 import { observe } from './observe.ts'
 import { makeBuckets, perform } from './perform.ts'

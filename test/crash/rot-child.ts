@@ -5,7 +5,7 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { Expectation, type Saved } from './model.ts'
 import { countsDiffer, lookAtAll, scrubAll } from './rot.ts'
 

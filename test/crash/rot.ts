@@ -1,7 +1,7 @@
 /** A stored world to be damaged, and the look that tells right bytes, errors and wrong bytes apart. */
 import { createHash } from 'node:crypto'
-import { openFolder } from '../../src/compose.ts'
 import { Fault } from '../../src/model/faults.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { Scrubber } from '../../src/workers/scrub.ts'

@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openFolder } from '../../src/compose.ts'
 import { Fault } from '../../src/model/faults.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'

@@ -1,12 +1,12 @@
 /** Requests that many tests make on their way to the one they are about. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { haveAccounts } from '../../src/accounts.ts'
-import type { ServerParts } from '../../src/compose.ts'
 import type { XmlNode } from '../../src/lib/xml.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { type ChecksumAlgorithm, digestOf, wholeChecksum } from '../../src/rules/checksum.ts'
 import { derivedChecksum } from '../../src/rules/part-checksums.ts'
+import { haveAccounts } from '../../src/server/accounts.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { type Client, MAIN, makeBucket, type Received, type Sending, type Who } from './server.ts'
 
 export type Headers = NonNullable<Sending['headers']>

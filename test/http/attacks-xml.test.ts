@@ -3,8 +3,8 @@
  * nothing behind. That the work is bounded is shown by counting, in src/lib/xml-reader.test.ts.
  */
 import assert from 'node:assert/strict'
-import type { ServerParts } from '../../src/compose.ts'
 import { XML_LIMITS } from '../../src/lib/xml-reader.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { makePlace, renewed, type Send } from '../specimens/place.ts'
 import { type Asked, type Case, cases, contentMd5, type Place, statusIn } from '../specimens/specimens.ts'
 import { outcome } from './actions.ts'

@@ -1,6 +1,6 @@
 /** What a copy takes over, what it needs permission for, and which ones are none. */
 import assert from 'node:assert/strict'
-import type { ServerParts } from '../../src/compose.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { lockBucket, outcome, put } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
 import { customerKey, detail, expectFault, expectFolded, KEY, namedKeys, textAt } from './parts.ts'

@@ -1,8 +1,8 @@
 /** What holds for every operation on a bucket: whose bucket it is said to be, who pays, and who is refused. */
 import assert from 'node:assert/strict'
-import { haveAccounts } from '../../src/accounts.ts'
-import type { ServerParts } from '../../src/compose.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { haveAccounts } from '../../src/server/accounts.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { makePlace, renewed, type Send, setBefore } from '../specimens/place.ts'
 import { type Case, cases, type Place, statusIn } from '../specimens/specimens.ts'
 import type { Headers } from './actions.ts'

@@ -1,7 +1,7 @@
 /** Whose word counts: objects that somebody else owns than their bucket, and the rights that changing a list takes. */
 import assert from 'node:assert/strict'
-import { haveAccounts } from '../../src/accounts.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { haveAccounts } from '../../src/server/accounts.ts'
 import { document, type Headers, lockBucket, makeUser, md5Header, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Served, type Who } from './server.ts'
 

@@ -1,6 +1,6 @@
 /** R33–R37. An upload from its beginning to its end, with everything that may happen beside it. */
 import assert from 'node:assert/strict'
-import type { ServerParts } from '../../src/compose.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openFolder, openMemory } from '../../src/compose.ts'
 import {
   BUILT_IN,
   canonicalIdOf,
@@ -14,6 +13,7 @@ import {
 import { Fault } from '../../src/model/faults.ts'
 import { ACCOUNT_LIMITS } from '../../src/rules/accounts.ts'
 import { BadAccounts, readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { openFolder, openMemory } from '../../src/server/compose.ts'
 import { Accounts } from '../../src/store/accounts.ts'
 import { at } from '../../src/store/addresses.ts'
 import { Directory } from '../../src/store/directory.ts'

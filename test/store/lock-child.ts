@@ -1,5 +1,5 @@
 /** Sets and lifts holds on the folder that is named, saying before and after each, until it is killed. */
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 
 const [folder, keys] = process.argv.slice(2)
 const { store } = await openFolder({ folder: folder!, durability: 'os' })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { below, chance, makeBucket, put, withFolder } from './fixture.ts'
 

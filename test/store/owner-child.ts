@@ -1,5 +1,5 @@
 /** Another server on the folder that is named: says `owner` or why not, and stays until its input ends. */
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 
 const [folder, key] = process.argv.slice(2)
 try {

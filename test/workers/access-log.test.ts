@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { openFolder } from '../../src/compose.ts'
+import { openFolder } from '../../src/server/compose.ts'
 import { withFolder } from '../store/fixture.ts'
 import { BUCKET, ROOT, withProgram } from './program.ts'
 

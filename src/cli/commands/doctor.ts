@@ -1,11 +1,11 @@
 /** Looks at the ground that a store stands on, and says what to change. It opens nothing and changes nothing. */
 import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { consoleAddressOf } from '../../admin-console.ts'
-import { BadConfig, FLAGS, readConfig, variable } from '../../config.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
+import { consoleAddressOf } from '../../server/admin-console.ts'
+import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { folderOf } from '../admin.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
 import { kindOfFilesystem, mountOptions } from '../filesystem.ts'

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
-import { consoleAddressOf } from '../../admin-console.ts'
+import { consoleAddressOf } from '../../server/admin-console.ts'
 import { folderOf } from '../admin.ts'
 import { type Call, type Command, Failed, type Outcome, onFolder } from '../command.ts'
 

@@ -1,7 +1,7 @@
 /** Where the audit log is written: a file, opened again when somebody has moved it away, or standard output. */
 import { closeSync, openSync, writeSync } from 'node:fs'
-import { systemClock } from './lib/clock.ts'
-import { AuditLog, type AuditSink } from './telemetry/audit-log.ts'
+import { systemClock } from '../lib/clock.ts'
+import { AuditLog, type AuditSink } from '../telemetry/audit-log.ts'
 import type { Tell } from './tell.ts'
 
 /** For `--audit-log`. */

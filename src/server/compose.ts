@@ -1,24 +1,24 @@
 /**
- * Composition: the only place, with `main.ts`, that names a driver. Opens a data folder in the order that makes every
+ * Composition: the only room that names a driver. Opens a data folder in the order that makes every
  * crash repeatable: records, ownership of the folder, keys, bytes; and closes it in the reverse order.
  */
 import { join } from 'node:path'
-import { openBlobs } from './blobs/file-blobs.ts'
-import { Keyring } from './crypto/keyring.ts'
-import { type Clock, systemClock } from './lib/clock.ts'
-import { type Disk, realDisk } from './lib/disk.ts'
-import { Ids } from './lib/ids.ts'
-import { MemoryDisk } from './lib/memory-disk.ts'
-import { type Random, systemRandom } from './lib/random.ts'
-import { openMemoryMeta } from './meta/memory.ts'
-import type { Meta, MetaEngine, Snapshot } from './meta/meta.ts'
-import { at } from './store/addresses.ts'
-import type { Others } from './store/company.ts'
-import { FencedMeta } from './store/fenced-meta.ts'
-import { putUpFence, takeDownAllFences, takeDownFence } from './store/fences.ts'
-import { KEYRING_KEY, keyringIdFormat } from './store/keyring-id.ts'
-import { joinOwner, takeOwnership, workerSocket } from './store/ownership.ts'
-import { Store } from './store/store.ts'
+import { openBlobs } from '../blobs/file-blobs.ts'
+import { Keyring } from '../crypto/keyring.ts'
+import { type Clock, systemClock } from '../lib/clock.ts'
+import { type Disk, realDisk } from '../lib/disk.ts'
+import { Ids } from '../lib/ids.ts'
+import { MemoryDisk } from '../lib/memory-disk.ts'
+import { type Random, systemRandom } from '../lib/random.ts'
+import { openMemoryMeta } from '../meta/memory.ts'
+import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
+import { at } from '../store/addresses.ts'
+import type { Others } from '../store/company.ts'
+import { FencedMeta } from '../store/fenced-meta.ts'
+import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts'
+import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
+import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
+import { Store } from '../store/store.ts'
 
 export interface ServerParts {
   readonly store: Store
@@ -57,10 +57,10 @@ export interface OwnedFolder extends ServerParts {
 /** A driver is loaded when it is asked for: a store in memory starts without either. */
 export async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<MetaEngine> {
   if (metaUrl !== undefined) {
-    const { openPostgresMeta } = await import('./meta/postgres.ts')
+    const { openPostgresMeta } = await import('../meta/postgres.ts')
     return openPostgresMeta({ url: metaUrl })
   }
-  const { openLmdbMeta } = await import('./meta/lmdb.ts')
+  const { openLmdbMeta } = await import('../meta/lmdb.ts')
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 

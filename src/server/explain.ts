@@ -1,14 +1,14 @@
 /** Explanations over a store, for the command line and the administrator's interface. */
-import { Explainer, type ExplainQuestion } from './edge/explain.ts'
-import type { Caller } from './model/caller.ts'
-import { Fault } from './model/faults.ts'
-import type { Actor } from './model/ledger.ts'
+import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
+import type { Caller } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Actor } from '../model/ledger.ts'
+import type { ObjectName } from '../operations/operation.ts'
+import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
+import type { Directory, Identities } from '../store/directory.ts'
+import type { LedgerEntry } from '../store/ledger.ts'
+import type { Store } from '../store/store.ts'
 import { factsOf } from './object-api.ts'
-import type { ObjectName } from './operations/operation.ts'
-import type { Explanation, LockFacts, Since } from './rules/explanation.ts'
-import type { Directory, Identities } from './store/directory.ts'
-import type { LedgerEntry } from './store/ledger.ts'
-import type { Store } from './store/store.ts'
 
 /** As a person asks: the key of whoever would do it, or nothing for a caller without a name. */
 export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {

@@ -2,12 +2,13 @@
  * A worker process: serves objects and nothing else. It does what its supervisor says, answers who is inside, and ends
  * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
  */
+
+import type { Certificate } from '../lib/listening.ts'
+import type { Inside } from '../store/company.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
-import type { Certificate } from './lib/listening.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
-import type { Inside } from './store/company.ts'
 import { from, type Tell } from './tell.ts'
 
 const say = (message: ToSupervisor): void => void process.send?.(message)

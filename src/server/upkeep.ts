@@ -1,16 +1,16 @@
 /** Runs the workers of a store, each at its own pace, until told to stop. */
-import type { ClockState } from './store/lock-clock.ts'
-import type { Store } from './store/store.ts'
-import { labelled, type Sample } from './telemetry/families.ts'
+import type { ClockState } from '../store/lock-clock.ts'
+import type { Store } from '../store/store.ts'
+import { labelled, type Sample } from '../telemetry/families.ts'
+import { Compactor } from '../workers/compact.ts'
+import { Forgetter } from '../workers/forget.ts'
+import { BucketIndexer } from '../workers/index-buckets.ts'
+import { Lifecycle } from '../workers/lifecycle.ts'
+import { ClockMarker } from '../workers/mark-clock.ts'
+import { Reclaimer } from '../workers/reclaim.ts'
+import { Sweeper } from '../workers/sweep.ts'
+import type { Worker } from '../workers/worker.ts'
 import { isFinal, type Tell } from './tell.ts'
-import { Compactor } from './workers/compact.ts'
-import { Forgetter } from './workers/forget.ts'
-import { BucketIndexer } from './workers/index-buckets.ts'
-import { Lifecycle } from './workers/lifecycle.ts'
-import { ClockMarker } from './workers/mark-clock.ts'
-import { Reclaimer } from './workers/reclaim.ts'
-import { Sweeper } from './workers/sweep.ts'
-import type { Worker } from './workers/worker.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000

@@ -1,12 +1,13 @@
 /** What belongs to a data folder as a whole and is done once at a start, before anybody serves from it. */
+
+import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
+import { Fault } from '../model/faults.ts'
+import { DEFAULT_KEY_NAME } from '../model/version.ts'
+import type { Others } from '../store/company.ts'
+import type { Store } from '../store/store.ts'
 import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
 import type { Config } from './config.ts'
-import { canonicalIdOf, ROOT_ACCOUNT_ID } from './model/account.ts'
-import { Fault } from './model/faults.ts'
-import { DEFAULT_KEY_NAME } from './model/version.ts'
-import type { Others } from './store/company.ts'
-import type { Store } from './store/store.ts'
 import type { Tell } from './tell.ts'
 
 export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config): FolderOptions {

@@ -1,6 +1,7 @@
 /** Where traces go, by the variables that OpenTelemetry gives a meaning to. Without an address there are none. */
+
+import type { Sampling, TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
-import type { Sampling, TracerOptions } from './telemetry/tracer.ts'
 
 const SAMPLERS: Readonly<Record<string, (ratio: number) => Sampling>> = {
   always_on: () => ({ byParent: false, ratio: 1 }),

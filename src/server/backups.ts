@@ -1,18 +1,18 @@
 /** Backups in folders of this machine: where they are kept, and how a data folder is made of one. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
+import type { Manifest } from '../backup/manifest.ts'
+import { type Restored, restoreBackup } from '../backup/restore.ts'
+import { DamagedBackup, Vault } from '../backup/vault.ts'
+import { openBlobs } from '../blobs/file-blobs.ts'
+import { decodeKeyring, keyringPath } from '../crypto/keyring-file.ts'
+import { realDisk } from '../lib/disk.ts'
+import { WRITER_BYTES } from '../lib/ids.ts'
+import { isThere, show } from '../lib/presence.ts'
+import { systemRandom } from '../lib/random.ts'
+import { takeOwnership } from '../store/ownership.ts'
 import { readText } from './accounts.ts'
-import type { Manifest } from './backup/manifest.ts'
-import { type Restored, restoreBackup } from './backup/restore.ts'
-import { DamagedBackup, Vault } from './backup/vault.ts'
-import { openBlobs } from './blobs/file-blobs.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
-import { decodeKeyring, keyringPath } from './crypto/keyring-file.ts'
-import { realDisk } from './lib/disk.ts'
-import { WRITER_BYTES } from './lib/ids.ts'
-import { isThere, show } from './lib/presence.ts'
-import { systemRandom } from './lib/random.ts'
-import { takeOwnership } from './store/ownership.ts'
 
 /** What was asked for cannot be done with these folders. */
 export class BadBackup extends Error {}

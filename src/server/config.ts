@@ -5,9 +5,8 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
-
+import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
-import type { TracerOptions } from './telemetry/tracer.ts'
 import { isLevel, type Level } from './tell.ts'
 import { tracingFrom } from './tracing.ts'
 

@@ -3,12 +3,12 @@
  * who free bytes it is the other processes of the folder; nobody else knows that they are children of this one.
  */
 import cluster, { type Worker as Child } from 'node:cluster'
+import { WRITER_BYTES } from '../lib/ids.ts'
+import { systemRandom } from '../lib/random.ts'
+import type { Inside, Line, Others } from '../store/company.ts'
+import { counted, merged, type Sample } from '../telemetry/families.ts'
 import { endUnclaimed } from './handed-over.ts'
-import { WRITER_BYTES } from './lib/ids.ts'
-import { systemRandom } from './lib/random.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
-import type { Inside, Line, Others } from './store/company.ts'
-import { counted, merged, type Sample } from './telemetry/families.ts'
 import type { Tell } from './tell.ts'
 
 /** A worker that lives shorter than this died of its start, or of what every worker meets at once. */

@@ -1,14 +1,14 @@
 /** The accounts that the operator gives at the start: the root's key, and what the accounts file names. */
 import { join } from 'node:path'
+import { type Disk, realDisk } from '../lib/disk.ts'
+import { systemRandom } from '../lib/random.ts'
+import { Fault } from '../model/faults.ts'
+import { BadAccounts, type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
+import { Accounts, freshKey } from '../store/accounts.ts'
+import type { RootKey } from '../store/directory.ts'
+import { applyAccounts } from '../store/given-accounts.ts'
+import type { Store } from '../store/store.ts'
 import { BadConfig, type Config } from './config.ts'
-import { type Disk, realDisk } from './lib/disk.ts'
-import { systemRandom } from './lib/random.ts'
-import { Fault } from './model/faults.ts'
-import { BadAccounts, type GivenAccount, readAccountsFile } from './rules/accounts-file.ts'
-import { Accounts, freshKey } from './store/accounts.ts'
-import type { RootKey } from './store/directory.ts'
-import { applyAccounts } from './store/given-accounts.ts'
-import type { Store } from './store/store.ts'
 
 export const ROOT_FILE = 'root-key'
 

@@ -3,7 +3,7 @@
  * takes over the port, and the one before finishes what it has in flight and ends connections that wait.
  */
 import type { AddressInfo } from 'node:net'
-import type { Certificate } from './lib/listening.ts'
+import type { Certificate } from '../lib/listening.ts'
 
 export interface Secured {
   listen(host: string, port: number): Promise<AddressInfo>

@@ -1,15 +1,16 @@
 /** Serves a data folder: from this process alone, or from several that it starts and looks after. */
+
+import { realDisk } from '../lib/disk.ts'
+import { Directory } from '../store/directory.ts'
+import { labelled, merged, type Sample } from '../telemetry/families.ts'
+import { ProcessMeasures } from '../telemetry/process-measures.ts'
+import { StoreMeasures } from '../telemetry/store-measures.ts'
 import { openConsole, urlOf } from './admin-console.ts'
 import type { Config } from './config.ts'
 import { Crew } from './crew.ts'
-import { realDisk } from './lib/disk.ts'
 import { findPort, readCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
-import { Directory } from './store/directory.ts'
-import { labelled, merged, type Sample } from './telemetry/families.ts'
-import { ProcessMeasures } from './telemetry/process-measures.ts'
-import { StoreMeasures } from './telemetry/store-measures.ts'
 import { from, type Tell } from './tell.ts'
 import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
 

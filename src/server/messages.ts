@@ -1,8 +1,8 @@
 /** What the supervisor and its workers say to each other. */
-import type { Certificate } from './lib/listening.ts'
+import type { Certificate } from '../lib/listening.ts'
+import type { Inside } from '../store/company.ts'
+import type { Sample } from '../telemetry/families.ts'
 import type { ObjectServerOptions } from './object-server.ts'
-import type { Inside } from './store/company.ts'
-import type { Sample } from './telemetry/families.ts'
 
 /** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
 export interface Assignment extends ObjectServerOptions {

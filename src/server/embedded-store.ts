@@ -1,10 +1,10 @@
 /** The store of an embedded server: in memory, or in a folder that can be emptied as long as it is nobody else's. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Clock } from '../lib/clock.ts'
+import { realDisk } from '../lib/disk.ts'
+import { MemoryDisk } from '../lib/memory-disk.ts'
 import { openFolder, openMemory, type ServerParts } from './compose.ts'
-import type { Clock } from './lib/clock.ts'
-import { realDisk } from './lib/disk.ts'
-import { MemoryDisk } from './lib/memory-disk.ts'
 
 export interface EmbeddedPlace {
   /** False for a folder in which there was something before this process came. */

@@ -1,10 +1,10 @@
 /** Addresses and certificates, as the configuration names them. */
 import { type AddressInfo, createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { realDisk } from '../lib/disk.ts'
+import type { Certificate } from '../lib/listening.ts'
 import { readText } from './accounts.ts'
 import type { Config, HostAndPort } from './config.ts'
-import { realDisk } from './lib/disk.ts'
-import type { Certificate } from './lib/listening.ts'
 
 /** Refuses a pair that does not fit: whoever reads it again has a working one to keep. */
 export async function readCertificate({ tls }: Config): Promise<Certificate | undefined> {

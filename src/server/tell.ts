@@ -1,6 +1,6 @@
 /** How the parts of a process say what happened, and that it must not go on. */
-import { OutcomeUnknown } from './meta/meta.ts'
-import { OwnershipLost } from './store/fenced-meta.ts'
+import { OutcomeUnknown } from '../meta/meta.ts'
+import { OwnershipLost } from '../store/fenced-meta.ts'
 
 export interface Tell {
   log(line: Readonly<Record<string, unknown>>): void
