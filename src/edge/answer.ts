@@ -58,14 +58,11 @@ export interface FaultPlace {
 
 export function outgoingFault(fault: Fault, place: FaultPlace): Outgoing {
   const { dialect } = place
-  const headers: [string, string][] = []
+  const headers = wireHeaders(fault.headers, dialect)
   const { deleteMarker, markerId, allow } = fault.detail
   if (deleteMarker === true) headers.push([wireName(dialect, ':delete-marker'), 'true'])
   if (markerId !== undefined) headers.push([wireName(dialect, ':version-id'), String(markerId)])
-  if (fault.code === 'NotModified') {
-    if (fault.detail.ETag !== undefined) headers.push(['etag', `"${fault.detail.ETag}"`])
-    return { status: 304, headers, body: undefined, close: false }
-  }
+  if (fault.code === 'NotModified') return { status: 304, headers, body: undefined, close: false }
   if (fault.code === 'InvalidRange') headers.push(['content-range', `bytes */${fault.detail.ActualObjectSize ?? '*'}`])
   // An empty list says that nothing is allowed there.
   if (fault.code === 'MethodNotAllowed') headers.push(['allow', deleteMarker === true ? 'DELETE' : String(allow ?? '')])

@@ -120,17 +120,21 @@ export const FAULTS = {
 export type FaultCode = keyof typeof FAULTS
 
 export type FaultDetail = Readonly<Record<string, string | number | boolean | undefined>>
+type FaultHeaders = readonly (readonly [string, string | number | undefined])[]
 
 export class Fault extends Error {
   readonly code: FaultCode
   readonly status: number
   readonly detail: FaultDetail
+  /** Headers of the answer that the fault is, by their neutral names. */
+  readonly headers: FaultHeaders
 
-  constructor(code: FaultCode, detail: FaultDetail = {}) {
+  constructor(code: FaultCode, detail: FaultDetail = {}, headers: FaultHeaders = []) {
     super(FAULTS[code][1])
     this.name = 'Fault'
     this.code = code
     this.status = FAULTS[code][0]
     this.detail = detail
+    this.headers = headers
   }
 }

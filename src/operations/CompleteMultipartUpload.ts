@@ -182,7 +182,7 @@ export const CompleteMultipartUpload = operation({
       const { Condition, ETag } = error.detail
       // R93, D1.
       if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.ways.completeNotModified) {
-        throw new Fault('NotModified', ETag === undefined ? {} : { ETag })
+        throw new Fault('NotModified', {}, ETag === undefined ? [] : [['etag', quotedEtag(String(ETag))]])
       }
       throw error
     }

@@ -72,20 +72,27 @@ function described({ bucket }: Context, version: Version, overrides: readonly He
   return [...headers.filter(([name]) => !overridden.has(name)), ...overrides]
 }
 
+const OF_UNCHANGED = new Set(['etag', 'last-modified', 'cache-control', 'expires', ':version-id'])
+
+/** RFC 9110, 15.4.5: a client that has the object learns anew which one it is, and how long it may be kept. */
+function checkConditions(ctx: Context, version: Version, overrides: readonly Header[]): void {
+  const { request } = ctx
+  const conditions = {
+    ifMatch: request.header('if-match'),
+    ifNoneMatch: request.header('if-none-match'),
+    ifModifiedSince: request.header('if-modified-since'),
+    ifUnmodifiedSince: request.header('if-unmodified-since'),
+  }
+  if (checkRead(conditions, version) === 'wanted') return
+  const said = described(ctx, version, overrides).filter(([name]) => OF_UNCHANGED.has(name))
+  throw new Fault('NotModified', {}, said)
+}
+
 /** Conditions and range: what of the object is read, and what is said about it. */
 async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promise<Reading> {
-  const { request } = ctx
   const { version } = handle
-  checkRead(
-    {
-      ifMatch: request.header('if-match'),
-      ifNoneMatch: request.header('if-none-match'),
-      ifModifiedSince: request.header('if-modified-since'),
-      ifUnmodifiedSince: request.header('if-unmodified-since'),
-    },
-    version,
-  )
   const { partNumber: number, overrides } = asked
+  checkConditions(ctx, version, overrides)
   const stretch = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
   const { status, start, end } = stretch
   const headers = described(ctx, version, overrides)

@@ -16,13 +16,12 @@ const NONE: ReadConditions = {
   ifUnmodifiedSince: undefined,
 }
 
-const outcome = (check: typeof checkRead, want: Partial<ReadConditions>): string => {
+const outcome = (check: typeof checkRead | typeof checkCopySource, want: Partial<ReadConditions>): string => {
   try {
-    check({ ...NONE, ...want }, is)
-    return 'proceed'
+    return check({ ...NONE, ...want }, is) === 'known' ? '304' : 'proceed'
   } catch (error) {
     assert(error instanceof Fault)
-    return `${error.status} ${error.detail.Condition ?? error.detail.ETag}`
+    return `${error.status} ${error.detail.Condition}`
   }
 }
 
@@ -35,13 +34,13 @@ const ROWS: readonly (readonly [Partial<ReadConditions>, read: string, copy: str
   [{ ifMatch: '"x"' }, '412 If-Match', '412 x-svc-copy-source-If-Match'],
   [{ ifMatch: '' }, '412 If-Match', '412 x-svc-copy-source-If-Match'],
   [{ ifMatch: 'W/"abc"' }, '412 If-Match', '412 x-svc-copy-source-If-Match'],
-  [{ ifNoneMatch: '"abc"' }, '304 abc', '412 x-svc-copy-source-If-None-Match'],
-  [{ ifNoneMatch: 'W/"abc"' }, '304 abc', '412 x-svc-copy-source-If-None-Match'],
-  [{ ifNoneMatch: '*' }, '304 abc', '412 x-svc-copy-source-If-None-Match'],
+  [{ ifNoneMatch: '"abc"' }, '304', '412 x-svc-copy-source-If-None-Match'],
+  [{ ifNoneMatch: 'W/"abc"' }, '304', '412 x-svc-copy-source-If-None-Match'],
+  [{ ifNoneMatch: '*' }, '304', '412 x-svc-copy-source-If-None-Match'],
   [{ ifNoneMatch: '"x"' }, 'proceed', 'proceed'],
   [{ ifModifiedSince: before }, 'proceed', 'proceed'],
-  [{ ifModifiedSince: same }, '304 abc', '412 x-svc-copy-source-If-Modified-Since'],
-  [{ ifModifiedSince: after }, '304 abc', '412 x-svc-copy-source-If-Modified-Since'],
+  [{ ifModifiedSince: same }, '304', '412 x-svc-copy-source-If-Modified-Since'],
+  [{ ifModifiedSince: after }, '304', '412 x-svc-copy-source-If-Modified-Since'],
   [{ ifModifiedSince: 'nonsense' }, 'proceed', 'proceed'],
   [{ ifUnmodifiedSince: before }, '412 If-Unmodified-Since', '412 x-svc-copy-source-If-Unmodified-Since'],
   [{ ifUnmodifiedSince: same }, 'proceed', 'proceed'],
@@ -49,10 +48,10 @@ const ROWS: readonly (readonly [Partial<ReadConditions>, read: string, copy: str
   [{ ifUnmodifiedSince: 'nonsense' }, 'proceed', 'proceed'],
   [{ ifMatch: '"abc"', ifUnmodifiedSince: before }, 'proceed', 'proceed'],
   [{ ifMatch: '"x"', ifUnmodifiedSince: after }, '412 If-Match', '412 x-svc-copy-source-If-Match'],
-  [{ ifNoneMatch: '"abc"', ifModifiedSince: before }, '304 abc', '412 x-svc-copy-source-If-None-Match'],
+  [{ ifNoneMatch: '"abc"', ifModifiedSince: before }, '304', '412 x-svc-copy-source-If-None-Match'],
   [{ ifNoneMatch: '"x"', ifModifiedSince: after }, 'proceed', 'proceed'],
   [{ ifMatch: '"x"', ifNoneMatch: '"abc"' }, '412 If-Match', '412 x-svc-copy-source-If-Match'],
-  [{ ifMatch: '"abc"', ifNoneMatch: '"abc"' }, '304 abc', '412 x-svc-copy-source-If-None-Match'],
+  [{ ifMatch: '"abc"', ifNoneMatch: '"abc"' }, '304', '412 x-svc-copy-source-If-None-Match'],
 ]
 
 test('COND-1 COND-2 R49: conditions on reads and on the source of a copy', () => {

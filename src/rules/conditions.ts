@@ -46,11 +46,11 @@ function failedCondition(want: ReadConditions, is: Validators): ConditionName | 
   return undefined
 }
 
-/** COND-2. GET and HEAD: 304 for what the client has already, 412 for what is no longer what it thinks. */
-export function checkRead(want: ReadConditions, is: Validators): void {
+/** COND-2. GET and HEAD: `known` is what the client has already; 412 for what is no longer what it thinks. */
+export function checkRead(want: ReadConditions, is: Validators): 'known' | 'wanted' {
   const failed = failedCondition(want, is)
-  if (failed === undefined) return
-  if (failed === 'If-None-Match' || failed === 'If-Modified-Since') throw new Fault('NotModified', { ETag: is.etag })
+  if (failed === undefined) return 'wanted'
+  if (failed === 'If-None-Match' || failed === 'If-Modified-Since') return 'known'
   throw new Fault('PreconditionFailed', { Condition: failed })
 }
 

@@ -254,6 +254,36 @@ inBoth('2.2 GetObject: conditions', async client => {
   }
 })
 
+inBoth(
+  '2.2 GetObject HeadObject: a 304 says what a cache goes by, and nothing of a body',
+  async (client, { parts }) => {
+    const bucket = await versionedBucket(client, parts)
+    const id = await put(client, bucket, '/k', 'hello', [
+      ['Cache-Control', 'max-age=60'],
+      ['Expires', 'Fri, 01 Jan 2100 00:00:00 GMT'],
+      ['Content-Language', 'en'],
+      [':meta-a', 'b'],
+    ])
+    const cached: Headers = [['If-None-Match', '"5d41402abc4b2a76b9719d911017c592"']]
+    for (const method of ['GET', 'HEAD']) {
+      const whole = await client.send({ method, bucket, path: '/k' })
+      const known = await client.send({ method, bucket, path: '/k', headers: cached })
+      assert.equal(known.status, 304)
+      for (const name of ['etag', 'last-modified', 'cache-control', 'expires']) {
+        assert(whole.headers.has(name), name)
+        assert.equal(known.headers.get(name), whole.headers.get(name), name)
+      }
+      assert.equal(known.own('version-id'), id)
+      assert.equal(known.own('meta-a'), undefined)
+      for (const name of ['content-length', 'content-type', 'content-language', 'transfer-encoding']) {
+        assert.equal(known.headers.get(name), undefined, name)
+      }
+    }
+    const replaced = await get(client, bucket, '/k?response-cache-control=no-store', cached)
+    assert.equal(replaced.headers.get('cache-control'), 'no-store')
+  },
+)
+
 inBoth('R14 GetObject: headers and metadata beyond ASCII come back byte for byte', async client => {
   const bucket = await makeBucket(client)
   const bytes = (value: string): string => Buffer.from(value, 'utf8').toString('latin1')
