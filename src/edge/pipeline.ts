@@ -332,6 +332,7 @@ export class Pipeline {
         known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
       may: (action: Need['do'], on?: ObjectName, told: Told = []) =>
         authorizer.may({ ...asking, told }, on === undefined ? { do: action } : { do: action, on }, bucket),
+      noticed: (error: Error) => this.#parts.onError(error, incoming.requestId),
       settle: (told: Told) => authorizer.check({ ...asking, told }, needs, bucket),
     })
     return withHeaders(await operation.run(ctx, input), charge)

@@ -177,8 +177,7 @@ export async function saidOfMade(ctx: Context, version: Version): Promise<Header
     [':version-id', ctx.bucket.versioning === 'off' ? undefined : version.id],
     ...encryptionHeaders(version),
     contextHeader(version),
-    // It is stored: rules that cannot be read now do not make a failure of it.
-    ...(await expirationHeaders(ctx, expiring).catch((): Header[] => [])),
+    ...(await expirationHeaders(ctx, expiring)),
   ]
 }
 

@@ -104,4 +104,6 @@ export interface Context {
    * without: if that lasts, the answer begins as a success with these headers, and how it went stands in its body.
    */
   mayLast(headers: readonly Header[]): void
+  /** Something of the store is damaged that the answer can do without: for the log. */
+  noticed(error: Error): void
 }

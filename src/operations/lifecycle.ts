@@ -1,18 +1,30 @@
 /** What a bucket's lifecycle rules say about one object or upload, as headers. */
 import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import { formatHttpDate } from '../rules/http-date.ts'
-import { abortOf, type ExpiringObject, expirationOf, expirationText, ruleIdText } from '../rules/lifecycle.ts'
+import {
+  abortOf,
+  type ExpiringObject,
+  expirationOf,
+  expirationText,
+  type LifecycleRule,
+  ruleIdText,
+} from '../rules/lifecycle.ts'
 import type { Context } from './context.ts'
 import type { Header } from './operation.ts'
 
 export const hasLifecycle = ({ bucket }: Context): boolean => bucket.documents.includes('lifecycle')
 
-/** Rules of the bucket; none when it has none. */
-async function rulesOf(ctx: Context) {
+/** Rules of the bucket; none when it has none. Rules that cannot be read are no reason to refuse what they are about. */
+async function rulesOf(ctx: Context): Promise<readonly LifecycleRule[]> {
   if (!hasLifecycle(ctx)) return []
   const { bucket, store } = ctx
-  const text = await store.documents.get(bucket.name, 'lifecycle')
-  return text === undefined ? [] : lifecycleRules(text)
+  try {
+    const text = await store.documents.get(bucket.name, 'lifecycle')
+    return text === undefined ? [] : lifecycleRules(text)
+  } catch (error) {
+    ctx.noticed(new Error(`the lifecycle rules of bucket ${bucket.name} cannot be read: ${error}`))
+    return []
+  }
 }
 
 /** R89. */

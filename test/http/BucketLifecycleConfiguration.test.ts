@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { at } from '../../src/store/addresses.ts'
+import { documentFormat } from '../../src/store/documents.ts'
+import { document, get, put } from './actions.ts'
 import { documentSuite, documentsOf } from './bucket-documents.ts'
 import { inBoth, makeBucket } from './server.ts'
 
@@ -79,3 +82,25 @@ inBoth('R12 PutBucketLifecycleConfiguration: a rule without a name gets one and 
   assert.notEqual(first, second)
   assert.deepEqual(await ids(), [first, second])
 })
+
+inBoth(
+  'P11 R67 R89 lifecycle rules that are damaged refuse no object; the log tells',
+  async (client, { parts, log }) => {
+    const bucket = await makeBucket(client)
+    const body = config(rule(ALL + DAYS))
+    assert.equal((await client.send({ method: 'PUT', bucket, path: '/?lifecycle', ...document(body) })).status, 200)
+    await put(client, bucket, '/k', 'kept')
+    const key = at.document(bucket, 'lifecycle')
+    for (const value of [Buffer.from('no document'), documentFormat.encode('<no rules')]) {
+      assert(await parts.store.engine.meta.commit({ checks: [], writes: [{ key, value }] }))
+      const told = log.length
+      assert.equal((await get(client, bucket, '/k')).body.toString(), 'kept')
+      assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 200)
+      assert.equal((await client.send({ method: 'PUT', bucket, path: '/other', body: 'x' })).status, 200)
+      assert.equal((await client.send({ method: 'POST', bucket, path: '/k?uploads' })).status, 200)
+      const lines = log.slice(told).filter(({ level }) => level === 'error')
+      assert.equal(lines.length, 4)
+      for (const { error } of lines) assert.match(String(error), new RegExp(`lifecycle rules of bucket ${bucket}`))
+    }
+  },
+)
