@@ -14,7 +14,7 @@ import type { Header } from './operation.ts'
 
 export const hasLifecycle = ({ bucket }: Context): boolean => bucket.documents.includes('lifecycle')
 
-/** Rules of the bucket; none when it has none. Rules that cannot be read are no reason to refuse what they are about. */
+/** Rules of the bucket; none when it has none. That they cannot be read is no reason to refuse what they are about. */
 async function rulesOf(ctx: Context): Promise<readonly LifecycleRule[]> {
   if (!hasLifecycle(ctx)) return []
   const { bucket, store } = ctx
