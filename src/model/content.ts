@@ -2,7 +2,20 @@
  * What an object's bytes are made of. Bytes lie in blobs, which are immutable; a content says which stretches of which
  * blobs follow one another. Contents and blobs are shared by counting, so that a copy is a record and no byte moves.
  */
-import { bytes, type Codec, fixed, format, list, optional, struct, text, uint, variants, word } from '../lib/codec.ts'
+import {
+  absent,
+  bytes,
+  type Codec,
+  fixed,
+  format,
+  list,
+  optional,
+  struct,
+  text,
+  uint,
+  variants,
+  word,
+} from '../lib/codec.ts'
 
 /** A stretch of a blob, or of another content, in plaintext bytes. */
 export interface Slice {
@@ -98,16 +111,22 @@ export interface ContentRecord {
   /** How many contents lie below this one; bounded, so that a read never climbs far. */
   readonly depth: number
   readonly pages: readonly ContentPage[]
+  /** The algorithm of its parts' checksums. Copies that share it may have got a checksum by another one. */
+  readonly sums: string | undefined
 }
 
-export const contentFormat = format<ContentRecord>(
+const pagesCodec = list(struct<ContentPage>({ start: uint, firstPart: uint, parts: uint }))
+
+/** C1 did not say what the checksums of its parts are. */
+const contentBefore = format<ContentRecord>(
   'C1',
-  struct<ContentRecord>({
-    shares: uint,
-    size: uint,
-    depth: uint,
-    pages: list(struct<ContentPage>({ start: uint, firstPart: uint, parts: uint })),
-  }),
+  struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: absent }),
+)
+
+export const contentFormat = format<ContentRecord>(
+  'C2',
+  struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: optional(text) }),
+  contentBefore,
 )
 
 export const pageFormat = format<readonly ContentPart[]>(

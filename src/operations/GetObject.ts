@@ -45,8 +45,8 @@ async function partRead(ctx: Context, handle: ObjectHandle, number: number): Pro
   const { checksum } = version
   if (wantsChecksum(ctx)) {
     if (part === undefined) headers.push(...checksumHeaders(version))
-    // Only a composite checksum is surely of the algorithm of the parts: a copy may have got another one since.
-    else if (checksum?.type === 'COMPOSITE' && part.checksum !== undefined) {
+    // A copy may have got a checksum by another algorithm, of which its parts have none.
+    else if (checksum !== undefined && part.algorithm === checksum.algorithm && part.checksum !== undefined) {
       headers.push([`:checksum-${checksum.algorithm.toLowerCase()}`, part.checksum], [':checksum-type', checksum.type])
     }
   }

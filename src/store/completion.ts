@@ -148,7 +148,7 @@ export class Completion {
         // Another round: a part was stored since, even if somebody else has announced a completion after that.
         if (!upload.completing || upload.round !== announced.round) return undefined
         const { bucket, head } = await headFor(d, request)
-        const content = await name(d, { size: assembly.size, depth })
+        const content = await name(d, { size: assembly.size, depth, sums: checksum?.algorithm })
         d.remove(at.upload(upload.bucket, upload.key, upload.id))
         discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
         const now = engine.clock.now()

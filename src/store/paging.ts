@@ -1,6 +1,13 @@
 /** The parts of a content, cut into records: one commit names them all, however many there are. */
 import { META_LIMITS } from '../meta/meta.ts'
-import { type Content, type ContentPage, type ContentPart, contentFormat, pageFormat } from '../model/content.ts'
+import {
+  type Content,
+  type ContentPage,
+  type ContentPart,
+  type ContentRecord,
+  contentFormat,
+  pageFormat,
+} from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
@@ -16,7 +23,7 @@ interface Paged {
 }
 
 /** Adds to a commit what makes the pages a content. */
-export type NamePages = (d: Decision, of: { readonly size: number; readonly depth: number }) => Promise<Content>
+export type NamePages = (d: Decision, of: Pick<ContentRecord, 'size' | 'depth' | 'sums'>) => Promise<Content>
 
 /** Makes a content of these parts; `commit` names it, or leaves what was written ahead to the reclaimer. */
 export async function withPages<T>(
@@ -30,11 +37,11 @@ export async function withPages<T>(
   const ticket = engine.readers.enter()
   try {
     const ahead = records.length > 1 ? await writeAhead(engine, paged) : undefined
-    return await commit(async (d, { size, depth }) => {
+    return await commit(async (d, of) => {
       if (ahead === undefined) d.put(at.page(id, 0), records[0]!)
       else if ((await d.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
       else d.remove(ahead)
-      d.put(at.content(id), contentFormat.encode({ shares: 1, size, depth, pages: index }))
+      d.put(at.content(id), contentFormat.encode({ ...of, shares: 1, pages: index }))
       return { kind: 'shared', id }
     })
   } finally {

@@ -6,8 +6,9 @@ import type { Version } from '../model/version.ts'
 import type { Engine } from './engine.ts'
 import { contentPage, contentRecord } from './outflow.ts'
 
-/** A part and the bytes [start, end) of the object that it became. */
+/** A part and the bytes [start, end) of the object that it became. A checksum of unknown algorithm is none. */
 export interface PlacedPart extends Pick<ContentPart, 'number' | 'size' | 'etag' | 'checksum'> {
+  readonly algorithm: string | undefined
   readonly start: number
   readonly end: number
 }
@@ -20,22 +21,25 @@ export interface PartsPage {
 /** Parts with numbers above `after`, in order. Reads only the pages it needs; none for an object that has no parts. */
 export async function partsAfter(
   engine: Engine,
-  { parts: count, content }: Version,
+  { parts: count, content, checksum: whole }: Version,
   after: number,
   limit: number,
 ): Promise<PartsPage> {
   const found: PlacedPart[] = []
   if (count === 0 || content.kind !== 'shared') return { parts: found, more: false }
   const record = await contentRecord(engine, content.id)
+  // A composite is made of them; of another one, old records do not tell.
+  const algorithm = record.sums ?? (whole?.type === 'COMPOSITE' ? whole.algorithm : undefined)
   for (const [index, page] of record.pages.entries()) {
     const next = record.pages[index + 1]
     if (next !== undefined && next.firstPart <= after) continue
     let start = page.start
-    for (const { number, size, etag, checksum } of await contentPage(engine, content.id, index)) {
+    for (const { number, size, etag, checksum: sum } of await contentPage(engine, content.id, index)) {
       const end = start + size
       if (number > after) {
         if (found.length >= limit) return { parts: found, more: true }
-        found.push({ number, size, etag, checksum, start, end })
+        const checksum = algorithm === undefined ? undefined : sum
+        found.push({ number, size, etag, checksum, algorithm, start, end })
       }
       start = end
     }

@@ -97,11 +97,9 @@ async function rewriteParts(
   })
   return withDraft(draft, async () => {
     const checksum = summing.end()
-    const isSameSum = checksum?.algorithm === source.checksum?.algorithm
     const tags = digests?.end().map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
-    const parts = table.map(({ number, size, start, checksum: sum }, index): ContentPart => {
-      const slices = slicesOf(draft, { start, size })
-      return { number, size, etag: tags[index]!, checksum: isSameSum ? sum : undefined, slices }
+    const parts = table.map(({ number, size, start, checksum }, index): ContentPart => {
+      return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
     })
     return withPages(engine, parts, name =>
       decideNew(engine, { ...to, lock }, async d => {
@@ -121,7 +119,7 @@ async function rewriteParts(
           encryption: keys?.encryption,
           lock: initialLock(bucket, lock, now),
           attributes: request.attributes(source),
-          content: await name(d, { size: source.size, depth: 0 }),
+          content: await name(d, { size: source.size, depth: 0, sums: table[0]?.algorithm }),
         }
         return publish(engine, d, head, version, NO_BYPASS)
       }),

@@ -78,6 +78,50 @@ for (const { algorithm, type, value, isDefault } of VECTORS) {
     assert.equal(said.own(header(algorithm).slice(1)), value)
     assert.equal(said.own('checksum-type'), type)
     assert.equal((await client.send({ ...head, headers: [] })).own('checksum-type'), undefined)
+    // 2.2, 4.2. Read by its number, a part has its own.
+    const part = await client.send({ ...head, path: '/k?partNumber=2' })
+    assert.equal(part.own(header(algorithm).slice(1)), sumsOf(algorithm)[1])
+    assert.equal(part.own('checksum-type'), type)
+    assert.equal((await client.send({ ...head, path: '/k?partNumber=2', headers: [] })).own('checksum-type'), undefined)
+  })
+}
+
+const SEALED: readonly [string, string][] = [[':server-side-encryption', 'AES256']]
+
+for (const [how, headers] of [
+  ['shares its bytes', []],
+  ['moves them', SEALED],
+] as const) {
+  inBoth(`R52 R90 GetObject: parts of a copy that ${how} have checksums by its algorithm or none`, async client => {
+    const bucket = await makeBucket(client)
+    const declared: [string, string][] = [
+      [':checksum-algorithm', 'CRC32'],
+      [':checksum-type', 'FULL_OBJECT'],
+    ]
+    const place = await begin(client, bucket, '/k', declared)
+    const done = await finish(client, place, await filled(client, place, 'CRC32'))
+    assert.equal(done.status, 200, done.body.toString())
+    const copy = async (to: string, from: string, more: readonly [string, string][]): Promise<void> => {
+      const source: [string, string] = [':copy-source', `/${bucket}${from}`]
+      const sent = { method: 'PUT', bucket, path: to, headers: [source, ...headers, ...more] }
+      assert.equal((await client.send(sent)).status, 200)
+    }
+    const second = async (path: string): Promise<(string | undefined)[]> => {
+      const asked = {
+        method: 'GET',
+        bucket,
+        path: `${path}?partNumber=2`,
+        headers: [[':checksum-mode', 'ENABLED']] as const,
+      }
+      const got = await client.send(asked)
+      return ['checksum-crc32', 'checksum-crc32c', 'checksum-type'].map(name => got.own(name))
+    }
+    await copy('/same', '/k', [])
+    assert.deepEqual(await second('/same'), ['QoZTGg==', undefined, 'FULL_OBJECT'])
+    await copy('/other', '/k', [[':checksum-algorithm', 'CRC32C']])
+    assert.deepEqual(await second('/other'), [undefined, undefined, undefined])
+    await copy('/back', '/other', [[':checksum-algorithm', 'CRC32']])
+    assert.deepEqual(await second('/back'), ['QoZTGg==', undefined, 'FULL_OBJECT'])
   })
 }
 

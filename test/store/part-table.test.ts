@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ContentPart, contentFormat, pageFormat } from '../../src/model/content.ts'
+import { format, list, struct, uint } from '../../src/lib/codec.ts'
+import {
+  type ContentPage,
+  type ContentPart,
+  type ContentRecord,
+  contentFormat,
+  pageFormat,
+} from '../../src/model/content.ts'
 import type { Version } from '../../src/model/version.ts'
 import { at } from '../../src/store/addresses.ts'
 import { decide } from '../../src/store/decision.ts'
@@ -9,6 +16,32 @@ import { freshStore } from './fixture.ts'
 
 /** Part numbers page by page, with a gap, each part as long as its number. */
 const PAGES = [[1, 2], [5, 7], [8]] as const
+
+test('R90: a content from before it said what the checksums of its parts are is read', async () => {
+  const now = { shares: 2, size: 3, depth: 1, pages: [{ start: 0, firstPart: 1, parts: 1 }], sums: 'CRC32' }
+  const { sums: _sums, ...old } = now
+  const page = struct<ContentPage>({ start: uint, firstPart: uint, parts: uint })
+  const before = format(
+    'C1',
+    struct<Omit<ContentRecord, 'sums'>>({ shares: uint, size: uint, depth: uint, pages: list(page) }),
+  )
+  assert.deepEqual(contentFormat.decode(contentFormat.encode(now)), now)
+  assert.deepEqual(contentFormat.decode(before.encode(old)), { ...old, sums: undefined })
+  const { store } = await freshStore()
+  const id = store.engine.ids.next()
+  const part: ContentPart = { number: 1, size: 3, etag: 'e', checksum: 'DUoRhQ==', slices: [] }
+  await decide(store.engine, async d => {
+    d.put(at.page(id, 0), pageFormat.encode([part]))
+    d.put(at.content(id), before.encode(old))
+  })
+  const sumOf = async (type: string) => {
+    const version = { parts: 1, content: { kind: 'shared', id }, checksum: { algorithm: 'CRC32', type } }
+    const [found] = (await partsAfter(store.engine, version as unknown as Version, 0, 1)).parts
+    return [found?.checksum, found?.algorithm]
+  }
+  assert.deepEqual(await sumOf('COMPOSITE'), ['DUoRhQ==', 'CRC32'])
+  assert.deepEqual(await sumOf('FULL_OBJECT'), [undefined, undefined])
+})
 
 test('R90: the table of parts is read from where it is asked, page by page', async () => {
   const { store } = await freshStore()
@@ -29,7 +62,7 @@ test('R90: the table of parts is read from where it is asked, page by page', asy
       start += numbers.reduce<number>((sum, number) => sum + number, 0)
       return page
     })
-    d.put(at.content(id), contentFormat.encode({ shares: 1, size: start, depth: 0, pages }))
+    d.put(at.content(id), contentFormat.encode({ shares: 1, size: start, depth: 0, pages, sums: undefined }))
   })
   const version = { parts: 5, content: { kind: 'shared', id } } as unknown as Version
   const read = async (after: number, limit: number) => {
