@@ -50,7 +50,7 @@ export class KeyUnknown extends Error {
   }
 }
 
-/** Another process may have rotated since this one read the keyring: `reload()` and try again. */
+/** Another process may have rotated since this one read the keyring: see `upToDate`. */
 export class UnknownKeyVersion extends Error {
   constructor(kind: Rotatable, version: number) {
     super(`the keyring has no version ${version} of its ${kind} key`)
@@ -227,6 +227,17 @@ export class Keyring {
     return this.#inTurn(async () => {
       this.#contents = await this.#stored()
     })
+  }
+
+  /** Does something with keys, and once more when it takes one that another process has added meanwhile. */
+  async upToDate<T>(use: () => T): Promise<T> {
+    try {
+      return use()
+    } catch (error) {
+      if (!(error instanceof UnknownKeyVersion)) throw error
+      await this.reload()
+      return use()
+    }
   }
 
   /** Whoever prints a keyring sees which one it is, and no key. */

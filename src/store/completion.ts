@@ -81,7 +81,7 @@ export class Completion {
   async *#read(request: CompleteRequest, upload: Upload, { parts, size }: Assembly): AsyncGenerator<Buffer> {
     const engine = this.#engine
     const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
-    const contentKey = contentKeyOf(engine, upload.encryption, request.customerKey)
+    const contentKey = await contentKeyOf(engine, upload.encryption, request.customerKey)
     // The commit decides; a condition that fails already spares the reading.
     await decide(engine, d => headFor(d, request))
     request.reading?.(upload)

@@ -64,17 +64,17 @@ export function encryptionFor(
 }
 
 /** The content key of a stored object; undefined for plain bytes. */
-export function contentKeyOf(
+export async function contentKeyOf(
   engine: Engine,
   encryption: Encryption | undefined,
   customerKey: Buffer | undefined,
-): Buffer | undefined {
+): Promise<Buffer | undefined> {
   if (customerKey !== undefined && encryption?.by !== 'customer') {
     throw new Fault('InvalidRequest', { reason: 'The object has no customer key' })
   }
   if (encryption === undefined) return undefined
   const use = useOf(encryption, customerKey)
-  return faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use))
+  return engine.keyring.upToDate(() => faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use)))
 }
 
 /** A wrong, unknown or disabled key is the client's business; anything else about keys is not. */

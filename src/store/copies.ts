@@ -143,7 +143,7 @@ export class Copies {
     const now = engine.clock.now()
     const version: Unplaced = {
       ...withoutPlace(source),
-      ...this.#rewrapped(source, request),
+      ...(await this.#rewrapped(source, request)),
       checksum,
       modifiedAt: now,
       owner: request.owner,
@@ -153,10 +153,10 @@ export class Copies {
     return publish(engine, d, head, version, NO_BYPASS)
   }
 
-  #rewrapped(source: Version, request: CopyRequest): Pick<Version, 'encryption' | 'etag'> {
+  async #rewrapped(source: Version, request: CopyRequest): Promise<Pick<Version, 'encryption' | 'etag'>> {
     const { encryption: choice } = request
     if (source.encryption === undefined || choice === undefined) return { encryption: undefined, etag: source.etag }
-    const contentKey = contentKeyOf(this.#engine, source.encryption, undefined)
+    const contentKey = await contentKeyOf(this.#engine, source.encryption, undefined)
     const { encryption } = encryptionFor(this.#engine, choice, contentKey)
     return { encryption, etag: this.#etagUnder(source, choice) }
   }
@@ -204,7 +204,7 @@ class Summing {
     const { content, encryption, size } = source
     const hasher = startHasher(algorithm)
     this.#request.reading?.(source)
-    const contentKey = contentKeyOf(this.#engine, encryption, undefined)
+    const contentKey = await contentKeyOf(this.#engine, encryption, undefined)
     for await (const chunk of readContent(this.#engine, content, contentKey, 0, size)) hasher.update(chunk)
     return wholeChecksum(algorithm, hasher.digest())
   }

@@ -3,7 +3,6 @@
  * change; what was read before is used only while the mark is the same. So nothing is answered from what another
  * process has changed, and the usual request costs one look-up.
  */
-import { UnknownKeyVersion } from '../crypto/keyring.ts'
 import { openSecret } from '../crypto/secret-box.ts'
 import type { Entry, Stamp } from '../meta/meta.ts'
 import {
@@ -122,16 +121,9 @@ export class Identities {
     return user.disabled ? 'none' : { name, policies: user.policies.map(({ document }) => document) }
   }
 
-  async #secretOf({ accessKey, sealedSecret }: KeyRecord): Promise<string> {
+  #secretOf({ accessKey, sealedSecret }: KeyRecord): Promise<string> {
     const { keyring } = this.#engine
-    try {
-      return openSecret(keyring, sealedSecret, accessKey)
-    } catch (error) {
-      // Another process has added a version of the storage key since this one read the keyring.
-      if (!(error instanceof UnknownKeyVersion)) throw error
-      await keyring.reload()
-      return openSecret(keyring, sealedSecret, accessKey)
-    }
+    return keyring.upToDate(() => openSecret(keyring, sealedSecret, accessKey))
   }
 }
 

@@ -138,7 +138,9 @@ export class Objects {
     const ticket = readers.enter()
     try {
       const { version } = await this.#find(which)
-      const contentKey = contentKeyOf(this.#engine, version.encryption, customerKey)
+      const { encryption } = version
+      const isPlain = encryption === undefined && customerKey === undefined
+      const contentKey = isPlain ? undefined : await contentKeyOf(this.#engine, encryption, customerKey)
       return new ObjectHandle(this.#engine, version, contentKey, ticket)
     } catch (error) {
       readers.leave(ticket)

@@ -72,7 +72,7 @@ async function* openInline(
   const { id } = sealed
   const keys = {
     blobKey: unwrapBlobKey(keyFor(contentKey, id), sealed.key, id),
-    storageKey: engine.keyring.storageKey(sealed.storageKey).key,
+    storageKey: await storageKeyOf(engine, sealed.storageKey),
     blobId: id,
   }
   const piece = async function* (from: number, to: number): AsyncGenerator<Buffer> {
@@ -80,6 +80,9 @@ async function* openInline(
   }
   yield* open(piece, keys, sealedPlainLength(bytes.length), start, end)
 }
+
+const storageKeyOf = ({ keyring }: Engine, version: number): Promise<Buffer> =>
+  keyring.upToDate(() => keyring.storageKey(version).key)
 
 /** Inline contents fit one frame: what is stored is the plaintext and two tags. */
 const sealedPlainLength = (stored: number): number => stored - 32
@@ -135,7 +138,7 @@ async function* readSlice(
   }
   const keys = {
     blobKey: keyFor(key, id),
-    storageKey: engine.keyring.storageKey(record.storageKey).key,
+    storageKey: await storageKeyOf(engine, record.storageKey),
     blobId: id,
   }
   yield* open((a, b) => engine.blobs.read(id, place, a, b), keys, record.length, start, end)

@@ -296,7 +296,7 @@ export class Uploads {
     request: UploadName & { readonly customerKey?: Buffer },
   ): Promise<{ upload: Upload; contentKey: Buffer | undefined }> {
     const upload = await this.find(request)
-    return { upload, contentKey: contentKeyOf(this.#engine, upload.encryption, request.customerKey) }
+    return { upload, contentKey: await contentKeyOf(this.#engine, upload.encryption, request.customerKey) }
   }
 
   async find(name: UploadName): Promise<Upload> {

@@ -31,7 +31,7 @@ async function digestOf(engine: Engine, { encryption, content, size }: Version):
   if (encryption?.by === 'customer') return undefined
   const hash = createHash('sha256')
   try {
-    const contentKey = contentKeyOf(engine, encryption, undefined)
+    const contentKey = await contentKeyOf(engine, encryption, undefined)
     for await (const chunk of readContent(engine, content, contentKey, 0, size)) hash.update(chunk)
     return hash.digest('hex')
   } catch {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES } from '../../src/crypto/derive.ts'
 import { unwrapBlobKey } from '../../src/crypto/key-wrap.ts'
+import { UnknownKeyVersion } from '../../src/crypto/keyring.ts'
 import type { Version } from '../../src/model/version.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { contentKeyOf, type KeyChoice } from '../../src/store/content-keys.ts'
@@ -61,7 +62,7 @@ async function uploadAs(
 /** The stages of an object's first bytes, made here from its keys, and those keys themselves. */
 async function stages(store: Store, version: Version, plain: Buffer, customerKey: Buffer | undefined) {
   const { engine } = store
-  const contentKey = contentKeyOf(engine, version.encryption, customerKey)!
+  const contentKey = (await contentKeyOf(engine, version.encryption, customerKey))!
   const { content } = version
   let sealed: { id: Buffer; key: Buffer; storageKey: number }
   if (content.kind === 'inline') sealed = content.seal!
@@ -323,4 +324,49 @@ test('P23: after every rotation and restart all objects are readable, new ones b
   assert.equal(await faultOf(store.objects.open({ bucket: 'bucket', key: 'named-old' })), 'KMS.DisabledException')
   await keyring.enable('tenant-7')
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'named-old' })).equals(bytes))
+})
+
+test('P23: a process that has not heard of a rotation reads, copies and adds to what the new keys sealed', async () => {
+  const ground = await freshStore()
+  const { store } = ground
+  await makeBucket(store, 'bucket')
+  const begin = () =>
+    store.uploads.create({ bucket: 'bucket', key: 'p', owner: OWNER, initiator: OWNER, ...asked(CHOICES.named) })
+  for (const what of ['service', 'storage', 'named'] as const) {
+    // A keyring of its own, read before the rotation.
+    const late = () => openOn(ground)
+    const readers = [await late(), await late(), await late()] as const
+    await store.engine.keyring.rotate(what)
+    for (const size of [100, 10_000, 100_000]) {
+      const bytes = payload(size)
+      await putAs(store, 'service', bytes, CHOICES.service)
+      await putAs(store, 'named', bytes, CHOICES.named)
+      for (const key of ['service', 'named']) {
+        assert((await bytesOf(readers[0], { bucket: 'bucket', key })).equals(bytes), `${what} ${key} ${size}`)
+        const from = { bucket: 'bucket', key }
+        const to = { bucket: 'bucket', key: 'copy' }
+        await readers[1].copies.copy({ from, to, owner: OWNER, encryption: CHOICES.service! })
+        assert((await bytesOf(readers[1], to)).equals(bytes), `${what} ${key} ${size}: its copy`)
+      }
+    }
+    const upload = await begin()
+    const name = { bucket: 'bucket', key: 'p', uploadId: upload.id.toString('hex') }
+    await readers[2].uploads.putPart({ ...name, number: 1, body: [payload(100)] })
+  }
+})
+
+test('a key that no keyring has is an error, after one look at the file', async () => {
+  const { store } = await freshStore()
+  let reads = 0
+  const { keyring } = store.engine
+  const reload = keyring.reload.bind(keyring)
+  keyring.reload = () => {
+    reads++
+    return reload()
+  }
+  await assert.rejects(
+    keyring.upToDate(() => keyring.storageKey(7)),
+    UnknownKeyVersion,
+  )
+  assert.equal(reads, 1)
 })
