@@ -9,7 +9,8 @@ import { consoleAddressOf } from '../server/admin-console.ts'
 import { openFolder, type ServerParts } from '../server/compose.ts'
 import type { RootKey } from '../store/directory.ts'
 import { FolderInUse } from '../store/ownership.ts'
-import { type Call, Failed } from './command.ts'
+import { httpUrl } from './address.ts'
+import { BadUsage, type Call, Failed } from './command.ts'
 import { DirectAdmin } from './direct-admin.ts'
 import { HttpAdmin } from './http-admin.ts'
 
@@ -41,7 +42,7 @@ export async function openStoreOf(call: Where): Promise<ServerParts> {
 
 export async function adminFor(call: Where): Promise<Admin> {
   const endpoint = call.flag('endpoint')
-  if (endpoint !== undefined) return httpAdmin(call, endpoint)
+  if (endpoint !== undefined) return httpAdmin(call, consoleOf(endpoint))
   try {
     const parts = await openStoreOf(call)
     return new DirectAdmin(parts, await keyOf(call), call.flag('region') ?? 'us-east-1')
@@ -52,10 +53,19 @@ export async function adminFor(call: Where): Promise<Admin> {
   if (address === undefined) {
     throw new Failed(`the server on ${folderOf(call)} has no console: stop it, or start it with --console`)
   }
-  return httpAdmin(call, address)
+  return httpAdmin(call, new URL(address))
 }
 
-async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
+/** The console's routes begin at its root, so there is nothing behind its address. */
+function consoleOf(text: string): URL {
+  const url = httpUrl(text, 'endpoint')
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    throw new BadUsage('--endpoint takes http(s)://HOST[:PORT] and nothing behind it')
+  }
+  return url
+}
+
+async function httpAdmin(call: Where, url: URL): Promise<Admin> {
   const key = await keyOf(call)
   if (key === undefined) {
     throw new Failed(
@@ -64,7 +74,7 @@ async function httpAdmin(call: Where, endpoint: string): Promise<Admin> {
   }
   const ca = call.flag('ca')
   return new HttpAdmin({
-    endpoint,
+    url,
     key,
     region: call.flag('region') ?? 'us-east-1',
     ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),

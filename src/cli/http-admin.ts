@@ -14,7 +14,7 @@ import { placed } from './direct-admin.ts'
 type Input = Readonly<Record<string, unknown>>
 
 export interface Endpoint {
-  readonly endpoint: string
+  readonly url: URL
   readonly key: KeyPair
   readonly region: string
   /** Certificate in PEM form; the system's own without. */
@@ -26,21 +26,13 @@ function signed(request: RawRequest, body: string, { key, region }: Endpoint, no
   return signRequest(ADMIN_SCHEMES.svc, request, { key, region, contentHash, now })
 }
 
-function urlOf(endpoint: string): URL {
-  try {
-    return new URL(endpoint)
-  } catch {
-    throw new Failed(`${endpoint} is no address: http://HOST:PORT`)
-  }
-}
-
 export class HttpAdmin implements Admin {
   readonly #endpoint: Endpoint
   readonly #url: URL
 
   constructor(endpoint: Endpoint) {
     this.#endpoint = endpoint
-    this.#url = urlOf(endpoint.endpoint)
+    this.#url = endpoint.url
   }
 
   async ask(name: string, input: Input = {}): Promise<Record<string, unknown>> {

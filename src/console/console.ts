@@ -17,31 +17,16 @@ import type { Store } from '../store/store.ts'
 import type { AdminAct } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
+import { Answering } from './answers.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
-import {
-  type AdminContext,
-  type Explain,
-  type Found,
-  isLines,
-  isStream,
-  type Lines,
-  type RouteTable,
-  type Stream,
-} from './route.ts'
+import { type AdminContext, type Explain, type Found, isLines, isStream, type RouteTable } from './route.ts'
 import { measures } from './routes/metrics.ts'
 import { mayScrape, type Scraping } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
 const HTTP_OPTIONS = { maxHeaderSize: 16 * 1024, headersTimeout: 30_000, requestTimeout: 60_000 } as const
-
-/** What is said here is for the one who asked, and nothing of it is a page. */
-const HEADERS: readonly (readonly [string, string])[] = [
-  ['cache-control', 'no-store'],
-  ['x-content-type-options', 'nosniff'],
-  ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
-]
 
 export interface ConsoleParts {
   readonly store: Store
@@ -116,22 +101,23 @@ export class Console {
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path } = splitTarget(message.url ?? '')
-    if (path === '/health/live') return plain(message, response, 200, 'live\n')
+    const answering = new Answering(message, response, this.#parts.clock)
+    if (path === '/health/live') return answering.plain(200, 'live\n')
     if (path === '/health/ready') {
       const ready = await this.#parts.isReady().catch(() => false)
-      return plain(message, response, ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
+      return answering.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
     }
     const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }
     try {
       const { status, answer } = await this.#run(message, path, known)
       this.#record(known, status, 'ok', message)
       if (isLines(answer) || isStream(answer)) {
-        await stream(response, answer, error => this.#parts.onError(error, known.requestId))
-      } else reply(message, response, status, answer)
+        await answering.stream(answer, error => this.#parts.onError(error, known.requestId))
+      } else await answering.reply(status, answer)
     } catch (error) {
       const fault = this.#asFault(error, known.requestId)
       this.#record(known, fault.status, fault.code, message)
-      refuse(message, response, fault, known.requestId)
+      await answering.refuse(fault, known.requestId)
     }
   }
 
@@ -220,67 +206,4 @@ function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
     throw new Fault('InvalidArgument', { reason: 'the body is not a JSON object' })
   }
   return parsed as Readonly<Record<string, unknown>>
-}
-
-function plain(message: IncomingMessage, response: ServerResponse, status: number, text: string): void {
-  send(message, response, status, 'text/plain', text)
-}
-
-function reply(message: IncomingMessage, response: ServerResponse, status: number, answer: unknown): void {
-  if (status === 204) send(message, response, status, undefined, '')
-  else send(message, response, status, 'application/json', `${JSON.stringify(answer)}\n`)
-}
-
-function refuse(message: IncomingMessage, response: ServerResponse, fault: Fault, requestId: string): void {
-  const { code, detail } = fault
-  if (detail.retryAfter !== undefined) response.setHeader('retry-after', detail.retryAfter as number)
-  const text = JSON.stringify({ code, message: detail.reason ?? fault.message, requestId })
-  send(message, response, fault.status, 'application/json', `${text}\n`)
-}
-
-function send(
-  message: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  type: string | undefined,
-  text: string,
-): void {
-  for (const [name, value] of HEADERS) response.setHeader(name, value)
-  if (type !== undefined) response.setHeader('content-type', type)
-  if (status !== 204) response.setHeader('content-length', Buffer.byteLength(text))
-  // A body that nobody read is not drained: the connection ends instead.
-  const unread = !message.readableEnded && Number(message.headers['content-length'] ?? 0) > 0
-  if (unread || message.headers['transfer-encoding'] !== undefined) response.setHeader('connection', 'close')
-  response.writeHead(status)
-  response.end(message.method === 'HEAD' ? undefined : text)
-}
-
-const drained = (response: ServerResponse): Promise<void> =>
-  new Promise(resolve => {
-    const done = (): void => {
-      response.off('drain', done).off('close', done)
-      resolve()
-    }
-    response.on('drain', done).on('close', done)
-  })
-
-async function stream(
-  response: ServerResponse,
-  answer: Lines | Stream,
-  onError: (error: unknown) => void,
-): Promise<void> {
-  for (const [name, value] of HEADERS) response.setHeader(name, value)
-  response.setHeader('content-type', answer.contentType)
-  response.writeHead(200)
-  try {
-    for await (const piece of isLines(answer) ? answer.lines : answer.bytes) {
-      if (response.destroyed) return
-      if (!response.write(piece)) await drained(response)
-    }
-    response.end()
-  } catch (error) {
-    onError(error)
-    // Never as if it were complete.
-    response.destroy()
-  }
 }

@@ -117,6 +117,29 @@ test('a server without a console, and one that is not there, are named', () =>
     assert.deepEqual([gone.code, /cannot be reached/.test(oneLine(gone))], [1, true])
   }))
 
+test('an endpoint that no console can have is refused at once, as a flag and as a variable', async () => {
+  for (const endpoint of [
+    'ftp://x',
+    'localhost:9001',
+    '127.0.0.1:9001',
+    'http://',
+    'http://a b',
+    '/data',
+    'http://x/v1',
+  ]) {
+    for (const ended of [
+      await holdfast(['account', 'list', '--endpoint', endpoint]),
+      await holdfast(['account', 'list'], { env: { HOLDFAST_ENDPOINT: endpoint } }),
+    ]) {
+      assert.deepEqual([ended.code, ended.out], [2, ''], `${endpoint}: ${ended.errors}`)
+      assert.match(oneLine(ended), /^holdfast: --endpoint takes http\(s\):\/\/HOST\[:PORT\]/, endpoint)
+    }
+  }
+  const withPassword = await holdfast(['account', 'list', '--endpoint', 'http://somebody:tell-nobody@x'])
+  assert.deepEqual([withPassword.code, /tell-nobody/.test(withPassword.errors)], [2, false])
+  assert.match(oneLine(withPassword), /no password/)
+})
+
 test('bad usage ends with one line and 2', async () => {
   for (const args of [
     ['acount'],

@@ -17,7 +17,7 @@ test('attack 22: a key that the supervisor disables opens nothing in any worker,
   withFolder(async folder => {
     const server = await serving(['--data', join(folder, 'data'), '--workers', '2', '--base-host', BASE_HOST])
     try {
-      const admin = new HttpAdmin({ endpoint: server.consoleUrl, key: ROOT, region: 'us-east-1', ca: undefined })
+      const admin = new HttpAdmin({ url: new URL(server.consoleUrl), key: ROOT, region: 'us-east-1', ca: undefined })
       await admin.ask('CreateAccount', { accountId: ONE })
       const key = (await admin.ask('CreateKey', { accountId: ONE })) as unknown as Who
       const clock = new ManualClock(Date.now())

@@ -50,7 +50,7 @@ const WORDS = {
 const mac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 const sha = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-function signedHeaders(asking: Asking, body: string, host: string, now: number): Record<string, string> {
+export function signedHeaders(asking: Asking, body: string, host: string, now: number): Record<string, string> {
   const { as = ROOT, dialect = 'svc', service = 'admin', region = 'us-east-1' } = asking
   if (as === null) return {}
   const { version, prefix } = WORDS[dialect]

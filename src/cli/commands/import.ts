@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { KeyPair } from '../../auth/sign-request.ts'
+import { httpUrl } from '../address.ts'
 import { keyOf } from '../admin.ts'
 import { BadUsage, type Call, command, Failed, type Outcome } from '../command.ts'
 import { Client, type Place } from '../import/client.ts'
@@ -9,13 +10,6 @@ import { State } from '../import/state.ts'
 
 const IN_FLIGHT = 8
 const IN_FLIGHT_MAX = 256
-
-function urlOf(text: string, flag: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new BadUsage(`--${flag} takes http(s)://HOST[:PORT]`)
-  if (url.username !== '' || url.password !== '') throw new BadUsage(`--${flag} takes no password: use the environment`)
-  return url
-}
 
 /** `s3://bucket/prefix`; the prefix may contain anything. */
 export function bucketOf(text: string): { bucket: string; prefix: string } {
@@ -62,7 +56,7 @@ async function places(call: Call): Promise<{ source: Place; target: Place; prefi
     prefix,
     source: {
       ...common,
-      endpoint: urlOf(from, 'from'),
+      endpoint: httpUrl(from, 'from'),
       bucket,
       region: call.flag('from-region') ?? call.env.AWS_REGION ?? 'us-east-1',
       key,
@@ -71,7 +65,7 @@ async function places(call: Call): Promise<{ source: Place; target: Place; prefi
     },
     target: {
       ...common,
-      endpoint: urlOf(call.flag('into') ?? 'http://127.0.0.1:9000', 'into'),
+      endpoint: httpUrl(call.flag('into') ?? 'http://127.0.0.1:9000', 'into'),
       bucket: call.flag('to') ?? bucket,
       region: call.flag('region') ?? 'us-east-1',
       key: targetKey,
