@@ -13,15 +13,20 @@ export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): Asy
 
 async function* hashedBody(body: AsyncIterable<Buffer>, claimed: string): AsyncGenerator<Buffer, void> {
   const hash = new BodyDigest('sha256')
-  for await (const piece of body) {
-    hash.update(piece)
-    yield piece
-  }
-  const computed = hash.digest().toString('hex')
-  if (computed !== claimed) {
-    throw new Fault('XSvcContentSHA256Mismatch', {
-      ClientComputedContentSHA256: claimed,
-      SvcComputedContentSHA256: computed,
-    })
+  try {
+    for await (const piece of body) {
+      const hashing = hash.update(piece)
+      if (hashing !== undefined) await hashing
+      yield piece
+    }
+    const computed = (await hash.digest()).toString('hex')
+    if (computed !== claimed) {
+      throw new Fault('XSvcContentSHA256Mismatch', {
+        ClientComputedContentSHA256: claimed,
+        SvcComputedContentSHA256: computed,
+      })
+    }
+  } finally {
+    hash.abandon()
   }
 }

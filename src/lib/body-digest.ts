@@ -1,39 +1,66 @@
 import crypto, { type Hash } from 'node:crypto'
-
-type Algorithm = 'md5' | 'sha256'
+import { BLOCK_BYTES, type DigestAlgorithm, type Lane } from './digest-thread.ts'
+import { type DigestThreads, digestThreads } from './digest-threads.ts'
 
 /** A hash object costs Node more than hashing 4 KiB does; from 20.12 on there is a way without one. */
-const digestOf: (algorithm: Algorithm, bytes: Buffer) => Buffer =
+const digestOf: (algorithm: DigestAlgorithm, bytes: Buffer) => Buffer =
   typeof crypto.hash === 'function'
     ? (algorithm, bytes) => crypto.hash(algorithm, bytes, 'buffer')
     : (algorithm, bytes) => crypto.createHash(algorithm).update(bytes).digest()
 
 /**
- * The digest of a body as it comes in. One that comes in one piece, as small ones do, is hashed at its end without a
- * hash object; its bytes must stay as they are until then.
+ * The digest of a body as it comes in. Up to a block of bytes is kept and hashed at the end, which is over before a
+ * thread would have answered; a longer body goes to a thread block by block. Bytes must stay as they are until the
+ * block they belong to is gone.
  */
 export class BodyDigest {
-  readonly #algorithm: Algorithm
+  readonly #algorithm: DigestAlgorithm
+  readonly #threads: DigestThreads
   #only: Buffer | undefined
+  /** All that is kept, when it came in several pieces. */
+  #pieces: Buffer[] | undefined
+  #kept = 0
+  #lane: Lane | undefined
+  /** Where there are no threads. */
   #hash: Hash | undefined
 
-  constructor(algorithm: Algorithm) {
+  constructor(algorithm: DigestAlgorithm, threads: DigestThreads = digestThreads) {
     this.#algorithm = algorithm
+    this.#threads = threads
   }
 
-  update(chunk: Buffer): void {
-    if (this.#hash === undefined) {
-      if (this.#only === undefined) {
-        this.#only = chunk
-        return
-      }
-      this.#hash = crypto.createHash(this.#algorithm).update(this.#only)
-      this.#only = undefined
+  /** What it returns, if anything, is to be awaited before the next call. */
+  update(chunk: Buffer): Promise<void> | undefined {
+    if (this.#kept === 0) this.#only = chunk
+    else if (this.#pieces === undefined) this.#pieces = [this.#only!, chunk]
+    else this.#pieces.push(chunk)
+    this.#kept += chunk.length
+    return this.#kept < BLOCK_BYTES ? undefined : this.#pass()
+  }
+
+  async digest(): Promise<Buffer> {
+    if (this.#lane === undefined && this.#hash === undefined) {
+      if (this.#pieces === undefined) return digestOf(this.#algorithm, this.#only ?? Buffer.alloc(0))
+      this.#hash = crypto.createHash(this.#algorithm)
     }
-    this.#hash.update(chunk)
+    await this.#pass()
+    return this.#lane === undefined ? this.#hash!.digest() : this.#lane.digest()
   }
 
-  digest(): Buffer {
-    return this.#hash?.digest() ?? digestOf(this.#algorithm, this.#only ?? Buffer.alloc(0))
+  /** Nobody will ask for the digest. May be called at any time, also after it was given. */
+  abandon(): void {
+    this.#lane?.abandon()
+  }
+
+  #pass(): Promise<void> | undefined {
+    const pieces = this.#pieces ?? (this.#only === undefined ? [] : [this.#only])
+    this.#only = undefined
+    this.#pieces = undefined
+    this.#kept = 0
+    if (this.#hash === undefined) this.#lane ??= this.#threads.open(this.#algorithm)
+    if (this.#lane !== undefined) return this.#lane.take(pieces)
+    this.#hash ??= crypto.createHash(this.#algorithm)
+    for (const piece of pieces) this.#hash.update(piece)
+    return undefined
   }
 }

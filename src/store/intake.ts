@@ -25,14 +25,22 @@ const RECORD_BYTES = 4096
 export interface IntakeOptions {
   /** Seals what is taken in; plain without. */
   readonly contentKey: Buffer | undefined
-  /** Sees every byte on its way in, for digests. */
+  /** Sees every byte on its way in. */
   readonly tap?: (chunk: Buffer) => void
+  /** Is made of every byte on its way in, and abandoned when the body fails. */
+  readonly digest?: RunningDigest | undefined
   /** More bytes than this refuse the body. */
   readonly bytesMax: number
   /** The exact size that was announced. */
   readonly bytesExpected?: number | undefined
   /** Parts become slices of an object later, so they never live in a record. */
   readonly mayInline: boolean
+}
+
+/** What `update` returns, if anything, is awaited: bytes come no faster than they are hashed. */
+export interface RunningDigest {
+  update(chunk: Buffer): Promise<void> | undefined
+  abandon(): void
 }
 
 export interface Draft {
@@ -61,7 +69,7 @@ class Meter {
   async next(): Promise<Buffer | undefined> {
     if (this.#ended) return undefined
     const step = await this.#source.next()
-    const { bytesMax, bytesExpected, tap } = this.#options
+    const { bytesMax, bytesExpected, tap, digest } = this.#options
     if (step.done === true) {
       this.#ended = true
       if (bytesExpected !== undefined && this.size !== bytesExpected) throw this.#incomplete(bytesExpected)
@@ -72,6 +80,8 @@ class Meter {
     if (this.size > bytesMax) throw new Fault('EntityTooLarge', { ProposedSize: this.size, MaxSizeAllowed: bytesMax })
     if (bytesExpected !== undefined && this.size > bytesExpected) throw this.#incomplete(bytesExpected)
     tap?.(chunk)
+    const hashing = digest?.update(chunk)
+    if (hashing !== undefined) await hashing
     return chunk
   }
 
@@ -104,6 +114,7 @@ export async function takeIn(engine: Engine, body: Body, options: IntakeOptions)
     }
     return await blobDraft(engine, meter, first, options.contentKey)
   } catch (error) {
+    options.digest?.abandon()
     if (error instanceof DiskFull) throw new Fault('InsufficientStorage')
     throw error
   } finally {

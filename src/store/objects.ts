@@ -90,16 +90,14 @@ export class Objects {
     const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey: keys?.contentKey,
-      tap: chunk => {
-        md5.update(chunk)
-        inspection?.chunk(chunk)
-      },
+      tap: chunk => inspection?.chunk(chunk),
+      digest: md5,
       bytesMax: LIMITS.objectPutBytesMax,
       bytesExpected: request.bytesExpected,
       mayInline: true,
     })
     return withDraft(draft, async () => {
-      const digest = md5.digest()
+      const digest = await md5.digest()
       const checksum = inspection?.end(digest)
       const etag = request.etag ?? etagOf(engine, digest, request.encryption)
       const { lock = UNLOCKED } = request

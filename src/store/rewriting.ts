@@ -17,7 +17,7 @@ import { bucketForWrite } from './bucket-record.ts'
 import { encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import type { Copied, CopyRequest } from './copies.ts'
 import type { Engine } from './engine.ts'
-import { type Draft, takeIn, withDraft } from './intake.ts'
+import { type Draft, type RunningDigest, takeIn, withDraft } from './intake.ts'
 import { decideNew } from './noting.ts'
 import type { ObjectHandle } from './object-handle.ts'
 import type { Objects } from './objects.ts'
@@ -87,17 +87,16 @@ async function rewriteParts(
   const digests = keepsTag(source, choice) ? undefined : new PartDigests(table)
   const draft = await takeIn(engine, handle.read(), {
     contentKey: keys?.contentKey,
-    tap(chunk) {
-      digests?.update(chunk)
-      summing.update(chunk)
-    },
+    tap: chunk => summing.update(chunk),
+    digest: digests,
     bytesMax: LIMITS.objectPutBytesMax,
     bytesExpected: source.size,
     mayInline: false,
   })
   return withDraft(draft, async () => {
+    const computed = await digests?.end()
     const checksum = summing.end()
-    const tags = digests?.end().map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
+    const tags = computed?.map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
     const parts = table.map(({ number, size, start, checksum }, index): ContentPart => {
       return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
     })
@@ -133,7 +132,7 @@ function slicesOf({ content }: Draft, { start, size }: Pick<PlacedPart, 'start' 
 }
 
 /** MD5 of every part, as the bytes of all of them pass. */
-class PartDigests {
+class PartDigests implements RunningDigest {
   readonly #table: readonly PlacedPart[]
   readonly #done: Buffer[] = []
   #md5 = new BodyDigest('md5')
@@ -143,31 +142,35 @@ class PartDigests {
     this.#table = table
   }
 
-  update(chunk: Buffer): void {
+  async update(chunk: Buffer): Promise<void> {
     for (let at = 0; at < chunk.length; ) {
       const left = this.#end() - this.#position
       if (left === 0) {
-        this.#next()
+        await this.#next()
         continue
       }
       const piece = chunk.subarray(at, at + left)
-      this.#md5.update(piece)
+      await this.#md5.update(piece)
       this.#position += piece.length
       at += piece.length
     }
   }
 
-  end(): readonly Buffer[] {
-    while (this.#done.length < this.#table.length) this.#next()
+  async end(): Promise<readonly Buffer[]> {
+    while (this.#done.length < this.#table.length) await this.#next()
     return this.#done
+  }
+
+  abandon(): void {
+    this.#md5.abandon()
   }
 
   #end(): number {
     return this.#table[this.#done.length]!.end
   }
 
-  #next(): void {
-    this.#done.push(this.#md5.digest())
+  async #next(): Promise<void> {
+    this.#done.push(await this.#md5.digest())
     this.#md5 = new BodyDigest('md5')
   }
 }

@@ -138,16 +138,14 @@ export class Uploads {
     const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey,
-      tap: chunk => {
-        md5.update(chunk)
-        request.inspection?.chunk(chunk)
-      },
+      tap: chunk => request.inspection?.chunk(chunk),
+      digest: md5,
       bytesMax: LIMITS.partBytesMax,
       bytesExpected: request.bytesExpected,
       mayInline: false,
     })
     return withDraft(draft, async () => {
-      const digest = md5.digest()
+      const digest = await md5.digest()
       const checksum = request.inspection?.end(digest)
       const slices = draft.content.kind === 'slices' ? draft.content.slices : []
       const part: Part = {
@@ -253,12 +251,16 @@ export class Uploads {
     const hasher = startHasher(algorithm)
     request.reading?.(version)
     const bytes = readContent(this.#engine, version.content, handle.contentKey, range.start, range.end)
-    for await (const chunk of bytes) {
-      md5.update(chunk)
-      hasher.update(chunk)
+    try {
+      for await (const chunk of bytes) {
+        hasher.update(chunk)
+        await md5.update(chunk)
+      }
+      const etag = etagOf(this.#engine, await md5.digest(), keyChoiceOf(upload, request))
+      return { etag, checksum: hasher.digest().toString('base64') }
+    } finally {
+      md5.abandon()
     }
-    const etag = etagOf(this.#engine, md5.digest(), keyChoiceOf(upload, request))
-    return { etag, checksum: hasher.digest().toString('base64') }
   }
 
   /** Now, but never before the part that is already there began, even if the clock was set back in between. */

@@ -1,0 +1,49 @@
+import { type DigestAlgorithm, DigestThread, type Lane, type Port, startThread } from './digest-thread.ts'
+
+/** One for the tag, one for what was signed: a single large body is hashed both ways at the same time. */
+const THREADS_MAX = 2
+
+/**
+ * Computes digests beside the event loop: MD5 takes two milliseconds for each MiB, and nobody else would be served
+ * meanwhile. Threads are started when they are first needed.
+ */
+export class DigestThreads {
+  readonly #start: (memory: SharedArrayBuffer) => Port
+  readonly #threads: DigestThread[] = []
+  #isPossible = true
+
+  constructor(start: (memory: SharedArrayBuffer) => Port = startThread) {
+    this.#start = start
+  }
+
+  /** Undefined where no thread can be had: whoever asks has to do the work. */
+  open(algorithm: DigestAlgorithm): Lane | undefined {
+    const idlest = this.#threads.reduce<DigestThread | undefined>(
+      (best, thread) => (best === undefined || thread.load < best.load ? thread : best),
+      undefined,
+    )
+    const isEnough = idlest !== undefined && (idlest.load === 0 || this.#threads.length === THREADS_MAX)
+    return (isEnough ? idlest : (this.#another() ?? idlest))?.open(algorithm)
+  }
+
+  #another(): DigestThread | undefined {
+    if (!this.#isPossible) return undefined
+    try {
+      const thread = new DigestThread(this.#start, failed => this.#lost(failed))
+      this.#threads.push(thread)
+      return thread
+    } catch {
+      this.#isPossible = false
+      return undefined
+    }
+  }
+
+  #lost(thread: DigestThread): void {
+    const at = this.#threads.indexOf(thread)
+    if (at >= 0) this.#threads.splice(at, 1)
+    if (!thread.hasWorked) this.#isPossible = false
+  }
+}
+
+/** Of this process, however many stores it has. */
+export const digestThreads = new DigestThreads()

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { createHash, randomBytes } from 'node:crypto'
+import { expectFault } from './parts.ts'
+import { type Client, inBoth, makeBucket } from './server.ts'
+import { exchange } from './wire.ts'
+
+/** Long enough for a file of its own, and for threads to compute its digests. */
+const LARGE = 3 * 2 ** 20 + 17
+
+const isMissing = async (client: Client, bucket: string): Promise<boolean> =>
+  (await client.send({ method: 'HEAD', bucket, path: '/k' })).status === 404
+
+inBoth('R104 PutObject: a large body is tagged with its MD5, and comes back as it was', async client => {
+  const bucket = await makeBucket(client)
+  const body = randomBytes(LARGE)
+  const md5 = createHash('md5').update(body)
+  const headers = [['Content-MD5', md5.copy().digest('base64')]] as const
+  const answer = await client.send({ method: 'PUT', bucket, path: '/k', body, headers })
+  assert.equal(answer.status, 200, answer.body.toString())
+  assert.equal(answer.headers.get('etag'), `"${md5.digest('hex')}"`)
+  const got = await client.send({ method: 'GET', bucket, path: '/k' })
+  assert.ok(got.body.equals(body))
+})
+
+inBoth('R104 PutObject: a large body that its Content-MD5 does not fit is not stored', async client => {
+  const bucket = await makeBucket(client)
+  const body = randomBytes(LARGE)
+  const headers = [['Content-MD5', createHash('md5').update(body.subarray(1)).digest('base64')]] as const
+  expectFault(await client.send({ method: 'PUT', bucket, path: '/k', body, headers }), 400, 'BadDigest')
+  assert.ok(await isMissing(client, bucket))
+})
+
+inBoth('attack 15 PutObject: a large body of which one bit is not what was signed is not stored', async client => {
+  const bucket = await makeBucket(client)
+  const body = randomBytes(LARGE)
+  const head = client.head({ method: 'PUT', bucket, path: '/k', body })
+  for (const at of [0, LARGE >> 1, LARGE - 1]) {
+    const altered = Buffer.from(body)
+    altered[at]! ^= 1
+    const refusal = await exchange(client.port, head, altered)
+    assert.equal(refusal?.status, 400)
+    assert.match(refusal.code, /ContentSHA256Mismatch/)
+    assert.ok(await isMissing(client, bucket))
+  }
+  assert.equal((await exchange(client.port, head, body))?.status, 200)
+})
