@@ -27,6 +27,12 @@ export interface ConfigurationShown {
 
 export type Refused = 'held' | 'compliance' | 'governance'
 
+/**
+ * The ledger of the store itself stands beside those of its buckets, under a name that no bucket can have. It tells
+ * what decides about the locks of all of them.
+ */
+export const STORE_LEDGER = '_store'
+
 /** One thing that happened. Everything is shown as it was decided, in the commit that did it. */
 export type Note =
   /** The bucket's lock configuration: when it was made with locks, changed, or removed. */
@@ -36,14 +42,7 @@ export type Note =
       readonly before: ConfigurationShown | null
       readonly after: ConfigurationShown | null
     }
-  /** `created`: a version was made with a lock that the request asked for. */
-  | (OfVersion & {
-      readonly what: 'created' | 'hold' | 'retention'
-      readonly before: LockShown | null
-      readonly after: LockShown
-      /** Only the right to bypass governance made it possible. */
-      readonly bypass?: true
-    })
+  | LockChange
   | (OfVersion & { readonly what: 'removed'; readonly before: LockShown; readonly bypass: true })
   | (OfVersion & {
       readonly what: 'delete refused' | 'retention refused'
@@ -52,10 +51,30 @@ export type Note =
       readonly times?: number
     })
 
+  /** Somebody said that the clock is right: the time by which locks end went from one to the other. */
+  | { readonly what: 'clock confirmed'; readonly before: LockTimeShown; readonly after: LockTimeShown }
+
+export interface LockTimeShown {
+  readonly lockTime: string
+}
+
 export interface OfVersion {
   readonly key: string
   readonly versionId: string
 }
+
+/** `created`: a version was made with a lock that the request asked for. */
+export interface LockChange extends OfVersion {
+  readonly what: 'created' | 'hold' | 'retention'
+  readonly before: LockShown | null
+  readonly after: LockShown
+  /** Only the right to bypass governance made it possible. */
+  readonly bypass?: true
+}
+
+/** Whether it made the lock of a version what it is. */
+export const changesVersion = <N extends Note>(note: N): note is N & LockChange =>
+  note.what === 'created' || note.what === 'hold' || note.what === 'retention'
 
 /** The end of a bucket's chain, signed: so many entries, the last of which has this hash. */
 export interface LedgerHead {
@@ -73,5 +92,5 @@ export const ledgerHeadFormat = format<LedgerHead>(
 /** An entry is kept as the very text that was hashed. */
 export const ledgerEntryFormat = format<string>('R1', text)
 
-/** Says by its key which entries are about a version. */
+/** Says by its key which entries changed the lock of a version. */
 export const ledgerIndexFormat = format<object>('I1', struct<object>({}))

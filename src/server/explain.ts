@@ -2,11 +2,10 @@
 import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { Actor } from '../model/ledger.ts'
+import type { Actor, OfVersion } from '../model/ledger.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
 import type { Directory, Identities } from '../store/directory.ts'
-import type { LedgerEntry } from '../store/ledger.ts'
 import type { Store } from '../store/store.ts'
 import { factsOf } from './object-api.ts'
 
@@ -22,10 +21,11 @@ const actorText = ({ account, user, accessKey, request }: Actor): string =>
     ...(request === undefined ? [] : [`request ${request}`]),
   ].join(', ')
 
+type Place = OfVersion & { readonly bucket: string }
+
 /** The entry that made the retention what it is; none for one that the bucket gives to every new version. */
-function retainedSince(entries: readonly LedgerEntry[], until: string): Since | undefined {
-  for (const entry of entries) {
-    if (!('versionId' in entry) || !('after' in entry)) continue
+async function retainedSince(store: Store, { bucket, ...version }: Place, until: string): Promise<Since | undefined> {
+  for await (const entry of store.ledger.changesOf(bucket, version)) {
     if (entry.after.retention?.until !== until) return undefined
     if (entry.before?.retention?.until !== until) return { time: entry.time, by: actorText(entry.by) }
   }
@@ -36,13 +36,14 @@ async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Pro
   try {
     const { id, lock } = await store.objects.head({ bucket, key, versionId })
     const held = lock.hold === true ? await store.ledger.heldSince(bucket, { key, versionId: id }) : undefined
-    const entries = lock.retention === undefined ? [] : await store.ledger.about(bucket, { key, versionId: id })
+    const until = lock.retention && new Date(lock.retention.until).toISOString()
     return {
       versionId: id,
       lock,
       now: await store.engine.lockClock.now(),
       heldSince: held && { time: held.time, by: actorText(held.by) },
-      retainedSince: lock.retention && retainedSince(entries, new Date(lock.retention.until).toISOString()),
+      retainedSince:
+        until === undefined ? undefined : await retainedSince(store, { bucket, key, versionId: id }, until),
     }
   } catch (error) {
     if (error instanceof Fault) return undefined

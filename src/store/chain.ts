@@ -3,7 +3,14 @@
  * never begun anew: whoever removes a bucket and makes it again goes on where the old one ended.
  */
 import type { Entry } from '../meta/meta.ts'
-import { type Actor, ledgerEntryFormat, ledgerHeadFormat, ledgerIndexFormat, type Note } from '../model/ledger.ts'
+import {
+  type Actor,
+  changesVersion,
+  ledgerEntryFormat,
+  ledgerHeadFormat,
+  ledgerIndexFormat,
+  type Note,
+} from '../model/ledger.ts'
 import { beginning, checkpointText, entryText, hashOf, type LedgerName } from '../rules/ledger.ts'
 import { at } from './addresses.ts'
 import type { Decision } from './decision.ts'
@@ -43,7 +50,8 @@ export async function append(engine: Engine, d: Decision, bucket: string, noted:
     const text = entryText({ sequence: ++entries, time, previous: last }, by, note)
     last = hashOf(text)
     d.put(at.ledgerEntry(bucket, entries), ledgerEntryFormat.encode(text))
-    if ('versionId' in note) {
+    // What changed a lock is found by its version, however many deletes the lock has refused since.
+    if (changesVersion(note)) {
       d.put(at.ledgerIndex(bucket, note.key, note.versionId, entries), ledgerIndexFormat.encode({}))
     }
   }

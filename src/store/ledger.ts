@@ -5,12 +5,15 @@ import { bucketFormat } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import {
   type Actor,
+  changesVersion,
   type LedgerHead,
+  type LockChange,
   type LockShown,
   ledgerEntryFormat,
   ledgerHeadFormat,
   type Note,
   type OfVersion,
+  STORE_LEDGER,
 } from '../model/ledger.ts'
 import {
   beginning,
@@ -112,22 +115,27 @@ export class Ledger {
     return (await this.#texts(bucket, after, limit)).map(text => JSON.parse(text) as LedgerEntry)
   }
 
-  /** The newest entries about one version, newest first. */
-  async about(bucket: string, { key, versionId }: OfVersion, limit = PAGE): Promise<LedgerEntry[]> {
+  /** What made the lock of a version as it is, newest first. */
+  async *changesOf(bucket: string, { key, versionId }: OfVersion): AsyncGenerator<LedgerEntry & LockChange> {
     const { meta } = this.#engine
-    const found = await meta.scan(all.ledgerIndex(bucket, key, versionId), limit, true)
-    const out: LedgerEntry[] = []
-    for (const { key: address } of found) {
-      const entry = await meta.get(at.ledgerEntry(bucket, readUint64(address, address.length - 8)))
-      if (entry !== undefined) out.push(JSON.parse(ledgerEntryFormat.decode(entry.value)) as LedgerEntry)
+    const { start, end: last } = all.ledgerIndex(bucket, key, versionId)
+    for (let end = last; ; ) {
+      const page = await meta.scan({ start, end }, PAGE, true)
+      for (const { key: address } of page) {
+        const entry = await meta.get(at.ledgerEntry(bucket, readUint64(address, address.length - 8)))
+        if (entry === undefined) continue
+        const note = JSON.parse(ledgerEntryFormat.decode(entry.value)) as LedgerEntry
+        // Refusals used to be found this way too.
+        if (changesVersion(note)) yield note
+      }
+      if (page.length < PAGE) return
+      end = page.at(-1)!.key
     }
-    return out
   }
 
-  /** Since when a version is held and who held it; undefined when it is not, or when too much has happened since. */
+  /** Since when a version is held and who held it; undefined when it is not. */
   async heldSince(bucket: string, version: OfVersion): Promise<HeldSince | undefined> {
-    for (const entry of await this.about(bucket, version)) {
-      if (!('after' in entry) || !('versionId' in entry)) continue
+    for await (const entry of this.changesOf(bucket, version)) {
       if (entry.after.hold !== 'ON') return undefined
       if (isHeld(entry.before)) continue
       return { time: entry.time, by: entry.by, sequence: entry.sequence }
@@ -156,12 +164,13 @@ export class Ledger {
   }
 
   async #head(bucket: string): Promise<LedgerHead> {
+    const isStore = bucket === STORE_LEDGER
     // What can be no bucket's name can be no key's either.
-    if (!isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
+    if (!isStore && !isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
     const entry = await this.#engine.meta.get(at.ledgerHead(bucket))
     if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
     // Nothing has happened yet, in a bucket that is there; or the end of what has happened is gone.
-    const isThere = (await this.#engine.meta.get(at.bucket(bucket))) !== undefined
+    const isThere = isStore || (await this.#engine.meta.get(at.bucket(bucket))) !== undefined
     if (!isThere && (await this.#texts(bucket, 0, 1)).length === 0) {
       throw new Fault('NoSuchBucket', { BucketName: bucket })
     }

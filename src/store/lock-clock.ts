@@ -7,9 +7,11 @@ import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { type ClockMark, clockMarkFormat } from '../model/clock-mark.ts'
+import { type LockTimeShown, STORE_LEDGER } from '../model/ledger.ts'
 import { isJump, lockTime, nextMark } from '../rules/lock-time.ts'
 import { at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
+import type { Engine } from './engine.ts'
 
 /** As far as a clock that is kept right may be from what really passed. */
 const DRIFT_MS_MAX = 60_000
@@ -61,17 +63,22 @@ export class LockClock {
   /** Writes down how far time has got. Once a minute is enough: what is not written down has to be lived through. */
   async mark(): Promise<Anchor> {
     const { clock } = this.#ground
-    const mark = await this.#change(stored => {
+    const next = (stored: ClockMark | undefined): ClockMark => {
       const anchor = this.#follow(stored)
       return { ...anchor.mark, time: Math.max(stored?.time ?? 0, nextMark(clock.now(), this.#accounted(anchor))) }
-    })
+    }
+    const mark = await decide(this.#ground, d => putMark(d, next))
     return this.#anchor ?? this.#anchorAt(mark)
   }
 
-  /** An operator says that the clock is right: whatever it has jumped over has passed. */
-  async confirm(): Promise<void> {
-    const { clock } = this.#ground
-    const mark = await this.#change(stored => ({ time: clock.now(), confirmed: (stored?.confirmed ?? 0) + 1 }))
+  /** An operator says that the clock is right: whatever it has jumped over has passed. The store's ledger tells who. */
+  async confirm(engine: Engine): Promise<void> {
+    const before = lockTimeShown(await this.now())
+    const mark = await engine.turns.take(engine, STORE_LEDGER, async (d, note) => {
+      const time = this.#ground.clock.now()
+      note({ what: 'clock confirmed', before, after: lockTimeShown(time) })
+      return putMark(d, stored => ({ time, confirmed: (stored?.confirmed ?? 0) + 1 }))
+    })
     this.#anchorAt(mark)
   }
 
@@ -103,13 +110,13 @@ export class LockClock {
     const trusted = this.#trusted && this.#trusted.clock + Math.floor(elapsed - this.#trusted.elapsed)
     return { clock, lockTime: lockTime(clock, accounted, trusted ?? accounted), jumped }
   }
+}
 
-  #change(next: (stored: ClockMark | undefined) => ClockMark): Promise<ClockMark> {
-    return decide(this.#ground, async (d: Decision) => {
-      const entry = await d.get(at.clock())
-      const mark = next(entry && clockMarkFormat.decode(entry.value))
-      d.put(at.clock(), clockMarkFormat.encode(mark))
-      return mark
-    })
-  }
+const lockTimeShown = (time: number): LockTimeShown => ({ lockTime: new Date(time).toISOString() })
+
+async function putMark(d: Decision, next: (stored: ClockMark | undefined) => ClockMark): Promise<ClockMark> {
+  const entry = await d.get(at.clock())
+  const mark = next(entry && clockMarkFormat.decode(entry.value))
+  d.put(at.clock(), clockMarkFormat.encode(mark))
+  return mark
 }

@@ -1,7 +1,7 @@
 /** Explanations, ledgers and the clock of locks, as an administrator asks for them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LedgerCheck } from '../../src/rules/ledger.ts'
+import { LedgerCheck, verifyLedger } from '../../src/rules/ledger.ts'
 import { ROOT, withConsole } from './fixture.ts'
 
 const ONE = '111111111111'
@@ -52,4 +52,9 @@ test('P19: a clock that jumped is told, and believed once an administrator confi
     assert.deepEqual([jumped.jumped, jumped.clock === jumped.lockTime], [true, false])
     const confirmed = (await ask({ method: 'POST', path: '/v1/clock/confirm' })).json()
     assert.deepEqual([confirmed.jumped, confirmed.lockTime], [false, confirmed.clock])
+    const ledger = (await ask({ path: '/v1/ledgers/_store' })).text.trimEnd().split('\n')
+    assert.equal(verifyLedger(ledger).problem, undefined)
+    const entry = JSON.parse(ledger[1]!)
+    assert.deepEqual([entry.what, entry.before.lockTime], ['clock confirmed', jumped.lockTime])
+    assert.deepEqual([entry.after.lockTime, entry.by.accessKey], [confirmed.lockTime, ROOT.accessKey])
   }))

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openLmdbMeta } from '../../src/meta/lmdb.ts'
 import type { Meta } from '../../src/meta/meta.ts'
-import type { Actor } from '../../src/model/ledger.ts'
+import { type Actor, ledgerIndexFormat, STORE_LEDGER } from '../../src/model/ledger.ts'
 import type { Lock } from '../../src/model/version.ts'
 import { lockShown, verifyLedger } from '../../src/rules/ledger.ts'
+import { isBucketName } from '../../src/rules/naming.ts'
 import { at as address } from '../../src/store/addresses.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
@@ -242,7 +243,34 @@ test('P31: since when and by whom a version is held', async () => {
   assert.equal(await store.ledger.heldSince('bucket', version), undefined)
   await bob.objects.setHold({ bucket: 'bucket', ...version }, true)
   assert.deepEqual((await store.ledger.heldSince('bucket', version))?.by, BOB)
-  assert.equal((await store.ledger.about('bucket', version)).length, 5)
+  const changes: string[] = []
+  for await (const { what } of store.ledger.changesOf('bucket', version)) changes.push(what)
+  assert.deepEqual(changes, ['hold', 'hold', 'retention', 'hold'])
+})
+
+test('P31: who holds a version is found behind any number of refused deletes and other changes', async () => {
+  const { store, clock } = await freshStore()
+  await makeBucket(store, 'bucket', 'locked')
+  const { id } = await put(store, 'bucket', 'key', 'bytes')
+  const version = { key: 'key', versionId: id }
+  const which = { bucket: 'bucket', ...version }
+  await as(store, ALICE).objects.setHold(which, true)
+  const bob = as(store, BOB)
+  for (let i = 1; i <= 600; i++) {
+    assert.equal(await faultOf(remove(bob, 'bucket', 'key', id)), 'AccessDenied')
+    await bob.objects.setRetention(which, { mode: 'compliance', until: clock.now() + i * 1000 })
+  }
+  const held = await store.ledger.heldSince('bucket', version)
+  assert.deepEqual([held?.by, held?.sequence], [ALICE, 2])
+  // As stores have them that were written before: every refusal among the changes.
+  const value = ledgerIndexFormat.encode({})
+  for (const { sequence, what } of await store.ledger.entries('bucket', 0, 2000)) {
+    if (what !== 'delete refused') continue
+    const key = address.ledgerIndex('bucket', 'key', id, sequence)
+    assert.equal(await store.engine.meta.get(key), undefined)
+    await store.engine.meta.commit({ checks: [], writes: [{ key, value }] })
+  }
+  assert.equal((await store.ledger.heldSince('bucket', version))?.sequence, 2)
 })
 
 test('P31: a flood of refused deletes costs few commits and loses none of them', async () => {
@@ -302,8 +330,7 @@ test('P31: lock changes that arrive together share commits, and each is there', 
     // Newest first: each begins where the one before it ended, and the last is what the version says.
     const { id, lock: left } = await store.objects.head({ bucket: 'bucket', key: 'k0' })
     let after: unknown = lockShown(left)
-    for (const entry of await store.ledger.about('bucket', { key: 'k0', versionId: id })) {
-      assert('before' in entry && 'after' in entry)
+    for await (const entry of store.ledger.changesOf('bucket', { key: 'k0', versionId: id })) {
       assert.deepEqual(entry.after, after)
       after = entry.before
     }
@@ -311,4 +338,30 @@ test('P31: lock changes that arrive together share commits, and each is there', 
     assert.equal((await store.ledger.verify('bucket')).problem, undefined)
     await meta.close()
   })
+})
+
+test('P19 P31: the ledger of the store tells who said that the clock is right, in the same commit', async () => {
+  const { store, clock } = await freshStore()
+  const empty = await exported(store, STORE_LEDGER)
+  assert.deepEqual([verifyLedger(empty).problem, verifyLedger(empty).entries], [undefined, 0])
+  const before = await store.engine.lockClock.now()
+  clock.jump(30 * 86_400_000)
+  const alice = as(store, ALICE)
+  await alice.engine.lockClock.confirm(alice.engine)
+  const lines = await exported(store, STORE_LEDGER)
+  assert.deepEqual([verifyLedger(lines).problem, verifyLedger(lines).entries], [undefined, 1])
+  const [entry] = await store.ledger.entries(STORE_LEDGER)
+  const shown = (time: number) => ({ lockTime: new Date(time).toISOString() })
+  const told = { what: 'clock confirmed', before: shown(before), after: shown(clock.now()), by: ALICE }
+  assert.deepEqual(entry, { ...entry, ...told })
+  assert.deepEqual((await fsck(store.engine)).problems, [])
+  assert.deepEqual(await store.ledger.buckets(), [STORE_LEDGER])
+  assert(!isBucketName(STORE_LEDGER))
+  // Without its entry it does not count.
+  const meta = store.engine.meta as { commit: Meta['commit'] }
+  meta.commit = async () => assert.fail('the disk does not answer')
+  clock.jump(30 * 86_400_000)
+  const waiting = await store.engine.lockClock.now()
+  await assert.rejects(alice.engine.lockClock.confirm(alice.engine), /does not answer/)
+  assert.equal(await store.engine.lockClock.now(), waiting)
 })

@@ -186,7 +186,7 @@ test('P19: a clock that jumped ahead takes nothing away for a day, unless it is 
     clock.move(DAY_MS - 1)
     await round(store, worker)
     assert.deepEqual(await keysOf(store), ['a'], believed)
-    if (believed === 'confirmed') await store.engine.lockClock.confirm()
+    if (believed === 'confirmed') await store.engine.lockClock.confirm(store.engine)
     else clock.move(1)
     await round(store, worker)
     assert.deepEqual(await keysOf(store), [], believed)

@@ -27,7 +27,7 @@ for (const { name, run } of ENGINES) {
       const which = { ...at, versionId: id }
       assert.equal(await faultOf(store.objects.setRetention(which, undefined, { bypass: true })), 'AccessDenied')
       assert.equal((await store.engine.lockClock.state()).jumped, true)
-      await store.engine.lockClock.confirm()
+      await store.engine.lockClock.confirm(store.engine)
       assert.equal((await store.engine.lockClock.state()).jumped, false)
       assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
     }))
@@ -81,7 +81,7 @@ test('P19: a server that was off for two weeks serves at once, and releases only
   const lock = { hold: undefined, retention: { mode: 'governance', until: clock.now() + HOUR } } as const
   await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
   assert.equal(await faultOf(remove(store, 'bucket', 'key', before)), 'AccessDenied')
-  await store.engine.lockClock.confirm()
+  await store.engine.lockClock.confirm(store.engine)
   assert.equal((await remove(store, 'bucket', 'key', before)).removed?.id, before)
 })
 
@@ -124,7 +124,7 @@ test('P19: what one process confirms counts for the others', async () => {
   await other.engine.lockClock.mark()
   clock.jump(40 * DAY)
   assert.equal(await faultOf(remove(other, 'bucket', 'key', id)), 'AccessDenied')
-  await ground.store.engine.lockClock.confirm()
+  await ground.store.engine.lockClock.confirm(ground.store.engine)
   assert.equal((await remove(other, 'bucket', 'key', id)).removed?.id, id)
 })
 
@@ -136,7 +136,7 @@ test('P19: a clock that was ahead and is confirmed where it belongs lets no othe
   await ground.store.engine.lockClock.mark()
   await other.engine.lockClock.mark()
   clock.jump(-1000 * DAY)
-  await ground.store.engine.lockClock.confirm()
+  await ground.store.engine.lockClock.confirm(ground.store.engine)
   const id = await retained(ground.store, clock, 30 * DAY)
   clock.jump(40 * DAY)
   for (const store of [ground.store, other]) {

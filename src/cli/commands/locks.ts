@@ -37,7 +37,7 @@ const explain = onServer({
 const exporting = onServer({
   name: 'ledger export',
   summary: 'print everything that happened to the locks of a bucket, for an auditor',
-  arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone' }],
+  arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone. _store for the store itself' }],
   async run(call): Promise<Outcome> {
     const admin = await call.admin()
     for await (const piece of admin.lines('ExportLedger', { bucket: call.argument('BUCKET') })) call.write(piece)
@@ -99,7 +99,7 @@ const verify = onServer({
 
 const list = onServer({
   name: 'ledger list',
-  summary: 'buckets that have a ledger, and the key that signs it',
+  summary: 'buckets that have a ledger, _store for the store itself, and the key that signs them',
   run: showing(
     'ListLedgers',
     () => ({}),

@@ -23,7 +23,7 @@ export const Explain = route({
   },
 })
 
-const bucket = path('Name of the bucket, which may be gone')
+const bucket = path('Name of the bucket, which may be gone; _store for the ledger of the store itself')
 
 /** A line break behind each. The first is there already: what is wrong from the start is a fault, no broken answer. */
 async function* ended(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
@@ -59,7 +59,7 @@ export const ListLedgers = route({
   name: 'ListLedgers',
   method: 'GET',
   path: '/v1/ledgers',
-  summary: 'Buckets that ever had a lock, also those that are gone, and the key that signs their ledgers',
+  summary: 'Names of ledgers: buckets that ever had a lock, also those that are gone; and the key that signs them',
   permission: 'admin',
   input: {},
   async run(ctx) {
@@ -96,7 +96,7 @@ export const ConfirmClock = route({
   permission: 'admin',
   input: {},
   async run(ctx) {
-    await ctx.store.engine.lockClock.confirm()
+    await ctx.store.engine.lockClock.confirm(ctx.store.engine)
     return shownClock(await ctx.store.engine.lockClock.state())
   },
 })
