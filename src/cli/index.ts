@@ -6,6 +6,7 @@ import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
 import { doctorCommand } from './commands/doctor.ts'
+import { encryptionCommands } from './commands/encryption.ts'
 import { healthCommand } from './commands/health.ts'
 import { importCommand } from './commands/import.ts'
 import { keyCommands } from './commands/keys.ts'
@@ -31,6 +32,7 @@ export const COMMANDS: readonly Command[] = [
   ...bucketCommands,
   ...policyCommands,
   ...lockCommands,
+  ...encryptionCommands,
   importCommand,
   ...checkCommands,
   ...backupCommands,

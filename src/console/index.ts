@@ -5,6 +5,7 @@ import { type Route, RouteTable, route } from './route.ts'
 import * as accounts from './routes/accounts.ts'
 import * as backup from './routes/backup.ts'
 import * as buckets from './routes/buckets.ts'
+import * as encryption from './routes/encryption.ts'
 import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
@@ -23,6 +24,8 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, backup, metrics, server].flatMap(module => Object.values(module).filter(isRoute)),
+  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server].flatMap(module =>
+    Object.values(module).filter(isRoute),
+  ),
   GetDescription,
 ])

@@ -39,6 +39,13 @@ export class KeyringDamaged extends Error {
   }
 }
 
+export class KeyringFull extends RangeError {
+  constructor() {
+    super('the keyring has no room for more named keys')
+    this.name = 'KeyringFull'
+  }
+}
+
 export const keyringPath = (folder: string): string => `${folder}/keyring`
 
 /** Undefined only when there is no such file. */
@@ -63,7 +70,7 @@ export async function readKeyring(disk: Disk, folder: string): Promise<KeyringCo
  */
 export async function writeKeyring(disk: Disk, folder: string, contents: KeyringContents): Promise<void> {
   const bytes = encodeKeyring(contents)
-  if (bytes.length > KEYRING_BYTES_MAX) throw new RangeError('the keyring has no room for more named keys')
+  if (bytes.length > KEYRING_BYTES_MAX) throw new KeyringFull()
   const unfinished = `${keyringPath(folder)}.new`
   // Left by a crash in this very place; it never became the keyring, so nothing was sealed with it.
   await disk.remove(unfinished)

@@ -14,6 +14,7 @@ import {
   KEYRING_ID_BYTES,
   type KeyringContents,
   KeyringDamaged,
+  KeyringFull,
   keyringPath,
   NAME_BYTES_MAX,
   type NamedKeyState,
@@ -27,7 +28,7 @@ export type KeyUse =
   | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined }
   | { readonly by: 'customer'; readonly key: Buffer }
 
-export { WrongKey }
+export { KeyringFull, WrongKey }
 
 export type Rotatable = 'service' | 'storage' | 'named'
 
@@ -218,6 +219,12 @@ export class Keyring {
     return [...this.#contents.names.keys()]
   }
 
+  /** How many versions there are of each of the keyring's own keys: the newest seals, all of them open. */
+  get versions(): Readonly<Record<Rotatable, number>> {
+    const { service, storage, named } = this.#contents
+    return { service: service.length, storage: storage.length, named: named.length }
+  }
+
   keyState(name: string): NamedKeyState {
     return this.#contents.names.get(name) ?? AT_FIRST
   }
@@ -336,10 +343,16 @@ function nameDigest(name: string): Buffer {
   return createHash('sha256').update(nameBytes(name)).digest()
 }
 
-function nameBytes(name: string): Buffer {
+/** Why no key can have this name; undefined when one can. */
+export function badKeyName(name: string): string | undefined {
   const bytes = Buffer.from(name, 'utf8')
-  if (bytes.length === 0 || bytes.length > NAME_BYTES_MAX) throw new RangeError('a key name has 1 to 2048 bytes')
+  if (bytes.length === 0 || bytes.length > NAME_BYTES_MAX) return 'a key name has 1 to 2048 bytes'
   // A broken surrogate would become the same bytes as another broken one, and two names one key.
-  if (bytes.toString('utf8') !== name) throw new RangeError('a key name is well-formed text')
-  return bytes
+  return bytes.toString('utf8') === name ? undefined : 'a key name is well-formed text'
+}
+
+function nameBytes(name: string): Buffer {
+  const problem = badKeyName(name)
+  if (problem !== undefined) throw new RangeError(problem)
+  return Buffer.from(name, 'utf8')
 }

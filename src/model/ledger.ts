@@ -54,6 +54,16 @@ export type Note =
   /** Somebody said that the clock is right: the time by which locks end went from one to the other. */
   | { readonly what: 'clock confirmed'; readonly before: LockTimeShown; readonly after: LockTimeShown }
 
+  /** To disable a named key is to delete what it wraps, until it is enabled again. */
+  | { readonly what: 'key disabled' | 'key enabled'; readonly keyName: string }
+  /** Of the keyring's own keys, or of one name. What was sealed before stays as it is. */
+  | {
+      readonly what: 'key rotated'
+      readonly of: 'service' | 'storage' | 'named'
+      readonly keyName?: string
+      readonly version: number
+    }
+
 export interface LockTimeShown {
   readonly lockTime: string
 }

@@ -4,9 +4,11 @@
  * key is first closed, then every version is looked at, current ones first, and no lock can come in behind the look.
  */
 import { createHash } from 'node:crypto'
+import { badKeyName, KeyringFull, type Rotatable } from '../crypto/keyring.ts'
 import { justAfter } from '../lib/bytes.ts'
 import { Fault } from '../model/faults.ts'
 import { type KeyState, keyStateFormat } from '../model/key-state.ts'
+import { STORE_LEDGER } from '../model/ledger.ts'
 import { uploadFormat } from '../model/upload.ts'
 import { type Encryption, type Lock, versionFormat } from '../model/version.ts'
 import { mayRemove } from '../rules/lock.ts'
@@ -27,6 +29,28 @@ export async function relyOnKey(d: Decision, encryption: Encryption | undefined)
   throw new Fault('KMS.DisabledException')
 }
 
+export interface NamedKey {
+  readonly name: string
+  readonly version: number
+  readonly disabled: boolean
+}
+
+export interface Rotation {
+  readonly of: Rotatable
+  /** One named key; without, what all of them are derived from. */
+  readonly name?: string | undefined
+}
+
+function checkName(name: string): void {
+  const reason = badKeyName(name)
+  if (reason !== undefined) throw new Fault('InvalidArgument', { ArgumentName: 'name', reason })
+}
+
+/** Full is the caller's business; anything else about the keyring is not. */
+function asFault(error: unknown): never {
+  throw error instanceof KeyringFull ? new Fault('LimitExceeded', { reason: error.message }) : error
+}
+
 export class NamedKeys {
   readonly #engine: Engine
 
@@ -34,8 +58,42 @@ export class NamedKeys {
     this.#engine = engine
   }
 
+  /** Names that somebody made, rotated, disabled or enabled, in order. Others may be in use all the same (R22). */
+  list(): NamedKey[] {
+    return this.#engine.keyring
+      .keyNames()
+      .sort()
+      .map(name => this.get(name))
+  }
+
+  get(name: string): NamedKey {
+    return { name, ...this.#engine.keyring.keyState(name) }
+  }
+
+  async create(name: string): Promise<void> {
+    checkName(name)
+    if (this.#engine.keyring.keyNames().includes(name)) {
+      throw new Fault('EntityAlreadyExists', { reason: `there is an encryption key ${name} already` })
+    }
+    await this.#engine.keyring.have([name]).catch(asFault)
+  }
+
+  /** From now on a new key seals; what the old ones sealed they go on opening. Resolves to its version. */
+  async rotate({ of, name }: Rotation): Promise<number> {
+    if (name !== undefined) {
+      if (of !== 'named')
+        throw new Fault('InvalidArgument', { ArgumentName: 'name', reason: 'only named keys have names' })
+      checkName(name)
+    }
+    const version = await this.#engine.keyring.rotate(of, name).catch(asFault)
+    const rotated = { what: 'key rotated' as const, of, ...(name === undefined ? {} : { keyName: name }), version }
+    await this.#engine.turns.take(this.#engine, STORE_LEDGER, async (_d, note) => note(rotated))
+    return version
+  }
+
   /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
   async disable(name: string): Promise<void> {
+    checkName(name)
     await this.#set(name, 'closing')
     const locked = await this.#lockedUnder(name).catch(async (error: unknown) => {
       await this.#set(name, 'open')
@@ -45,13 +103,22 @@ export class NamedKeys {
       await this.#set(name, 'open')
       throw new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })
     }
-    await this.#engine.keyring.disable(name)
-    await this.#set(name, 'disabled')
+    // Noted before it is done: whatever comes between, the ledger never tells less than has happened.
+    await this.#note(name, 'disabled')
+    await this.#engine.keyring.disable(name).catch(asFault)
   }
 
   async enable(name: string): Promise<void> {
-    await this.#engine.keyring.enable(name)
-    await this.#set(name, 'open')
+    checkName(name)
+    await this.#note(name, 'open')
+    await this.#engine.keyring.enable(name).catch(asFault)
+  }
+
+  #note(name: string, state: 'open' | 'disabled'): Promise<void> {
+    return this.#engine.turns.take(this.#engine, STORE_LEDGER, async (d, note) => {
+      d.put(address(name), keyStateFormat.encode(state))
+      note({ what: state === 'open' ? 'key enabled' : 'key disabled', keyName: name })
+    })
   }
 
   #set(name: string, state: KeyState): Promise<void> {

@@ -1,0 +1,64 @@
+import { BadUsage, type Call, type Command, onServer } from '../command.ts'
+import { facts, table } from '../output.ts'
+import { doing, type Row, rows, showing } from './asking.ts'
+
+const NAME = { name: 'NAME', meaning: 'the key, as requests name it' }
+const KINDS = ['service', 'storage', 'named']
+
+const nameOf = (call: Call): Row => ({ name: call.argument('NAME') })
+
+const list = onServer({
+  name: 'encryption list',
+  summary: 'encryption keys that somebody made or changed, and how often the keys of the keyring were rotated',
+  run: showing(
+    'GetEncryption',
+    () => ({}),
+    answer => {
+      const { keys: _keys, ...keyring } = answer
+      return `${facts(keyring)}\n\n${table(rows(answer, 'keys'), ['name', 'version', 'disabled'])}`
+    },
+  ),
+})
+
+const create = onServer({
+  name: 'encryption create',
+  summary: 'make a named key',
+  arguments: [NAME],
+  run: doing('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} is there`),
+})
+
+const disable = onServer({
+  name: 'encryption disable',
+  summary: 'nothing under a named key can be read or written; refused while it wraps a locked version',
+  arguments: [NAME],
+  run: doing(
+    'ChangeEncryptionKey',
+    call => ({ ...nameOf(call), disabled: true }),
+    call => `encryption key ${call.argument('NAME')} is disabled`,
+  ),
+})
+
+const enable = onServer({
+  name: 'encryption enable',
+  summary: 'what is under a named key can be read again',
+  arguments: [NAME],
+  run: doing(
+    'ChangeEncryptionKey',
+    call => ({ ...nameOf(call), disabled: false }),
+    call => `encryption key ${call.argument('NAME')} is enabled`,
+  ),
+})
+
+const rotate = onServer({
+  name: 'encryption rotate',
+  summary: 'seal what is new with a new key; the old ones go on opening what they sealed',
+  arguments: [{ name: 'WHAT', meaning: 'service (AES256), storage (the outer seal of all) or named' }],
+  flags: [{ name: 'name', value: 'NAME', meaning: 'only the named key of this name' }],
+  run: showing('RotateEncryption', call => {
+    const what = call.argument('WHAT')
+    if (!KINDS.includes(what)) throw new BadUsage(`${what} is none of ${KINDS.join(', ')}`)
+    return { what, name: call.flag('name') }
+  }),
+})
+
+export const encryptionCommands: readonly Command[] = [list, create, disable, enable, rotate]

@@ -1,0 +1,93 @@
+/** Encryption keys as an administrator makes, disables and rotates them. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LIMITS } from '../../src/rules/limits.ts'
+import type { Store } from '../../src/store/store.ts'
+import { bytesOf, faultOf, OWNER, payload } from '../store/fixture.ts'
+import { type Consoled, ROOT, withConsole } from './fixture.ts'
+
+const KEYS = '/v1/encryption/keys'
+
+const putUnder = (store: Store, name: string, hold: boolean) =>
+  store.objects.put({
+    bucket: 'kept',
+    key: name,
+    owner: OWNER,
+    body: [payload(100)],
+    encryption: { by: 'named', name, context: undefined, bucketKey: false },
+    lock: { hold: hold ? true : undefined, retention: undefined },
+  })
+
+const told = async ({ parts }: Consoled): Promise<unknown[]> =>
+  (await parts.store.ledger.entries('_store')).map(({ sequence: _s, time: _t, previous: _p, by, ...note }) => ({
+    ...note,
+    by: by.accessKey,
+  }))
+
+test('R22: named keys are made once, listed in order, and rotated', () =>
+  withConsole(async consoled => {
+    const { ask, parts } = consoled
+    const create = (name: unknown) => ask({ method: 'POST', path: KEYS, body: { name } })
+    const made = await create('pay/roll ü')
+    assert.deepEqual([made.status, made.json()], [201, { name: 'pay/roll ü', version: 1, disabled: false }])
+    assert.deepEqual([(await create('pay/roll ü')).status, (await create('archive')).status], [409, 201])
+    for (const bad of ['', 7, 'ü'.repeat(LIMITS.keyNameCharactersMax), '\ud800']) {
+      assert.equal((await create(bad)).json().code, 'InvalidArgument', String(bad).slice(0, 5))
+    }
+    const rotate = (body: object) => ask({ method: 'POST', path: '/v1/encryption/rotate', body })
+    for (const what of ['service', 'storage', 'named']) assert.equal((await rotate({ what })).json().version, 2, what)
+    assert.equal((await rotate({ what: 'named', name: 'archive' })).json().version, 2)
+    for (const bad of [{}, { what: 'all' }, { what: 'storage', name: 'archive' }, { what: 'named', name: '\ud800' }]) {
+      assert.equal((await rotate(bad)).json().code, 'InvalidArgument', JSON.stringify(bad))
+    }
+    const { keyring, ...shown } = (await ask({ path: '/v1/encryption' })).json()
+    assert.equal(keyring, parts.store.engine.keyring.id.toString('hex'))
+    const keys = [
+      { name: 'archive', version: 2, disabled: false },
+      { name: 'pay/roll ü', version: 1, disabled: false },
+    ]
+    assert.deepEqual(shown, { service: 2, storage: 2, named: 2, keys })
+    const by = ROOT.accessKey
+    const rotated = ['service', 'storage', 'named'].map(of => ({ what: 'key rotated', of, version: 2, by }))
+    const last = { what: 'key rotated', of: 'named', keyName: 'archive', version: 2, by }
+    assert.deepEqual(await told(consoled), [...rotated, last])
+  }))
+
+test('P23 P31: a key is disabled unless a locked version needs it, and the ledger of the store tells', () =>
+  withConsole(async consoled => {
+    const { ask, parts } = consoled
+    const { store } = parts
+    const change = (name: string, disabled: boolean) =>
+      ask({ method: 'PATCH', path: `${KEYS}/${encodeURIComponent(name)}`, body: { disabled } })
+    await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
+    await putUnder(store, 'held', true)
+    await putUnder(store, 'a/b', false)
+    const refused = await change('held', true)
+    assert.deepEqual([refused.status, refused.json().code], [409, 'KeyInUse'])
+    assert.deepEqual(await told(consoled), [])
+    assert((await bytesOf(store, { bucket: 'kept', key: 'held' })).equals(payload(100)))
+    assert.deepEqual((await change('a/b', true)).json(), { name: 'a/b', version: 1, disabled: true })
+    assert.equal(await faultOf(bytesOf(store, { bucket: 'kept', key: 'a/b' })), 'KMS.DisabledException')
+    assert.deepEqual((await change('a/b', false)).json(), { name: 'a/b', version: 1, disabled: false })
+    assert((await bytesOf(store, { bucket: 'kept', key: 'a/b' })).equals(payload(100)))
+    const by = ROOT.accessKey
+    assert.deepEqual(await told(consoled), [
+      { what: 'key disabled', keyName: 'a/b', by },
+      { what: 'key enabled', keyName: 'a/b', by },
+    ])
+    assert.equal((await store.ledger.verify('_store')).problem, undefined)
+  }))
+
+test('P23: what the ledger cannot note about a key does not happen to it', () =>
+  withConsole(async ({ parts }) => {
+    const { store } = parts
+    const { keyring, turns } = store.engine
+    await store.namedKeys.create('one')
+    const { take } = turns
+    turns.take = async () => assert.fail('no ledger')
+    await assert.rejects(store.namedKeys.disable('one'), /no ledger/)
+    assert.equal(keyring.keyState('one').disabled, false)
+    turns.take = take
+    await store.namedKeys.disable('one')
+    assert.equal(keyring.keyState('one').disabled, true)
+  }))
