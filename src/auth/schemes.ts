@@ -14,6 +14,8 @@ export interface Scheme {
   /** What dialect headers, form fields and trailers begin with, up to the second hyphen. */
   readonly headerPrefix: string
   readonly queryPrefix: string
+  /** Finds in a query what only a presigned one has, be it whole or not. */
+  readonly queryMarks: RegExp
   /** The content coding that announces a body in chunks. */
   readonly chunkEncoding: string
   /** Values of the content hash header that announce signed chunks. */
@@ -44,6 +46,7 @@ function scheme(words: {
     terminator: `${words.version.toLowerCase()}_request`,
     headerPrefix: `x-${words.token}-`,
     queryPrefix: `X-${words.vendor}-`,
+    queryMarks: new RegExp(`(^|&)X-${words.vendor}-(Algorithm|Credential|Signature)=`),
     chunkEncoding: words.chunkEncoding,
     signedChunks: `STREAMING-${algorithm}-PAYLOAD`,
     signedChunksTrailer: `STREAMING-${algorithm}-PAYLOAD-TRAILER`,
@@ -71,13 +74,13 @@ export const SCHEMES: { readonly svc: Scheme; readonly s3: Scheme } = {
   }),
 }
 
+const ALL = [SCHEMES.svc, SCHEMES.s3]
+
 /** The scheme that a request's signature names; undefined when it carries none that we know. */
 export function schemeNamedBy(request: RawRequest): Scheme | undefined {
   const authorization = headerValues(request, 'authorization')[0] ?? ''
+  const named = ALL.find(one => authorization.startsWith(one.algorithm))
+  if (named !== undefined) return named
   const { query } = splitTarget(request.target)
-  const all = [SCHEMES.svc, SCHEMES.s3]
-  return (
-    all.find(one => authorization.startsWith(one.algorithm)) ??
-    all.find(one => `&${query}`.includes(`&${one.queryPrefix}Algorithm=`))
-  )
+  return query === '' ? undefined : ALL.find(({ queryMarks }) => queryMarks.test(query))
 }

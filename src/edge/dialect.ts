@@ -63,6 +63,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       recreateOwnBucket: false,
       missingMatchIsNoSuchKey: false,
       signedHashProves: false,
+      announcedChecksumComes: true,
       acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
       groupUris: groupUris('svc'),
       bucketTaggingStatus: 200,
@@ -97,6 +98,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       recreateOwnBucket: true,
       missingMatchIsNoSuchKey: true,
       signedHashProves: true,
+      announcedChecksumComes: false,
       acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
       groupUris: groupUris('s3'),
       bucketTaggingStatus: 204,
@@ -175,17 +177,20 @@ function spokenIn({ headers }: RawRequest): Dialect[] {
   return spoken
 }
 
-/** Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. */
-export function dialectOf(request: RawRequest): Dialect {
+/**
+ * Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. One
+ * that is mixed of two is refused, in the words of that one.
+ */
+export function dialectOf(request: RawRequest): { readonly dialect: Dialect; readonly isMixed: boolean } {
   const scheme = schemeNamedBy(request)
   const spoken = spokenIn(request)
   const dialect =
     ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? (hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc)
-  if (spoken.some(other => other !== dialect)) {
-    throw new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
-  }
-  return dialect
+  return { dialect, isMixed: spoken.some(other => other !== dialect) }
 }
+
+export const mixedDialects = (): Fault =>
+  new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
 
 /** Texts that name headers do so neutrally, behind svc's prefix; a dialect's reader gets its own names. */
 export function inDialect(dialect: Dialect, text: string): string {

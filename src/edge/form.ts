@@ -13,7 +13,7 @@ import type { Caller } from '../model/caller.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import { readTagDocument } from '../rules/tags.ts'
-import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
+import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 
 export interface PostedForm {
   readonly dialect: Dialect
@@ -50,7 +50,12 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
 
 const SIGNATURE_FIELD = /^(algorithm|credential|date|signature|security-token)$/
 
-export async function openForm(request: RawRequest, body: AsyncIterable<Buffer>): Promise<PostedForm> {
+/** `speaks` is told as soon as it is known: whatever is wrong with the rest is said in that dialect. */
+export async function openForm(
+  request: RawRequest,
+  body: AsyncIterable<Buffer>,
+  speaks: (dialect: Dialect) => void,
+): Promise<PostedForm> {
   const type = headerValues(request, 'content-type')[0] ?? ''
   if (!isFormType(type)) {
     const reason = 'Bucket POST must be of the enclosure-type multipart/form-data'
@@ -63,7 +68,9 @@ export async function openForm(request: RawRequest, body: AsyncIterable<Buffer>)
   }
   const { fields: sent, fileName, file } = await opened(body, type)
   const fields = sent.map(([name, value]): [string, string] => [name, named(name, value, fileName)])
-  const dialect = dialectOf({ ...request, headers: fields })
+  const { dialect, isMixed } = dialectOf({ ...request, headers: fields })
+  speaks(dialect)
+  if (isMixed) throw mixedDialects()
   const headers = [
     ...request.headers.filter(([name]) => OF_THE_REQUEST.has(name.toLowerCase())),
     ...fields.flatMap(field => headerOf(field, dialect)),

@@ -19,7 +19,7 @@ import { type Address, addressOf, locationOf, NO_SUCH_HOST } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder, type Judgement } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
-import { DIALECTS, type Dialect, dialectOf } from './dialect.ts'
+import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
@@ -179,7 +179,9 @@ export class Pipeline {
   async #settle(incoming: Incoming, known: Known): Promise<Outcome> {
     const { request } = incoming
     try {
-      known.dialect = dialectOf(request)
+      const { dialect, isMixed } = dialectOf(request)
+      known.dialect = dialect
+      if (isMixed) throw mixedDialects()
       if (incoming.place.isBeyond) throw new Fault('SlowDown')
       checkFraming(request)
       checkExpectation(request)
@@ -362,8 +364,9 @@ export class Pipeline {
     // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
     await bucketOf(operation, address, this.#parts.facts)
     incoming.goOn()
-    const form = await openForm(incoming.request, incoming.body)
-    known.dialect = form.dialect
+    const form = await openForm(incoming.request, incoming.body, dialect => {
+      known.dialect = dialect
+    })
     known.resource = `/${address.bucket}/${form.key}`
     const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
     incoming.place.standing(entered.caller.kind === 'anonymous')

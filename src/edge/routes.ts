@@ -87,9 +87,7 @@ export function routeTable(operations: readonly Operation[]): Routes {
   return {
     find(method, level, view) {
       for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw new Fault('NotImplemented', { Header: name })
-      if (method === 'PUT' && view.query('partNumber') !== undefined && view.query('uploadId') === undefined) {
-        throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason: 'A part needs its upload' })
-      }
+      if (method === 'PUT') checkPart(view)
       for (const name of HEADERS_NOT_OFFERED) {
         if (view.header(name) !== undefined) throw new Fault('NotImplemented', { Header: headerName(name.slice(1)) })
       }
@@ -99,6 +97,14 @@ export function routeTable(operations: readonly Operation[]): Routes {
       throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
+}
+
+/** What is sent as a part and says half of it must not be stored as an object. */
+function checkPart(view: View): void {
+  const [number, upload] = [view.query('partNumber'), view.query('uploadId')]
+  if ((number === undefined) === (upload === undefined)) return
+  const reason = number === undefined ? 'A part needs its number' : 'A part needs its upload'
+  throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason })
 }
 
 const needsOf = ({ match }: Operation): readonly string[] => match.needs ?? []

@@ -1,6 +1,7 @@
 import { Fault } from '../model/faults.ts'
 import type { Version } from '../model/version.ts'
 import { headerName } from '../rules/access/names.ts'
+import { checksumAlgorithm } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkLock, checksumHeaders, needsOfNew, ownership, saidOfMade, saidOfNew, tagSet } from './attributes.ts'
 import type { Context } from './context.ts'
@@ -26,7 +27,8 @@ export async function putNew(ctx: Context, all: Said, bytesExpected: number | un
   const { sealing, lock, condition, ...said } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
-  const inspection = claimsOf(ctx.request, ctx.body)
+  const asked = ctx.request.header(':checksum-algorithm')
+  const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
   // What cannot be deleted for years must be what the client meant.
   const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
   if ((isRetained || lock.hold !== undefined) && !inspection.proven) {

@@ -19,6 +19,8 @@ export interface Ways {
   readonly missingMatchIsNoSuchKey: boolean
   /** R103. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
   readonly signedHashProves: boolean
+  /** R112. The checksum of a document is of the algorithm that it announces; otherwise the one that comes counts. */
+  readonly announcedChecksumComes: boolean
   /** D14, D16, D21. How strictly the document of an access list is read. */
   readonly acl: AclDocumentForm
   /** What groups of grantees are called. */

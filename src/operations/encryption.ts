@@ -57,8 +57,8 @@ function keyNameOf(value: string): string {
 /** R24. */
 function bucketKeyOf(value: string | undefined): boolean | undefined {
   if (value === undefined) return undefined
-  if (!/^(true|false)$/i.test(value)) throw invalidArgument(sent(BUCKET_KEY), value)
-  return value.toLowerCase() === 'true'
+  if (value !== 'true' && value !== 'false') throw invalidArgument(sent(BUCKET_KEY), value)
+  return value === 'true'
 }
 
 /** R22. What the headers of the service's own encryption ask for; undefined when none of them does. */

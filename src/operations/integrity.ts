@@ -12,7 +12,7 @@ import {
   wholeChecksum,
 } from '../rules/checksum.ts'
 import type { Inspection } from '../store/objects.ts'
-import type { IncomingBody } from './context.ts'
+import type { Context, IncomingBody } from './context.ts'
 import type { RequestView } from './operation.ts'
 
 /** Headers under `checksum-` that say something else than a value. */
@@ -22,6 +22,19 @@ const TRAILER = ':checksum-'
 export interface Claims extends Inspection {
   /** Whether the client said anything that proves the body. */
   readonly proven: boolean
+  /** It announces a checksum by one algorithm and sends one by another. */
+  readonly isOther: boolean
+}
+
+function noneOfTheAnnounced(): Fault {
+  const [asked, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
+  const reason = `${asked} specified, but no corresponding ${value}* or ${trailer} headers were found.`
+  return new Fault('InvalidRequest', { reason })
+}
+
+/** R112. What a document announces must be what comes with it, where the dialect says so. */
+export function checkAnnounced({ isOther }: Claims, { ways }: Pick<Context, 'ways'>): void {
+  if (isOther && ways.announcedChecksumComes) throw noneOfTheAnnounced()
 }
 
 /**
@@ -34,15 +47,9 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
   const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
   const trailing = body.announced.filter(name => name.startsWith(TRAILER))
   const claim = checksumClaim(sent, false)
-  const announced = request.header(':sdk-checksum-algorithm')
-  if (announced !== undefined) {
-    checksumAlgorithm(announced)
-    if (claim === undefined && trailing.length === 0) {
-      const [asked, value, trailer] = ['sdk-checksum-algorithm', 'checksum-', 'trailer'].map(headerName)
-      const reason = `${asked} specified, but no corresponding ${value}* or ${trailer} headers were found.`
-      throw new Fault('InvalidRequest', { reason })
-    }
-  }
+  const sdk = request.header(':sdk-checksum-algorithm')
+  const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
+  if (announced !== undefined && claim === undefined && trailing.length === 0) throw noneOfTheAnnounced()
   const [trailer] = trailing
   const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
   const claimed = claim?.algorithm ?? late
@@ -55,6 +62,7 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
   const hasher = algorithm === undefined ? undefined : startHasher(algorithm)
   return {
     proven: wantedMd5 !== undefined || claimed !== undefined,
+    isOther: announced !== undefined && announced !== claimed,
     chunk: bytes => hasher?.update(bytes),
     end(computedMd5) {
       if (wantedMd5 !== undefined) checkContentMd5(wantedMd5, computedMd5)

@@ -1,5 +1,5 @@
 /** The list of parts that ends an upload (R75–R77). */
-import { childInteger, children, childText, onlyChildren, requiredText, rootNamed, type XmlNode } from '../lib/xml.ts'
+import { children, childText, onlyChildren, requiredText, rootNamed, type XmlNode } from '../lib/xml.ts'
 import { Fault } from '../model/faults.ts'
 import type { ListedPart } from '../rules/assembly.ts'
 import { CHECKSUM_ALGORITHMS, type ChecksumAlgorithm } from '../rules/checksum.ts'
@@ -15,14 +15,19 @@ export interface SummedPart extends ListedPart {
 
 const NAMES = ['PartNumber', 'ETag', 'Size', ...CHECKSUM_ALGORITHMS.map(name => `Checksum${name}`)]
 
+const INTEGER = /^\s*[+-]?\d+\s*$/
+
+/** Any integer is one, of however many digits; those that no part has are refused as such. */
+function partNumber(text: string): number {
+  if (!INTEGER.test(text)) throw new Fault('MalformedXML')
+  const number = Number(text)
+  if (number >= 1 && number <= LIMITS.partNumberMax) return number
+  throw invalidArgument('PartNumber', text.trim(), `PartNumber must be >= 1 and <= ${LIMITS.partNumberMax}`)
+}
+
 function readPart(node: XmlNode): SummedPart {
   onlyChildren(node, ...NAMES)
-  const number = childInteger(node, 'PartNumber')
-  if (number === undefined) throw new Fault('MalformedXML')
-  if (number < 1 || number > LIMITS.partNumberMax) {
-    const reason = `PartNumber must be >= 1 and <= ${LIMITS.partNumberMax}`
-    throw invalidArgument('PartNumber', String(number), reason)
-  }
+  const number = partNumber(requiredText(node, 'PartNumber'))
   const sums = CHECKSUM_ALGORITHMS.flatMap((algorithm): SummedPart['sums'] => {
     const value = childText(node, `Checksum${algorithm}`)?.trim()
     return value === undefined || value === '' ? [] : [[algorithm, value]]

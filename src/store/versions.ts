@@ -86,10 +86,20 @@ async function markerOf(d: Decision, head: Head): Promise<{ deleteMarker: boolea
   return { deleteMarker: true, markerId: marker?.version.id }
 }
 
+/** What a store may call a version. */
+const NAME_OF_ANY_STORE = /^[\w.~+/=-]{1,1024}$/
+
+/** R118. Without versions there is one name only: whatever shape another one has, it names none of them. */
+const isOfNoVersion = ({ bucket }: Head, id: string): boolean =>
+  bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
+
 /** The version, or the fault that says why there is none; a marker is not an object. */
 export async function mustLocate(d: Decision, head: Head, versionId: string | undefined): Promise<Located> {
-  const found = await locate(d, head, versionId)
   const Key = head.key
+  if (versionId !== undefined && isOfNoVersion(head, versionId)) {
+    throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
+  }
+  const found = await locate(d, head, versionId)
   if (found === undefined) {
     if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
     throw new Fault('NoSuchKey', { Key, ...(await markerOf(d, head)) })

@@ -205,6 +205,9 @@ inBoth('attack 69 PostObject: forms that are none', async client => {
   const long: Field = ['x-ignore-this', 'x'.repeat(21 * 1024)]
   assert.equal(outcome(await post(client, { fields: [long, ...fields] })), '400 MaxPostPreDataLengthExceededError')
   assert.equal(outcome(await post(client, { fields: [], after: fields })), '400 InvalidArgument')
+  const keyless = await post(client, { fields: signed(client, []) })
+  assert.equal(outcome(keyless), '400 InvalidArgument')
+  assert.notEqual(keyless.own('request-id'), undefined)
   const many = Array.from({ length: 1000 }, (_, i): Field => [`x-ignore-${i}`, ''])
   assert.equal(outcome(await post(client, { fields: many })), '400 MalformedPOSTRequest')
   const split = signed(client, [

@@ -43,6 +43,17 @@ inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object
   }
 })
 
+inBoth('R19 D12 PutObject: a checksum that is only asked for is made', async client => {
+  const bucket = await makeBucket(client)
+  const asking = (algorithm: string): Headers => [[':checksum-algorithm', algorithm]]
+  const made = await put(client, bucket, '/k', asking('SHA1'))
+  assert.equal(made.own('checksum-sha1'), 'Kq5sNclPz7QV2+lfQIuc6R7oRu0=')
+  assert.equal(made.own('checksum-type'), 'FULL_OBJECT')
+  expectFault(await put(client, bucket, '/k', asking('MD4')), 400, 'InvalidRequest')
+  const other: Headers = [...asking('SHA1'), [':checksum-crc32', 'DUoRhQ==']]
+  expectFault(await put(client, bucket, '/k', other), 400, 'InvalidRequest')
+})
+
 inBoth('R14 R21 R27 R28 R104 PutObject: what is wrong is refused and stores nothing', async client => {
   const bucket = await makeBucket(client)
   const bad = createHash('md5').update('other').digest('base64')

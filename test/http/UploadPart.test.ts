@@ -21,6 +21,9 @@ inBoth('R36 R73 UploadPart: numbers and uploads that are none', async client => 
   for (const number of ['0', '10001', '-1', 'x', '', '1.5', '99999999999']) {
     expectFault(await putPart(client, place, number, 'x'), 400, 'InvalidArgument')
   }
+  for (const path of ['/k?partNumber=1', `/k?uploadId=${place.id}`]) {
+    expectFault(await client.send({ method: 'PUT', bucket, path, body: 'x' }), 400, 'InvalidArgument')
+  }
   expectFault(await putPart(client, { ...place, path: '/other' }, 1, 'x'), 404, 'NoSuchUpload')
   expectFault(await putPart(client, { ...place, id: 'x' }, 1, 'x'), 404, 'NoSuchUpload')
   for (const as of [OTHER, READER, null]) {

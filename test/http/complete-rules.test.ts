@@ -158,7 +158,9 @@ inBoth('R118 GetObject PutObjectAcl CopyObject: without versions the only one is
     ]
   }
   for (const answer of await answers('null')) assert.equal(answer.status, 200, answer.body.toString())
-  for (const answer of await answers(none)) expectFault(answer, 404, 'NoSuchVersion')
+  for (const other of [none, 'any-other']) {
+    for (const answer of await answers(other)) expectFault(answer, 404, 'NoSuchVersion')
+  }
 })
 
 inBoth('R86 D22 CompleteMultipartUpload: customer keys, with and without checksums', async client => {

@@ -141,7 +141,7 @@ inBoth('R23 R24 PutObject: context and bucket key are said again as they were se
   assert.equal(read.own('server-side-encryption'), namedKeys(client))
   const without = await put(client, bucket, '/k', 'x', named(client, 'k', flag('false')))
   assert.equal(without.own('server-side-encryption-bucket-key-enabled'), undefined)
-  for (const bad of ['', 'yes', '1']) {
+  for (const bad of ['', 'yes', '1', 'True']) {
     expectFault(await put(client, bucket, '/k', 'x', named(client, 'k', flag(bad))), 400, 'InvalidArgument')
   }
 })

@@ -76,6 +76,23 @@ inBoth('R105: what is deleted says so, and which marker hides it', async (client
   assert.deepEqual([never.status, never.own('delete-marker'), never.own('version-id')], [404, undefined, undefined])
 })
 
+inBoth('3.1: headers of two dialects are refused, in the words of the one that signed', async client => {
+  const bucket = await makeBucket(client)
+  const other = client.dialect === 'svc' ? 'x-amz-acl' : 'x-svc-acl'
+  const mixed = await client.send({ method: 'PUT', bucket, path: '/k', headers: [[other, 'private']] })
+  assert.equal(outcome(mixed), '400 InvalidRequest')
+  assert.notEqual(mixed.own('request-id'), undefined)
+})
+
+inBoth('2.3 D11: a presigned query that lacks something is a broken signature of its own dialect', async client => {
+  const bucket = await makeBucket(client)
+  const X = client.dialect === 'svc' ? 'X-Svc-' : 'X-Amz-'
+  for (const query of [`${X}Signature=0`, `a=b&${X}Credential=x`, `${X}Algorithm=other`]) {
+    const answer = await client.send({ method: 'GET', bucket, path: `/k?${query}`, as: null })
+    assert.equal(outcome(answer), `${client.dialect === 'svc' ? 403 : 400} AuthorizationQueryParametersError`, query)
+  }
+})
+
 inBoth('7.2: 405 lists the methods that are allowed there', async client => {
   const bucket = await makeBucket(client)
   for (const [method, path, allow] of [
