@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { BUCKET, clientOf, imported, play, SOURCE_KEY } from '../import/round.ts'
-import { keyOf, type Seeded, seed } from '../import/seed.ts'
+import { EVERYTHING, keyOf, type Seeded, seed } from '../import/seed.ts'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, ROOT, serving } from './program.ts'
 
@@ -50,7 +50,7 @@ async function withServers(use: (pair: Pair) => Promise<void>): Promise<void> {
 async function seededAt(url: string, objects: number): Promise<Seeded> {
   const source = clientOf(url, BUCKET, SOURCE_KEY)
   try {
-    return await seed(source, { objects, isStrict: true })
+    return await seed(source, { objects, traits: EVERYTHING })
   } finally {
     source.close()
   }
@@ -103,7 +103,7 @@ test('a bucket without locks cannot take holds: they are told, never passed over
 test('the documents of a bucket come last, and a policy names the new bucket', () =>
   withServers(async pair => {
     const source = clientOf(pair.sourceUrl, BUCKET, SOURCE_KEY)
-    await seed(source, { objects: 10, isStrict: true })
+    await seed(source, { objects: 10, traits: EVERYTHING })
     const allow = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${BUCKET}/*` }
     const policy = Buffer.from(JSON.stringify({ Version: '2012-10-17', Statement: [allow] }))
     await source.once({ method: 'PUT', query: { policy: '' }, body: policy })

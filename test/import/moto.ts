@@ -1,20 +1,14 @@
-/** Another S3 server, installed into a temporary folder. */
+/** moto, installed into a temporary folder. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fromPip, pipVersion } from '../clients/install.ts'
-
-export interface Moto {
-  readonly url: string
-  readonly version: string
-  stop(): Promise<void>
-}
+import { ending, type Running } from './other-server.ts'
 
 const READY_MS_MAX = 60_000
 
 /** An installed one, by the folder of its programs, or one of its own; `Unavailable` where that cannot be had. */
-export async function startMoto(folder: string, installed?: string): Promise<Moto> {
+export async function startMoto(folder: string, installed?: string): Promise<Running> {
   const bin = installed ?? (await fromPip(folder, 'moto', 'moto[server]'))
   const version = await pipVersion(bin, 'moto')
   const { PATH = '' } = process.env
@@ -22,12 +16,10 @@ export async function startMoto(folder: string, installed?: string): Promise<Mot
     env: { PATH, HOME: folder },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
-  const ended = once(child, 'exit')
-  const endWithUs = (): boolean => child.kill('SIGKILL')
-  process.once('exit', endWithUs)
+  const stop = ending(child)
   const url = await new Promise<string>((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error('moto was not ready in time')), READY_MS_MAX)
-    void ended.then(() => reject(new Error('moto ended at once')))
+    child.once('exit', () => reject(new Error('moto ended at once')))
     createInterface(child.stderr).on('line', line => {
       const found = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(line)?.[1]
       if (found === undefined) return
@@ -35,13 +27,5 @@ export async function startMoto(folder: string, installed?: string): Promise<Mot
       resolve(found)
     })
   })
-  return {
-    url,
-    version,
-    async stop() {
-      child.kill('SIGTERM')
-      await ended
-      process.removeListener('exit', endWithUs)
-    },
-  }
+  return { url, version, stop }
 }

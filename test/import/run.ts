@@ -1,4 +1,4 @@
-/** `run [--objects N] [--others N] [--only NAME] [--moto BIN]`: an import from each kind of server, a line for each. */
+/** An import from each kind of server, a line for each; scripts/import.mjs says with which options. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,21 +7,19 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { serving } from '../cli/program.ts'
 import { Unavailable } from '../clients/install.ts'
-import { startMoto } from './moto.ts'
 import { BUCKET, clientOf, play, SOURCE_KEY } from './round.ts'
 import { seed } from './seed.ts'
+import { SOURCES, type Source } from './sources.ts'
 
-const OBJECTS = 10_000
-/** The other server copies its whole listing for every page of it: time grows with the square. */
-const OTHERS = 200
 const KILLS = [0.15, 0.45, 0.8]
 
 const { values } = parseArgs({
   options: {
     objects: { type: 'string' },
-    others: { type: 'string' },
-    only: { type: 'string' },
+    only: { type: 'string', multiple: true },
     moto: { type: 'string' },
+    minio: { type: 'string' },
+    versitygw: { type: 'string' },
   },
 })
 
@@ -30,47 +28,19 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-import-'))
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
-interface Source {
-  readonly name: string
-  readonly objects: number
-  readonly isStrict: boolean
-  start(folder: string): Promise<{ readonly url: string; readonly version: string; stop(): Promise<unknown> }>
+function objectsOf({ objects }: Source): number {
+  const value = Number(values.objects ?? objects)
+  if (!Number.isSafeInteger(value) || value < 10) throw new Error(`${values.objects} is no number of objects`)
+  return Math.min(value, objects)
 }
-
-const SOURCE_ENV = {
-  HOLDFAST_ROOT_ACCESS_KEY: SOURCE_KEY.accessKey,
-  HOLDFAST_ROOT_SECRET_KEY: SOURCE_KEY.secretKey,
-}
-
-const numberOf = (text: string | undefined, fallback: number): number => {
-  const value = Number(text ?? fallback)
-  if (!Number.isSafeInteger(value) || value < 10) throw new Error(`${text} is no number of objects`)
-  return value
-}
-
-const SOURCES: readonly Source[] = [
-  {
-    name: 'holdfast',
-    objects: numberOf(values.objects, OBJECTS),
-    isStrict: true,
-    async start(place) {
-      const served = await serving(['--data', join(place, 'source'), '--durability', 'os'], SOURCE_ENV)
-      return { ...served, version: '' }
-    },
-  },
-  {
-    name: 'moto',
-    objects: numberOf(values.others, OTHERS),
-    isStrict: false,
-    start: place => startMoto(place, values.moto),
-  },
-]
 
 /** The same steps whoever the source is; the target is always ours. */
-async function attempt({ name, objects, isStrict, start }: Source): Promise<boolean> {
+async function attempt(what: Source): Promise<boolean> {
+  const { name, traits } = what
   const place = join(folder, name)
   await mkdir(place)
-  const source = await start(place).catch((error: unknown) => {
+  const program = values[name as 'moto' | 'minio' | 'versitygw']
+  const source = await what.start(place, program).catch((error: unknown) => {
     if (!(error instanceof Unavailable)) throw error
     console.log(`skipped ${name}: ${error.message}`)
   })
@@ -80,7 +50,7 @@ async function attempt({ name, objects, isStrict, start }: Source): Promise<bool
   try {
     const startedAt = performance.now()
     const since = (): string => ((performance.now() - startedAt) / 1000).toFixed(1)
-    const seeded = await seed(writer, { objects, isStrict })
+    const seeded = await seed(writer, { objects: objectsOf(what), traits })
     const filled = since()
     const round = { sourceUrl: source.url, targetUrl: target.url, folder: place, seeded, kills: KILLS }
     const { present, copied, verified } = await play(round)
@@ -98,7 +68,7 @@ async function attempt({ name, objects, isStrict, start }: Source): Promise<bool
   }
 }
 
-const chosen = SOURCES.filter(({ name }) => values.only === undefined || name === values.only)
+const chosen = SOURCES.filter(({ name }) => values.only === undefined || values.only.includes(name))
 if (chosen.length === 0) throw new Error(`no such source; there are ${SOURCES.map(({ name }) => name).join(', ')}`)
 let failed = 0
 for (const source of chosen) if (!(await attempt(source))) failed++

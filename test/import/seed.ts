@@ -19,10 +19,24 @@ export interface Expected {
 /** Versions of each key, oldest first. */
 export type Seeded = ReadonlyMap<string, readonly Expected[]>
 
+/** What a server takes and keeps; not all of them all. */
+export interface Traits {
+  /** Keys that need care, those it does not refuse. */
+  readonly strangeKeys: readonly string[]
+  /** One that is not the usual one. */
+  readonly storageClass: string | undefined
+  readonly hasLists: boolean
+  /** Holds that an upload is begun with. */
+  readonly holdsUploads: boolean
+  /** Gives out single parts of an object, so that its entity tag can come out the same. */
+  readonly tellsParts: boolean
+  /** Lists versions and markers in one order; of others only times, in seconds, tell which came first. */
+  readonly tellsOrder: boolean
+}
+
 export interface Seeding {
   readonly objects: number
-  /** A server that takes what others do not: keys that need care, small classes. */
-  readonly isStrict: boolean
+  readonly traits: Traits
 }
 
 const YEAR_MS = 365 * 24 * 3600 * 1000
@@ -33,15 +47,28 @@ const PART_BYTES = 5 * 2 ** 20
 
 const md5Of = (body: Buffer): string => createHash('md5').update(body).digest('hex')
 
-const STRANGE = ['ü +&=?#%.txt', "it's (a) *test*!", 'trailing/', '日本/語', 'a//b', '\u{1f600}', '%41%2F', 'quote"<&>']
+/** What file systems can hold, too. */
+export const STRANGE_NAMES = ['ü +&=?#%.txt', "it's (a) *test*!", '日本/語', '\u{1f600}', '%41%2F', 'quote"<&>']
 
-export const keyOf = (index: number): string => {
-  const strange = index % 25 === 24 ? STRANGE[Math.floor(index / 25) % STRANGE.length]! : 'object'
-  return `k${String(index).padStart(6, '0')}-${strange}`
+export const EVERYTHING: Traits = {
+  strangeKeys: [...STRANGE_NAMES, 'trailing/', 'a//b'],
+  storageClass: 'STANDARD_IA',
+  hasLists: true,
+  holdsUploads: true,
+  tellsParts: true,
+  tellsOrder: true,
+}
+
+export const keyOf = (index: number, { strangeKeys }: Traits = EVERYTHING): string => {
+  const strange = index % 25 === 24 ? strangeKeys[Math.floor(index / 25) % strangeKeys.length] : undefined
+  return `k${String(index).padStart(6, '0')}-${strange ?? 'object'}`
 }
 
 /** What the second, third … version of a key is made with depends on the key's number alone. */
-function kindOf(index: number): { headers: Headers; tags: Record<string, string>; isPublic: boolean } {
+function kindOf(
+  index: number,
+  { storageClass, hasLists }: Traits,
+): { headers: Headers; tags: Record<string, string>; isPublic: boolean } {
   const none = { headers: [] as Headers, tags: {}, isPublic: false }
   switch (index % 10) {
     case 3:
@@ -58,7 +85,7 @@ function kindOf(index: number): { headers: Headers; tags: Record<string, string>
     case 6:
       return { ...none, tags: { stage: 'test', 'with space': 'a+b/c=d' } }
     case 7:
-      return { ...none, isPublic: true }
+      return { ...none, isPublic: hasLists }
     case 8:
       return {
         ...none,
@@ -73,15 +100,22 @@ function kindOf(index: number): { headers: Headers; tags: Record<string, string>
         ],
       }
     case 9:
-      return { ...none, headers: [[':storage-class', 'STANDARD_IA']] }
+      return storageClass === undefined ? none : { ...none, headers: [[':storage-class', storageClass]] }
     default:
       return none
   }
 }
 
-async function put(client: Client, key: string, index: number, round: number): Promise<Expected> {
+interface Wanted {
+  readonly key: string
+  readonly index: number
+  readonly round: number
+  readonly traits: Traits
+}
+
+async function put(client: Client, { key, index, round, traits }: Wanted): Promise<Expected> {
   const body = Buffer.from(index % 50 === 49 ? '' : `${key} in its version ${round}, ${'x'.repeat((index * 37) % 900)}`)
-  const { headers, tags, isPublic } = kindOf(index)
+  const { headers, tags, isPublic } = kindOf(index, traits)
   const asked: [string, string][] = [...headers.map(([name, value]): [string, string] => [name, value])]
   asked.push(['content-md5', createHash('md5').update(body).digest('base64')])
   const pairs = Object.entries(tags).map(pair => pair.map(encodeURIComponent).join('='))
@@ -109,29 +143,30 @@ async function nextSecond(): Promise<void> {
 }
 
 /** In rounds over all keys, so that versions of a key lie apart in time as they do in life. */
-export async function seed(client: Client, { objects, isStrict }: Seeding): Promise<Seeded> {
+export async function seed(client: Client, { objects, traits }: Seeding): Promise<Seeded> {
   await client.once({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
   const seeded = new Map<string, Expected[]>()
-  const remove = async (key: string): Promise<Expected> => {
-    await client.once({ method: 'DELETE', key })
+  const made = (index: number, round: number): Promise<Expected> =>
+    put(client, { key: keyOf(index, traits), index, round, traits })
+  const removed = async (index: number): Promise<Expected> => {
+    await client.once({ method: 'DELETE', key: keyOf(index, traits) })
     return MARKER
   }
-  const keyed = (index: number): string => (isStrict ? keyOf(index) : `k${String(index).padStart(6, '0')}-object`)
-  const rounds: readonly ((index: number, key: string) => Promise<Expected> | undefined)[] = [
-    (index, key) => put(client, key, index, 1),
-    (index, key) => (index % 10 < 2 ? (index % 10 === 0 ? put(client, key, index, 2) : remove(key)) : undefined),
-    (index, key) => (index % 20 === 1 || index % 10 === 0 ? put(client, key, index, 3) : undefined),
-    (index, key) => (index % 30 === 2 ? remove(key) : undefined),
+  const rounds: readonly ((index: number) => Promise<Expected> | undefined)[] = [
+    index => made(index, 1),
+    index => (index % 10 < 2 ? (index % 10 === 0 ? made(index, 2) : removed(index)) : undefined),
+    index => (index % 20 === 1 || index % 10 === 0 ? made(index, 3) : undefined),
+    index => (index % 30 === 2 ? removed(index) : undefined),
   ]
-  for (let index = 0; index < objects; index++) seeded.set(keyed(index), [])
+  for (let index = 0; index < objects; index++) seeded.set(keyOf(index, traits), [])
   for (const round of rounds) {
     await inFlight(objects, async index => {
-      const made = await round(index, keyed(index))
-      if (made !== undefined) seeded.get(keyed(index))!.push(made)
+      const expected = await round(index)
+      if (expected !== undefined) seeded.get(keyOf(index, traits))!.push(expected)
     })
-    if (!isStrict) await nextSecond()
+    if (!traits.tellsOrder) await nextSecond()
   }
-  for (const [key, expected] of [await large(client), await inParts(client, isStrict)]) seeded.set(key, [expected])
+  for (const [key, expected] of [await large(client), await inParts(client, traits)]) seeded.set(key, [expected])
   return seeded
 }
 
@@ -146,15 +181,12 @@ const contentMd5 = (body: Buffer): readonly [string, string] => [
   createHash('md5').update(body).digest('base64'),
 ]
 
-/**
- * Two parts and a hold: its entity tag must come out the same. The other server forgets holds of uploads and gives out
- * no single parts, so there only the bytes and the metadata can be asked for.
- */
-async function inParts(client: Client, isStrict: boolean): Promise<[string, Expected]> {
+/** Two parts and a hold, where the server keeps it; the entity tag must come out the same, where that can be. */
+async function inParts(client: Client, traits: Traits): Promise<[string, Expected]> {
   const key = 'z-parts'
-  const hold: Headers = isStrict ? [[':object-lock-legal-hold', 'ON']] : []
+  const hold: Headers = traits.holdsUploads ? [[':object-lock-legal-hold', 'ON']] : []
   const held: Headers = [...hold, [':meta-made', 'in parts']]
-  // The other server cannot show the list of an upload that was begun without one.
+  // Some cannot show the list of an upload that was begun without one.
   const asked: Headers = [...held, [':acl', 'private']]
   const begun = await client.once({ method: 'POST', key, query: { uploads: '' }, headers: asked })
   const uploadId = childText(parseXml(begun.body), 'UploadId')!
@@ -168,6 +200,6 @@ async function inParts(client: Client, isStrict: boolean): Promise<[string, Expe
   await client.once({ method: 'POST', key, query: { uploadId }, body })
   const etag = `${md5Of(Buffer.concat(bodies.map(one => createHash('md5').update(one).digest())))}-2`
   const whole = Buffer.concat(bodies)
-  const tag: Headers = isStrict ? [['etag', `"${etag}"`]] : []
+  const tag: Headers = traits.tellsParts ? [['etag', `"${etag}"`]] : []
   return [key, { ...MARKER, md5: md5Of(whole), size: whole.length, headers: [...held, ...tag] }]
 }

@@ -24,6 +24,8 @@ export function saidBy(headers: IncomingHttpHeaders): Said {
 /** Neither the request nor the object is at fault: later, the same may well succeed. */
 const TRANSIENT_CODES = ['RequestTimeout', 'SlowDown', 'OperationAborted', 'ConditionalRequestConflict']
 const TOO_MANY_REQUESTS = 429
+/** A server that does not know the question will not know it later. */
+const NOT_IMPLEMENTED = 501
 
 /** The server answered, and not with what was asked for. */
 export class Refused extends Error {
@@ -40,6 +42,7 @@ export class Refused extends Error {
   }
 
   get isTransient(): boolean {
+    if (this.status === NOT_IMPLEMENTED) return false
     return this.status >= 500 || this.status === TOO_MANY_REQUESTS || TRANSIENT_CODES.includes(this.code)
   }
 }

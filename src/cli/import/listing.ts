@@ -59,11 +59,12 @@ export const byBytes = (a: string, b: string): number =>
 const isSorted = (page: readonly Entry[]): boolean =>
   page.every((entry, i) => i === 0 || byBytes(page[i - 1]!.key, entry.key) <= 0)
 
-/** All versions and then all markers, as some servers list them. */
-const isApart = (entries: readonly Entry[]): boolean =>
-  entries.some(one => one.marker) &&
-  entries.some(one => !one.marker) &&
-  entries.every((one, i) => one.marker || i === 0 || !entries[i - 1]!.marker)
+/** One kind and then the other, as some servers list them. What begins with the latest may as well be in order. */
+function isApart(entries: readonly Entry[], isGrouped: boolean): boolean {
+  const changes = entries.filter((one, i) => i > 0 && one.marker !== entries[i - 1]!.marker).length
+  if (changes !== 1) return false
+  return !isGrouped || !entries[0]!.marker || !entries[0]!.latest
+}
 
 /**
  * The order that the server lists is the order that counts, except where it lists markers apart from versions: then
@@ -80,7 +81,7 @@ export function inOrder(page: readonly Entry[]): Entry[] {
   const keys = isGrouped ? [...byKey.keys()] : [...byKey.keys()].sort(byBytes)
   return keys.flatMap(key => {
     const entries = byKey.get(key)!
-    if (!isApart(entries)) return entries
+    if (!isApart(entries, isGrouped)) return entries
     return entries.sort((a, b) => Number(b.latest) - Number(a.latest) || b.modifiedAt - a.modifiedAt)
   })
 }

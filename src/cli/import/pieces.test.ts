@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseXml } from '../../lib/xml-reader.ts'
+import { refusal } from './answer.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
 import { byBytes, inOrder } from './listing.ts'
 import { barOf } from './progress.ts'
@@ -28,6 +29,25 @@ test('the order of a listing counts; where markers are listed apart, times put t
   ]
   const ids = inOrder(apart).map(({ key, versionId }) => key + versionId)
   assert.deepEqual(ids, ['a3', 'a2', 'a1', 'b2', 'b1'])
+  const markersFirst = [apart[3]!, apart[4]!, apart[0]!, apart[1]!, apart[2]!]
+  assert.deepEqual(inOrder(markersFirst), inOrder(apart))
+  const alone = [apart[3]!, apart[0]!, apart[1]!]
+  assert.deepEqual(inOrder(alone), [apart[0], apart[3], apart[1]], 'also when there is one key on the page')
+  const deleted = [entry('a', '2', true, 1, true), entry('a', '1', false, 5)]
+  assert.deepEqual(inOrder(deleted), deleted, 'what begins with the latest is in order')
+})
+
+test('a server that does not know a question will not know it later; one that is busy may', () => {
+  const isTransientOf = (status: number): boolean => refusal(status, Buffer.alloc(0)).isTransient
+  assert.deepEqual([500, 501, 502, 503, 429, 404, 403].map(isTransientOf), [
+    true,
+    false,
+    true,
+    true,
+    true,
+    false,
+    false,
+  ])
 })
 
 test('keys are ordered by their bytes, as servers do', () => {

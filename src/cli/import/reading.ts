@@ -27,12 +27,18 @@ const DOCUMENT_BYTES_MAX = 2 ** 16
 const about = ({ key, versionId }: VersionName, subresource: string) =>
   ({ method: 'GET', key, query: { [subresource]: '', versionId } }) as const
 
+/** Not all servers call them the same, but all so that they end so. */
+const LOCK_DOCUMENTS = { retention: /Retention$/, 'legal-hold': /LegalHold$/ } as const
+
 /**
  * A document about a lock. A server that does not know the question answers with the object itself: then its headers
  * are all it has to say.
  */
-async function lockDocument(client: Client, name: VersionName, question: string): Promise<XmlNode | undefined> {
-  const root = question === 'retention' ? 'Retention' : 'LegalHold'
+async function lockDocument(
+  client: Client,
+  name: VersionName,
+  question: keyof typeof LOCK_DOCUMENTS,
+): Promise<XmlNode | undefined> {
   const body = await withRetries(() => client.beginning(about(name, question), DOCUMENT_BYTES_MAX)).catch(
     (error: unknown) => {
       if (error instanceof Refused && NO_LOCK.includes(error.code)) return undefined
@@ -40,7 +46,7 @@ async function lockDocument(client: Client, name: VersionName, question: string)
     },
   )
   const document = body === undefined ? undefined : maybeDocument(body)
-  return document?.name === root ? document : undefined
+  return document !== undefined && LOCK_DOCUMENTS[question].test(document.name) ? document : undefined
 }
 
 function retentionOf(mode: string | undefined, until: string | undefined): Lock['retention'] {
@@ -76,8 +82,14 @@ export async function tagsOf(client: Client, name: VersionName): Promise<Tags> {
   return children(set, 'Tag').map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? ''] as const)
 }
 
-export async function accessListOf(client: Client, name: VersionName): Promise<AccessList> {
-  return readAccessList(documentOf((await client.ask(about(name, 'acl'))).body))
+/** Undefined when the server does not tell: some know lists of current objects only, not below a marker. */
+export async function accessListOf(client: Client, name: VersionName): Promise<AccessList | undefined> {
+  try {
+    return readAccessList(documentOf((await client.ask(about(name, 'acl'))).body))
+  } catch (error) {
+    if (error instanceof Refused && error.status === 404) return undefined
+    throw error
+  }
 }
 
 /** Whether a server tells in its answers that an object has tags. Until it is seen to, it is asked. */

@@ -10,6 +10,7 @@ export const LOSSES = {
   expired: { text: 'retention that was over already', isGrave: false },
   grantee: { text: 'grants to accounts that the target does not know', isGrave: false },
   acl: { text: 'access lists, which the target bucket does not take', isGrave: false },
+  untoldAcl: { text: 'access lists that the source does not tell: private instead', isGrave: false },
   storageClass: { text: 'storage classes that the target does not have', isGrave: false },
   key: { text: "keys of the source's key service: encrypted with the target's own key instead", isGrave: false },
 } as const

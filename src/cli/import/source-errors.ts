@@ -23,3 +23,17 @@ export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
     throw error.status === 404 ? new Vanished(error.code) : new Unreadable(reasonOf(error))
   }
 }
+
+/**
+ * Runs a step that reads what belongs to a version which was just read. That there is no such thing does not mean that
+ * the version is gone: a server may answer so when it does not know the question. What is there is never passed over.
+ */
+export async function aboutVersion<T>(step: () => Promise<T>, stillThere: () => Promise<unknown>): Promise<T> {
+  try {
+    return await fromSource(step)
+  } catch (error) {
+    if (!(error instanceof Vanished)) throw error
+    await stillThere()
+    throw new Unreadable(`the source has it, but answers ${error.message} to what is asked about it`)
+  }
+}

@@ -27,7 +27,7 @@ import {
   UNLOCKED,
 } from './reading.ts'
 import type { Loss, Report } from './report.ts'
-import { fromSource } from './source-errors.ts'
+import { aboutVersion, fromSource } from './source-errors.ts'
 import type { State } from './state.ts'
 
 /** Up to here a version is read whole before it is written: repeating is cheap, and its digest is known. */
@@ -80,7 +80,7 @@ export class Transfer {
       this.#report.markers++
       return
     }
-    const original = await fromSource(() => this.#read(key, version))
+    const original = await this.#read(key, version)
     const dropped: Dropped = new Set()
     const etag = await this.#write(key, version, original, dropped)
     if (etag !== version.etag) this.#state.noteEtag(key, version, etag)
@@ -108,17 +108,18 @@ export class Transfer {
     const name = { key, versionId: version.versionId }
     const isSmall = version.size <= SMALL_BYTES_MAX && !isComposite(version.etag)
     const ask = { key, query: { versionId: version.versionId }, headers: [[':checksum-mode', 'ENABLED']] as const }
-    const { said, body } = isSmall
-      ? await withRetries(async () => checked(version, await source.once({ ...ask, method: 'GET' })))
-      : { said: (await source.ask({ ...ask, method: 'HEAD' })).said, body: undefined }
-    return {
-      said,
-      body,
+    const itself = (): Promise<{ said: Said; body: Buffer | undefined }> =>
+      isSmall
+        ? withRetries(async () => checked(version, await source.once({ ...ask, method: 'GET' })))
+        : source.ask({ ...ask, method: 'HEAD' }).then(({ said }) => ({ said, body: undefined }))
+    const { said, body } = await fromSource(itself)
+    const beside = async () => ({
       lock: sourceHasLock ? await lockOf(source, name, said) : UNLOCKED,
       tags: await this.#telling.tags(source, name, said),
       list: carriesLists ? await accessListOf(source, name) : undefined,
-      checksum: checksumOf(said),
-    }
+    })
+    const stillThere = (): Promise<unknown> => fromSource(() => source.ask({ ...ask, method: 'HEAD' }))
+    return { said, body, checksum: checksumOf(said), ...(await aboutVersion(beside, stillThere)) }
   }
 
   #headers({ said, lock, tags, list }: Original, dropped: Dropped): Headers {
@@ -213,6 +214,7 @@ export class Transfer {
       if (this.#strangers.has(grantee)) lose('grantee', grantee)
     }
     if (list !== undefined && this.#sides.newOwner === undefined) lose('acl')
+    if (list === undefined && this.#sides.carriesLists) lose('untoldAcl')
     if (hasForeignKey(said)) lose('key')
     if (said.has(':missing-meta')) lose('metadata')
   }

@@ -1,0 +1,87 @@
+/** The servers that are imported from, each with what it takes; those that cannot be had here are `Unavailable`. */
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { serving } from '../cli/program.ts'
+import { Unavailable } from '../clients/install.ts'
+import { startMoto } from './moto.ts'
+import { type Running, startOnFreePort } from './other-server.ts'
+import { SOURCE_KEY } from './round.ts'
+import { EVERYTHING, STRANGE_NAMES, type Traits } from './seed.ts'
+
+export interface Source {
+  readonly name: string
+  /** At most. */
+  readonly objects: number
+  readonly traits: Traits
+  /** `program`: where an installed one is. */
+  start(folder: string, program: string | undefined): Promise<Running>
+}
+
+const MANY = 10_000
+
+const SOURCE_ENV = {
+  HOLDFAST_ROOT_ACCESS_KEY: SOURCE_KEY.accessKey,
+  HOLDFAST_ROOT_SECRET_KEY: SOURCE_KEY.secretKey,
+}
+
+function given(program: string | undefined, name: string, module: string): string {
+  if (program !== undefined) return program
+  throw new Unavailable(`--${name} PROGRAM says where one is; go install ${module} makes one`)
+}
+
+const holdfast: Source = {
+  name: 'holdfast',
+  objects: MANY,
+  traits: EVERYTHING,
+  async start(folder) {
+    const served = await serving(['--data', join(folder, 'source'), '--durability', 'os'], SOURCE_ENV)
+    return { ...served, version: '' }
+  },
+}
+
+const moto: Source = {
+  name: 'moto',
+  // It copies its whole listing for every page of it: time grows with the square.
+  objects: 60,
+  traits: {
+    ...EVERYTHING,
+    strangeKeys: [],
+    holdsUploads: false,
+    tellsParts: false,
+    tellsOrder: false,
+  },
+  start: startMoto,
+}
+
+/** Access lists are not for objects there: it takes them and shows others. */
+const minio: Source = {
+  name: 'minio',
+  objects: MANY,
+  traits: { ...EVERYTHING, strangeKeys: [...STRANGE_NAMES, 'trailing/'], storageClass: undefined, hasLists: false },
+  start(folder, program) {
+    const env = { MINIO_ROOT_USER: SOURCE_KEY.accessKey, MINIO_ROOT_PASSWORD: SOURCE_KEY.secretKey }
+    return startOnFreePort({
+      program: given(program, 'minio', 'github.com/minio/minio@latest'),
+      args: address => ['server', '--address', address, join(folder, 'source')],
+      env: { ...env, MINIO_UPDATE: 'off', MINIO_BROWSER: 'off', HOME: folder },
+    })
+  },
+}
+
+/** Files in folders, with what S3 knows of them in extended attributes. */
+const versitygw: Source = {
+  name: 'versitygw',
+  objects: MANY,
+  traits: { ...EVERYTHING, strangeKeys: STRANGE_NAMES, hasLists: false, storageClass: undefined, tellsOrder: false },
+  async start(folder, program) {
+    const [objects, versions] = [join(folder, 'source'), join(folder, 'versions')]
+    for (const place of [objects, versions]) await mkdir(place)
+    return startOnFreePort({
+      program: given(program, 'versitygw', 'github.com/versity/versitygw/cmd/versitygw@latest'),
+      args: address => ['--port', address, '--keep-alive', '--quiet', 'posix', '--versioning-dir', versions, objects],
+      env: { ROOT_ACCESS_KEY: SOURCE_KEY.accessKey, ROOT_SECRET_KEY: SOURCE_KEY.secretKey, HOME: folder },
+    })
+  },
+}
+
+export const SOURCES: readonly Source[] = [holdfast, moto, minio, versitygw]
