@@ -48,6 +48,8 @@ export interface AccountWish {
   readonly displayName?: string | undefined
   readonly email?: string | undefined
   readonly admin?: boolean | undefined
+  /** It is the one of this id that was deleted, with everything that still names it. */
+  readonly again?: boolean | undefined
 }
 
 export type AccountChange = Partial<Pick<AccountRecord, 'displayName' | 'email' | 'admin' | 'disabled'>>
@@ -78,6 +80,11 @@ const noSuch = (what: string, name: string): Fault =>
   new Fault('NoSuchEntity', { reason: `there is no ${what} ${name}` })
 const isThere = (what: string, name: string): Fault =>
   new Fault('EntityAlreadyExists', { reason: `there is a ${what} ${name} already` })
+/** Whatever was granted to the one that is gone would be the new one's. */
+const wasThere = (accountId: string): Fault =>
+  new Fault('EntityAlreadyExists', {
+    reason: `account ${accountId} was deleted, and what still names it would be its again: say so, or take another id`,
+  })
 
 export class Accounts {
   readonly #engine: Engine
@@ -108,9 +115,11 @@ export class Accounts {
     checkAccountId(wish.accountId)
     return this.#change('accounts', async (d, mark) => {
       if ((await accountIn(d, wish.accountId)) !== undefined) throw isThere('account', wish.accountId)
+      const former = await formerIn(d, wish.accountId)
+      if (former !== undefined && wish.again !== true) throw wasThere(wish.accountId)
       const account: AccountRecord = {
         accountId: wish.accountId,
-        canonicalId: wish.canonicalId ?? canonicalIdOf(wish.accountId),
+        canonicalId: wish.canonicalId ?? former ?? canonicalIdOf(wish.accountId),
         displayName: wish.displayName ?? wish.accountId,
         email: wish.email,
         admin: wish.admin ?? false,
@@ -119,12 +128,11 @@ export class Accounts {
       }
       checkAccount(account)
       if (mark.total >= ACCOUNT_LIMITS.accountsMax) throw new Fault('LimitExceeded')
-      const { canonicalId } = account
-      const taken = BUILT_IN.some(other => other.canonicalId === canonicalId)
-      if (taken || (await d.get(at.canonicalId(canonicalId))) !== undefined) {
-        throw isThere('account of the canonical id', canonicalId)
-      }
-      d.put(at.canonicalId(canonicalId), canonicalIdFormat.encode(account.accountId))
+      const { accountId, canonicalId } = account
+      const holder = await this.#holder(d, canonicalId)
+      if (holder !== undefined && holder !== accountId) throw isThere('account of the canonical id', canonicalId)
+      d.put(at.canonicalId(canonicalId), canonicalIdFormat.encode(accountId))
+      if (former !== undefined) d.remove(at.formerAccount(accountId))
       mark.total++
       d.put(at.account(account.accountId), accountFormat.encode(account))
       return account
@@ -144,7 +152,10 @@ export class Accounts {
     })
   }
 
-  /** With its own keys. Users and buckets must be gone before; objects in buckets of others keep their owner's id. */
+  /**
+   * With its own keys. Users and buckets must be gone before; objects in buckets of others keep their owner's id, and
+   * lists and policies go on naming it. So neither of its ids is ever given to somebody else.
+   */
   remove(accountId: string): Promise<void> {
     return this.#change('accounts', async (d, mark) => {
       const account = await this.#account(d, accountId)
@@ -154,10 +165,22 @@ export class Accounts {
       const owned = await this.#owns(account.canonicalId)
       if (owned) throw new Fault('DeleteConflict', { reason: 'the account owns buckets' })
       for (const key of await this.keys({ accountId, user: undefined })) removeKey(d, key)
-      d.remove(at.canonicalId(account.canonicalId))
       d.remove(at.account(accountId))
+      d.put(at.formerAccount(accountId), canonicalIdFormat.encode(account.canonicalId))
       mark.total--
     })
+  }
+
+  /** Whose a canonical id is, or was. */
+  holderOf(canonicalId: string): Promise<string | undefined> {
+    return decide(this.#engine, d => this.#holder(d, canonicalId))
+  }
+
+  async #holder(d: Decision, canonicalId: string): Promise<string | undefined> {
+    const builtIn = BUILT_IN.find(other => other.canonicalId === canonicalId)
+    if (builtIn !== undefined) return builtIn.accountId
+    const entry = await d.get(at.canonicalId(canonicalId))
+    return entry === undefined ? undefined : canonicalIdFormat.decode(entry.value)
   }
 
   async users(accountId: string): Promise<UserRecord[]> {
@@ -321,6 +344,12 @@ export class Accounts {
 async function accountIn(d: Decision, accountId: string): Promise<AccountRecord | undefined> {
   const entry = await d.get(at.account(accountId))
   return entry === undefined ? builtInAccount(accountId) : accountFormat.decode(entry.value)
+}
+
+/** The canonical id of an account that was deleted. */
+async function formerIn(d: Decision, accountId: string): Promise<string | undefined> {
+  const entry = await d.get(at.formerAccount(accountId))
+  return entry === undefined ? undefined : canonicalIdFormat.decode(entry.value)
 }
 
 async function userIn(d: Decision, accountId: string, name: string): Promise<UserRecord> {

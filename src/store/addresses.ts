@@ -36,6 +36,8 @@ export const at = {
   accessKey: (accessKey: string) => key('k', accessKey),
   /** That an access key belongs to an account itself (no user) or to one of its users. */
   keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
+  /** There was such an account: its canonical id. */
+  formerAccount: (accountId: string) => key('x', 'former account', accountId),
   /** Changes with everything about accounts. */
   accountsMark: () => key('x', 'accounts'),
   /** There when every bucket stands under its owner. */

@@ -19,23 +19,18 @@ async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
 
 /** Everything that could be refused is refused before anything is changed. */
 export async function applyAccounts(accounts: Accounts, given: readonly GivenAccount[]): Promise<void> {
-  const known = new Map((await accounts.list()).map(account => [account.canonicalId, account.accountId]))
-  for (const account of given) await checkAgainst(accounts, account, known)
+  for (const account of given) await checkAgainst(accounts, account)
   for (const account of given) await apply(accounts, account)
 }
 
-async function checkAgainst(
-  accounts: Accounts,
-  given: GivenAccount,
-  known: ReadonlyMap<string, string>,
-): Promise<void> {
+async function checkAgainst(accounts: Accounts, given: GivenAccount): Promise<void> {
   const { accountId, canonicalId, users } = given
   const before = await ifThere(accounts.get(accountId))
   const wanted = canonicalId ?? before?.canonicalId ?? canonicalIdOf(accountId)
   if (before !== undefined && wanted !== before.canonicalId) {
     throw new BadAccounts(`account ${accountId} has another canonicalId already, and it never changes`)
   }
-  const holder = known.get(wanted)
+  const holder = await accounts.holderOf(wanted)
   if (holder !== undefined && holder !== accountId) {
     throw new BadAccounts(`the canonicalId of account ${accountId} is that of account ${holder}`)
   }
@@ -61,7 +56,8 @@ const belongsTo = (key: KeyFacts, { accountId, user }: KeyOwner): boolean =>
 async function apply(accounts: Accounts, given: GivenAccount): Promise<void> {
   const { accountId } = given
   const before = await ifThere(accounts.get(accountId))
-  if (before === undefined) await accounts.create(given)
+  // Whoever leaves an account in the file that was deleted wants that one.
+  if (before === undefined) await accounts.create({ ...given, again: true })
   else {
     const wanted = {
       displayName: given.displayName ?? before.displayName,

@@ -23,25 +23,25 @@ const oneLine = ({ errors }: Ended): string => {
 }
 
 /** Whatever way the data are reached, the commands do the same. */
-async function round(where: readonly string[], file: string): Promise<void> {
+async function round(where: readonly string[], file: string, account = ONE): Promise<void> {
   const run = (...args: string[]) => done(...args, ...where)
-  assert.equal((await run('account', 'create', ONE, '--name', 'one', '--admin')).admin, true)
-  assert.equal((await run('account', 'change', ONE, '--admin', 'false')).admin, false)
-  await run('user', 'create', ONE, 'reader')
+  assert.equal((await run('account', 'create', account, '--name', 'one', '--admin')).admin, true)
+  assert.equal((await run('account', 'change', account, '--admin', 'false')).admin, false)
+  await run('user', 'create', account, 'reader')
   writeFileSync(file, POLICY)
-  const attached = await run('user', 'attach', ONE, 'reader', 'read', file)
+  const attached = await run('user', 'attach', account, 'reader', 'read', file)
   assert.deepEqual(attached.policies, [{ name: 'read', fromFile: false, document: JSON.parse(POLICY) }])
-  const key = await run('key', 'create', ONE, '--user', 'reader')
+  const key = await run('key', 'create', account, '--user', 'reader')
   assert.match(String(key.secretKey), /^\S{40}$/)
   assert.equal((await run('key', 'disable', String(key.accessKey))).disabled, true)
-  const { keys } = (await run('key', 'list', ONE)) as { keys: { accessKey: string; disabled: boolean }[] }
+  const { keys } = (await run('key', 'list', account)) as { keys: { accessKey: string; disabled: boolean }[] }
   assert.deepEqual(
     keys.map(({ accessKey, disabled }) => [accessKey, disabled]),
     [[key.accessKey, true]],
   )
-  assert.deepEqual((await run('user', 'detach', ONE, 'reader', 'read')).policies, [])
-  await run('user', 'delete', ONE, 'reader')
-  assert.equal((await run('bucket', 'create', 'mine', '--account', ONE, '--lock')).owner, ONE)
+  assert.deepEqual((await run('user', 'detach', account, 'reader', 'read')).policies, [])
+  await run('user', 'delete', account, 'reader')
+  assert.equal((await run('bucket', 'create', 'mine', '--account', account, '--lock')).owner, account)
   const locked = await run('bucket', 'lock', 'mine', '--mode', 'governance', '--days', '3')
   assert.deepEqual(locked.defaultRetention, { mode: 'governance', days: 3 })
   const { buckets } = (await run('bucket', 'list')) as { buckets: { name: string }[] }
@@ -49,10 +49,10 @@ async function round(where: readonly string[], file: string): Promise<void> {
     buckets.map(({ name }) => name),
     ['mine'],
   )
-  const failed = await holdfast(['account', 'delete', ONE, ...where])
+  const failed = await holdfast(['account', 'delete', account, ...where])
   assert.deepEqual([failed.code, /owns buckets/.test(oneLine(failed))], [1, true])
   await run('bucket', 'delete', 'mine')
-  await run('account', 'delete', ONE)
+  await run('account', 'delete', account)
   assert.equal((await run('scrub')).damaged, 0)
 }
 
@@ -62,7 +62,7 @@ test('commands reach a running server by its folder, and by its console', () =>
     const server = await serving(['--data', data])
     try {
       await round(['--data', data], join(folder, 'policy.json'))
-      await round(['--endpoint', server.consoleUrl], join(folder, 'policy.json'))
+      await round(['--endpoint', server.consoleUrl], join(folder, 'policy.json'), '222222222222')
       const busy = await holdfast(['fsck', '--data', data])
       assert.deepEqual([busy.code, /stop it first/.test(oneLine(busy))], [1, true])
       const wrong = { HOLDFAST_ACCESS_KEY: 'AKNOBODY', HOLDFAST_SECRET_KEY: 'wrong' }
@@ -83,7 +83,8 @@ test('without a server the same commands work in the folder, and it is whole aft
     assert.equal(code, 0)
     assert.match(out, /; 0 problems\n$/)
     // What a command made, the next server knows.
-    await done('account', 'create', ONE, '--data', data)
+    assert.match(oneLine(await holdfast(['account', 'create', ONE, '--data', data])), /was deleted/)
+    await done('account', 'create', ONE, '--again', '--data', data)
     const server = await serving(['--data', data])
     try {
       assert.equal((await done('account', 'show', ONE, '--endpoint', server.consoleUrl)).accountId, ONE)

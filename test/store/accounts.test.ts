@@ -182,7 +182,7 @@ test('what may not be is refused and changes nothing', () =>
     assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
   }))
 
-test('two accounts made at once never get one canonical id, and one that is gone gives it back', () =>
+test('two accounts made at once never get one canonical id, and one that is gone keeps it', () =>
   withAccounts(async (accounts, engine) => {
     const canonicalId = 'ef'.repeat(32)
     const both = await Promise.allSettled([ONE, TWO].map(accountId => accounts.create({ accountId, canonicalId })))
@@ -190,8 +190,51 @@ test('two accounts made at once never get one canonical id, and one that is gone
     const [made] = (await accounts.list()).filter(account => account.canonicalId === canonicalId)
     await accounts.remove(made!.accountId)
     const other = made!.accountId === ONE ? TWO : ONE
-    assert.equal((await accounts.create({ accountId: other, canonicalId })).canonicalId, canonicalId)
+    await assert.rejects(accounts.create({ accountId: other, canonicalId }), isFault('EntityAlreadyExists'))
     assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
+test('5.1: what names an account that is gone is nobody else’s, unless somebody says that it is the same', () =>
+  withAccounts(async (accounts, engine) => {
+    const canonicalId = 'ef'.repeat(32)
+    for (const wish of [{ accountId: ONE }, { accountId: TWO, canonicalId }]) {
+      const { canonicalId: first } = await accounts.create(wish)
+      await accounts.remove(wish.accountId)
+      await assert.rejects(accounts.create(wish), isFault('EntityAlreadyExists'))
+      await assert.rejects(accounts.create({ ...wish, again: false }), isFault('EntityAlreadyExists'))
+      const taking = { accountId: '333333333333', canonicalId: first }
+      await assert.rejects(accounts.create(taking), isFault('EntityAlreadyExists'))
+      await assert.rejects(accounts.create({ ...taking, again: true }), isFault('EntityAlreadyExists'))
+      const again = await accounts.create({ accountId: wish.accountId, again: true })
+      assert.equal(again.canonicalId, first)
+      // And once more: it is as deletable as before.
+      await accounts.remove(wish.accountId)
+      await assert.rejects(accounts.create(wish), isFault('EntityAlreadyExists'))
+    }
+    assert.deepEqual(
+      (await accounts.list()).map(({ accountId }) => accountId),
+      BUILT_IN.map(({ accountId }) => accountId).sort(),
+    )
+    assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
+test('an account that still stands in the accounts file is the same again at the next start', () =>
+  withAccounts(async accounts => {
+    const file = (...given: object[]) => readAccountsFile(JSON.stringify({ accounts: given }))
+    const both = file({ accountId: ONE }, { accountId: TWO, canonicalId: 'ef'.repeat(32) })
+    await applyAccounts(accounts, both)
+    const ids = async () => (await accounts.list()).map(({ accountId, canonicalId }) => [accountId, canonicalId])
+    const before = await ids()
+    for (const accountId of [ONE, TWO]) await accounts.remove(accountId)
+    await applyAccounts(accounts, both)
+    assert.deepEqual(await ids(), before)
+    await accounts.remove(TWO)
+    const taking = file(
+      { accountId: ONE, displayName: 'changed' },
+      { accountId: '333333333333', canonicalId: 'ef'.repeat(32) },
+    )
+    await assert.rejects(applyAccounts(accounts, taking), /is that of account 222222222222/)
+    assert.equal((await accounts.get(ONE)).displayName, ONE, 'nothing of it is done')
   }))
 
 test('the number of keys of one owner is bounded, also when all are made at once', () =>

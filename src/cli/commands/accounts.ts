@@ -29,6 +29,7 @@ const create = onServer({
     ...NAMES,
     { name: 'canonical-id', value: 'HEX', meaning: '64 digits; derived from the account id without' },
     { name: 'admin', meaning: 'its own keys may administer the server' },
+    { name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' },
   ],
   run: showing('CreateAccount', call => ({
     ...accountOf(call),
@@ -36,6 +37,7 @@ const create = onServer({
     email: call.flag('email'),
     canonicalId: call.flag('canonical-id'),
     admin: call.has('admin') || undefined,
+    again: call.has('again') || undefined,
   })),
 })
 

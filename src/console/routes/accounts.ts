@@ -40,6 +40,7 @@ export const CreateAccount = route({
     displayName: maybe(text, 'What listings call it'),
     email: maybe(text, 'By which it can be granted something'),
     admin: maybe(flag, 'Its own keys may administer the server'),
+    again: maybe(flag, 'It is the one of this id that was deleted, with everything that still names it'),
   },
   run: async (ctx, input) => shown(await ctx.accounts.create(input)),
 })
