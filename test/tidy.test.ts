@@ -143,7 +143,7 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
 
 /** What may be removed outside the gate: records that are no version's. */
 const OTHER_RECORDS =
-  /^(at\.(deleted|upload|completed|bucket|document|fence|account|canonicalId|user|accessKey|keyOf|owned)\(|ahead$)/
+  /^(at\.(deleted|upload|completed|bucket|document|fence|account|formerAccount|user|accessKey|keyOf|owned)\(|ahead$)/
 
 test('P32: a version leaves its place through one gate only', () => {
   const bad: string[] = []
