@@ -1,16 +1,9 @@
+import { headerText } from '../lib/header-text.ts'
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
 import { type Dialect, neutralName, neutralValue } from './dialect.ts'
-
-/** Header bytes are UTF-8 where they can be; otherwise each byte is a character. */
-function headerText(value: string): string {
-  if (!/[\x80-\xff]/.test(value)) return value
-  const bytes = Buffer.from(value, 'latin1')
-  const text = bytes.toString('utf8')
-  return text.includes('\ufffd') ? value : text
-}
 
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {

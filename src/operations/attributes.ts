@@ -1,4 +1,5 @@
 /** What a request says about an object beside its bytes, and how a stored object says it again. */
+import { headerWire } from '../lib/header-text.ts'
 import { Fault } from '../model/faults.ts'
 import type { Attributes, Lock, Pairs, Version } from '../model/version.ts'
 import {
@@ -54,7 +55,7 @@ export const objectHeaders: Decoder<Pairs> = {
 export const userMetadata: Decoder<Pairs> = {
   decode(request) {
     const pairs = request.headersUnder(':meta-')
-    const size = pairs.reduce((sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value), 0)
+    const size = pairs.reduce((sum, [name, value]) => sum + headerWire(name).length + headerWire(value).length, 0)
     if (size > METADATA_BYTES_MAX) {
       throw new Fault('MetadataTooLarge', { Size: size, MaxSizeAllowed: METADATA_BYTES_MAX })
     }
@@ -190,19 +191,14 @@ export function describe(version: Version, versioned: boolean): Header[] {
     ['accept-ranges', 'bytes'],
   ]
   if (versioned) headers.push([':version-id', version.id])
-  for (const [name, value] of attributes.headers) headers.push([name, latin1(value)])
-  for (const [name, value] of attributes.metadata) headers.push([`:meta-${name}`, latin1(value)])
-  if (attributes.redirect !== undefined) headers.push([':website-redirect-location', latin1(attributes.redirect)])
+  for (const [name, value] of attributes.headers) headers.push([name, headerWire(value)])
+  for (const [name, value] of attributes.metadata) headers.push([`:meta-${name}`, headerWire(value)])
+  if (attributes.redirect !== undefined) headers.push([':website-redirect-location', headerWire(attributes.redirect)])
   if (attributes.storageClass !== undefined) headers.push([':storage-class', attributes.storageClass])
   if (attributes.tags.length > 0) headers.push([':tagging-count', attributes.tags.length])
   headers.push(...encryptionHeaders(version))
   return headers
 }
-
-const BEYOND_ASCII = /[^\0-\x7f]/
-
-/** Header values go out as bytes: UTF-8 text is spelled a character per byte. */
-const latin1 = (text: string): string => (BEYOND_ASCII.test(text) ? Buffer.from(text, 'utf8').toString('latin1') : text)
 
 /** Whether there is anything to say of its lock. */
 export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined

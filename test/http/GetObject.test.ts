@@ -290,11 +290,13 @@ inBoth('R14 GetObject: headers and metadata beyond ASCII come back byte for byte
   await put(client, bucket, '/k', 'x', [
     ['Content-Language', bytes('Ünïcode-文')],
     [':meta-name', bytes('文')],
+    [':meta-bytes', 'caf\xe9 \x80\xff'],
     [':website-redirect-location', bytes('/ü/文')],
   ])
   const answer = await get(client, bucket, '/k')
   assert.equal(answer.headers.get('content-language'), bytes('Ünïcode-文'))
   assert.equal(answer.own('meta-name'), bytes('文'))
+  assert.equal(answer.own('meta-bytes'), 'caf\xe9 \x80\xff')
   assert.equal(answer.own('website-redirect-location'), bytes('/ü/文'))
 })
 

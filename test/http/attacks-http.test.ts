@@ -245,20 +245,14 @@ test('attack 53: junk in the handshake of TLS is its sender’s loss alone', () 
     { certificate: TEST_CERTIFICATE },
   ))
 
-inBoth('attack 58 R14: metadata come back as the text they were, or are refused', async client => {
+inBoth('attack 58 R14: metadata come back as they were, byte for byte, or are refused', async client => {
   const bucket = await makeBucket(client)
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1')
-  for (const [sent, told] of [
-    ['plain', 'plain'],
-    [utf8('ключ 鍵'), utf8('ключ 鍵')],
-    // R14: what is not UTF-8 is read as latin1, and told as that text.
-    ['b\xe4\xffc', utf8('bäÿc')],
-    ['\x80', utf8('\u0080')],
-  ] as const) {
+  for (const sent of ['plain', utf8('ключ 鍵'), 'b\xe4\xffc', '\x80', utf8('\ufffd')]) {
     const headers: [string, string][] = [[':meta-x', sent]]
     const stored = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers })
     assert.equal(stored.status, 200, stored.body.toString())
-    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('meta-x'), told)
+    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('meta-x'), sent)
   }
   const before = (await client.send({ method: 'HEAD', bucket, path: '/k' })).own('meta-x')
   const head = client.head({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [[':meta-x', 'MARK']] })

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { headerText, headerWire } from './header-text.ts'
+
+const wire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+
+test('R14: UTF-8 is read as what it means', () => {
+  for (const text of ['plain', 'é', 'Ünïcode-文', '😀', '\u0080']) {
+    assert.equal(headerText(wire(text)), text)
+    assert.equal(headerWire(text), wire(text))
+  }
+})
+
+test('R14 attack 58: whatever the bytes of a value are, they come back', () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 8 }).map(all => Buffer.from(all).toString('latin1')),
+    fc.constantFrom('\ufffd', '\uf780', 'a\uf7ff', 'é\uf7e9').map(wire),
+  )
+  fc.assert(fc.property(bytes, sent => assert.equal(headerWire(headerText(sent)), sent)))
+})
+
+test('R14: values that were joined come back one behind the other', () => {
+  assert.equal(headerWire([headerText('caf\xe9'), headerText(wire('文'))].join()), `caf\xe9,${wire('文')}`)
+})
