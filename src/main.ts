@@ -2,6 +2,7 @@
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
+import { LogLines } from './server/log-lines.ts'
 import { serve } from './server/serve.ts'
 import { type Tell, wholeLine } from './server/tell.ts'
 import { runWorker } from './server/worker-process.ts'
@@ -25,9 +26,19 @@ function configure(): Config | undefined {
   }
 }
 
+const lines = new LogLines(text => process.stderr.write(text))
+process.on('exit', () => lines.flush())
+
 const tell: Tell = {
-  log: line => process.stderr.write(wholeLine(line)),
-  once: line => process.stderr.write(`holdfast: ${line}\n`),
+  log: line => {
+    lines.add(wholeLine(line))
+    // Whatever is wrong may be about to end the process.
+    if (line.level === 'error') lines.flush()
+  },
+  once: line => {
+    lines.flush()
+    process.stderr.write(`holdfast: ${line}\n`)
+  },
   end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
 }
 

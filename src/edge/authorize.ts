@@ -14,7 +14,7 @@ import {
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
 import { describeReason } from '../rules/access/reasons.ts'
-import { type Asking, contextOf } from './request-context.ts'
+import { type Asking, Sayings } from './request-context.ts'
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
 export interface FactFinder {
@@ -121,13 +121,10 @@ export class Authorizer {
         on === 'service' ? {} : on === 'bucket' ? { bucket: name.bucket } : { bucket: name.bucket, key: name.key },
       bucket: facts,
       object,
-      // Worked out when a policy asks for it, and not before.
-      get context() {
-        return contextOf(asking, name)
-      },
+      context: new Sayings(asking, name),
+      untold: asking.untold,
       isInitiator,
-      ...(asking.untold === undefined ? {} : { untold: asking.untold }),
-      ...(asking.operation.anonymousNeedsPolicy ? { anonymousNeedsPolicy: true } : {}),
+      anonymousNeedsPolicy: asking.operation.anonymousNeedsPolicy,
     }
   }
 }

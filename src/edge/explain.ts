@@ -59,7 +59,10 @@ function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: E
 const LOCKS_MATTER: readonly Action[] = ['DeleteObject', 'DeleteObjectVersion', 'PutObjectRetention']
 
 /** Decisions about one question: as it stands, and as well and as badly as what it leaves open could turn out. */
-function judged(request: AccessRequest, isMissing: boolean): { access: Decision; dependsOn: readonly string[] } {
+function judged(
+  request: AccessRequest & { readonly context: Context },
+  isMissing: boolean,
+): { access: Decision; dependsOn: readonly string[] } {
   const decide = (of: AccessRequest): Decision => (isMissing ? mayLearnAbsence(of) : evaluate(of))
   const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG]
   const best = decide({ ...request, untold: { keys, assume: 'for' } })
@@ -84,7 +87,7 @@ export class Explainer {
     const bucket = name === undefined || action === 'CreateBucket' ? undefined : await this.#parts.facts.bucket(name)
     const object = { bucket: name ?? '', key: key ?? '', versionId }
     const isStored = on === 'object' && judgedBy === 'object'
-    const request: AccessRequest = {
+    const request = {
       caller: asked.as,
       action,
       resource: on === 'service' ? {} : key === undefined ? { bucket: object.bucket } : { bucket: object.bucket, key },

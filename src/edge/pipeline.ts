@@ -6,21 +6,19 @@ import { type Authentication, authenticate } from '../auth/authenticate.ts'
 import type { Clock } from '../lib/clock.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
-import { ANONYMOUS_CANONICAL_ID, actorOf, type Caller } from '../model/caller.ts'
+import { actorOf, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
-import type { Answers, Header, Level, Need, ObjectName, Operation } from '../operations/operation.ts'
-import type { Untold } from '../rules/access/statements.ts'
-import type { Told } from '../rules/access/told.ts'
-import { type Address, addressOf, locationOf, NO_SUCH_HOST } from './address.ts'
+import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
+import { type Address, addressOf, NO_SUCH_HOST } from './address.ts'
 import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
-import { Authorizer, type FactFinder, type Judgement } from './authorize.ts'
+import { Authorizer, type FactFinder } from './authorize.ts'
+import { Calling, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
-import { tell } from './faults-in-dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
@@ -72,9 +70,6 @@ export interface Outcome {
   readonly ended?: Promise<Outcome>
 }
 
-/** A permission that was judged, or a lock that refused one of several things that a request asked for. */
-export type Finding = Judgement | { readonly lock: string; readonly versionId: string }
-
 export interface PipelineParts {
   /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
   readonly session: (actor: Actor) => { readonly facts: FactFinder; readonly store: Context['store'] }
@@ -103,25 +98,44 @@ export type Identities = Accounts & Pick<Authentication, 'findCredential'>
 
 const JUDGED_TRIES_MAX = 10
 const NO_HEADERS: readonly Header[] = []
+const UNANSWERED: Outgoing = { status: 500, headers: [], body: undefined, close: true }
 const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
 
-async function bucketOf(operation: Operation, { bucket }: Address, facts: FactFinder): Promise<Bucket | undefined> {
-  if (operation.match.on === 'service' || operation.withoutBucket) return undefined
-  return facts.bucket(bucket)
-}
+const hasNoBucket = ({ match, withoutBucket }: Operation): boolean => match.on === 'service' || withoutBucket
 
 /** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
-interface Known {
-  dialect: Dialect
-  operation: string
-  asked: Operation | undefined
-  resource: string
-  caller: Caller | undefined
+class Known implements Outcome {
+  dialect: Dialect = DIALECTS.svc
+  operation = 'unknown'
+  asked: Operation | undefined = undefined
+  resource = '/'
+  caller: Caller | undefined = undefined
+  findings: Finding[] = []
+  bucket: Bucket | undefined = undefined
+  code = 'ok'
+  why: string | undefined = undefined
+  outgoing: Outgoing = UNANSWERED
   /** For a page of another origin, on whatever the answer is. */
-  cors: readonly Header[]
-  findings: Finding[]
-  bucket: Bucket | undefined
+  cors = NO_HEADERS
   readonly late: LateAnswer
+
+  constructor(late: LateAnswer) {
+    this.late = late
+  }
+
+  /** How it went, and with that the outcome. */
+  answered(answers: Answers): Outcome {
+    this.outgoing = outgoing(withHeaders(answers, this.cors), this.dialect)
+    return this
+  }
+}
+
+/** What a request turned out to ask. */
+interface Routed {
+  readonly known: Known
+  readonly address: Address
+  readonly view: View
+  readonly operation: Operation
 }
 
 /** A request once it is known who asks. */
@@ -153,20 +167,8 @@ export class Pipeline {
 
   handle(incoming: Incoming): Promise<Outcome> {
     return new Promise((resolve, reject) => {
-      const late = new LateAnswer(this.#parts.clock, outgoing =>
-        resolve({ ...known, outgoing, code: 'ok', ended: done }),
-      )
-      const known: Known = {
-        dialect: DIALECTS.svc,
-        operation: 'unknown',
-        asked: undefined,
-        resource: '/',
-        caller: undefined,
-        cors: NO_HEADERS,
-        findings: [],
-        bucket: undefined,
-        late,
-      }
+      const late = new LateAnswer(this.#parts.clock, outgoing => resolve({ ...known, outgoing, ended: done }))
+      const known = new Known(late)
       const done = this.#settle(incoming, known)
       done.then(outcome => {
         late.end(outcome.outgoing)
@@ -199,24 +201,30 @@ export class Pipeline {
       const operation = this.#routes.find(request.method, levelOf(address), view)
       known.operation = operation.name
       known.asked = operation
-      const answer = async (asked: Incoming): Promise<Outcome> => {
-        const found = await this.#runJudged(asked, known, address, view, operation)
-        const answers = this.#mayRedirect(known, address, request)
-          ? await honouredOnBucketHost(found, { bucket: address.bucket, request, facts: this.#parts.facts })
-          : found
-        return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code: 'ok' }
-      }
+      const routed = { known, address, view, operation }
       const { interfere } = this.#parts
-      if (interfere === undefined) return await answer(incoming)
-      return await interfere({ ...address, operation: operation.name, method: request.method }, incoming, answer)
+      if (interfere === undefined) return await this.#answer(incoming, routed)
+      const place = { ...address, operation: operation.name, method: request.method }
+      return await interfere(place, incoming, asked => this.#answer(asked, routed))
     } catch (error) {
       if (error instanceof ConnectionCut) throw error
       const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
-      const place = { ...known, ...incoming, isHead: request.method === 'HEAD' }
-      const refusal = outgoingFault(fault, place)
+      const refusal = outgoingFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
       refusal.headers.push(...wireHeaders(known.cors, known.dialect))
-      return { ...known, outgoing: refusal, code: fault.code, why: whyRefused(fault) }
+      known.outgoing = refusal
+      known.code = fault.code
+      known.why = whyRefused(fault)
+      return known
     }
+  }
+
+  async #answer(incoming: Incoming, routed: Routed): Promise<Outcome> {
+    const { known, address } = routed
+    const answers = await this.#runJudged(incoming, routed)
+    const { request } = incoming
+    if (!this.#mayRedirect(known, address, request)) return known.answered(answers)
+    const { facts } = this.#parts
+    return known.answered(await honouredOnBucketHost(answers, { bucket: address.bucket, request, facts }))
   }
 
   /** R4. A host that is not of this service is a bucket of that name, or nothing of ours. */
@@ -230,8 +238,7 @@ export class Pipeline {
 
   async #preflight(known: Known, address: Address, view: View): Promise<Outcome> {
     known.operation = 'Preflight'
-    const headers = await preflight(this.#parts.facts, address, view)
-    return { ...known, outgoing: outgoing({ headers }, known.dialect), code: 'ok' }
+    return known.answered({ headers: await preflight(this.#parts.facts, address, view) })
   }
 
   /** A bucket as a website: pages are read as anybody may, whoever asks. */
@@ -248,14 +255,16 @@ export class Pipeline {
         const view = new View(anonymous, known.dialect)
         const operation = this.#routes.find(asked.method, 'object', view)
         const address: Address = { bucket, key: page, style: 'host' }
-        return this.#runJudged({ ...incoming, request: anonymous }, known, address, view, operation)
+        return this.#runJudged({ ...incoming, request: anonymous }, { known, address, view, operation })
       }
       const { answers, code } = await visitSite({ ...incoming, bucket, key, facts, fetch })
-      return { ...known, outgoing: outgoing(withHeaders(answers, known.cors), known.dialect), code }
+      known.code = code
+      return known.answered(answers)
     } catch (error) {
       const fault = this.#asFault(error, incoming.requestId)
-      const page = pageOfFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
-      return { ...known, outgoing: page, code: fault.code }
+      known.outgoing = pageOfFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
+      known.code = fault.code
+      return known
     }
   }
 
@@ -266,17 +275,12 @@ export class Pipeline {
   }
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */
-  async #runJudged(
-    incoming: Incoming,
-    known: Known,
-    address: Address,
-    view: View,
-    operation: Operation,
-  ): Promise<Answers> {
-    const hasBody = operation.match.method !== 'GET' && operation.match.method !== 'HEAD'
+  async #runJudged(incoming: Incoming, routed: Routed): Promise<Answers> {
+    const { method } = routed.operation.match
+    const hasBody = method !== 'GET' && method !== 'HEAD'
     for (let tries = 1; ; tries++) {
       try {
-        return await this.#run(incoming, known, address, view, operation)
+        return await this.#run(incoming, routed)
       } catch (error) {
         if (!this.#parts.isStale(error)) throw error
         if (hasBody || tries === JUDGED_TRIES_MAX) throw new Fault('OperationAborted')
@@ -284,71 +288,53 @@ export class Pipeline {
     }
   }
 
-  async #run(incoming: Incoming, known: Known, address: Address, asked: View, operation: Operation): Promise<Answers> {
-    const { clock, region } = this.#parts
-    const now = clock.now()
+  async #run(incoming: Incoming, routed: Routed): Promise<Answers> {
+    const { known, address, operation } = routed
     const accounts = await this.#parts.identities()
-    const { caller, view, body, key } = await this.#enter(incoming, known, address, asked, operation, accounts)
-    const { dialect } = known
+    const { caller, view, body, key } = await this.#enter(incoming, routed, accounts)
     known.caller = caller
     const { facts, store } = this.#parts.session(actorOf(caller, incoming.requestId))
     const findings: Finding[] = []
     known.findings = findings
     const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))
-    const bucket = await bucketOf(operation, address, facts)
+    const bucket = hasNoBucket(operation) ? undefined : await facts.bucket(address.bucket)
     known.bucket = bucket
-    const { ways } = dialect
+    const { dialect } = known
     if (bucket !== undefined) {
-      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })
+      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways: dialect.ways })
     }
     const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
     const { request, remoteAddress, secure } = incoming
-    const asking: Asking = { request, remoteAddress, secure, view, caller, operation, target, now }
+    const now = this.#parts.clock.now()
+    const asking: Asking = {
+      request,
+      view,
+      caller,
+      operation,
+      target,
+      now,
+      remoteAddress,
+      secure,
+      told: [],
+      untold: operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined,
+    }
     const needs = operation.permission(view, target)
-    const untold: Untold | undefined = operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined
-    await authorizer.check(untold === undefined ? asking : { ...asking, untold }, needs, bucket)
+    await authorizer.check(asking, needs, bucket)
     const charge = this.#charge(view, bucket, caller) ? CHARGED : NO_HEADERS
-    if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
+    if (this.#parts.tlsForCustomerKeys && !secure) refuseCustomerKeys(view)
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
-    const ctx: Context = Object.freeze({
-      store,
-      accounts,
-      caller,
-      callerId: caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId,
-      ways,
-      region,
-      request: view,
-      target,
-      get location() {
-        return locationOf({ ...address, key }, view, secure)
-      },
-      bucket: bucket as Bucket,
-      body,
-      told(fault: Fault) {
-        const { lock, VersionId } = fault.detail
-        if (lock !== undefined) findings.push({ lock: String(lock), versionId: String(VersionId) })
-        return tell(fault, dialect, operation)
-      },
-      mayLast: (headers: readonly Header[]) =>
-        known.late.expect(wireHeaders([...headers, ...charge, ...known.cors], dialect)),
-      may: (action: Need['do'], on?: ObjectName, told: Told = []) =>
-        authorizer.may({ ...asking, told }, on === undefined ? { do: action } : { do: action, on }, bucket),
-      noticed: (error: Error) => this.#parts.onError(error, incoming.requestId),
-      settle: (told: Told) => authorizer.check({ ...asking, told }, needs, bucket),
-    })
-    return withHeaders(await operation.run(ctx, input), charge)
+    const { region } = this.#parts
+    const always = charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors]
+    const { late } = known
+    const parts = { store, accounts, region, dialect, address, asking, bucket, body, needs, authorizer, findings, late }
+    const noticed = (error: Error): void => this.#parts.onError(error, incoming.requestId)
+    return withHeaders(await operation.run(new Calling({ ...parts, always, noticed }), input), charge)
   }
 
   /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
-  async #enter(
-    incoming: Incoming,
-    known: Known,
-    address: Address,
-    view: View,
-    operation: Operation,
-    identities: Identities,
-  ): Promise<Entered> {
+  async #enter(incoming: Incoming, routed: Routed, identities: Identities): Promise<Entered> {
+    const { known, address, view, operation } = routed
     const { clock, region, clientTimes } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
     const { scheme } = known.dialect
@@ -362,7 +348,7 @@ export class Pipeline {
       throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
     }
     // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
-    await bucketOf(operation, address, this.#parts.facts)
+    await this.#parts.facts.bucket(address.bucket)
     incoming.goOn()
     const form = await openForm(incoming.request, incoming.body, dialect => {
       known.dialect = dialect

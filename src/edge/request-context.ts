@@ -22,9 +22,9 @@ export interface Asking {
   readonly remoteAddress: string
   readonly secure: boolean
   /** What its body says, once that has been read. */
-  readonly told?: Told
+  readonly told: Told
   /** Keys that only its body answers, as long as nobody has read it. */
-  readonly untold?: Untold
+  readonly untold: Untold | undefined
 }
 
 /** Headers that answer the condition key of their own name. */
@@ -84,7 +84,22 @@ function signature({ request, caller, operation }: Asking): Told {
   ]
 }
 
-export function contextOf(asking: Asking, name: ObjectName): Map<string, readonly string[]> {
+/** What a request says, worked out when a policy asks for it, and not before: most requests meet none. */
+export class Sayings implements Iterable<readonly [string, readonly string[]]> {
+  readonly #asking: Asking
+  readonly #name: ObjectName
+
+  constructor(asking: Asking, name: ObjectName) {
+    this.#asking = asking
+    this.#name = name
+  }
+
+  [Symbol.iterator](): Iterator<readonly [string, readonly string[]]> {
+    return contextOf(this.#asking, this.#name).entries()
+  }
+}
+
+function contextOf(asking: Asking, name: ObjectName): Map<string, readonly string[]> {
   const { view, now, remoteAddress, secure } = asking
   const context = new Map<string, readonly string[]>()
   const set = (key: string, value: string | undefined): void => {
@@ -102,7 +117,7 @@ export function contextOf(asking: Asking, name: ObjectName): Map<string, readonl
   set('securetransport', String(secure))
   set('currenttime', new Date(now).toISOString())
   set('epochtime', String(Math.floor(now / 1000)))
-  const told = [...toldByTags(tags(view)), ...retention(view, now), ...signature(asking), ...(asking.told ?? [])]
+  const told = [...toldByTags(tags(view)), ...retention(view, now), ...signature(asking), ...asking.told]
   for (const [key, values] of told) context.set(key, values)
   return context
 }

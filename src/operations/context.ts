@@ -79,7 +79,7 @@ export interface IncomingBody {
   readonly hashSigned: boolean
 }
 
-/** Everything an operation works with. Frozen: nothing is handed on by changing it. */
+/** Everything an operation works with. Read only: nothing is handed on by changing it. */
 export interface Context {
   readonly store: Store
   readonly accounts: Accounts

@@ -103,6 +103,8 @@ export interface Operation {
 
 export function operation<I extends Inputs>(declared: Declaration<I>): Operation {
   const fields = Object.entries(declared.input)
+  // Copied and filled in, so that all inputs of an operation have one shape from the start.
+  const blank: Record<string, unknown> = Object.fromEntries(fields.map(([name]) => [name, undefined]))
   return {
     name: declared.name,
     match: declared.match,
@@ -114,7 +116,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     tells: declared.tells ?? [],
     takesForm: declared.takesForm ?? false,
     decode(request) {
-      const input: Record<string, unknown> = {}
+      const input = { ...blank }
       for (const [name, field] of fields) input[name] = field.decode(request)
       return input
     },

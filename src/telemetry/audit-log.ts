@@ -2,7 +2,8 @@
  * The audit log: a line for every request that changes something, or that was refused, with what decided about it. A
  * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
  */
-import type { Finding, Outcome } from '../edge/pipeline.ts'
+import type { Finding } from '../edge/calling.ts'
+import type { Outcome } from '../edge/pipeline.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'

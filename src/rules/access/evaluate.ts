@@ -47,10 +47,10 @@ export interface AccessRequest {
   readonly bucket: BucketFacts | undefined
   /** The stored object that the action is about; undefined where there is none, and for one that is being made. */
   readonly object: ObjectFacts | undefined
-  /** What the request says, by neutral condition key. */
-  readonly context: Context
+  /** What the request says, by neutral condition key. Gone through only when a policy asks. */
+  readonly context: Iterable<readonly [key: string, values: readonly string[]]>
   /** What is not known yet about the request, and how that counts. */
-  readonly untold?: Untold
+  readonly untold?: Untold | undefined
   /** The caller began the upload that the action is about. */
   readonly isInitiator?: boolean
   /** Lists do not give this to a caller without a name: beginning an upload, copying. */
@@ -84,7 +84,7 @@ export function evaluate(request: AccessRequest): Decision {
     if (error instanceof Fault) return { allowed: false, reasons: [{ kind: 'unreadable policy' }] }
     throw error
   }
-  const question = questionOf(request)
+  const question = new Asked(request)
   const denials = denialsOf(request, policies, question)
   if (denials.length > 0) return { allowed: false, reasons: denials }
   return withoutDenial(request, policies, question)
@@ -109,7 +109,7 @@ export function mayLearnAbsence(request: AccessRequest): Decision {
 /** Condition keys that statements about this request ask for, and that nobody has answered. */
 export function unanswered(request: AccessRequest, keys: readonly string[]): string[] {
   const untold: Untold = { keys, assume: 'holds' }
-  const question = questionOf({ ...request, untold })
+  const question = new Asked({ ...request, untold })
   const { identity, bucket } = policiesOf(request)
   const found = [...identity, ...(bucket === undefined ? [] : [bucket])].flatMap(policy =>
     (['Allow', 'Deny'] as const).flatMap(effect => applying(policy, effect, question)),
@@ -133,20 +133,28 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-function questionOf(request: AccessRequest): Question {
-  const { caller, action, resource, untold = ALL_TOLD } = request
-  const name = resource.key === undefined ? (resource.bucket ?? '*') : `${resource.bucket}/${resource.key}`
-  let context: Context | undefined
-  return {
-    caller,
-    action,
-    resource: name,
-    untold,
-    // Most requests meet no policy at all, and nobody asks for it.
-    get context() {
-      context ??= wholeContext(request)
-      return context
-    },
+/** What is asked of policies. A class, so that all of them have one shape: a literal with a getter would get its own. */
+class Asked implements Question {
+  readonly caller: Caller
+  readonly action: Action
+  readonly resource: string
+  readonly untold: Untold
+  readonly #request: AccessRequest
+  #context: Context | undefined
+
+  constructor(request: AccessRequest) {
+    const { key, bucket } = request.resource
+    this.caller = request.caller
+    this.action = request.action
+    this.resource = key === undefined ? (bucket ?? '*') : `${bucket}/${key}`
+    this.untold = request.untold ?? ALL_TOLD
+    this.#request = request
+  }
+
+  /** Most requests meet no policy at all, and nobody asks for it. */
+  get context(): Context {
+    this.#context ??= wholeContext(this.#request)
+    return this.#context
   }
 }
 
@@ -314,7 +322,7 @@ function reaches(grant: Grant, caller: Caller): boolean {
 /** R106. Who changes the ACL of an object of the own account must be allowed to write the object as well. */
 function andWriteObject(decision: Decision, request: AccessRequest, policies: Policies): Decision {
   const writing = { ...request, action: 'PutObject' } as const
-  const question = questionOf(writing)
+  const question = new Asked(writing)
   const { bucket } = policies
   const isDenied = identityReasons(policies, 'Deny', question).length > 0
   const byIdentity = isDenied ? [] : identityVoice(request.caller, policies, question).allows
