@@ -3,11 +3,12 @@ import { Fault } from '../model/faults.ts'
 import type { Fields } from './canonical.ts'
 import { refusal } from './refusal.ts'
 import { type Scheme, UNSIGNED_CHUNKS_TRAILER, UNSIGNED_PAYLOAD } from './schemes.ts'
+import type { SigningKey } from './signing.ts'
 
 /** Each chunk's signature is made over the one before; the first follows the signature of the request itself. */
 export interface SignatureChain {
   readonly scheme: Scheme
-  readonly key: Buffer
+  readonly key: SigningKey
   readonly scope: string
   readonly timestamp: string
   readonly seed: string

@@ -40,7 +40,7 @@ export function signRequest(
   const scope = scopeOf(scheme, stamp.slice(0, 8), region)
   const canonical = canonicalRequest({ request: whole, pairs, fields, signedHeaders, contentHash }, undefined)
   const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
-  const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text).toString('hex')
+  const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text)
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`
   headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
   return whole

@@ -12,7 +12,41 @@ export function sha256Hex(text: string): string {
   return hash('sha256', BEYOND_ASCII.test(text) ? Buffer.from(text, 'latin1') : text, 'hex')
 }
 
-export const hmac = (key: Buffer | string, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+const BLOCK_BYTES = 64
+const DIGEST_BYTES = 32
+
+/**
+ * A key to sign with, made ready: HMAC is two hashes of blocks that depend on the key alone, and hashing at once costs
+ * half of what an object of the runtime's for each signature does.
+ */
+export class SigningKey {
+  readonly bytes: Buffer
+  readonly inner = Buffer.alloc(BLOCK_BYTES, 0x36)
+  /** With room for the inner digest behind it. */
+  readonly outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c)
+
+  /** The bytes of a derived key, which are fewer than a block has. */
+  constructor(bytes: Buffer) {
+    this.bytes = bytes
+    for (const [i, byte] of bytes.entries()) {
+      this.inner[i]! ^= byte
+      this.outer[i]! ^= byte
+    }
+  }
+}
+
+/** Texts to sign are short; it grows with the longest. Signing never waits, so one serves all. */
+let room = Buffer.alloc(1024)
+
+/** HMAC-SHA-256 in hexadecimal digits. */
+export function hmac(key: SigningKey, text: string): string {
+  const bytes = BLOCK_BYTES + Buffer.byteLength(text)
+  if (bytes > room.length) room = Buffer.alloc(2 * bytes)
+  room.set(key.inner)
+  room.write(text, BLOCK_BYTES)
+  key.outer.write(hash('sha256', room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
+  return hash('sha256', key.outer, 'hex')
+}
 
 /** What a signature is valid for: a day, a region and one service. */
 export interface Scope {
@@ -28,17 +62,19 @@ export function scopeOf(scheme: Scheme, date: string, region: string): Scope {
 const CACHED_KEYS_MAX = 4096
 
 /** Deriving a key takes four rounds; a client uses the same one all day. */
-const cached = new Map<string, { readonly secretKey: string; readonly key: Buffer }>()
+const cached = new Map<string, { readonly secretKey: string; readonly key: SigningKey }>()
 
 /** The key for a credential within a scope. */
-export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope): Buffer {
-  let key = hmac(scheme.keyPrefix + credential.secretKey, scope.date)
-  for (const word of [scope.region, scheme.service, scheme.terminator]) key = hmac(key, word)
-  return key
+export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
+  let key: Buffer | string = scheme.keyPrefix + credential.secretKey
+  for (const word of [scope.date, scope.region, scheme.service, scheme.terminator]) {
+    key = createHmac('sha256', key).update(word).digest()
+  }
+  return new SigningKey(key as Buffer)
 }
 
 /** The same, remembered. A changed secret is a changed key, whatever was derived before. */
-export function signingKey(scheme: Scheme, credential: Credential, scope: Scope): Buffer {
+export function signingKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
   const name = `${credential.accessKey}/${scope.text}`
   const known = cached.get(name)
   if (known !== undefined && known.secretKey === credential.secretKey) return known.key
@@ -50,8 +86,15 @@ export function signingKey(scheme: Scheme, credential: Credential, scope: Scope)
 }
 
 const SIGNATURE = /^[0-9a-f]{64}$/
+const SIGNATURE_DIGITS = 64
+const ours = Buffer.alloc(SIGNATURE_DIGITS)
+const theirs = Buffer.alloc(SIGNATURE_DIGITS)
 
 /** Takes as long for a signature that is wrong in its first digit as for one that is wrong in its last. */
-export function sameSignature(expected: Buffer, provided: string): boolean {
-  return SIGNATURE.test(provided) && timingSafeEqual(expected, Buffer.from(provided, 'hex'))
+export function sameSignature(expected: string, provided: string): boolean {
+  if (expected.length !== SIGNATURE_DIGITS) throw new RangeError('that is no signature')
+  ours.write(expected, 'latin1')
+  if (!SIGNATURE.test(provided)) return false
+  theirs.write(provided, 'latin1')
+  return timingSafeEqual(ours, theirs)
 }

@@ -1,6 +1,7 @@
 /** Bodies in chunks as a client writes them, for tests. */
 import type { ChunkRule } from './payload-rule.ts'
 import type { Scheme } from './schemes.ts'
+import { SigningKey } from './signing.ts'
 import { chunkSignature, clientKey, clientScope, TIMESTAMP, trailerSignature } from './suite-signer.ts'
 
 export const SEED = 'f'.repeat(64)
@@ -18,7 +19,7 @@ export function ruleFor(sent: Sent, change: Partial<ChunkRule> = {}): ChunkRule 
   return {
     kind: 'chunks',
     chain: sent.signed
-      ? { scheme, key: clientKey(scheme), scope: clientScope(scheme), timestamp: TIMESTAMP, seed: SEED }
+      ? { scheme, key: new SigningKey(clientKey(scheme)), scope: clientScope(scheme), timestamp: TIMESTAMP, seed: SEED }
       : undefined,
     declared: sent.trailers && new Set(sent.trailers.map(line => line.split(':')[0]!)),
     trailers: new Map(),
