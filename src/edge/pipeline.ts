@@ -70,9 +70,17 @@ export interface Outcome {
   readonly ended?: Promise<Outcome>
 }
 
+/** What is found and done for one request. */
+export interface Session {
+  readonly facts: FactFinder
+  readonly store: Context['store']
+  /** The operation has run; what it opened stays open. */
+  end(): void
+}
+
 export interface PipelineParts {
   /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
-  readonly session: (actor: Actor) => { readonly facts: FactFinder; readonly store: Context['store'] }
+  readonly session: (actor: Actor, onlyReads: boolean) => Session
   /** Who there is, as of the moment at which a request begins. */
   readonly identities: () => Promise<Identities>
   readonly facts: FactFinder
@@ -100,6 +108,8 @@ const JUDGED_TRIES_MAX = 10
 const NO_HEADERS: readonly Header[] = []
 const UNANSWERED: Outgoing = { status: 500, headers: [], body: undefined, close: true }
 const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
+
+const onlyReads = ({ match }: Operation): boolean => match.method === 'GET' || match.method === 'HEAD'
 
 const hasNoBucket = ({ match, withoutBucket }: Operation): boolean => match.on === 'service' || withoutBucket
 
@@ -276,8 +286,7 @@ export class Pipeline {
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */
   async #runJudged(incoming: Incoming, routed: Routed): Promise<Answers> {
-    const { method } = routed.operation.match
-    const hasBody = method !== 'GET' && method !== 'HEAD'
+    const hasBody = !onlyReads(routed.operation)
     for (let tries = 1; ; tries++) {
       try {
         return await this.#run(incoming, routed)
@@ -289,11 +298,25 @@ export class Pipeline {
   }
 
   async #run(incoming: Incoming, routed: Routed): Promise<Answers> {
-    const { known, address, operation } = routed
+    const { known, operation } = routed
     const accounts = await this.#parts.identities()
-    const { caller, view, body, key } = await this.#enter(incoming, routed, accounts)
-    known.caller = caller
-    const { facts, store } = this.#parts.session(actorOf(caller, incoming.requestId))
+    const entered = await this.#enter(incoming, routed, accounts)
+    known.caller = entered.caller
+    const session = this.#parts.session(actorOf(entered.caller, incoming.requestId), onlyReads(operation))
+    try {
+      return await this.#perform(incoming, routed, entered, { ...session, accounts })
+    } finally {
+      session.end()
+    }
+  }
+
+  /** Judges what is asked, and does it. */
+  async #perform(
+    incoming: Incoming,
+    { known, address, operation }: Routed,
+    { caller, view, body, key }: Entered,
+    { facts, store, accounts }: Session & { readonly accounts: Accounts },
+  ): Promise<Answers> {
     const findings: Finding[] = []
     known.findings = findings
     const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))

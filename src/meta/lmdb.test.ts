@@ -112,7 +112,8 @@ test('a bit that flipped on the disk is reported by get and by scan, and spares 
     for (let at = content.indexOf(pattern); at >= 0; at = content.indexOf(pattern, at)) content[at + 20]! ^= 0x10
     await writeFile(file, content)
     const meta = await openLmdbMeta({ path })
-    await assert.rejects(meta.get(bytes('b')), error => error instanceof DamagedRecord && error.key.equals(bytes('b')))
+    const damaged = async (): Promise<unknown> => meta.get(bytes('b'))
+    await assert.rejects(damaged, error => error instanceof DamagedRecord && error.key.equals(bytes('b')))
     await assert.rejects(meta.scan(ALL, 10), DamagedRecord)
     assert.equal(await textOf(meta, 'a'), 'sound')
     assert.equal(await textOf(meta, 'c'), 'sound')
@@ -181,7 +182,7 @@ test('a closed engine answers with an error', () =>
     await meta.close()
     assert.equal(await last, true)
     await meta.close()
-    await assert.rejects(meta.get(bytes('a')), /closed/)
+    await assert.rejects(async () => meta.get(bytes('a')), /closed/)
     await assert.rejects(meta.scan(ALL, 1), /closed/)
     await assert.rejects(meta.commit({ checks: [], writes: [] }), /closed/)
   }))

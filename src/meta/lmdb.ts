@@ -82,7 +82,8 @@ class LmdbMeta implements MetaEngine {
     this.#nextStamp = firstStamp(options.random ?? systemRandom)
   }
 
-  async get(key: Buffer, known?: Entry): Promise<Entry | undefined> {
+  /** Reads are memory-mapped: nobody waits. */
+  get(key: Buffer, known?: Entry): Entry | undefined {
     this.#assertOpen()
     admitKey(key)
     // lmdb-js keeps a read snapshot for about a millisecond. Another process may have acknowledged a commit since.

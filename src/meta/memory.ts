@@ -22,7 +22,7 @@ class MemoryMeta implements MetaEngine {
     if (!this.#open) throw new Error('the metadata engine is closed')
   }
 
-  async get(key: Buffer): Promise<Entry | undefined> {
+  get(key: Buffer): Entry | undefined {
     this.#assertOpen()
     admitKey(key)
     return this.#entry(keyText(key))

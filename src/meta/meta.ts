@@ -2,6 +2,7 @@
  * Ordered records and minitransactions: the whole seam between the store and a metadata engine. A driver knows bytes,
  * not buckets. It promises: all or nothing, serializable, durable when `commit` resolves, keys in memcmp order.
  */
+import type { Soon } from '../lib/soon.ts'
 
 /** Changes with every write of the key; equal stamps mean the record has not been written in between. Opaque. */
 export type Stamp = number
@@ -48,7 +49,7 @@ export interface Snapshot {
 
 export interface Meta {
   /** `known` is an earlier reading of the key: while the record still has its stamp, that is what it may give back. */
-  get(key: Buffer, known?: Entry): Promise<Entry | undefined>
+  get(key: Buffer, known?: Entry): Soon<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
   /**

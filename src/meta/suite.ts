@@ -227,7 +227,7 @@ function limitSuite(suiteTest: SuiteTest): void {
       Array.from({ length: 11 }, (_, index) => ({ key: bytes(`a${index}`), value: Buffer.alloc(valueBytesMax) })),
     ]
     for (const writes of refused) await assert.rejects(meta.commit({ checks: [], writes }), RangeError)
-    await assert.rejects(meta.get(Buffer.alloc(0)), RangeError)
+    await assert.rejects(async () => meta.get(Buffer.alloc(0)), RangeError)
     assert.deepEqual(await meta.scan(ALL, 10), [])
   })
 }

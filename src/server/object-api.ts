@@ -2,11 +2,12 @@
 import type { FactFinder } from '../edge/authorize.ts'
 import type { Interfere } from '../edge/interference.ts'
 import { Listener } from '../edge/listener.ts'
-import { Pipeline } from '../edge/pipeline.ts'
+import { Pipeline, type Session } from '../edge/pipeline.ts'
 import type { WebsiteHosts } from '../edge/website.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Certificate } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
+import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import { OPERATIONS } from '../operations/index.ts'
@@ -15,6 +16,7 @@ import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import type { Directory } from '../store/directory.ts'
 import { FactsMeta } from '../store/facts-meta.ts'
 import { FactsChanged, JudgedMeta } from '../store/judged-meta.ts'
+import { Lately } from '../store/lately.ts'
 import type { Store } from '../store/store.ts'
 import { Recording, type Watchers } from '../telemetry/recording.ts'
 import { isFinal, type Tell } from './tell.ts'
@@ -38,31 +40,63 @@ export function factsOf(store: Store): FactFinder {
   }
 }
 
-/** Whatever is judged on a fact is done only while the fact holds. */
-function sessionOf(store: Store, actor: Actor): { facts: FactFinder; store: Store } {
-  const seen = new FactsMeta(store.engine.meta)
-  const judged = new JudgedMeta(store.engine.meta, seen)
-  const found = factsOf(store.through(seen))
-  const facts: FactFinder = {
-    ...found,
-    async bucket(name) {
-      const bucket = await found.bucket(name).catch((error: unknown) => {
-        judged.expectBucket(name, undefined)
-        throw error
-      })
-      judged.expectBucket(name, bucket.id)
+/** Facts for one request, and the expectation that what is done afterwards meets them again. */
+class ExpectedFacts implements FactFinder {
+  readonly #found: FactFinder
+  readonly #seen: FactsMeta
+  readonly #judged: JudgedMeta
+
+  constructor(store: Store, seen: FactsMeta, judged: JudgedMeta) {
+    this.#found = factsOf(store.through(seen))
+    this.#seen = seen
+    this.#judged = judged
+  }
+
+  async bucket(name: string): Promise<Bucket> {
+    try {
+      const bucket = await this.#found.bucket(name)
+      this.#judged.expectBucket(name, bucket.id)
       return bucket
-    },
-    async object(name) {
-      // A version by its name stays what it is; the current one may be another a moment later.
-      if (name.versionId === undefined) judged.expectObject(name.bucket, name.key)
-      const object = await found.object(name)
-      if (object !== undefined) return object
-      seen.lookAgain()
-      return found.object(name)
+    } catch (error) {
+      this.#judged.expectBucket(name, undefined)
+      throw error
+    }
+  }
+
+  document(bucket: string, name: string): Promise<string | undefined> {
+    return this.#found.document(bucket, name)
+  }
+
+  async object(name: ObjectName): Promise<ObjectFacts | undefined> {
+    // A version by its name stays what it is; the current one may be another a moment later.
+    if (name.versionId === undefined) this.#judged.expectObject(name.bucket, name.key)
+    const object = await this.#found.object(name)
+    if (object !== undefined) return object
+    this.#seen.lookAgain()
+    return this.#found.object(name)
+  }
+
+  initiator(name: ObjectName, uploadId: string): Promise<string | undefined> {
+    return this.#found.initiator(name, uploadId)
+  }
+}
+
+/**
+ * Whatever is judged on a fact is done only while the fact holds. A request that only reads is inside as a reader
+ * before it is judged, so the bytes that it was judged on stay until it has opened them.
+ */
+function sessionOf(store: Store, lately: Lately, actor: Actor, onlyReads: boolean): Session {
+  const { meta, readers } = store.engine
+  const seen = new FactsMeta(meta, lately)
+  const judged = new JudgedMeta(meta, seen, onlyReads)
+  const ticket = onlyReads ? readers.enter() : undefined
+  return {
+    facts: new ExpectedFacts(store, seen, judged),
+    store: store.through(judged, actor),
+    end() {
+      if (ticket !== undefined) readers.leave(ticket)
     },
   }
-  return { facts, store: store.through(judged, actor) }
 }
 
 async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: string): Promise<string | undefined> {
@@ -94,8 +128,9 @@ export interface Serving {
 
 export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'watchers'>): Pipeline {
   const { store, directory, clock, region, baseHost, website, tell } = serving
+  const lately = new Lately()
   return new Pipeline({
-    session: actor => sessionOf(store, actor),
+    session: (actor, onlyReads) => sessionOf(store, lately, actor, onlyReads),
     facts: factsOf(store),
     isStale: error => error instanceof FactsChanged,
     identities: () => directory.now(),

@@ -1,3 +1,5 @@
+import type { Soon } from '../lib/soon.ts'
+import type { Entry } from '../meta/meta.ts'
 import { type Bucket, bucketFormat } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import { isBucketName } from '../rules/naming.ts'
@@ -14,8 +16,12 @@ export async function bucketForWrite(d: Decision, name: string): Promise<Bucket>
   return open
 }
 
-export async function bucketForRead(d: Decision, name: string): Promise<Bucket> {
-  const entry = isBucketName(name) ? await d.get(at.bucket(name)) : undefined
+export function bucketForRead(d: Decision, name: string): Soon<Bucket> {
+  const entry = isBucketName(name) ? d.get(at.bucket(name)) : undefined
+  return entry instanceof Promise ? entry.then(found => bucketOf(name, found)) : bucketOf(name, entry)
+}
+
+export function bucketOf(name: string, entry: Entry | undefined): Bucket {
   if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
   return bucketIn(entry)
 }

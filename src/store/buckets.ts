@@ -7,7 +7,7 @@ import type { Grant } from '../model/grant.ts'
 import { configurationShown } from '../rules/ledger.ts'
 import { checkBucketName, isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
-import { bucketForRead, bucketForWrite } from './bucket-record.ts'
+import { bucketForRead, bucketForWrite, bucketOf } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { forgetOwned, noteOwned, type OwnedBucket, type OwnedPage, ownedPage } from './owned-buckets.ts'
@@ -73,9 +73,7 @@ export class Buckets {
   }
 
   async get(name: string): Promise<Bucket> {
-    const entry = isBucketName(name) ? await this.#engine.meta.get(at.bucket(name)) : undefined
-    if (entry === undefined) throw new Fault('NoSuchBucket', { BucketName: name })
-    return bucketIn(entry)
+    return bucketOf(name, isBucketName(name) ? await this.#engine.meta.get(at.bucket(name)) : undefined)
   }
 
   /** Buckets in order of their names; all of them, or those of one owner. */

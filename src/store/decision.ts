@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
+import type { Soon } from '../lib/soon.ts'
 import { type Check, type Entry, type Meta, MetaFull, type Write } from '../meta/meta.ts'
 import { Fault } from '../model/faults.ts'
 
@@ -20,8 +21,12 @@ export class Decision {
   }
 
   /** Reads a record that the decision depends on: the commit fails if it changes before. */
-  async get(key: Buffer): Promise<Entry | undefined> {
-    const entry = await this.#meta.get(key)
+  get(key: Buffer): Soon<Entry | undefined> {
+    const found = this.#meta.get(key)
+    return found instanceof Promise ? found.then(entry => this.#saw(key, entry)) : this.#saw(key, found)
+  }
+
+  #saw(key: Buffer, entry: Entry | undefined): Entry | undefined {
     this.checks.push({ key, stamp: entry?.stamp })
     return entry
   }

@@ -2,17 +2,21 @@
  * What permission is judged on, read once for each request: however many rules ask for a record, all of them see the
  * same one. Whatever is done afterwards goes through `JudgedMeta`, which reads again.
  */
+import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+import { Lately } from './lately.ts'
 
 export const nameOf = (address: Buffer): string => address.toString('latin1')
 
 export class FactsMeta implements Meta {
   readonly #meta: Meta
+  readonly #lately: Lately
   readonly #seen = new Map<string, Entry | undefined>()
   #remembers = true
 
-  constructor(meta: Meta) {
+  constructor(meta: Meta, lately: Lately = new Lately()) {
     this.#meta = meta
+    this.#lately = lately
   }
 
   /** The record as it was judged; undefined also when it was never looked at. */
@@ -28,13 +32,16 @@ export class FactsMeta implements Meta {
     this.#remembers = false
   }
 
-  async get(key: Buffer): Promise<Entry | undefined> {
+  get(key: Buffer): Soon<Entry | undefined> {
     const name = nameOf(key)
     const before = this.#seen.get(name)
     if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
-    const entry = await this.#meta.get(key)
-    this.#seen.set(name, entry)
-    return entry
+    const known = this.#lately.get(name)
+    return after(this.#meta.get(key, known), entry => {
+      this.#seen.set(name, entry)
+      if (entry !== undefined && entry !== known) this.#lately.note(name, entry)
+      return entry
+    })
   }
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {

@@ -3,6 +3,7 @@
  * dead. Behind this fence every commit also depends on the owner's record, or on the fence of a worker: once somebody
  * else owns the folder, or the owner has taken the fence down, nothing that was under way can take effect any more.
  */
+import type { Soon } from '../lib/soon.ts'
 import type { Check, Entry, KeyRange, Meta, Minitransaction } from '../meta/meta.ts'
 import { at } from './addresses.ts'
 
@@ -30,7 +31,7 @@ export class FencedMeta implements Meta {
     return new FencedMeta(meta, { key: fence, stamp: entry.stamp })
   }
 
-  get(key: Buffer, known?: Entry): Promise<Entry | undefined> {
+  get(key: Buffer, known?: Entry): Soon<Entry | undefined> {
     return this.#meta.get(key, known)
   }
 

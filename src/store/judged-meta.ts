@@ -3,6 +3,7 @@
  * it was judged on: a bucket that was removed and made again by somebody else is not there, and an object that got
  * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
  */
+import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, KeyRange, Meta, Minitransaction } from '../meta/meta.ts'
 import { at } from './addresses.ts'
 import { type FactsMeta, nameOf } from './facts-meta.ts'
@@ -26,13 +27,20 @@ const dependsOn = (entry: Entry | undefined): string => {
 export class JudgedMeta implements Meta {
   readonly #meta: Meta
   readonly #facts: FactsMeta
+  /** What was judged need not be read again, as long as nothing is missing. */
+  #isEnough: boolean
   /** The ids that were judged; undefined where there was no bucket. */
   readonly #buckets = new Map<string, string | undefined>()
   readonly #objects = new Set<string>()
 
-  constructor(meta: Meta, facts: FactsMeta) {
+  /**
+   * `isEnough` for a request that only reads, and whose bytes cannot have gone since: then what it was judged on is
+   * what it gets.
+   */
+  constructor(meta: Meta, facts: FactsMeta, isEnough = false) {
     this.#meta = meta
     this.#facts = facts
+    this.#isEnough = isEnough
   }
 
   /** From here on the bucket that was judged first, or none of its name. */
@@ -46,10 +54,18 @@ export class JudgedMeta implements Meta {
     this.#objects.add(nameOf(at.current(bucket, key)))
   }
 
-  async get(key: Buffer): Promise<Entry | undefined> {
+  get(key: Buffer): Soon<Entry | undefined> {
     const name = nameOf(key)
     const judged = this.#facts.seen(name)
-    const entry = await this.#meta.get(key, judged)
+    if (this.#isEnough && judged !== undefined) return this.#asJudged(name, judged, judged)
+    return after(this.#meta.get(key, judged), entry => {
+      // Records may have moved between two readings: whoever looks for one that is gone reads all of them anew.
+      if (entry === undefined) this.#isEnough = false
+      return this.#asJudged(name, judged, entry)
+    })
+  }
+
+  #asJudged(name: string, judged: Entry | undefined, entry: Entry | undefined): Entry | undefined {
     // The usual case. What was made of the record when it was judged need not be made again.
     const isSame = entry !== undefined && entry.stamp === judged?.stamp
     const found = isSame ? judged : entry

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../blobs/blobs.ts'
 import { BodyDigest } from '../lib/body-digest.ts'
+import { after, type Soon, unless } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import {
@@ -146,14 +147,15 @@ export class Objects {
     }
   }
 
-  async #find(which: Which): Promise<Located> {
-    try {
-      return await this.#locate(new Decision(this.#engine.meta), which)
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error
-      // A version that is found was there; one that is not may have changed its place between two reads.
-      return decide(this.#engine, d => this.#locate(d, which))
-    }
+  #find(which: Which): Soon<Located> {
+    return unless(
+      () => this.#locate(new Decision(this.#engine.meta), which),
+      error => {
+        if (!(error instanceof Fault)) throw error
+        // A version that is found was there; one that is not may have changed its place between two reads.
+        return decide(this.#engine, async d => this.#locate(d, which))
+      },
+    )
   }
 
   /** A version that somebody else's decision depends on. */
@@ -161,9 +163,10 @@ export class Objects {
     return (await this.#locate(d, which)).version
   }
 
-  async #locate(d: Decision, which: Which): Promise<Located> {
-    const bucket = await bucketForRead(d, which.bucket)
-    return mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
+  #locate(d: Decision, which: Which): Soon<Located> {
+    return after(bucketForRead(d, which.bucket), bucket =>
+      after(readHead(d, bucket, which.key), head => mustLocate(d, head, which.versionId)),
+    )
   }
 
   /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */

@@ -3,6 +3,7 @@
  * and markers stand behind it, newest first. When the newest is a marker there is no current record but a `deleted`
  * one. Every change to the set reads one of the two through its decision, which keeps the set whole.
  */
+import { after, type Soon } from '../lib/soon.ts'
 import type { Entry } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
@@ -52,14 +53,18 @@ function seqOfName(id: string): number {
 const located = (entry: Entry | undefined): Located | undefined =>
   entry === undefined ? undefined : { entry, version: versionIn(entry) }
 
-export async function readHead(d: Decision, bucket: Bucket, key: string): Promise<Head> {
+export function readHead(d: Decision, bucket: Bucket, key: string): Soon<Head> {
   checkKey(key)
-  const current = located(await d.get(at.current(bucket.name, key)))
-  // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
-  // every writer relies on, changes before there can be any.
-  if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
-  const entry = await d.get(at.deleted(bucket.name, key))
-  return { bucket, key, current, deleted: entry === undefined ? undefined : deletedFormat.decode(entry.value) }
+  return after(d.get(at.current(bucket.name, key)), entry => {
+    const current = located(entry)
+    // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
+    // every writer relies on, changes before there can be any.
+    if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
+    return after(d.get(at.deleted(bucket.name, key)), marked => {
+      const deleted = marked === undefined ? undefined : deletedFormat.decode(marked.value)
+      return { bucket, key, current, deleted }
+    })
+  })
 }
 
 /** Where a version of this name stands, or stood. */
@@ -70,13 +75,15 @@ export function seqOfVersion(head: Head, versionId: string): number | undefined 
 }
 
 /** A version by its name, or the current one when no name is given. */
-export async function locate(d: Decision, head: Head, versionId: string | undefined): Promise<Located | undefined> {
+export function locate(d: Decision, head: Head, versionId: string | undefined): Soon<Located | undefined> {
   const { current } = head
   if (versionId === undefined || current?.version.id === versionId) return current
   const seq = seqOfVersion(head, versionId)
   if (seq === undefined) return undefined
-  const found = located(await d.get(at.older(head.bucket.name, head.key, seq)))
-  return found?.version.id === versionId ? found : undefined
+  return after(d.get(at.older(head.bucket.name, head.key, seq)), entry => {
+    const found = located(entry)
+    return found?.version.id === versionId ? found : undefined
+  })
 }
 
 /** What is told about a key that is deleted, and not of one that never was: that there is a marker, and which. */
@@ -94,25 +101,20 @@ const isOfNoVersion = ({ bucket }: Head, id: string): boolean =>
   bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
 
 /** The version, or the fault that says why there is none; a marker is not an object. */
-export async function mustLocate(d: Decision, head: Head, versionId: string | undefined): Promise<Located> {
+export function mustLocate(d: Decision, head: Head, versionId: string | undefined): Soon<Located> {
+  if (versionId !== undefined && isOfNoVersion(head, versionId)) return missing(d, head, versionId)
+  return after(locate(d, head, versionId), found => {
+    if (found === undefined) return missing(d, head, versionId)
+    if (!found.version.marker) return found
+    const { id } = found.version
+    throw new Fault('MethodNotAllowed', { Key: head.key, VersionId: id, deleteMarker: true, markerId: id })
+  })
+}
+
+async function missing(d: Decision, head: Head, versionId: string | undefined): Promise<never> {
   const Key = head.key
-  if (versionId !== undefined && isOfNoVersion(head, versionId)) {
-    throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
-  }
-  const found = await locate(d, head, versionId)
-  if (found === undefined) {
-    if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
-    throw new Fault('NoSuchKey', { Key, ...(await markerOf(d, head)) })
-  }
-  if (found.version.marker) {
-    throw new Fault('MethodNotAllowed', {
-      Key,
-      VersionId: found.version.id,
-      deleteMarker: true,
-      markerId: found.version.id,
-    })
-  }
-  return found
+  if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
+  throw new Fault('NoSuchKey', { Key, ...(await markerOf(d, head)) })
 }
 
 /** A version that is about to get its place and its name. */

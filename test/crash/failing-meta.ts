@@ -40,7 +40,7 @@ export class FailingMeta implements Meta {
     this.#broken ??= new OutcomeUnknown('the process is gone')
   }
 
-  get(key: Buffer): Promise<Entry | undefined> {
+  async get(key: Buffer): Promise<Entry | undefined> {
     return this.#below.get(key)
   }
 

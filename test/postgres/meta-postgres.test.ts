@@ -243,7 +243,7 @@ test('postgres: a closed engine answers with an error, after it has answered wha
     ]
     await meta!.close()
     assert.deepEqual(await Promise.all(asked), [true, true])
-    await assert.rejects(meta!.get(bytes('a')), /closed/)
+    await assert.rejects(async () => meta!.get(bytes('a')), /closed/)
     await assert.rejects(meta!.commit({ checks: [], writes: [] }), /closed/)
   }),
 )

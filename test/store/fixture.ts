@@ -245,7 +245,7 @@ export function unhurried(meta: Meta, random: Random, turnsMax = 3): Meta {
     return answer
   }
   return {
-    get: key => slowly(() => meta.get(key)),
+    get: key => slowly(async () => meta.get(key)),
     scan: (range, limit, reverse) => slowly(() => meta.scan(range, limit, reverse)),
     commit: tx => slowly(() => meta.commit(tx)),
     close: () => meta.close(),

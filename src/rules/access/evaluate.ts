@@ -133,7 +133,7 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-/** What is asked of policies. A class, so that all of them have one shape: a literal with a getter would get its own. */
+/** What is asked of policies. A class, so that all have one shape: a literal with a getter would get its own. */
 class Asked implements Question {
   readonly caller: Caller
   readonly action: Action
