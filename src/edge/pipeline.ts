@@ -14,15 +14,16 @@ import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
 import { type Address, addressOf, NO_SUCH_HOST } from './address.ts'
-import { type Outgoing, outgoing, outgoingFault, wireHeaders } from './answer.ts'
+import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { Calling, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
-import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
+import { type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
 import { ConnectionCut, type Interfere } from './interference.ts'
+import { Known, NO_HEADERS, withHeaders } from './known.ts'
 import { LateAnswer } from './late-answer.ts'
 import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
@@ -105,40 +106,11 @@ export interface PipelineParts {
 export type Identities = Accounts & Pick<Authentication, 'findCredential'>
 
 const JUDGED_TRIES_MAX = 10
-const NO_HEADERS: readonly Header[] = []
-const UNANSWERED: Outgoing = { status: 500, headers: [], body: undefined, close: true }
 const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
 
 const onlyReads = ({ match }: Operation): boolean => match.method === 'GET' || match.method === 'HEAD'
 
 const hasNoBucket = ({ match, withoutBucket }: Operation): boolean => match.on === 'service' || withoutBucket
-
-/** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
-class Known implements Outcome {
-  dialect: Dialect = DIALECTS.svc
-  operation = 'unknown'
-  asked: Operation | undefined = undefined
-  resource = '/'
-  caller: Caller | undefined = undefined
-  findings: Finding[] = []
-  bucket: Bucket | undefined = undefined
-  code = 'ok'
-  why: string | undefined = undefined
-  outgoing: Outgoing = UNANSWERED
-  /** For a page of another origin, on whatever the answer is. */
-  cors = NO_HEADERS
-  readonly late: LateAnswer
-
-  constructor(late: LateAnswer) {
-    this.late = late
-  }
-
-  /** How it went, and with that the outcome. */
-  answered(answers: Answers): Outcome {
-    this.outgoing = outgoing(withHeaders(answers, this.cors), this.dialect)
-    return this
-  }
-}
 
 /** What a request turned out to ask. */
 interface Routed {
@@ -157,9 +129,6 @@ interface Entered {
 }
 
 const levelOf = ({ bucket, key }: Address): Level => (bucket === '' ? 'service' : key === '' ? 'bucket' : 'object')
-
-const withHeaders = (answers: Answers, more: readonly Header[]): Answers =>
-  more.length === 0 ? answers : { ...answers, headers: [...(answers.headers ?? []), ...more] }
 
 function whyRefused({ detail: { why, lock } }: Fault): string | undefined {
   if (why !== undefined) return String(why)
