@@ -146,7 +146,7 @@ export class Vault {
     try {
       for (let at = 0; ; ) {
         const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-        const got = await file.read(chunk, at)
+        const got = await file.read([chunk], at)
         if (got > 0) yield chunk.subarray(0, got)
         if (got < chunk.length) return
         at += got

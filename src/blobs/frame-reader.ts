@@ -1,9 +1,12 @@
 /**
- * Reads a range of one blob: whole frames in chunks of about 512 KiB, the next chunk while the last one is consumed,
- * every frame checked before it is handed on. Memory stays flat whatever the length.
+ * Reads a range of one blob: whole frames in chunks of up to 512 KiB, the next chunk while the last one is consumed,
+ * every frame checked before it is handed on. Memory stays flat whatever the length, and however many read at once. The
+ * buffers are lent: whoever sends them to somebody else gives them back.
  */
+import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { DiskFile } from '../lib/disk.ts'
+import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import { type BlobId, DamagedBlob, type Place } from './blobs.ts'
 import {
   CHECK_BYTES,
@@ -15,18 +18,33 @@ import {
   HEAD_BYTES,
   idSeed,
   type Kind,
-  storedBytes,
 } from './frames.ts'
 
 /** Two of them are in memory for each reader. Measured: twice as large is no faster, half as large is slower. */
 const CHUNK_BYTES = 2 ** 19
+/** What all readers of a process may hold together before their chunks get smaller; a chunk is one frame at least. */
+const BUDGET_BYTES = 32 * 2 ** 20
+/** The kernel takes 1,024 pieces per call (IOV_MAX), and a frame is two of them. */
+const FRAMES_MAX = 256
 /** Up to this far behind the head, the first frames are read together with it; reading on is cheaper than a call. */
 const SKIPPED_BYTES_MAX = 64 * 1024
 
+const NO_FRAMES: Chunk = { payload: EMPTY, checks: EMPTY, first: 0, last: 0 }
+
+/** Readers under way in this process. */
+let readers = 0
+
+/** How many frames a reader may take at once, as things are now. */
+function framesAtOnce(frameBytes: number): number {
+  const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / (2 * Math.max(1, readers)))
+  return Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
+}
+
 interface Chunk {
-  readonly bytes: Buffer
-  /** Frames [first, last) start here. */
-  readonly at: number
+  /** The payload of frames [first, last), without what stands between them. */
+  readonly payload: Buffer
+  /** The checks of these frames. */
+  readonly checks: Buffer
   readonly first: number
   readonly last: number
 }
@@ -37,66 +55,88 @@ class FrameReader {
   readonly #place: Place
   readonly #kind: Kind
   readonly #idSeed: number
+  /** Payload bytes that are asked for. */
+  readonly #range: readonly [number, number]
 
-  constructor(file: DiskFile, id: BlobId, place: Place) {
+  constructor(file: DiskFile, id: BlobId, place: Place, range: readonly [number, number]) {
     this.#file = file
     this.#id = id
     this.#place = place
     this.#kind = place.volume === undefined ? 'solo' : 'packed'
     this.#idSeed = idSeed(id)
+    this.#range = range
   }
 
   /** The first chunk: with it the head is checked, in the same read where it is near. */
   async open(first: number, last: number): Promise<Chunk> {
-    const { frameBytes } = this.#place
-    const skipped = frameStart(first, frameBytes) - HEAD_BYTES
-    if (first < last && skipped > SKIPPED_BYTES_MAX) {
-      const [head, chunk] = await Promise.all([this.#read(0, HEAD_BYTES), this.chunk(first, last)])
-      this.#checkHead(head)
-      return chunk
-    }
-    const bytes = await this.#read(0, this.#endOf(last))
-    this.#checkHead(bytes)
-    this.#checkFoot(bytes, 0, last)
-    return { bytes, at: HEAD_BYTES + skipped, first, last }
+    const skipped = frameStart(first, this.#place.frameBytes) - HEAD_BYTES
+    if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEAD_BYTES + skipped)
+    const head = Buffer.allocUnsafe(HEAD_BYTES)
+    const [chunk] = await Promise.all([
+      first < last ? this.chunk(first, last) : NO_FRAMES,
+      this.#fill([head], 0, head.length).then(() => this.#checkHead(head)),
+    ])
+    return chunk
   }
 
-  async chunk(first: number, last: number): Promise<Chunk> {
-    const start = frameStart(first, this.#place.frameBytes)
-    const bytes = await this.#read(start, this.#endOf(last))
-    this.#checkFoot(bytes, start, last)
-    return { bytes, at: 0, first, last }
+  chunk(first: number, last: number): Promise<Chunk> {
+    return this.#chunk(first, last, 0)
   }
 
-  /** Payload of one frame of the chunk. */
-  frame({ bytes, at, first }: Chunk, index: number): Buffer {
+  /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
+  async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
     const { frameBytes, length } = this.#place
-    const start = at + (index - first) * (CHECK_BYTES + frameBytes)
-    const payloadBytes = Math.min(frameBytes, length - index * frameBytes)
-    const payload = bytes.subarray(start + CHECK_BYTES, start + CHECK_BYTES + payloadBytes)
-    if (crc32(payload, frameSeed(this.#idSeed, index)) !== bytes.readUInt32BE(start)) {
-      throw new DamagedBlob(this.#id, `frame ${index} does not match its checksum`)
+    const count = last - first
+    const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
+    const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOT_BYTES : 0
+    const payload = outgoingBuffers.lend(payloadBytes, this.#wanted(first, payloadBytes).length)
+    const marks = Buffer.allocUnsafe(ahead + count * CHECK_BYTES + footBytes)
+    const checks = marks.subarray(ahead, ahead + count * CHECK_BYTES)
+    const foot = marks.subarray(marks.length - footBytes)
+    const pieces: Buffer[] = ahead > 0 ? [marks.subarray(0, ahead)] : []
+    for (let n = 0; n < count; n++) {
+      pieces.push(checks.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
+      pieces.push(payload.subarray(n * frameBytes, (n + 1) * frameBytes))
     }
-    return payload
+    if (footBytes > 0) pieces.push(foot)
+    await this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
+    if (ahead > 0) this.#checkHead(marks)
+    if (footBytes > 0) this.#checkFoot(foot)
+    return { payload, checks, first, last }
   }
 
-  /** Where the frames before `last` end, counted from the head; behind the foot, if they are the last of a file. */
-  #endOf(last: number): number {
+  /** How many frames of the chunk are as they were written, up to the first that is not. */
+  soundFrames({ payload, checks, first, last }: Chunk): number {
     const { frameBytes } = this.#place
-    const whole = storedBytes(this.#place)
-    if (last < this.#frames()) return frameStart(last, frameBytes)
-    return this.#kind === 'solo' ? whole + FOOT_BYTES : whole
+    for (let index = first; index < last; index++) {
+      const at = (index - first) * frameBytes
+      const check = checks.readUInt32BE((index - first) * CHECK_BYTES)
+      if (crc32(payload.subarray(at, at + frameBytes), frameSeed(this.#idSeed, index)) !== check) return index - first
+    }
+    return last - first
+  }
+
+  /** What of the range lies in the first frames of the chunk. */
+  bytesOf({ payload, first }: Chunk, frames: number): Buffer {
+    const { from, length } = this.#wanted(first, Math.min(payload.length, frames * this.#place.frameBytes))
+    return payload.subarray(from, from + Math.max(0, length))
+  }
+
+  /** Where the range lies in so many bytes of payload. */
+  #wanted(first: number, bytes: number): { readonly from: number; readonly length: number } {
+    const [start, end] = this.#range
+    const base = first * this.#place.frameBytes
+    const from = Math.max(0, start - base)
+    return { from, length: Math.min(bytes, end - base) - from }
   }
 
   #frames(): number {
     return Math.ceil(this.#place.length / this.#place.frameBytes)
   }
 
-  async #read(start: number, end: number): Promise<Buffer> {
-    const bytes = Buffer.allocUnsafeSlow(end - start)
-    const got = await this.#file.read(bytes, this.#place.offset + start)
-    if (got < bytes.length) throw new DamagedBlob(this.#id, `the file ends ${bytes.length - got} bytes early`)
-    return bytes
+  async #fill(pieces: readonly Buffer[], start: number, bytes: number): Promise<void> {
+    const got = await this.#file.read(pieces, this.#place.offset + start)
+    if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
   }
 
   #checkHead(bytes: Buffer): void {
@@ -105,10 +145,8 @@ class FrameReader {
     }
   }
 
-  #checkFoot(bytes: Buffer, start: number, last: number): void {
-    if (this.#kind !== 'solo' || last < this.#frames()) return
-    const at = storedBytes(this.#place) - start
-    if (!bytes.subarray(at, at + FOOT_BYTES).equals(footOf(this.#id, this.#place.length))) {
+  #checkFoot(foot: Buffer): void {
+    if (!foot.equals(footOf(this.#id, this.#place.length))) {
       throw new DamagedBlob(this.#id, 'the footer is not the one of this blob')
     }
   }
@@ -129,25 +167,26 @@ export async function* readFrames(
   [start, end]: readonly [number, number],
 ): AsyncGenerator<Buffer, void, undefined> {
   const { frameBytes } = place
-  const perChunk = Math.max(1, Math.floor(CHUNK_BYTES / (CHECK_BYTES + frameBytes)))
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
+  const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes), last)
   let ahead: Promise<Chunk> | undefined
+  readers++
   try {
-    const reader = new FrameReader(await source.open(), id, place)
-    ahead = reader.open(first, Math.min(first + perChunk, last))
+    const reader = new FrameReader(await source.open(), id, place, [start, end])
+    ahead = reader.open(first, upTo(first))
     while (ahead !== undefined) {
       const chunk: Chunk = await ahead
-      ahead = chunk.last < last ? reader.chunk(chunk.last, Math.min(chunk.last + perChunk, last)) : undefined
+      ahead = chunk.last < last ? reader.chunk(chunk.last, upTo(chunk.last)) : undefined
       // It is awaited in the next round, or below: until then a failure is nobody's.
       ahead?.catch(() => {})
-      for (let index = chunk.first; index < chunk.last; index++) {
-        const payload = reader.frame(chunk, index)
-        const base = index * frameBytes
-        yield payload.subarray(Math.max(0, start - base), Math.min(payload.length, end - base))
-      }
+      const sound = reader.soundFrames(chunk)
+      if (sound > 0) yield reader.bytesOf(chunk, sound)
+      const damaged = chunk.first + sound
+      if (damaged < chunk.last) throw new DamagedBlob(id, `frame ${damaged} does not match its checksum`)
     }
   } finally {
+    readers--
     // A read that still runs must not meet a closed file.
     await ahead?.catch(() => {})
     source.release()

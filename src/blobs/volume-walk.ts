@@ -65,7 +65,7 @@ class Window {
     const end = Math.min(position + count, this.#size)
     if (position < this.#start || end > this.#end) {
       this.#start = position
-      this.#end = position + (await this.#file.read(this.#bytes, position))
+      this.#end = position + (await this.#file.read([this.#bytes], position))
     }
     return this.#bytes.subarray(position - this.#start, Math.min(end, this.#end) - this.#start)
   }

@@ -46,7 +46,7 @@ class FrailDisk implements Disk {
         this.#step(() => {
           inode.bytes = Buffer.concat([inode.bytes.subarray(0, position), ...pieces])
         }),
-      read: (into, position) => this.#step(() => inode.bytes.copy(into, 0, position)),
+      read: ([into], position) => this.#step(() => inode.bytes.copy(into!, 0, position)),
       datasync: () =>
         this.#step(() => {
           inode.synced = inode.bytes

@@ -57,7 +57,7 @@ export async function readKeyring(disk: Disk, folder: string): Promise<KeyringCo
     const size = await file.size()
     if (size > KEYRING_BYTES_MAX) throw new KeyringDamaged(path, `it has ${size} bytes`)
     const bytes = Buffer.alloc(size)
-    if ((await file.read(bytes, 0)) !== size) throw new KeyringDamaged(path, 'it is shorter than it says')
+    if ((await file.read([bytes], 0)) !== size) throw new KeyringDamaged(path, 'it is shorter than it says')
     return decodeKeyring(bytes, path)
   } finally {
     await file.close()

@@ -1,6 +1,7 @@
 /** Sends answers as fast as their clients take them. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
 
@@ -66,7 +67,11 @@ export class Sending {
       for await (const chunk of body) {
         if (this.#response.destroyed || this.#socket.destroyed) return
         this.bytes += chunk.length
-        if (!this.#response.write(chunk)) await this.#happens('drain')
+        // Only a write that succeeded is known to be done with the bytes: others may still hold them for a while.
+        const taken = (error?: Error | null): void => {
+          if (error === undefined || error === null) outgoingBuffers.giveBack(chunk)
+        }
+        if (!this.#response.write(chunk, taken)) await this.#happens('drain')
       }
     } catch (error) {
       this.#response.destroy()

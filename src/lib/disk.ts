@@ -8,8 +8,8 @@ import { dirname, resolve } from 'node:path'
 export interface DiskFile {
   /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
   write(pieces: readonly Uint8Array[], position: number): Promise<void>
-  /** Reads up to `into.length` bytes; resolves to how many there were (fewer only at the end of the file). */
-  read(into: Uint8Array, position: number): Promise<number>
+  /** Fills the pieces, one behind the other; resolves to how many bytes there were (fewer only at the file's end). */
+  read(into: readonly Uint8Array[], position: number): Promise<number>
   /** Resolves when every byte written before the call is on stable storage. A failure is final: never call again. */
   datasync(): Promise<void>
   size(): Promise<number>
@@ -36,6 +36,17 @@ export interface Disk {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'
 
+/** What is left of the pieces behind so many bytes. */
+function behind(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+  let skipped = bytes
+  const index = pieces.findIndex(piece => {
+    if (piece.length > skipped) return true
+    skipped -= piece.length
+    return false
+  })
+  return index < 0 ? [] : [pieces[index]!.subarray(skipped), ...pieces.slice(index + 1)]
+}
+
 class RealFile implements DiskFile {
   readonly #handle: fs.FileHandle
 
@@ -53,10 +64,14 @@ class RealFile implements DiskFile {
     }
   }
 
-  async read(into: Uint8Array, position: number): Promise<number> {
+  async read(into: readonly Uint8Array[], position: number): Promise<number> {
     let got = 0
-    while (got < into.length) {
-      const { bytesRead } = await this.#handle.read(into, got, into.length - got, position + got)
+    for (let left = into; left.length > 0; left = behind(into, got)) {
+      const [only] = left
+      const { bytesRead } =
+        left.length === 1
+          ? await this.#handle.read(only!, 0, only!.length, position + got)
+          : await this.#handle.readv(left, position + got)
       if (bytesRead === 0) break
       got += bytesRead
     }

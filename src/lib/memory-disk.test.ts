@@ -26,7 +26,7 @@ async function contentOf(disk: Disk, path: string): Promise<Buffer | undefined> 
   try {
     const file = await disk.open(path, 'read')
     const bytes = Buffer.alloc(await file.size())
-    await file.read(bytes, 0)
+    await file.read([bytes], 0)
     return bytes
   } catch {
     return undefined
@@ -48,15 +48,15 @@ test('a file is what was written to it', async () => {
   assert.equal(await file.size(), 8)
   assert.deepEqual(await contentOf(disk, '/a/b/c'), Buffer.from('\0\0onetwo'))
   const into = Buffer.alloc(10)
-  assert.equal(await file.read(into, 5), 3)
-  assert.equal(await file.read(into, 8), 0)
+  assert.equal(await file.read([into], 5), 3)
+  assert.equal(await file.read([into], 8), 0)
   await assert.rejects(disk.open('/a/b/c', 'create'), { code: 'EEXIST' })
   await assert.rejects(disk.open('/a/b/d', 'read'), { code: 'ENOENT' })
   await assert.rejects(disk.open('/x/y', 'create'), { code: 'ENOENT' })
   const reader = await disk.open('/a/b/c', 'read')
   await assert.rejects(reader.write([into], 0), { code: 'EBADF' })
   await reader.close()
-  await assert.rejects(reader.read(into, 0), { code: 'EBADF' })
+  await assert.rejects(reader.read([into], 0), { code: 'EBADF' })
   assert.deepEqual(await disk.list('/a'), ['b'])
   await disk.rename('/a/b/c', '/a/e')
   assert.deepEqual([await disk.list('/a/b'), (await disk.list('/a')).sort()], [[], ['b', 'e']])

@@ -243,11 +243,13 @@ class MemoryFile implements DiskFile {
     if (failing !== undefined) throw failing.error
   }
 
-  async read(into: Uint8Array, position: number): Promise<number> {
+  async read(into: readonly Uint8Array[], position: number): Promise<number> {
     const failing = this.#count('read')
     await this.#pause('read')
     if (failing !== undefined) throw failing.error
-    return this.#inode.content.read(into, position)
+    let got = 0
+    for (const piece of into) got += this.#inode.content.read(piece, position + got)
+    return got
   }
 
   async datasync(): Promise<void> {

@@ -16,7 +16,7 @@ export async function readText(disk: Disk, path: string): Promise<string> {
   const file = await disk.open(path, 'read')
   try {
     const bytes = Buffer.alloc(await file.size())
-    await file.read(bytes, 0)
+    await file.read([bytes], 0)
     return bytes.toString('utf8')
   } finally {
     await file.close()

@@ -64,7 +64,7 @@ async function bytesOf(path: string): Promise<Buffer> {
   })
   try {
     const bytes = Buffer.alloc(await file.size())
-    await file.read(bytes, 0)
+    await file.read([bytes], 0)
     return bytes
   } finally {
     await file.close()

@@ -69,7 +69,7 @@ export async function* asynchronously(body: Body): AsyncGenerator<Buffer> {
 export async function contentOf(disk: Disk, path: string): Promise<Buffer> {
   const file = await disk.open(path, 'read')
   const bytes = Buffer.alloc(await file.size())
-  await file.read(bytes, 0)
+  await file.read([bytes], 0)
   await file.close()
   return bytes
 }

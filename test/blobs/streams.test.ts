@@ -67,7 +67,7 @@ for (const kind of ['packed', 'solo'] as const) {
     }
     const unread = blobs.read(idOf(1), place, 0, place.length)
     for await (const part of blobs.read(idOf(1), place, 0, place.length)) {
-      assert.equal(part.length, 65536)
+      assert.equal(part.length, 512 * 1024)
       assert.equal(running, 1, 'the next chunk is being read ahead')
       break
     }

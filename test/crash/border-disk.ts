@@ -15,7 +15,7 @@ class BorderFile implements DiskFile {
     await this.#file.write(pieces, position)
   }
 
-  read(into: Uint8Array, position: number): Promise<number> {
+  read(into: readonly Uint8Array[], position: number): Promise<number> {
     return this.#file.read(into, position)
   }
 

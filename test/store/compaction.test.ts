@@ -257,7 +257,8 @@ function spoil(disk: MemoryDisk, path: string, position: number): void {
     const spoilt: DiskFile = {
       write: (pieces, at) => file.write(pieces, at),
       read: async (into, at) => {
-        if (at <= position && position < at + into.length) {
+        const bytes = into.reduce((sum, piece) => sum + piece.length, 0)
+        if (at <= position && position < at + bytes) {
           throw Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' })
         }
         return file.read(into, at)

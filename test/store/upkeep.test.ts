@@ -217,7 +217,7 @@ test('compaction goes on where a crash stopped it', async () => {
 async function flip(disk: Disk, path: string, at: number): Promise<void> {
   const file = await disk.open(path, 'read')
   const bytes = Buffer.alloc(await file.size())
-  await file.read(bytes, 0)
+  await file.read([bytes], 0)
   await file.close()
   bytes[at]! ^= 1
   await disk.remove(path)

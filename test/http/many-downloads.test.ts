@@ -1,0 +1,137 @@
+/**
+ * Buffers of downloads are used again. Whatever clients do, fast and slow ones, those that leave in the middle, that
+ * ask ahead, over TLS: nobody ever gets a byte of somebody else's object.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { connect as connectSecurely } from 'node:tls'
+import { TEST_CERTIFICATE } from './certificate.ts'
+import { type Client, MAIN, type Served, withFolderServer, withServer } from './server.ts'
+
+const BUCKET = 'mixed'
+const OBJECTS = 6
+const BYTES = 3 * 2 ** 20 + 1234
+const CLIENTS = 48
+
+/** Every four bytes say which object they belong to and where they stand in it. */
+function contentOf(object: number): Buffer {
+  const bytes = Buffer.alloc(BYTES)
+  for (let at = 0; at + 4 <= BYTES; at += 4) bytes.writeUInt32LE(object * 2 ** 24 + at / 4, at)
+  return bytes
+}
+
+const contents = Array.from({ length: OBJECTS }, (_, object) => contentOf(object))
+
+interface Wanted {
+  readonly object: number
+  readonly start: number
+  readonly end: number
+}
+
+interface Manner {
+  readonly wanted: readonly Wanted[]
+  /** Leaves after so many bytes. */
+  readonly leavesAt: number
+  /** Looks away for a turn after so many bytes. */
+  readonly looksAwayAfter: number
+}
+
+/** The n-th client's ways: the same in every run. */
+function mannerOf(n: number): Manner {
+  const object = n % OBJECTS
+  const whole = { object, start: 0, end: BYTES }
+  const part = { object: (object + 1) % OBJECTS, start: 100_000 + n, end: BYTES - 5_000 * n }
+  return {
+    wanted: n % 3 === 0 ? [whole, part, whole] : [n % 2 === 0 ? whole : part],
+    leavesAt: n % 4 === 1 ? 50_000 + 40_000 * n : Number.POSITIVE_INFINITY,
+    looksAwayAfter: n % 5 === 2 ? 30_000 : Number.POSITIVE_INFINITY,
+  }
+}
+
+const headFor = (client: Client, { object, start, end }: Wanted): string =>
+  client.head({ method: 'GET', bucket: BUCKET, path: `/${object}`, headers: [['Range', `bytes=${start}-${end - 1}`]] })
+
+/** Compares what comes with what should, and says how many bytes of bodies came. */
+class Reading {
+  readonly #wanted: readonly Wanted[]
+  #head = Buffer.alloc(0)
+  #answer = -1
+  #at = 0
+  bytes = 0
+
+  constructor(wanted: readonly Wanted[]) {
+    this.#wanted = wanted
+  }
+
+  get isOver(): boolean {
+    return this.#answer === this.#wanted.length - 1 && this.#at === this.#wanted[this.#answer]!.end
+  }
+
+  take(piece: Buffer): void {
+    let rest = piece
+    while (rest.length > 0) {
+      const wanted = this.#wanted[this.#answer]
+      if (wanted === undefined || this.#at === wanted.end) {
+        this.#head = Buffer.concat([this.#head, rest])
+        const end = this.#head.indexOf('\r\n\r\n')
+        if (end < 0) return
+        assert.match(this.#head.toString('latin1', 0, end), /^HTTP\/1\.1 206 /)
+        rest = this.#head.subarray(end + 4)
+        this.#head = Buffer.alloc(0)
+        this.#at = this.#wanted[++this.#answer]!.start
+        continue
+      }
+      const bytes = rest.subarray(0, wanted.end - this.#at)
+      const expected = contents[wanted.object]!.subarray(this.#at, this.#at + bytes.length)
+      assert.ok(bytes.equals(expected), `foreign bytes in object ${wanted.object} behind ${this.#at}`)
+      this.#at += bytes.length
+      this.bytes += bytes.length
+      rest = rest.subarray(bytes.length)
+    }
+  }
+}
+
+async function download(client: Client, n: number, secure: boolean): Promise<void> {
+  const { wanted, leavesAt, looksAwayAfter } = mannerOf(n)
+  const to = { port: client.port, host: '127.0.0.1' }
+  const socket: Socket = secure ? connectSecurely({ ...to, rejectUnauthorized: false }) : connect(to)
+  await once(socket, secure ? 'secureConnect' : 'connect')
+  const reading = new Reading(wanted)
+  await new Promise<void>((resolve, reject) => {
+    let seen = 0
+    socket.on('error', reject)
+    socket.on('close', () => reject(new Error(`the connection ended after ${reading.bytes} bytes`)))
+    socket.on('data', piece => {
+      try {
+        reading.take(piece)
+      } catch (error) {
+        reject(error)
+      }
+      if (reading.isOver || reading.bytes >= leavesAt) return resolve()
+      seen += piece.length
+      if (seen < looksAwayAfter) return
+      seen = 0
+      socket.pause()
+      setImmediate(() => socket.resume())
+    })
+    // All at once: later answers wait behind the first.
+    socket.write(wanted.map(one => headFor(client, one)).join(''))
+  }).finally(() => socket.destroy())
+}
+
+/** Straight into the store: this is about what comes out of it. */
+async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promise<void> {
+  const owner = MAIN.canonicalId
+  await store.buckets.create({ name: BUCKET, owner, lockEnabled: false })
+  for (const [object, body] of contents.entries()) {
+    await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body] })
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, (_, n) => download(svc, n, secure)))
+}
+
+test('clients of every manner get the bytes they asked for, and nobody else’s', () =>
+  withFolderServer(served => mixed(served, false)))
+
+test('over TLS, too', () => withServer(served => mixed(served, true), { certificate: TEST_CERTIFICATE }))
