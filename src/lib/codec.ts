@@ -7,6 +7,8 @@ import { Slab } from './slab.ts'
 
 const SLAB_BYTES = 2 ** 18
 const WRITER_BYTES = 2 ** 14
+/** What takes more bytes is less likely to come twice. */
+const LAST_BYTES_MAX = 256
 
 /** Lays out one record at a time in the same memory. */
 export class Writer {
@@ -74,17 +76,41 @@ export class BadRecord extends Error {
   }
 }
 
+/** What a field was in the record before, and as which bytes. */
+class Last<T> {
+  readonly #bytes = new Uint8Array(LAST_BYTES_MAX)
+  /** Nothing is remembered while it is 0. */
+  length = 0
+  value: T | undefined
+
+  isAt(bytes: Uint8Array, at: number): boolean {
+    const own = this.#bytes
+    for (let i = 0; i < this.length; i++) if (own[i] !== bytes[at + i]) return false
+    return true
+  }
+
+  take(bytes: Uint8Array, start: number, end: number, value: T): void {
+    this.length = end - start <= LAST_BYTES_MAX ? end - start : 0
+    this.value = value
+    for (let i = 0; i < this.length; i++) this.#bytes[i] = bytes[start + i]!
+  }
+}
+
 export class Reader {
   readonly #buffer: Buffer
-  #at = 0
+  readonly #end: number
+  #at: number
 
-  constructor(buffer: Buffer) {
+  /** Of all of a buffer, or of a stretch of it. */
+  constructor(buffer: Buffer, start = 0, end = buffer.length) {
     this.#buffer = buffer
+    this.#at = start
+    this.#end = end
   }
 
   #take(bytes: number): number {
     const at = this.#at
-    if (at + bytes > this.#buffer.length) throw new BadRecord('ends too early')
+    if (at + bytes > this.#end) throw new BadRecord('ends too early')
     this.#at = at + bytes
     return at
   }
@@ -94,8 +120,10 @@ export class Reader {
   }
 
   uint(): number {
-    let value = 0
-    let unit = 1
+    const first = this.byte()
+    if (first < 0x80) return first
+    let value = first & 0x7f
+    let unit = 0x80
     for (;;) {
       const byte = this.byte()
       value += (byte & 0x7f) * unit
@@ -121,8 +149,20 @@ export class Reader {
     return this.#buffer.toString('utf8', at, at + length)
   }
 
+  /** The value that was read last, if the same bytes come again; they tell where they end, so nothing can follow. */
+  again<T>(last: Last<T>, read: Read<T>): T {
+    const start = this.#at
+    if (last.length > 0 && last.isAt(this.#buffer, start)) {
+      this.#take(last.length)
+      return last.value as T
+    }
+    const value = read(this)
+    last.take(this.#buffer, start, this.#at, value)
+    return value
+  }
+
   end(): void {
-    if (this.#at !== this.#buffer.length) throw new BadRecord('has bytes left over')
+    if (this.#at !== this.#end) throw new BadRecord('has bytes left over')
   }
 }
 
@@ -163,13 +203,19 @@ export function fixed(length: number): Codec<Buffer> {
   }
 }
 
+/** Reads what `optional` wrote. */
+export const perhaps =
+  <T>(read: Read<T>): Read<T | undefined> =>
+  r =>
+    r.byte() === 0 ? undefined : read(r)
+
 export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
   return {
     write(w, v) {
       w.byte(v === undefined ? 0 : 1)
       if (v !== undefined) inner.write(w, v)
     },
-    read: r => (r.byte() === 0 ? undefined : inner.read(r)),
+    read: perhaps(inner.read),
     skip(r) {
       if (r.byte() !== 0) inner.skip(r)
     },
@@ -179,12 +225,16 @@ export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
 /** A field that an older shape did not have. */
 export const absent: Codec<undefined> = { write: () => {}, read: () => undefined, skip: () => {} }
 
-/** A field that this reader of the record has no use for. */
-export function unread(inner: Codec<unknown>): Codec<undefined> {
-  const write = (): never => {
-    throw new Error('what was not read cannot be written')
-  }
-  return { write, read: r => inner.skip(r) as undefined, skip: r => inner.skip(r) }
+/** Makes a value of the bytes that come next. */
+export type Read<T> = (from: Reader) => T
+
+/**
+ * For what one record after the other has in common, as the owner in a listing: made once, while the same bytes come.
+ * So all who get it share it, and nobody may change it.
+ */
+export function repeated<T>(read: Read<T>): Read<T> {
+  const last = new Last<T>()
+  return r => r.again(last, read)
 }
 
 export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
@@ -282,11 +332,28 @@ export function variants<T extends { readonly kind: string }>(
 
 export interface RecordFormat<T> {
   encode(value: T): Buffer
-  decode(record: Buffer): T
+  /** Of all of a buffer, or of a stretch of it. */
+  decode(bytes: Buffer, start?: number, end?: number): T
 }
 
 /** Encoding never waits and never nests, so one writer serves all. */
 const writer = new Writer()
+
+/** Reads records that have this marker. */
+export function decoder<T>(marker: string, read: Read<T>, older?: RecordFormat<T>): RecordFormat<T>['decode'] {
+  const [first, second] = Buffer.from(marker, 'latin1')
+  return (bytes, start = 0, end = bytes.length) => {
+    if (end - start < 2 || bytes[start] !== first || bytes[start + 1] !== second) {
+      const record = bytes.subarray(start, end)
+      if (older !== undefined) return older.decode(record)
+      throw new BadRecord(`expected format ${marker}, found ${JSON.stringify(record.toString('latin1', 0, 2))}`)
+    }
+    const r = new Reader(bytes, start + 2, end)
+    const value = read(r)
+    r.end()
+    return value
+  }
+}
 
 /** A stored shape with its two-character marker; a later one names its predecessor and how to lift it. */
 export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<T>): RecordFormat<T> {
@@ -299,16 +366,6 @@ export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<
       codec.write(writer, value)
       return writer.done()
     },
-    decode(record) {
-      if (record[0] !== mark[0] || record[1] !== mark[1]) {
-        if (older !== undefined) return older.decode(record)
-        throw new BadRecord(`expected format ${marker}, found ${JSON.stringify(record.toString('latin1', 0, 2))}`)
-      }
-      const r = new Reader(record)
-      r.raw(2)
-      const value = codec.read(r)
-      r.end()
-      return value
-    },
+    decode: decoder(marker, r => codec.read(r), older),
   }
 }

@@ -1,18 +1,4 @@
-import {
-  bytes,
-  type Codec,
-  flag,
-  format,
-  list,
-  optional,
-  pair,
-  type RecordFormat,
-  struct,
-  text,
-  uint,
-  unread,
-  word,
-} from '../lib/codec.ts'
+import { bytes, type Codec, flag, format, list, optional, pair, struct, text, uint, word } from '../lib/codec.ts'
 import type { LockMode } from './bucket.ts'
 import { type Content, contentCodec } from './content.ts'
 import { type Grant, grantCodec } from './grant.ts'
@@ -103,7 +89,7 @@ export const NO_CONTENT: Content = { kind: 'slices', slices: [] }
 
 const pairs = list(pair(text, text))
 
-const attributeFields = {
+export const attributeFields = {
   headers: pairs,
   metadata: pairs,
   tags: pairs,
@@ -142,13 +128,15 @@ export const encryptionCodec: Codec<Encryption> = {
   skip: from => storedEncryption.skip(from),
 }
 
-export const checksumCodec: Codec<Checksum> = struct<Checksum>({
+export const checksumFields = {
   algorithm: text,
   type: word('COMPOSITE', 'FULL_OBJECT'),
   value: text,
-})
+}
 
-const versionFields = {
+export const checksumCodec: Codec<Checksum> = struct<Checksum>(checksumFields)
+
+export const versionFields = {
   seq: uint,
   id: text,
   modifiedAt: uint,
@@ -165,36 +153,9 @@ const versionFields = {
   content: contentCodec,
 }
 
-const MARKER = 'V1'
+export const VERSION_MARKER = 'V1'
 
-export const versionFormat = format<Version>(MARKER, struct<Version>(versionFields))
-
-/** What listings show of a version. */
-export type ShownVersion = Pick<
-  Version,
-  'seq' | 'id' | 'modifiedAt' | 'owner' | 'marker' | 'size' | 'etag' | 'checksum'
-> & { readonly attributes: Pick<Attributes, 'storageClass'> }
-
-/** Reads the records of `versionFormat`, and of each only what listings show: the rest is most of the work. */
-export const shownVersion: Pick<RecordFormat<ShownVersion>, 'decode'> = format(
-  MARKER,
-  struct({
-    ...versionFields,
-    parts: unread(uint),
-    encryption: unread(versionFields.encryption),
-    lock: unread(lockCodec),
-    attributes: struct({
-      headers: unread(pairs),
-      metadata: unread(pairs),
-      tags: unread(pairs),
-      grants: unread(attributeFields.grants),
-      redirect: unread(attributeFields.redirect),
-      storageClass: attributeFields.storageClass,
-    }),
-    nullSeq: unread(versionFields.nullSeq),
-    content: unread(contentCodec),
-  }),
-)
+export const versionFormat = format<Version>(VERSION_MARKER, struct<Version>(versionFields))
 
 /** A key whose newest version is a marker: remembers what the current version's record would. */
 export interface Deleted {

@@ -1,6 +1,7 @@
 /** What all listings say alike, and how. */
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import type { Pairs, ShownVersion } from '../model/version.ts'
+import type { ShownVersion } from '../model/shown-version.ts'
+import type { Pairs } from '../model/version.ts'
 import { quotedEtag } from '../rules/etag.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
 import type { Context } from './context.ts'
@@ -54,7 +55,7 @@ export function writeObject(to: XmlWriter, version: ShownVersion): void {
     to.leaf('ChecksumType', version.checksum.type)
   }
   to.leaf('Size', version.size)
-  to.leaf('StorageClass', version.attributes.storageClass ?? 'STANDARD')
+  to.leaf('StorageClass', version.storageClass ?? 'STANDARD')
 }
 
 export function writeTags(to: XmlWriter, tags: Pairs): void {

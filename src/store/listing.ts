@@ -4,8 +4,8 @@
  */
 import { justAfter } from '../lib/bytes.ts'
 import type { Entry, KeyRange } from '../meta/meta.ts'
+import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
-import { type ShownVersion, shownVersion } from '../model/version.ts'
 import { all, at, nameIn, seqOf } from './addresses.ts'
 import { bucketForRead } from './bucket-record.ts'
 import { Decision } from './decision.ts'
@@ -45,7 +45,7 @@ export class Listing {
     const start = after === undefined ? undefined : behind('o', request, after)
     const item = (entry: Entry, key: string): ListedVersion => ({
       key,
-      version: shownVersion.decode(entry.value),
+      version: decodeShown(entry.value),
       latest: true,
     })
     return this.#walk('o', request, rangeOf('o', request, start), item)

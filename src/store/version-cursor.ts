@@ -6,7 +6,7 @@
  */
 import { justAfter } from '../lib/bytes.ts'
 import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
-import { type ShownVersion, shownVersion } from '../model/version.ts'
+import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
 import { at, nameIn } from './addresses.ts'
 
 const BATCH_MIN = 2
@@ -92,7 +92,7 @@ export class VersionCursor {
     if (this.#current.dry || this.#older.dry) await this.#refill()
     const entry = first(this.#current.next, this.#older.next)
     if (entry === undefined) return undefined
-    return { key: nameIn(entry.key), version: shownVersion.decode(entry.value) }
+    return { key: nameIn(entry.key), version: decodeShown(entry.value) }
   }
 
   /** Behind the version that was found last. */
@@ -137,7 +137,7 @@ export class VersionCursor {
   /** Given out already, or newer than where the cursor stands. */
   #isPassed(entry: Entry | undefined, behind: VersionPlace): boolean {
     if (entry === undefined || !entry.key.equals(at.current(this.#bucket, behind.key))) return false
-    return shownVersion.decode(entry.value).seq >= behind.seq
+    return decodeShown(entry.value).seq >= behind.seq
   }
 }
 
