@@ -1,6 +1,15 @@
 /** Byte strings compare as memcmp does: that order is the order of every key in the store. */
 export const EMPTY: Buffer = Buffer.alloc(0)
 
+/** Some bytes of a larger buffer. A view of them would be a buffer too, but takes longer to make than to read. */
+export interface Stretch {
+  readonly bytes: Buffer
+  readonly start: number
+  readonly end: number
+}
+
+export const copyOf = ({ bytes, start, end }: Stretch): Buffer => Buffer.from(bytes.subarray(start, end))
+
 /** The smallest byte string greater than every string that starts with `prefix`; undefined when there is none. */
 export function afterPrefix(prefix: Uint8Array): Buffer | undefined {
   let end = prefix.length
@@ -17,6 +26,20 @@ export function justAfter(bytes: Uint8Array): Buffer {
   out.set(bytes)
   return out
 }
+
+/** Lone surrogates aside, which no UTF-8 has: the order of two texts as their UTF-8 bytes have it. */
+export function compareAsUtf8(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const one = a.charCodeAt(i)
+    const other = b.charCodeAt(i)
+    if (one !== other) return rank(one) - rank(other)
+  }
+  return a.length - b.length
+}
+
+/** Characters that take two units of UTF-16 come last in UTF-8, but their units do not. */
+const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
 
 export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   if (bytes.length < prefix.length) return false

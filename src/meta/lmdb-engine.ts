@@ -3,12 +3,13 @@
  * options it really runs with. lmdb-js by default resolves a write when it is visible, before it is synced.
  */
 import * as lmdb from 'lmdb'
-import { type Unsealed, unsealed } from './sealed-value.ts'
+import { OpenedRecord } from './sealed-value.ts'
 
 /** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */
 export interface Engine {
   getBinaryFast(key: Buffer): Buffer | undefined
-  getRange(options: EngineRange): Iterable<{ value: Unsealed; version: number }>
+  /** Each record is good until the next is asked for. */
+  getRange(options: EngineRange): Iterable<{ value: OpenedRecord }>
   /** Ends the cached read snapshot, so that the next read sees everything committed by any process. */
   resetReadTxn(): void
   /** A read snapshot that stays as it is until it is done. */
@@ -44,7 +45,6 @@ export interface EngineRange {
   readonly reverse?: boolean
   readonly exclusiveStart?: boolean
   readonly inclusiveEnd?: boolean
-  readonly versions: true
   readonly transaction?: ReadTransaction
 }
 
@@ -82,20 +82,14 @@ function weakenings(flags: number): string {
 }
 
 /**
- * Keys and values of a range are copied once, side by side; by itself lmdb-js makes two new arrays for each record,
- * which costs more than reading it. It asks for the key first and lets both be overwritten by the next record.
+ * A range gives out the same record again and again, and with it the memory that the engine reads into; by itself
+ * lmdb-js makes two new arrays for each, which costs more than reading it. It asks for the key first.
  */
 function readRangesInPlace(engine: Engine): void {
-  let key: Uint8Array
-  let start = 0
-  let end = 0
+  const record = new OpenedRecord()
   Object.assign(engine, {
-    readKey(bytes: Uint8Array, from: number, to: number): void {
-      key = bytes
-      start = from
-      end = to
-    },
-    decoder: { decode: (sealed: Uint8Array, length: number): Unsealed => unsealed(key, start, end, sealed, length) },
+    readKey: (bytes: Uint8Array, start: number, end: number): void => record.key.set(bytes, start, end),
+    decoder: { decode: (sealed: Uint8Array, length: number) => record.open(sealed, length, lastVersion()) },
     decoderCopies: true,
   })
 }

@@ -115,8 +115,28 @@ test('a bit that flipped on the disk is reported by get and by scan, and spares 
     const damaged = async (): Promise<unknown> => meta.get(bytes('b'))
     await assert.rejects(damaged, error => error instanceof DamagedRecord && error.key.equals(bytes('b')))
     await assert.rejects(meta.scan(ALL, 10), DamagedRecord)
+    await assert.rejects(
+      meta.lend(ALL, 10, () => 'made'),
+      DamagedRecord,
+    )
     assert.equal(await textOf(meta, 'a'), 'sound')
     assert.equal(await textOf(meta, 'c'), 'sound')
+    await meta.close()
+  }))
+
+test('a reading that fails keeps nothing back: what is replaced afterwards makes room', () =>
+  inFolder(async path => {
+    const meta = await openLmdbMeta({ path, durability: 'os' })
+    const replace = () => meta.commit({ checks: [], writes: [{ key: bytes('a'), value: Buffer.alloc(90_000) }] })
+    await replace()
+    for (let n = 0; n < 3; n++)
+      await assert.rejects(
+        meta.lend(ALL, 10, () => assert.fail()),
+        assert.AssertionError,
+      )
+    for (let n = 0; n < 60; n++) await replace()
+    const { usedBytes } = await meta.figures!()
+    assert.ok(usedBytes < 1_000_000, `${usedBytes} bytes for one record`)
     await meta.close()
   }))
 

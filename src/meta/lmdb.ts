@@ -7,17 +7,11 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
-import {
-  type Durability,
-  type Engine,
-  type EngineRange,
-  lastVersion,
-  openEngine,
-  type ReadTransaction,
-} from './lmdb-engine.ts'
+import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
 import {
   type Entry,
   type KeyRange,
+  type Making,
   type MetaEngine,
   type MetaFigures,
   MetaFull,
@@ -25,7 +19,7 @@ import {
   OutcomeUnknown,
   type Snapshot,
 } from './meta.ts'
-import { seal, unseal } from './sealed-value.ts'
+import { type OpenedRecord, seal, unseal } from './sealed-value.ts'
 
 export interface LmdbOptions {
   /** The folder of the database; made when missing. */
@@ -99,18 +93,29 @@ class LmdbMeta implements MetaEngine {
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
     this.#assertOpen()
     this.#engine.resetReadTxn()
-    return this.#entries(range, limit, reverse)
+    return this.#records(engineRange(range, limit, reverse), owned)
   }
 
-  #entries(range: KeyRange, limit: number, reverse: boolean, transaction?: ReadTransaction): readonly Entry[] {
-    const entries: Entry[] = []
-    if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return entries
-    const wanted = engineRange(range, limit, reverse)
-    const found = this.#engine.getRange(transaction === undefined ? wanted : { ...wanted, transaction })
-    for (const { value: record, version } of found) {
-      entries.push({ key: record.key, value: record.value, stamp: version })
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    return this.#records(engineRange(range, limit, false), make)
+  }
+
+  #records<T>(range: EngineRange | undefined, make: (record: OpenedRecord, index: number) => T): readonly T[] {
+    const made: T[] = []
+    if (range === undefined) return made
+    const records = this.#engine.getRange(range)[Symbol.iterator]()
+    try {
+      for (let next = records.next(); next.done !== true; next = records.next()) {
+        made.push(make(next.value.value, made.length))
+      }
+    } catch (error) {
+      // Its cursor would keep what is deleted from now on.
+      records.return?.()
+      throw error
     }
-    return entries
+    return made
   }
 
   async snapshot(): Promise<Snapshot> {
@@ -122,7 +127,8 @@ class LmdbMeta implements MetaEngine {
       scan: async (range, limit) => {
         if (ended) throw new Error('the snapshot has ended')
         this.#assertOpen()
-        return this.#entries(range, limit, false, transaction)
+        const wanted = engineRange(range, limit, false)
+        return this.#records(wanted && { ...wanted, transaction }, owned)
       },
       async end() {
         if (!ended) transaction.done()
@@ -246,12 +252,16 @@ class LmdbMeta implements MetaEngine {
 /** LMDB has no empty key; the least one there can be is a zero byte. */
 const LEAST_KEY = Buffer.from([0])
 
-function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange {
+const owned = (record: OpenedRecord): Entry => record.owned()
+
+/** None where there cannot be anything. */
+function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange | undefined {
+  if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return undefined
   const start = range.start.length === 0 ? LEAST_KEY : range.start
-  if (!reverse) return { start, ...(range.end && { end: range.end }), limit, versions: true }
+  if (!reverse) return { start, ...(range.end && { end: range.end }), limit }
   // For lmdb-js a reverse range starts at its upper end.
   const from = range.end && { start: range.end, exclusiveStart: true }
-  return { ...from, end: start, inclusiveEnd: true, reverse, limit, versions: true }
+  return { ...from, end: start, inclusiveEnd: true, reverse, limit }
 }
 
 export async function openLmdbMeta(options: LmdbOptions): Promise<MetaEngine> {

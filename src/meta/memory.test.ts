@@ -28,6 +28,7 @@ test('the history check catches an engine that ignores a check', async () => {
   const ignoring = (meta: Meta): Meta => ({
     get: key => meta.get(key),
     scan: (range, limit) => meta.scan(range, limit),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     commit: ({ writes, checks }) => meta.commit({ checks: checks.slice(1), writes }),
     close: () => meta.close(),
   })
@@ -46,6 +47,7 @@ test('the history check catches an engine that shows an old state', async () => 
         return first.get(text)!
       },
       scan: (range, limit) => meta.scan(range, limit),
+      lend: (range, limit, make) => meta.lend(range, limit, make),
       commit: tx => meta.commit(tx),
       close: () => meta.close(),
     }

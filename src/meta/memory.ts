@@ -4,7 +4,17 @@
  * out: whoever changes a buffer changes only his own.
  */
 import { admitCommit, admitKey, keyText } from './admission.ts'
-import type { Check, Entry, KeyRange, MetaEngine, Minitransaction, Snapshot, Stamp } from './meta.ts'
+import {
+  type Check,
+  type Entry,
+  type KeyRange,
+  lendAll,
+  type Making,
+  type MetaEngine,
+  type Minitransaction,
+  type Snapshot,
+  type Stamp,
+} from './meta.ts'
 import { SortedKeys } from './sorted-keys.ts'
 
 interface Stored {
@@ -46,6 +56,10 @@ class MemoryMeta implements MetaEngine {
       if (found.length >= limit) break
     }
     return found
+  }
+
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return lendAll(await this.scan(range, limit), make)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

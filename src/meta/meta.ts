@@ -2,6 +2,8 @@
  * Ordered records and minitransactions: the whole seam between the store and a metadata engine. A driver knows bytes,
  * not buckets. It promises: all or nothing, serializable, durable when `commit` resolves, keys in memcmp order.
  */
+
+import type { Stretch } from '../lib/bytes.ts'
 import type { Soon } from '../lib/soon.ts'
 
 /** Changes with every write of the key; equal stamps mean the record has not been written in between. Opaque. */
@@ -15,6 +17,16 @@ export interface Entry {
   /** For whoever reads the value: what it made of it. A driver leaves it alone. */
   read?: unknown
 }
+
+/** An entry where the engine has it. It is overwritten as soon as the call that got it is over. */
+export interface LentEntry {
+  readonly key: Stretch
+  readonly value: Stretch
+  readonly stamp: Stamp
+}
+
+/** What somebody makes of the entries of a range, one after the other. It reads nothing else meanwhile. */
+export type Making<T> = (entry: LentEntry, index: number) => T
 
 /** From `start` inclusive to `end` exclusive; no `end` means to the last key. */
 export interface KeyRange {
@@ -52,6 +64,8 @@ export interface Meta {
   get(key: Buffer, known?: Entry): Soon<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
+  /** What is made of up to `limit` entries in key order. They are lent, so that nobody copies what nobody keeps. */
+  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]>
   /**
    * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
    * was written for want of room, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
@@ -75,6 +89,12 @@ export interface MetaFigures {
 export interface MetaEngine extends Meta {
   /** With everything that was committed before the call. */
   snapshot(): Promise<Snapshot>
+}
+
+/** For engines whose entries are copies anyway. */
+export function lendAll<T>(entries: readonly Entry[], make: Making<T>): readonly T[] {
+  const stretch = (bytes: Buffer): Stretch => ({ bytes, start: 0, end: bytes.length })
+  return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i))
 }
 
 /** What a driver keeps to, so that every engine of this kind can take the place of another. No key is empty. */

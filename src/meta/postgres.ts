@@ -5,7 +5,15 @@
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
-import type { Entry, KeyRange, MetaEngine, Minitransaction, Snapshot } from './meta.ts'
+import {
+  type Entry,
+  type KeyRange,
+  lendAll,
+  type Making,
+  type MetaEngine,
+  type Minitransaction,
+  type Snapshot,
+} from './meta.ts'
 import { Commits } from './postgres-commits.ts'
 import { Cluster, type Connection, UnfitServer } from './postgres-connection.ts'
 import { Gets, openSnapshot, Scans } from './postgres-reads.ts'
@@ -48,6 +56,10 @@ class PostgresMeta implements MetaEngine {
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
     this.#assertOpen()
     return limit <= 0 ? [] : this.#scans.scan(range, limit, reverse)
+  }
+
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return lendAll(await this.scan(range, limit), make)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

@@ -1,19 +1,24 @@
 /** The same records inside a key prefix: several independent key spaces in one engine. */
 import { afterPrefix } from '../lib/bytes.ts'
-import type { Entry, Meta } from './meta.ts'
+import type { Entry, KeyRange, Meta } from './meta.ts'
 
 export function prefixed(meta: Meta, prefix: Buffer): Meta {
   const outer = (key: Buffer): Buffer => Buffer.concat([prefix, key])
   const inner = (entry: Entry): Entry => ({ ...entry, key: entry.key.subarray(prefix.length) })
+  const outerRange = ({ start, end }: KeyRange): KeyRange => ({
+    start: outer(start),
+    end: end === undefined ? afterPrefix(prefix) : outer(end),
+  })
   return {
     async get(key) {
       const entry = await meta.get(outer(key))
       return entry && inner(entry)
     },
-    async scan({ start, end }, limit, reverse) {
-      const range = { start: outer(start), end: end === undefined ? afterPrefix(prefix) : outer(end) }
-      return (await meta.scan(range, limit, reverse)).map(inner)
-    },
+    scan: async (range, limit, reverse) => (await meta.scan(outerRange(range), limit, reverse)).map(inner),
+    lend: (range, limit, make) =>
+      meta.lend(outerRange(range), limit, ({ key, value, stamp }, i) =>
+        make({ key: { ...key, start: key.start + prefix.length }, value, stamp }, i),
+      ),
     commit: ({ checks, writes }) =>
       meta.commit({
         checks: checks.map(check => ({ ...check, key: outer(check.key) })),

@@ -2,13 +2,12 @@
  * LMDB's pages carry no checksum, so every value carries its own: CRC-32 over the key and the value, then the value.
  * The key is part of it because a damaged page can also lead a search to a whole record of another key.
  */
-import { crc32 } from '../lib/crc.ts'
+import type { Stretch } from '../lib/bytes.ts'
+import { crc32Of } from '../lib/crc.ts'
 import { Slab } from '../lib/slab.ts'
-import { DamagedRecord } from './meta.ts'
+import { DamagedRecord, type Entry, type LentEntry } from './meta.ts'
 
 export const SEAL_BYTES = 4
-
-const checksum = (key: Buffer, value: Buffer): number => crc32(value, crc32(key)) >>> 0
 
 /**
  * Sealed values are cut from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer it meets, and
@@ -19,7 +18,7 @@ const slab = new Slab(2 ** 20)
 /** A new buffer: the engine reads it from another thread, so it must not be the caller's. */
 export function seal(key: Buffer, value: Buffer): Buffer {
   const out = slab.cut(SEAL_BYTES + value.length)
-  out.writeUInt32BE(checksum(key, value), 0)
+  out.writeUInt32BE(crc32Of(value, 0, value.length, crc32Of(key, 0, key.length)) >>> 0, 0)
   out.set(value, SEAL_BYTES)
   return out
 }
@@ -30,28 +29,65 @@ export function seal(key: Buffer, value: Buffer): Buffer {
  */
 const readSlab = new Slab(2 ** 16)
 
-export interface Unsealed {
-  readonly key: Buffer
-  readonly value: Buffer
+/** The engine reads everything into the same memory and hands out the same array, whose `length` it sets by hand. */
+class Place implements Stretch {
+  #engines: Uint8Array | undefined
+  bytes: Buffer = Buffer.alloc(0)
+  start = 0
+  end = 0
+
+  set(engines: Uint8Array, start: number, end: number): void {
+    if (engines !== this.#engines) {
+      this.#engines = engines
+      this.bytes = Buffer.from(engines.buffer as ArrayBuffer, engines.byteOffset, engines.byteLength)
+    }
+    this.start = start
+    this.end = end
+  }
+
+  copyTo(out: Buffer, at: number): void {
+    const { bytes, start, end } = this
+    if (end > start) out.set(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), at)
+  }
 }
 
-/**
- * Copies of a key and of what is sealed under it, from memory that will be overwritten. They lie side by side, so that
- * one checksum goes over both: it is the same as that of one after the other.
- */
-export function unsealed(keyIn: Uint8Array, start: number, end: number, sealed: Uint8Array, length: number): Unsealed {
-  const keyBytes = end - start
-  const valueBytes = Math.max(0, length - SEAL_BYTES)
-  const both = readSlab.cut(keyBytes + valueBytes)
-  // Keys are short: a loop costs less than another view of them.
-  for (let i = 0; i < keyBytes; i++) both[i] = keyIn[start + i]!
-  if (valueBytes > 0) both.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, valueBytes), keyBytes)
-  const key = both.subarray(0, keyBytes)
-  const expected = ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
-  if (length < SEAL_BYTES || crc32(both) >>> 0 !== expected) throw new DamagedRecord(Buffer.from(key))
-  return { key, value: both.subarray(keyBytes) }
+/** The record that was read last, where the engine has it, once its checksum was found right. */
+export class OpenedRecord implements LentEntry {
+  readonly key = new Place()
+  readonly value = new Place()
+  stamp = 0
+
+  /** `sealed` is as much of its array as `length` says. */
+  open(sealed: Uint8Array, length: number, stamp: number): this {
+    const { key, value } = this
+    value.set(sealed, SEAL_BYTES, Math.max(SEAL_BYTES, length))
+    this.stamp = stamp
+    const { bytes } = value
+    const expected = ((bytes[0]! << 24) | (bytes[1]! << 16) | (bytes[2]! << 8) | bytes[3]!) >>> 0
+    const ofKey = crc32Of(key.bytes, key.start, key.end)
+    if (length < SEAL_BYTES || crc32Of(bytes, value.start, value.end, ofKey) >>> 0 !== expected) {
+      throw new DamagedRecord(Buffer.from(key.bytes.subarray(key.start, key.end)))
+    }
+    return this
+  }
+
+  /** A copy, side by side in memory of its own. */
+  owned(): Entry {
+    const keyBytes = this.key.end - this.key.start
+    const both = readSlab.cut(keyBytes + this.value.end - this.value.start)
+    this.key.copyTo(both, 0)
+    this.value.copyTo(both, keyBytes)
+    return { key: both.subarray(0, keyBytes), value: both.subarray(keyBytes), stamp: this.stamp }
+  }
 }
+
+const opened = new OpenedRecord()
 
 /** A copy of the value that is sealed under this key. */
-export const unseal = (key: Buffer, sealed: Uint8Array): Buffer =>
-  unsealed(key, 0, key.length, sealed, sealed.length).value
+export function unseal(key: Buffer, sealed: Uint8Array): Buffer {
+  opened.key.set(key, 0, key.length)
+  const { value } = opened.open(sealed, sealed.length, 0)
+  const out = readSlab.cut(value.end - value.start)
+  value.copyTo(out, 0)
+  return out
+}

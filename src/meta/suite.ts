@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { copyOf } from '../lib/bytes.ts'
 import { type Entry, META_LIMITS, type Stamp, type Write } from './meta.ts'
 import { ALL, bytes, type Driver, put, remove, type SuiteTest, stampOf, textOf } from './suite-driver.ts'
 import { historySuite } from './suite-history.ts'
@@ -68,6 +69,40 @@ function recordSuite(suiteTest: SuiteTest): void {
     scanned.value.fill(0)
     scanned.key.fill(0)
     assert.equal(shown(await meta.scan(ALL, 2)), 'key=value')
+  })
+
+  suiteTest('what is lent is what a scan finds, and what was made of it stays', async ({ meta }) => {
+    // Some longer than what an engine reads into at first, and some empty.
+    const lengths = Array.from({ length: 40 }, (_, n) => (n % 3 === 0 ? 40_000 : n % 3 === 1 ? n : 0))
+    const name = (n: number): string => `k${String(n).padStart(2, '0')}`
+    await meta.commit({ checks: [], writes: lengths.map((length, n) => put(name(n), String(n % 10).repeat(length))) })
+    const range = { start: bytes('k03'), end: bytes('k37') }
+    for (const limit of [0, 1, 7, 100]) {
+      const scanned = await meta.scan(range, limit)
+      const lent = await meta.lend(range, limit, ({ key, value, stamp }, index) => ({
+        entry: { key: copyOf(key), value: copyOf(value), stamp },
+        index,
+      }))
+      assert.deepEqual(
+        lent.map(({ entry }) => entry),
+        scanned.map(({ key, value, stamp }) => ({ key, value, stamp })),
+      )
+      assert.deepEqual(
+        lent.map(({ index }) => index),
+        scanned.map((_, i) => i),
+      )
+    }
+    assert.deepEqual(await meta.lend({ start: bytes('k9'), end: bytes('k1') }, 9, () => assert.fail()), [])
+  })
+
+  suiteTest('whoever cannot make anything of a record is told so, and the engine goes on', async ({ meta }) => {
+    await meta.commit({ checks: [], writes: [put('a', 'one'), put('b', 'two')] })
+    const refuse = (): never => {
+      throw new RangeError('of no use')
+    }
+    for (let n = 0; n < 3; n++) await assert.rejects(meta.lend(ALL, 9, refuse), RangeError)
+    const keys = await meta.lend(ALL, 9, ({ key }) => copyOf(key).toString())
+    assert.deepEqual(keys, ['a', 'b'])
   })
 
   suiteTest('who knows a record already gets what it is now all the same', async ({ meta }) => {

@@ -1,5 +1,5 @@
 /** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
-import { afterPrefix } from '../lib/bytes.ts'
+import { afterPrefix, type Stretch } from '../lib/bytes.ts'
 import { descending, key, readDescending } from '../lib/keys.ts'
 import type { KeyRange } from '../meta/meta.ts'
 
@@ -88,9 +88,13 @@ export function parse(address: Buffer): { bucket: string; name: string; rest: Bu
 }
 
 /** The name alone. */
-export function nameIn(address: Buffer): string {
-  const start = address.indexOf(0, 1) + 1
-  return address.toString('utf8', start, address.indexOf(0, start))
+export function nameIn({ bytes, start }: Stretch): string {
+  // They are short: a loop is through before a call of `indexOf` has begun.
+  let from = start + 1
+  while (bytes[from] !== 0) from++
+  let to = ++from
+  while (bytes[to] !== 0) to++
+  return bytes.toString('utf8', from, to)
 }
 
 /** The place of an older version, read from its address alone. */

@@ -3,7 +3,7 @@
  * same one. Whatever is done afterwards goes through `JudgedMeta`, which reads again.
  */
 import { after, type Soon } from '../lib/soon.ts'
-import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+import type { Entry, KeyRange, Making, Meta } from '../meta/meta.ts'
 import { Lately } from './lately.ts'
 
 export const nameOf = (address: Buffer): string => address.toString('latin1')
@@ -46,6 +46,10 @@ export class FactsMeta implements Meta {
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
     return this.#meta.scan(range, limit, reverse)
+  }
+
+  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return this.#meta.lend(range, limit, make)
   }
 
   /** Looking changes nothing. */

@@ -4,7 +4,7 @@
  * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
  */
 import { after, type Soon } from '../lib/soon.ts'
-import type { Entry, KeyRange, Meta, Minitransaction } from '../meta/meta.ts'
+import type { Entry, KeyRange, Making, Meta, Minitransaction } from '../meta/meta.ts'
 import { at } from './addresses.ts'
 import { type FactsMeta, nameOf } from './facts-meta.ts'
 import { bucketIn, versionIn } from './reading.ts'
@@ -78,6 +78,10 @@ export class JudgedMeta implements Meta {
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
     return this.#meta.scan(range, limit, reverse)
+  }
+
+  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return this.#meta.lend(range, limit, make)
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

@@ -1,9 +1,10 @@
 /** What all listings have in common: a cursor that seeks, a page that fills up, and common prefixes. */
-import { afterPrefix, justAfter } from '../lib/bytes.ts'
+import { afterPrefix, copyOf, justAfter } from '../lib/bytes.ts'
 import { key as address } from '../lib/keys.ts'
-import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+import type { KeyRange, LentEntry, Meta } from '../meta/meta.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { isKey } from '../rules/naming.ts'
+import { nameIn } from './addresses.ts'
 
 export interface ListRequest {
   readonly bucket: string
@@ -29,58 +30,89 @@ export function firstBatch({ delimiter, limit }: ListRequest): number {
   return delimiter === undefined || delimiter === '' ? limit + 1 : BATCH_UNSURE
 }
 
+/** Stands for a record whose key falls under a common prefix: nothing else is made of it. */
+class RolledUp {
+  readonly prefix: string
+  constructor(prefix: string) {
+    this.prefix = prefix
+  }
+}
+
+/** What a page shows for a record. */
+export type Shown<T> = T | RolledUp
+
+/** A kind of record, where those of a listing lie, and what it makes of each. */
+export interface Walk<T> {
+  readonly kind: string
+  readonly range: KeyRange
+  make(entry: LentEntry, name: string): T
+}
+
 /**
- * Entries of a range one at a time, fetched in batches that grow while they are used up and shrink after a seek: a run
- * of plain keys is read by the thousand, a run of common prefixes by twos.
+ * What is made of the entries of a range, one at a time. They are fetched in batches that grow while they are used up
+ * and shrink after a common prefix: a run of plain keys is read by the thousand, a run of common prefixes by twos.
  */
-export class Cursor {
+export class Cursor<T> {
   readonly #meta: Meta
+  readonly #request: ListRequest
+  readonly #walk: Walk<T>
   #range: KeyRange
-  #batch: readonly Entry[] = []
+  #batch: readonly Shown<T>[] = []
   #at = 0
   #size: number
   #more = true
 
-  constructor(meta: Meta, range: KeyRange, request: ListRequest) {
+  constructor(meta: Meta, request: ListRequest, walk: Walk<T>) {
     this.#meta = meta
-    this.#range = range
+    this.#request = request
+    this.#walk = walk
+    this.#range = walk.range
     this.#size = Math.min(BATCH_MAX, firstBatch(request))
   }
 
-  /** The entry that the cursor stands at, if it has been fetched. */
-  get next(): Entry | undefined {
+  /** What the cursor stands at, if it has been fetched. */
+  get next(): Shown<T> | undefined {
     return this.#batch[this.#at]
   }
 
-  async peek(): Promise<Entry | undefined> {
+  async peek(): Promise<Shown<T> | undefined> {
     if (this.#at < this.#batch.length) return this.#batch[this.#at]
     if (!this.#more) return undefined
-    this.#batch = await this.#meta.scan(this.#range, this.#size)
+    const size = this.#size
+    let last: Buffer | undefined
+    this.#batch = await this.#meta.lend(this.#range, size, (entry, i) => {
+      if (i === size - 1) last = copyOf(entry.key)
+      return this.#shown(entry)
+    })
     this.#at = 0
-    this.#more = this.#batch.length === this.#size
-    const last = this.#batch.at(-1)
-    if (last !== undefined) this.#range = { start: justAfter(last.key), end: this.#range.end }
-    this.#size = Math.min(BATCH_MAX, this.#size * 4)
+    this.#more = last !== undefined
+    if (last !== undefined) this.#range = { start: justAfter(last), end: this.#range.end }
+    this.#size = Math.min(BATCH_MAX, size * 4)
     return this.#batch[0]
+  }
+
+  #shown(entry: LentEntry): Shown<T> {
+    const name = nameIn(entry.key)
+    const prefix = rolledUp(name, this.#request)
+    return prefix === undefined ? this.#walk.make(entry, name) : new RolledUp(prefix)
   }
 
   advance(): void {
     this.#at++
   }
 
-  /** Goes on at `start`; nothing comes after `undefined`. */
-  seek(start: Buffer | undefined): void {
-    if (start === undefined) {
-      this.#at = this.#batch.length
-      this.#more = false
-      return
-    }
-    while (this.#at < this.#batch.length && this.#batch[this.#at]!.key.compare(start) < 0) this.#at++
-    if (this.#at < this.#batch.length) return
-    this.#range = { start: later(this.#range.start, start), end: this.#range.end }
+  /** Goes on behind everything under the common prefix that it stands at. */
+  pass(prefix: string): void {
+    while (isRolledUp(this.next) && this.next.prefix === prefix) this.#at++
+    if (this.next !== undefined) return
+    const start = behindPrefix(this.#walk.kind, this.#request.bucket, prefix)
+    if (start === undefined) this.#more = false
+    else this.#range = { start: later(this.#range.start, start), end: this.#range.end }
     this.#size = BATCH_MIN
   }
 }
+
+export const isRolledUp = (shown: unknown): shown is RolledUp => shown instanceof RolledUp
 
 const later = (a: Buffer, b: Buffer): Buffer => (a.compare(b) > 0 ? a : b)
 
@@ -89,7 +121,8 @@ export class Page<T> {
   readonly #limit: number
   readonly #items: T[] = []
   readonly #prefixes: string[] = []
-  #last: { key: string; isPrefix: boolean } | undefined
+  #lastKey = ''
+  #endsWithPrefix = false
 
   constructor(limit: number) {
     this.#limit = limit
@@ -101,16 +134,19 @@ export class Page<T> {
 
   add(key: string, item: T): void {
     this.#items.push(item)
-    this.#last = { key, isPrefix: false }
+    this.#lastKey = key
+    this.#endsWithPrefix = false
   }
 
   addPrefix(prefix: string): void {
     this.#prefixes.push(prefix)
-    this.#last = { key: prefix, isPrefix: true }
+    this.#lastKey = prefix
+    this.#endsWithPrefix = true
   }
 
   close(more: boolean): Listed<T> {
-    return { items: this.#items, prefixes: this.#prefixes, next: more ? this.#last : undefined }
+    const next = more ? { key: this.#lastKey, isPrefix: this.#endsWithPrefix } : undefined
+    return { items: this.#items, prefixes: this.#prefixes, next }
   }
 }
 

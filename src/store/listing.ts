@@ -2,24 +2,24 @@
  * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted
  * keys lie between the records that a plain listing reads.
  */
-import { justAfter } from '../lib/bytes.ts'
-import type { Entry, KeyRange } from '../meta/meta.ts'
+import { copyOf, justAfter } from '../lib/bytes.ts'
 import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
-import { all, at, nameIn, seqOf } from './addresses.ts'
+import { all, at, seqOf } from './addresses.ts'
 import { bucketForRead } from './bucket-record.ts'
 import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import {
   behind,
-  behindPrefix,
   Cursor,
   firstBatch,
+  isRolledUp,
   type Listed,
   type ListRequest,
   Page,
   rangeOf,
   rolledUp,
+  type Walk,
 } from './listing-page.ts'
 import { isUploadName } from './uploads.ts'
 import { VersionCursor, type VersionPlace } from './version-cursor.ts'
@@ -43,12 +43,15 @@ export class Listing {
     const { after } = request
     await this.#mustExist(request.bucket)
     const start = after === undefined ? undefined : behind('o', request, after)
-    const item = (entry: Entry, key: string): ListedVersion => ({
-      key,
-      version: decodeShown(entry.value),
-      latest: true,
+    return this.#walk(request, {
+      kind: 'o',
+      range: rangeOf('o', request, start),
+      make: ({ value }, key): ListedVersion => ({
+        key,
+        version: decodeShown(value.bytes, value.start, value.end),
+        latest: true,
+      }),
     })
-    return this.#walk('o', request, rangeOf('o', request, start), item)
   }
 
   /** Uploads in progress: by key, then by when they were begun. */
@@ -61,31 +64,29 @@ export class Listing {
     const start = inside
       ? justAfter(at.upload(bucket, after.key, Buffer.from(after.uploadId!, 'hex')))
       : after && behind('u', request, after.key)
-    return this.#walk('u', request, rangeOf('u', request, start), entry => uploadFormat.decode(entry.value))
+    return this.#walk(request, {
+      kind: 'u',
+      range: rangeOf('u', request, start),
+      // Uploads keep bytes of their record.
+      make: ({ value }) => uploadFormat.decode(copyOf(value)),
+    })
   }
 
-  async #walk<T>(
-    kind: string,
-    request: ListRequest,
-    range: KeyRange,
-    item: (entry: Entry, name: string) => T,
-  ): Promise<Listed<T>> {
+  async #walk<T extends { readonly key: string }>(request: ListRequest, walk: Walk<T>): Promise<Listed<T>> {
     const page = new Page<T>(request.limit)
     if (page.full) return page.close(false)
-    const cursor = new Cursor(this.#engine.meta, range, request)
+    const cursor = new Cursor(this.#engine.meta, request, walk)
     for (;;) {
-      // Most entries are there already, and waiting for each of them would cost more than listing it.
-      const entry = cursor.next ?? (await cursor.peek())
-      if (entry === undefined) return page.close(false)
+      // Most are there already, and waiting for each of them would cost more than listing it.
+      const shown = cursor.next ?? (await cursor.peek())
+      if (shown === undefined) return page.close(false)
       if (page.full) return page.close(true)
-      const name = nameIn(entry.key)
-      const prefix = rolledUp(name, request)
-      if (prefix === undefined) {
-        page.add(name, item(entry, name))
-        cursor.advance()
+      if (isRolledUp(shown)) {
+        page.addPrefix(shown.prefix)
+        cursor.pass(shown.prefix)
       } else {
-        page.addPrefix(prefix)
-        cursor.seek(behindPrefix(kind, request.bucket, prefix))
+        page.add(shown.key, shown)
+        cursor.advance()
       }
     }
   }
@@ -109,21 +110,22 @@ export class Listing {
       firstBatch: firstBatch(request),
     })
     let lastKey: string | undefined
-    for (let found = await cursor.peek(); found !== undefined; found = await cursor.peek()) {
+    for (;;) {
+      const found = cursor.isReady ? cursor.next : await cursor.peek()
+      if (found === undefined) return page.close(false)
       if (page.full) return page.close(true)
-      const { key } = found
+      const { key, version } = found
       const prefix = rolledUp(key, request)
       if (prefix === undefined) {
-        const latest = key === inside?.key ? found.version.seq === inside.newest : key !== lastKey
-        page.add(key, { ...found, latest })
+        const latest = key === inside?.key ? version.seq === inside.newest : key !== lastKey
+        page.add(key, { key, version, latest })
         lastKey = key
         cursor.advance(found)
       } else {
         page.addPrefix(prefix)
-        cursor.seek(behindPrefix('o', bucket, prefix), behindPrefix('v', bucket, prefix))
+        cursor.pass(prefix)
       }
     }
-    return page.close(false)
   }
 
   /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */

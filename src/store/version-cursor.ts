@@ -4,10 +4,11 @@
  * changed after the older ones were read, both are read again. And from one batch to the next the cursor stands behind
  * the last version it gave out, wherever the next one stands by then. Otherwise it could miss or repeat a version.
  */
-import { justAfter } from '../lib/bytes.ts'
-import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+import { compareAsUtf8, justAfter } from '../lib/bytes.ts'
+import type { KeyRange, LentEntry, Meta, Stamp } from '../meta/meta.ts'
 import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
 import { at, nameIn } from './addresses.ts'
+import { behindPrefix } from './listing-page.ts'
 
 const BATCH_MIN = 2
 const BATCH_MAX = 1001
@@ -19,15 +20,28 @@ export interface VersionPlace {
   readonly seq: number
 }
 
+/** A version as it was read. */
 export interface Found {
   readonly key: string
   readonly version: ShownVersion
+  readonly stamp: Stamp
 }
+
+/** What is looked at to see whether a record is still the same. */
+type Seen = Pick<Found, 'key' | 'stamp'>
+
+const seen = ({ key, stamp }: LentEntry): Seen => ({ key: nameIn(key), stamp })
+
+const found = ({ key, value, stamp }: LentEntry): Found => ({
+  key: nameIn(key),
+  version: decodeShown(value.bytes, value.start, value.end),
+  stamp,
+})
 
 class Side {
   start: Buffer
   readonly end: Buffer | undefined
-  #batch: readonly Entry[] = []
+  #batch: readonly Found[] = []
   #at = 0
   #more = true
 
@@ -36,7 +50,7 @@ class Side {
     this.end = end
   }
 
-  get next(): Entry | undefined {
+  get next(): Found | undefined {
     return this.#batch[this.#at]
   }
 
@@ -44,7 +58,7 @@ class Side {
     return this.#more && this.next === undefined
   }
 
-  take(batch: readonly Entry[], size: number): void {
+  take(batch: readonly Found[], size: number): void {
     this.#batch = batch
     this.#at = 0
     this.#more = batch.length === size
@@ -54,11 +68,16 @@ class Side {
     this.#at++
   }
 
-  /** Nothing before `start` comes any more, and nothing at all when there is none. */
-  seek(start: Buffer | undefined): void {
-    while (this.next !== undefined && (start === undefined || this.next.key.compare(start) < 0)) this.#at++
-    if (start === undefined) this.#more = false
-    else if (this.start.compare(start) < 0) this.start = start
+  /** The next batch begins here, if it would not begin later anyway. */
+  goOnAt(start: Buffer): void {
+    if (this.start.compare(start) < 0) this.start = start
+  }
+
+  /** Nothing under the prefix comes any more; nothing at all when there is nothing behind it. */
+  pass(prefix: string, behind: Buffer | undefined): void {
+    while (this.next?.key.startsWith(prefix)) this.#at++
+    if (behind === undefined) this.#more = false
+    else this.goOnAt(behind)
   }
 }
 
@@ -88,25 +107,31 @@ export class VersionCursor {
     this.#size = Math.min(BATCH_MAX, firstBatch)
   }
 
+  /** Whether what comes next has been fetched. */
+  get isReady(): boolean {
+    return !this.#current.dry && !this.#older.dry
+  }
+
+  get next(): Found | undefined {
+    return first(this.#current.next, this.#older.next)
+  }
+
   async peek(): Promise<Found | undefined> {
-    if (this.#current.dry || this.#older.dry) await this.#refill()
-    const entry = first(this.#current.next, this.#older.next)
-    if (entry === undefined) return undefined
-    return { key: nameIn(entry.key), version: decodeShown(entry.value) }
+    if (!this.isReady) await this.#refill()
+    return this.next
   }
 
   /** Behind the version that was found last. */
   advance({ key, version }: Found): void {
-    const next = first(this.#current.next, this.#older.next)
-    const side = next === this.#current.next ? this.#current : this.#older
+    const side = this.next === this.#current.next ? this.#current : this.#older
     side.advance()
     this.#behind = { key, seq: version.seq }
   }
 
-  /** Goes on at these addresses; the next batch is small, since another seek may follow. */
-  seek(current: Buffer | undefined, older: Buffer | undefined): void {
-    this.#current.seek(current)
-    this.#older.seek(older)
+  /** Goes on behind everything under a common prefix; the next batch is small, since another may follow. */
+  pass(prefix: string): void {
+    this.#current.pass(prefix, behindPrefix('o', this.#bucket, prefix))
+    this.#older.pass(prefix, behindPrefix('v', this.#bucket, prefix))
     this.#size = BATCH_MIN
   }
 
@@ -114,40 +139,38 @@ export class VersionCursor {
     const [current, older, behind] = [this.#current, this.#older, this.#behind]
     if (behind !== undefined) {
       // The current record of that key once more: the next older version may have become the current one.
-      current.seek(at.current(this.#bucket, behind.key))
-      older.seek(justAfter(at.older(this.#bucket, behind.key, behind.seq)))
+      current.goOnAt(at.current(this.#bucket, behind.key))
+      older.goOnAt(justAfter(at.older(this.#bucket, behind.key, behind.seq)))
     }
     for (let tries = 1; ; tries++) {
       const size = this.#size
-      const before = await this.#meta.scan(current, size)
-      const others = await this.#meta.scan(older, size)
-      const after = await this.#meta.scan(current, size)
+      const before = await this.#meta.lend(current, size, seen)
+      const others = await this.#meta.lend(older, size, found)
+      const after = await this.#meta.lend(current, size, found)
       if (tries < TRIES_MAX && !isSame(before, after)) {
         this.#size = Math.max(BATCH_MIN, size >> 2)
         continue
       }
       current.take(after, size)
       older.take(others, size)
-      if (behind !== undefined && this.#isPassed(current.next, behind)) current.advance()
+      if (behind !== undefined && isPassed(current.next, behind)) current.advance()
       this.#size = Math.min(BATCH_MAX, size * 4)
       return
     }
   }
-
-  /** Given out already, or newer than where the cursor stands. */
-  #isPassed(entry: Entry | undefined, behind: VersionPlace): boolean {
-    if (entry === undefined || !entry.key.equals(at.current(this.#bucket, behind.key))) return false
-    return decodeShown(entry.value).seq >= behind.seq
-  }
 }
 
-function isSame(before: readonly Entry[], after: readonly Entry[]): boolean {
+/** Given out already, or newer than where the cursor stands. */
+const isPassed = (current: Found | undefined, behind: VersionPlace): boolean =>
+  current !== undefined && current.key === behind.key && current.version.seq >= behind.seq
+
+function isSame(before: readonly Seen[], after: readonly Seen[]): boolean {
   if (before.length !== after.length) return false
-  return before.every(({ key, stamp }, i) => after[i]!.stamp === stamp && after[i]!.key.equals(key))
+  return before.every(({ key, stamp }, i) => after[i]!.stamp === stamp && after[i]!.key === key)
 }
 
-/** The current version of a key comes before its older ones: its address, but for the kind, is a prefix of theirs. */
-function first(current: Entry | undefined, older: Entry | undefined): Entry | undefined {
+/** The current version of a key comes before its older ones. */
+function first(current: Found | undefined, older: Found | undefined): Found | undefined {
   if (current === undefined || older === undefined) return current ?? older
-  return current.key.compare(older.key, 1, older.key.length, 1, current.key.length) <= 0 ? current : older
+  return current.key === older.key || compareAsUtf8(current.key, older.key) < 0 ? current : older
 }

@@ -1,4 +1,12 @@
-import { DamagedRecord, type Entry, type KeyRange, type Meta, type Minitransaction } from '../../src/meta/meta.ts'
+import {
+  DamagedRecord,
+  type Entry,
+  type KeyRange,
+  lendAll,
+  type Making,
+  type Meta,
+  type Minitransaction,
+} from '../../src/meta/meta.ts'
 
 /** An engine in which one record does not match its checksum any more. */
 export class DamagedMeta implements Meta {
@@ -19,6 +27,10 @@ export class DamagedMeta implements Meta {
     const entries = await this.#below.scan(range, limit, reverse)
     if (entries.some(entry => entry.key.equals(this.#damaged))) throw new DamagedRecord(this.#damaged)
     return entries
+  }
+
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return lendAll(await this.scan(range, limit), make)
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

@@ -4,6 +4,7 @@ import { openMemoryMeta } from '../../src/meta/memory.ts'
 import {
   type Entry,
   type KeyRange,
+  type Making,
   type Meta,
   MetaFull,
   type Minitransaction,
@@ -46,6 +47,10 @@ export class FailingMeta implements Meta {
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
     return this.#below.scan(range, limit, reverse)
+  }
+
+  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return this.#below.lend(range, limit, make)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

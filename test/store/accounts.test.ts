@@ -127,6 +127,7 @@ test('a directory that nothing has changed reads one record for a request', () =
           return engine.meta.get(key)
         },
         scan: engine.meta.scan.bind(engine.meta),
+        lend: engine.meta.lend.bind(engine.meta),
         commit: engine.meta.commit.bind(engine.meta),
         close: engine.meta.close.bind(engine.meta),
       },

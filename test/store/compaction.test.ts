@@ -59,6 +59,7 @@ function holding(meta: Meta, key: string, reached: () => void, until: Promise<vo
   return {
     get: address => meta.get(address),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     close: () => meta.close(),
     commit: async tx => {
       if (tx.writes.some(write => write.key[0] === 'o'.charCodeAt(0) && write.key.includes(key))) {

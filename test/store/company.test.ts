@@ -80,6 +80,7 @@ function holding(reached: () => void, until: Promise<void>): (meta: Meta) => Met
   return meta => ({
     get: address => meta.get(address),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     close: () => meta.close(),
     commit: async tx => {
       if (tx.writes.some(write => write.key[0] === 'o'.charCodeAt(0) && write.key.includes('victim'))) {

@@ -65,6 +65,7 @@ function countingDisk(disk: Disk, counts: Counts): Disk {
 const countingMeta = (meta: Meta, counts: Counts): Meta => ({
   get: key => meta.get(key),
   scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+  lend: (range, limit, make) => meta.lend(range, limit, make),
   close: () => meta.close(),
   commit(tx) {
     counts.commits++

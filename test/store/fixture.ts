@@ -247,6 +247,7 @@ export function unhurried(meta: Meta, random: Random, turnsMax = 3): Meta {
   return {
     get: key => slowly(async () => meta.get(key)),
     scan: (range, limit, reverse) => slowly(() => meta.scan(range, limit, reverse)),
+    lend: (range, limit, make) => slowly(() => meta.lend(range, limit, make)),
     commit: tx => slowly(() => meta.commit(tx)),
     close: () => meta.close(),
   }

@@ -30,6 +30,7 @@ class Weighed {
     return {
       get: key => meta.get(key),
       scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+      lend: (range, limit, make) => meta.lend(range, limit, make),
       close: () => meta.close(),
       commit: tx => {
         const written = tx.writes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0)

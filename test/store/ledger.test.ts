@@ -287,6 +287,7 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
   const counting: Meta = {
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     async commit(tx) {
       commits++
       // A commit takes its time: whoever comes meanwhile waits for the next.

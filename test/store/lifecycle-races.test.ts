@@ -25,6 +25,7 @@ test('what is due is judged again when it goes: rules and objects may have chang
     let during: (() => Promise<void>) | undefined
     const { store, clock } = await freshStore(1, meta => ({
       get: key => meta.get(key),
+      lend: (range, limit, make) => meta.lend(range, limit, make),
       scan: async (range, limit, reverse) => {
         const found = await meta.scan(range, limit, reverse)
         // The page of current objects has been read, and what it holds is due.
@@ -98,6 +99,7 @@ test('a version that became one of the newest while it was being judged stays', 
   const between = store.through({
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     commit: async tx => {
       // Behind the current one stand 2, 1 and 0; when 0 is about to go, the client takes 1 away.
       if (!taken) await remove(store, 'bucket', 'a', ids[1])
@@ -117,6 +119,7 @@ test('a walk is made of pages, reads only under the prefixes of rules, and lets 
   let read = 0
   const { store, clock } = await freshStore(1, meta => ({
     get: key => meta.get(key),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       read += found.length
@@ -148,6 +151,7 @@ test('a round that fails starts over, and one bad object does not stop the other
   let failing: 'scan' | 'commit' | undefined
   const { store, clock } = await freshStore(1, () => ({
     get: key => inner.get(key),
+    lend: (range, limit, make) => inner.lend(range, limit, make),
     scan: async (range, limit, reverse) => {
       if (failing === 'scan') throw new Error('no answer')
       return inner.scan(range, limit, reverse)

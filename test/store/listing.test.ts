@@ -278,6 +278,11 @@ async function countingStore(): Promise<{ store: Store; read: (during: () => Pro
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
+    lend: async (range, limit, make) => {
+      const made = await meta.lend(range, limit, make)
+      found += made.length
+      return made
+    },
     scan: async (range, limit, reverse) => {
       const entries = await meta.scan(range, limit, reverse)
       found += entries.length

@@ -77,6 +77,7 @@ class Fenced {
     this.meta = {
       get: key => inner.get(key),
       scan: (range, limit, reverse) => inner.scan(range, limit, reverse),
+      lend: (range, limit, make) => inner.lend(range, limit, make),
       commit: async tx => {
         if (this.#down) throw new OutcomeUnknown(undefined)
         return inner.commit(tx)
@@ -194,6 +195,7 @@ class Forgetful {
     this.meta = {
       get: key => inner.get(key),
       scan: (range, limit, reverse) => inner.scan(range, limit, reverse),
+      lend: (range, limit, make) => inner.lend(range, limit, make),
       commit: tx => {
         if (tx.writes.length === 0 || random.fraction() >= share) return inner.commit(tx)
         this.lost++

@@ -55,6 +55,7 @@ test('2.1: a few buckets are listed without passing by those of others', async (
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     async scan(range, limit, reverse) {
       const page = await meta.scan(range, limit, reverse)
       read += page.length
@@ -99,6 +100,7 @@ test('2.1: a bucket that goes while it is being noted is not noted', async () =>
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     close: () => meta.close(),
     async commit(tx) {
       const first = meanwhile

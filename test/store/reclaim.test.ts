@@ -50,6 +50,7 @@ function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       const key = bad()

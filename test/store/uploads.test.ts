@@ -206,6 +206,7 @@ test('R34, R35: a completion never commits parts that it read before one of them
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       if (range.start[0] === 'p'.charCodeAt(0)) await afterRead.shift()?.()
