@@ -202,7 +202,8 @@ function longFunctions(path: string, lines: readonly string[]): string[] {
     const opened = /^(\s*)(export )?(default )?(async )?(function\b|(static )?(async )?\*?#?\w+\(.*\{$)/.exec(line)
     if (opened === null || /^\s*(if|for|while|switch|return|await|test|else)\b/.test(line)) continue
     const indent = opened[1]!
-    const length = lines.slice(start + 1).indexOf(`${indent}}`)
+    // A method of an object has a comma behind it.
+    const length = lines.slice(start + 1).findIndex(end => end === `${indent}}` || end === `${indent}},`)
     if (length > FUNCTION_LINES_MAX) bad.push(`${path}:${start + 1}: a function of ${length} lines`)
   }
   return bad

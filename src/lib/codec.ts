@@ -204,10 +204,9 @@ export function fixed(length: number): Codec<Buffer> {
 }
 
 /** Reads what `optional` wrote. */
-export const perhaps =
-  <T>(read: Read<T>): Read<T | undefined> =>
-  r =>
-    r.byte() === 0 ? undefined : read(r)
+export function perhaps<T>(read: Read<T>): Read<T | undefined> {
+  return r => (r.byte() === 0 ? undefined : read(r))
+}
 
 export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
   return {
