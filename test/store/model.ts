@@ -126,13 +126,16 @@ export class Model {
 
   /** A version by name, or the current one. */
   find(bucketName: string, key: string, versionId?: string): ModelVersion {
-    const versions = this.bucket(bucketName).keys.get(key) ?? []
+    const { keys, versioning } = this.bucket(bucketName)
+    const versions = keys.get(key) ?? []
     if (versionId === undefined) {
       const newest = versions[0]
       if (newest === undefined || newest.marker) throw new Refusal('NoSuchKey')
       return newest
     }
-    if (versionId !== 'null' && !/^[0-9a-f]{32}$/.test(versionId)) throw new Refusal('InvalidArgument')
+    // R118: without versions every other name is the name of none.
+    const isName = versionId === 'null' || versioning === 'off' || /^[0-9a-f]{32}$/.test(versionId)
+    if (!isName) throw new Refusal('InvalidArgument')
     const found = versions.find(version => version.id === versionId)
     if (found === undefined) throw new Refusal('NoSuchVersion')
     if (found.marker) throw new Refusal('MethodNotAllowed')
