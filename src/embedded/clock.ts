@@ -25,6 +25,7 @@ function millisecondsOf(span: Span): number {
 }
 
 export class MovedClock implements Clock {
+  readonly isSetOnPurpose = true
   #offsetMs = 0
   #passed = 0
   #seen = 0

@@ -8,6 +8,8 @@ export interface Clock {
   sleep(ms: number): Promise<void>
   /** Calls once this long has passed on this clock, unless what it returns is called before. */
   after(ms: number, call: () => void): () => void
+  /** Somebody moves it who means it: what it says is so, also when it has gone back. */
+  readonly isSetOnPurpose?: boolean
 }
 
 export const systemClock: Clock = {

@@ -15,6 +15,9 @@ export const isJump = (now: number, accounted: number): boolean => now - account
 export const lockTime = (now: number, accounted: number, trusted: number): number =>
   isJump(now, accounted) ? Math.min(accounted, trusted) : now
 
+/** From when a retention counts that names no date: a clock that is behind must not make it end too early. */
+export const latestTime = (now: number, accounted: number): number => Math.max(now, accounted)
+
 /** What to write down: it never falls back, and never follows a jump. */
 export const nextMark = (now: number, accounted: number): number =>
   isJump(now, accounted) ? accounted : Math.max(now, accounted)

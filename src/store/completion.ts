@@ -11,13 +11,13 @@ import { algorithmOf, type Part, partFormat, type Upload, uploadFormat } from '.
 import type { Checksum, Lock, Version } from '../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../rules/assembly.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { initialLock } from '../rules/lock.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { all, at } from './addresses.ts'
 import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { lockOfNew } from './new-lock.ts'
 import { decideNew } from './noting.ts'
 import { contentRecord, readContent } from './outflow.ts'
 import { withPages } from './paging.ts'
@@ -161,7 +161,7 @@ export class Completion {
           parts: assembly.parts.length,
           checksum,
           encryption: upload.encryption,
-          lock: lockAtCompletion(bucket, upload, now),
+          lock: await lockAtCompletion(engine, bucket, upload, now),
           attributes: upload.attributes,
           content,
         }
@@ -212,8 +212,8 @@ const remembered = ({ bucket, key, parts }: CompleteRequest, made: Version): Com
 })
 
 /** What was asked for when it began was checked then, and stands; only a default counts from completion. */
-function lockAtCompletion(bucket: Bucket, { lock }: Upload, now: number): Lock {
-  return lock.retention === undefined ? initialLock(bucket, lock, now) : lock
+async function lockAtCompletion(engine: Engine, bucket: Bucket, { lock }: Upload, now: number): Promise<Lock> {
+  return lock.retention === undefined ? lockOfNew(engine, bucket, lock, now) : lock
 }
 
 function bitmap(parts: readonly Part[]): Buffer {

@@ -6,7 +6,6 @@ import type { Attributes, Checksum, Encryption, Lock, Version } from '../model/v
 import { UNLOCKED } from '../model/version.ts'
 import { type ChecksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { initialLock } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
@@ -15,6 +14,7 @@ import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord } from './intake.ts'
+import { lockOfNew } from './new-lock.ts'
 import { decideNew } from './noting.ts'
 import type { Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
@@ -148,7 +148,7 @@ export class Copies {
       modifiedAt: now,
       owner: request.owner,
       attributes: (request.attributes ?? inherited)(source),
-      lock: initialLock(bucket, request.lock ?? UNLOCKED, now),
+      lock: await lockOfNew(engine, bucket, request.lock ?? UNLOCKED, now),
     }
     return publish(engine, d, head, version, NO_BYPASS)
   }

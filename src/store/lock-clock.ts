@@ -8,7 +8,7 @@ import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { type ClockMark, clockMarkFormat } from '../model/clock-mark.ts'
 import { type LockTimeShown, STORE_LEDGER } from '../model/ledger.ts'
-import { isJump, lockTime, nextMark } from '../rules/lock-time.ts'
+import { isJump, latestTime, lockTime, nextMark } from '../rules/lock-time.ts'
 import { at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -48,6 +48,12 @@ export class LockClock {
 
   async now(): Promise<number> {
     return (await this.state()).lockTime
+  }
+
+  /** What the clock says, or what can be accounted for if that is later: no retention may begin before. */
+  async latest(): Promise<number> {
+    const { clock } = await this.state()
+    return this.#ground.clock.isSetOnPurpose === true ? clock : latestTime(clock, this.#accounted(this.#anchor!))
   }
 
   async state(): Promise<ClockState> {

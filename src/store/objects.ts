@@ -18,7 +18,7 @@ import {
 } from '../model/version.ts'
 import { lockShown } from '../rules/ledger.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { initialLock, mayRemove, mayRetain } from '../rules/lock.ts'
+import { mayRemove, mayRetain } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
@@ -27,6 +27,7 @@ import { Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { takeIn, withDraft } from './intake.ts'
 import { relyOnKey } from './named-keys.ts'
+import { lockOfNew } from './new-lock.ts'
 import { decideNew, noteRefusal } from './noting.ts'
 import { ObjectHandle } from './object-handle.ts'
 import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
@@ -117,7 +118,7 @@ export class Objects {
           parts: 0,
           checksum,
           encryption: keys?.encryption,
-          lock: initialLock(bucket, lock, now),
+          lock: await lockOfNew(engine, bucket, lock, now),
           attributes: request.attributes ?? NO_ATTRIBUTES,
           content: draft.content,
         }

@@ -10,7 +10,6 @@ import { UNLOCKED } from '../model/version.ts'
 import { multipartEtag } from '../rules/assembly.ts'
 import { type ChecksumAlgorithm, type Hasher, startHasher, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { initialLock } from '../rules/lock.ts'
 import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition } from '../rules/precondition.ts'
 import { bucketForWrite } from './bucket-record.ts'
@@ -18,6 +17,7 @@ import { encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import type { Copied, CopyRequest } from './copies.ts'
 import type { Engine } from './engine.ts'
 import { type Draft, type RunningDigest, takeIn, withDraft } from './intake.ts'
+import { lockOfNew } from './new-lock.ts'
 import { decideNew } from './noting.ts'
 import type { ObjectHandle } from './object-handle.ts'
 import type { Objects } from './objects.ts'
@@ -116,7 +116,7 @@ async function rewriteParts(
           parts: parts.length,
           checksum,
           encryption: keys?.encryption,
-          lock: initialLock(bucket, lock, now),
+          lock: await lockOfNew(engine, bucket, lock, now),
           attributes: request.attributes(source),
           content: await name(d, { size: source.size, depth: 0, sums: table[0]?.algorithm }),
         }

@@ -144,6 +144,25 @@ test('time that passes after the clock went back has passed as well', () =>
     }
   }))
 
+test('P26: default retention counts from the time that the test has set, also one that is long past', () =>
+  inBoth(
+    async ({ hf, send }) => {
+      const kept = '<DefaultRetention><Mode>COMPLIANCE</Mode><Days>10</Days></DefaultRetention>'
+      const inside = `<ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule>${kept}</Rule>`
+      const body = `<ObjectLockConfiguration>${inside}</ObjectLockConfiguration>`
+      const set = await send({ method: 'PUT', path: '/?object-lock', body, headers: [md5Header(body)] })
+      assert.equal(set.status, 200)
+      hf.clock.set('2020-01-01T00:00:00Z')
+      const made = await send({ method: 'PUT', path: '/k', body: 'x', headers: [md5Header('x')] })
+      const path = `/k?versionId=${made.own('version-id')}`
+      hf.clock.advance({ days: 9 })
+      assert.equal((await send({ method: 'DELETE', path })).code(), 'AccessDenied')
+      hf.clock.advance({ days: 1, seconds: 1 })
+      assert.equal((await send({ method: 'DELETE', path })).status, 204)
+    },
+    [{ name: BUCKET, objectLock: true }],
+  ))
+
 test('upkeep does all of it', () =>
   using({}, async ({ hf, send, put, get }) => {
     const rule = '<ID>all</ID><Status>Enabled</Status><Filter/><Expiration><Days>1</Days></Expiration>'

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { ManualClock } from '../../src/lib/clock.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { ClockMarker } from '../../src/workers/mark-clock.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
@@ -49,6 +50,7 @@ class HttpStage implements Stage {
   }
 
   now = (): number => this.#served.clock.now()
+  lived = (): number => new ManualClock().now() + this.#served.clock.elapsed()
   move = (ms: number): void => this.#served.clock.move(ms)
   jump = (ms: number): void => this.#served.clock.jump(ms)
   crash = async (): Promise<void> => {}

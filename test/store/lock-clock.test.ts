@@ -175,3 +175,49 @@ test('P19: a jump right after the first lock was set, before any upkeep, release
   clock.jump(100 * DAY)
   assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
 })
+
+for (const { name, run } of ENGINES) {
+  test(`${name}: P19 P26: default retention counts from the latest time that is known, whatever the clock says`, () =>
+    run(async (store, clock) => {
+      await store.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
+      await store.buckets.setLock('bucket', { mode: 'compliance', days: 10 })
+      const until = async (key: string): Promise<number> => {
+        const { lock } = await store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(10)] })
+        return lock.retention!.until
+      }
+      const start = clock.now()
+      assert.equal(await until('before'), start + 10 * DAY)
+      await store.engine.lockClock.mark()
+      clock.jump(-5000 * DAY)
+      clock.move(HOUR)
+      assert.equal(await until('behind'), start + HOUR + 10 * DAY)
+      const from = { bucket: 'bucket', key: 'behind' }
+      const { version } = await store.copies.copy({ from, to: { bucket: 'bucket', key: 'copy' }, owner: OWNER })
+      assert.equal(version.lock.retention?.until, start + HOUR + 10 * DAY)
+      const upload = await store.uploads.create({ bucket: 'bucket', key: 'parts', owner: OWNER, initiator: OWNER })
+      const place = { bucket: 'bucket', key: 'parts', uploadId: upload.id.toString('hex') }
+      const { etag } = await store.uploads.putPart({ ...place, number: 1, body: [payload(10)] })
+      const made = await store.completion.complete({ ...place, parts: [{ number: 1, etag }] })
+      assert.equal(made.lock.retention?.until, start + HOUR + 10 * DAY)
+      // Set right again, nothing is over before its time.
+      clock.jump(5000 * DAY)
+      clock.move(10 * DAY - 1)
+      const { id } = await store.objects.head(from)
+      assert.equal(await faultOf(remove(store, 'bucket', 'behind', id)), 'AccessDenied')
+      clock.move(1)
+      assert.equal((await remove(store, 'bucket', 'behind', id)).removed?.id, id)
+    }))
+}
+
+test('P19 P26: a server that starts with its clock years behind shortens no default retention', async () => {
+  const ground = await freshStore()
+  const { clock } = ground
+  await ground.store.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
+  await ground.store.buckets.setLock('bucket', { mode: 'compliance', days: 10 })
+  await ground.store.engine.lockClock.mark()
+  const off = clock.now()
+  clock.jump(-5000 * DAY)
+  const store = await openOn(ground)
+  const { lock, modifiedAt } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)] })
+  assert.deepEqual([modifiedAt, lock.retention?.until], [clock.now(), off + 10 * DAY])
+})

@@ -62,6 +62,7 @@ class StoreStage implements Stage {
   }
 
   now = (): number => this.#clock.now()
+  lived = (): number => new ManualClock().now() + this.#clock.elapsed()
   move = (ms: number): void => this.#clock.move(ms)
   jump = (ms: number): void => this.#clock.jump(ms)
 

@@ -28,6 +28,8 @@ export interface Stage {
   /** D10. Whether a held object can be hidden, where that is not up to the story. */
   readonly keepsHeld?: boolean
   now(): number
+  /** Where the clock would be had nobody ever set it back. */
+  lived(): number
   put(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
   copy(from: Seen, key: string): Promise<string>
   complete(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
@@ -153,13 +155,20 @@ export class LockModel {
     return { hold: asked.hold, retention: asked.retention && { mode: asked.retention.mode, until } }
   }
 
-  #adopt(name: string, id: string, bytes: Buffer, asked: ModelLock | undefined): void {
-    const given = this.#default && {
-      mode: this.#default.mode,
-      until: this.#stage.now() + this.#default.days * 24 * HOUR,
-    }
-    const lock = { hold: asked?.hold ?? null, retention: asked?.retention ?? given ?? null }
-    this.#versions.push({ key: name, id, marker: false, bytes, lock })
+  async #adopt(name: string, id: string, bytes: Buffer, asked: ModelLock | undefined): Promise<void> {
+    const seen = { key: name, id, marker: false }
+    const retention = asked?.retention ?? (await this.#given(seen)) ?? null
+    this.#versions.push({ ...seen, bytes, lock: { hold: asked?.hold ?? null, retention } })
+  }
+
+  /** P19, P26. A default counts from now, or from where time had got before somebody set the clock back. */
+  async #given(version: Seen): Promise<ModelLock['retention'] | undefined> {
+    if (this.#default === undefined) return undefined
+    const { mode, days } = this.#default
+    const until = (await this.#stage.look(version)).lock.retention?.until ?? 0
+    const from = until - days * 24 * HOUR
+    assert(from >= this.#stage.now() && from <= this.#stage.lived(), `counts from ${new Date(from).toISOString()}`)
+    return { mode, until }
   }
 
   #bytes(): Buffer {
@@ -175,13 +184,13 @@ export class LockModel {
         const said = await stage[step.do](step.key, bytes, lock)
         const isPast = lock !== undefined && lock.retention !== null && lock.retention.until <= stage.now()
         if (isPast) assert.equal(said, 'InvalidArgument')
-        else this.#adopt(step.key, this.#isId(said), bytes, lock)
+        else await this.#adopt(step.key, this.#isId(said), bytes, lock)
         return
       }
       case 'copy': {
         const from = this.#picked(step.pick, true)
         if (from === undefined) return
-        this.#adopt(step.key, this.#isId(await stage.copy(from, step.key)), from.bytes, undefined)
+        await this.#adopt(step.key, this.#isId(await stage.copy(from, step.key)), from.bytes, undefined)
         return
       }
       case 'hide':
