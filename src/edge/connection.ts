@@ -48,20 +48,23 @@ export class Connection implements Wait {
    * RFC 9112, 9.3.2. Of requests that come one behind the other without waiting for answers, those that change nothing
    * are served side by side; what changes something waits for all before it, and all behind wait for it.
    */
-  async inTurn(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
+  inTurn(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
+    // Hardly any client sends the next request before it has its answer.
+    const served = this.#turns.size === 0 ? serve() : this.#behindOthers(isSafe, serve)
+    const turn = { isSafe, served }
+    this.#turns.add(turn)
+    const over = (): void => void this.#turns.delete(turn)
+    served.then(over, over)
+    return served
+  }
+
+  #behindOthers(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
     const before: Promise<unknown>[] = []
     for (const one of this.#turns) if (!isSafe || !one.isSafe) before.push(one.served)
     if (before.length > WAITING_MAX) this.#socket.destroy()
+    if (before.length === 0) return serve()
     // Behind an answer that ended the connection there is nobody left who asks.
-    const unlessGone = (): Promise<void> | undefined => (this.#socket.destroyed ? undefined : serve())
-    const served = before.length === 0 ? serve() : Promise.allSettled(before).then(unlessGone)
-    const turn = { isSafe, served }
-    this.#turns.add(turn)
-    try {
-      await served
-    } finally {
-      this.#turns.delete(turn)
-    }
+    return Promise.allSettled(before).then(() => (this.#socket.destroyed ? undefined : serve()))
   }
 
   /**

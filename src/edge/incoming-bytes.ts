@@ -8,7 +8,8 @@ const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   readonly #message: IncomingMessage
   readonly #patience: Patience
-  readonly #pace = new Pace()
+  /** Of one that somebody reads. */
+  #pace: Pace | undefined
   #source: AsyncIterator<Buffer> | undefined
   #bytes = 0
   #cut: Fault | undefined
@@ -48,7 +49,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   }
 
   isOver(now: number): boolean {
-    return this.#pace.isTooSlow(now)
+    return this.#pace?.isTooSlow(now) === true
   }
 
   giveUp(): void {
@@ -64,6 +65,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
     // Whoever stops reading in the middle still owes the client an answer: the connection outlives the body.
     this.#source ??= this.#message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
     const next = this.#source.next()
+    this.#pace ??= new Pace()
     this.#pace.wait(this.#patience.now())
     this.#patience.begin(this)
     return new Promise((resolve, reject) => {
@@ -84,7 +86,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
 
   #arrived(bytes: number): void {
     this.#bytes += bytes
-    this.#pace.arrived(this.#patience.now(), bytes)
+    this.#pace?.arrived(this.#patience.now(), bytes)
     this.#patience.end(this)
   }
 

@@ -59,9 +59,17 @@ interface Exchanged extends AnswerIds {
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly body: IncomingBytes
+  readonly place: Place
   /** The client waits to be told to send its body. */
   isHeldBack: boolean
 }
+
+/** Whoever waits for it hears of it. */
+const ignore = (): void => {}
+
+const REQUEST_ID_BYTES = 8
+/** Ids are drawn for so many requests at once. */
+const IDS_DRAWN = 512
 
 export class Listener {
   readonly #parts: ListenerParts
@@ -71,6 +79,9 @@ export class Listener {
   /** Says which process answered. */
   readonly #hostId: string
   readonly #connections = new Map<Socket, Connection>()
+  /** Request ids one behind the other, and where the next begins. */
+  #drawn = ''
+  #nextId = 0
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
@@ -171,36 +182,59 @@ export class Listener {
   }
 
   #newIds(): AnswerIds {
-    return { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), hostId: this.#hostId }
+    return { requestId: this.#newRequestId(), hostId: this.#hostId }
+  }
+
+  #newRequestId(): string {
+    if (this.#nextId === this.#drawn.length) {
+      this.#drawn = this.#parts.random
+        .bytes(IDS_DRAWN * REQUEST_ID_BYTES)
+        .toString('hex')
+        .toUpperCase()
+      this.#nextId = 0
+    }
+    const start = this.#nextId
+    this.#nextId += 2 * REQUEST_ID_BYTES
+    return this.#drawn.slice(start, this.#nextId)
   }
 
   #begin(message: IncomingMessage, response: ServerResponse): void {
-    message.on('error', () => {})
-    response.on('error', () => {})
+    message.on('error', ignore)
+    response.on('error', ignore)
     const body = new IncomingBytes(message, this.#patience)
     const connection = this.#connections.get(message.socket)
     connection?.begin(body, response)
-    const isHeldBack = message.headers.expect !== undefined
-    const exchanged: Exchanged = { ...this.#newIds(), message, response, body, isHeldBack }
-    const place = this.#room.enter()
+    const exchanged: Exchanged = {
+      requestId: this.#newRequestId(),
+      hostId: this.#hostId,
+      message,
+      response,
+      body,
+      place: this.#room.enter(),
+      isHeldBack: message.headers.expect !== undefined,
+    }
     this.#parts.recorder.begun()
     const isSafe = message.method === 'GET' || message.method === 'HEAD'
-    const serve = (): Promise<void> => this.#serve(exchanged, place)
-    const served = connection === undefined ? serve() : connection.inTurn(isSafe, serve)
-    served
-      .catch((error: unknown) => {
-        if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
-        response.destroy()
-      })
-      .finally(() => {
-        place.leave()
-        this.#parts.recorder.left()
-      })
+    if (connection === undefined) void this.#attend(exchanged)
+    else void connection.inTurn(isSafe, () => this.#attend(exchanged))
   }
 
-  async #serve(exchanged: Exchanged, place: Place): Promise<void> {
+  /** Never fails: what goes wrong ends the connection, and its request alone. */
+  async #attend(exchanged: Exchanged): Promise<void> {
+    try {
+      await this.#serve(exchanged)
+    } catch (error) {
+      if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
+      exchanged.response.destroy()
+    } finally {
+      exchanged.place.leave()
+      this.#parts.recorder.left()
+    }
+  }
+
+  async #serve(exchanged: Exchanged): Promise<void> {
     const started = performance.now()
-    const { message, response, body, requestId, hostId } = exchanged
+    const { message, response, body, requestId, hostId, place } = exchanged
     // Kept, since a message forgets its socket when that is gone.
     const { socket } = message
     const remoteAddress = socket.remoteAddress ?? ''
@@ -218,7 +252,7 @@ export class Listener {
       },
     }
     const outcome = await this.#parts.pipeline.handle(incoming)
-    const exchange: Exchange = {
+    const exchange = {
       requestId,
       hostId,
       request: incoming.request,
@@ -227,6 +261,9 @@ export class Listener {
       secure: incoming.secure,
       milliseconds: performance.now() - started,
       aborted: socket.destroyed || body.isAbandoned,
+      receivedBytes: 0,
+      sentBytes: 0,
+      totalMilliseconds: 0,
     }
     const sending = new Sending(response, socket, this.#patience)
     const { recorder } = this.#parts
@@ -240,9 +277,10 @@ export class Listener {
         recorder.decided(told, { ...exchange, milliseconds, aborted: socket.destroyed })
       }
     } finally {
-      const totalMilliseconds = performance.now() - started
-      const { bytes: receivedBytes } = body
-      recorder.ended(told, { ...exchange, receivedBytes, sentBytes: sending.bytes, totalMilliseconds })
+      exchange.totalMilliseconds = performance.now() - started
+      exchange.receivedBytes = body.bytes
+      exchange.sentBytes = sending.bytes
+      recorder.ended(told, exchange)
     }
   }
 

@@ -58,7 +58,8 @@ export class Sending {
   async end(body: Buffer | undefined): Promise<void> {
     this.bytes += body?.length ?? 0
     this.#response.end(body)
-    if (!this.#response.writableFinished) await this.#happens('finish')
+    // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
+    if (this.#response.writableLength > 0) await this.#happens('finish')
   }
 
   /** Throws what the body throws. An answer that breaks off ends its connection, never as if it were complete. */
