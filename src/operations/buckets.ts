@@ -1,12 +1,15 @@
 /** The bucket itself: made, found, listed, removed. */
-import { childText, onlyChildren, rootNamed, type XmlNode } from '../lib/xml.ts'
+import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../lib/xml.ts'
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
+import type { Pairs } from '../model/version.ts'
 import { BUCKET_CANNED, expandCanned } from '../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../rules/access/grant-headers.ts'
 import type { Told } from '../rules/access/told.ts'
 import { OWNERSHIPS } from '../rules/documents/settings.ts'
+import { documentText } from '../rules/documents/tree.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
+import { readTagSet, tagDocument } from '../rules/tags.ts'
 import { checkListFitsOwnership, listFromHeaders } from './acl.ts'
 import type { Context } from './context.ts'
 import { asCount, asText, invalidArgument, maybe } from './inputs.ts'
@@ -77,14 +80,31 @@ function createNeeds(request: RequestView): Need[] {
   return out
 }
 
-/** There is one region: the body can only name it. */
-function readLocation(root: XmlNode, region: string): Told {
+interface Configuration {
+  readonly told: Told
+  readonly tags: Pairs
+}
+
+/** There is one region: the body can only name it. Tags are the bucket's from the start. */
+function readConfiguration(root: XmlNode, region: string): Configuration {
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
-  const other = root.children.find(({ name }) => name !== 'LocationConstraint')
+  const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
   if (other !== undefined) throw new Fault('NotImplemented', { Header: other.name })
   const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
   if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
-  return asked === '' ? [] : [['locationconstraint', [asked]]]
+  const set = child(root, 'Tags')
+  return {
+    told: asked === '' ? [] : [['locationconstraint', [asked]]],
+    tags: set === undefined ? [] : readTagSet(set, 'bucket'),
+  }
+}
+
+async function configurationOf(ctx: Context): Promise<Configuration> {
+  const body = await wholeBody(ctx, { proof: 'none' })
+  if (body.length === 0) return { told: [], tags: [] }
+  const configuration = readXml(body, root => readConfiguration(root, ctx.region))
+  if (configuration.tags.length > 0 && !(await ctx.may('PutBucketTagging'))) throw new Fault('AccessDenied')
+  return configuration
 }
 
 const lockEnabled = maybe.header(':bucket-object-lock-enabled', (value, name) => {
@@ -116,13 +136,14 @@ export const CreateBucket = operation({
     const name = ctx.target.bucket
     const owner = ctx.callerId
     const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
-    const body = await wholeBody(ctx, { proof: 'none' })
-    await ctx.settle(body.length === 0 ? [] : readXml(body, root => readLocation(root, ctx.region)))
+    const { told, tags } = await configurationOf(ctx)
+    await ctx.settle(told)
     const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })
     checkListFitsOwnership(list, owner, ownership)
     await checkRoom(ctx)
     try {
-      await ctx.store.buckets.create({ name, owner, lockEnabled, grants: list, ownership })
+      const documents = tags.length === 0 ? [] : [['tagging', documentText(tagDocument(tags))] as const]
+      await ctx.store.buckets.create({ name, owner, lockEnabled, grants: list, ownership, documents })
     } catch (error) {
       const again = error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou' && ctx.ways.recreateOwnBucket
       if (!again) throw error

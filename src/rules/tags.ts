@@ -83,7 +83,10 @@ function decode(text: string, header: string): string {
 /** The document form: Tagging / TagSet / Tag{Key, Value}. Throws BadXml when it is another document. */
 export function readTagDocument(root: XmlNode, owner: TagOwner): Pairs {
   onlyChildren(rootNamed(root, 'Tagging'), 'TagSet')
-  const set = requiredChild(root, 'TagSet')
+  return readTagSet(requiredChild(root, 'TagSet'), owner)
+}
+
+export function readTagSet(set: XmlNode, owner: TagOwner): Pairs {
   onlyChildren(set, 'Tag')
   const tags = children(set, 'Tag').map((tag): readonly [string, string] => {
     onlyChildren(tag, 'Key', 'Value')

@@ -9,6 +9,7 @@ import { checkBucketName, isBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
 import { bucketForRead, bucketForWrite, bucketOf } from './bucket-record.ts'
 import { decide } from './decision.ts'
+import { documentFormat } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { forgetOwned, noteOwned, type OwnedBucket, type OwnedPage, ownedPage } from './owned-buckets.ts'
 import { bucketIn } from './reading.ts'
@@ -25,6 +26,8 @@ export interface BucketWish {
   readonly lockEnabled: boolean
   readonly grants?: readonly Grant[]
   readonly ownership?: Ownership | undefined
+  /** Documents that it has from the start, by name. */
+  readonly documents?: readonly (readonly [string, string])[]
 }
 
 /** What `configure` may change. Versioning and locks have rules of their own. */
@@ -41,6 +44,7 @@ export class Buckets {
 
   create(wish: BucketWish): Promise<Bucket> {
     checkBucketName(wish.name)
+    const { documents = [] } = wish
     return this.#noting(wish.name, wish.lockEnabled, async (d, note) => {
       const entry = await d.get(at.bucket(wish.name))
       if (entry !== undefined) {
@@ -61,10 +65,11 @@ export class Buckets {
         ownership: wish.ownership,
         publicAccessBlock: undefined,
         requesterPays: false,
-        documents: [],
+        documents: documents.map(([document]) => document).sort(),
         closing: false,
       }
       d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
+      for (const [document, text] of documents) d.put(at.document(wish.name, document), documentFormat.encode(text))
       noteOwned(d, bucket)
       const after = configurationShown(bucket)
       if (wish.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })

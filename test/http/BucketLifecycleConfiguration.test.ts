@@ -15,6 +15,31 @@ const abort = (days: number): string =>
   `<DaysAfterInitiation>${days}</DaysAfterInitiation></AbortIncompleteMultipartUpload>`
 const bad = (inside: string): string => config(rule(inside))
 
+inBoth('2.1 BucketLifecycleConfiguration: the smallest size of transitions is said again', async client => {
+  const bucket = await makeBucket(client)
+  const name = ':transition-default-minimum-object-size'
+  const set = (size?: string) => {
+    const { body, headers } = document(bad(ALL + DAYS), size === undefined ? [] : [[name, size]])
+    return client.send({ method: 'PUT', bucket, path: '/?lifecycle', body, headers })
+  }
+  for (const [sent, told] of [
+    [undefined, 'all_storage_classes_128K'],
+    ['varies_by_storage_class', 'varies_by_storage_class'],
+    ['all_storage_classes_128K', 'all_storage_classes_128K'],
+  ] as const) {
+    const stored = await set(sent)
+    assert.equal(stored.status, 200)
+    const shown = await get(client, bucket, '/?lifecycle')
+    for (const answer of [stored, shown]) assert.equal(answer.own(name.slice(1)), told)
+    assert(!shown.body.includes('128K') && !shown.body.includes('varies'))
+  }
+  assert.equal((await set('some')).status, 400)
+  // The rules are in force all the same.
+  assert.equal((await set('varies_by_storage_class')).status, 200)
+  await put(client, bucket, '/k')
+  assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
+})
+
 documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecycle)', {
   query: 'lifecycle',
   good: config(

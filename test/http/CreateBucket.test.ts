@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { makeUser } from './actions.ts'
 import { documentsOf, faultIs, shown } from './bucket-documents.ts'
-import { type Client, inBoth, OTHER, READER, type Sending } from './server.ts'
+import { type Client, inBoth, MAIN, OTHER, READER, type Sending } from './server.ts'
 
 const create = (client: Client, bucket: string, headers: Sending['headers'] = [], body?: string) =>
   client.send({ method: 'PUT', bucket, path: '/', headers, ...(body === undefined ? {} : { body }) })
@@ -20,6 +21,23 @@ inBoth('D23 CreateBucket: made once, the second time by its owner or by another'
   faultIs(await client.send({ method: 'PUT', bucket: 'other', path: '/', as: null }), 403, 'AccessDenied')
   faultIs(await client.send({ method: 'PUT', bucket: 'other', path: '/', as: READER }), 403, 'AccessDenied')
   assert.equal(await isThere(client, 'other'), false)
+})
+
+inBoth('2.1 R12 CreateBucket: tags are there from the start, for those who may set them', async (client, { parts }) => {
+  const tag = (key: string): string => `<Tag><Key>${key}</Key><Value>v</Value></Tag>`
+  const tagged = (...keys: readonly string[]): string => location(`<Tags>${keys.map(tag).join('')}</Tags>`)
+  assert.equal((await create(client, 'tagged', [], tagged('a', 'b'))).status, 200)
+  const set = `<Tagging><TagSet>${tag('a')}${tag('b')}</TagSet></Tagging>`
+  assert.equal(shown(await documentsOf(client, 'tagged', 'tagging').get()), set)
+  assert.equal((await create(client, 'bare', [], tagged())).status, 200)
+  faultIs(await documentsOf(client, 'bare', 'tagging').get(), 404, 'NoSuchTagSet')
+  faultIs(await create(client, 'twice', [], tagged('a', 'a')), 400, 'InvalidTag')
+  faultIs(await create(client, 'strange', [], location('<Tags><Other/></Tags>')), 400, 'MalformedXML')
+  const as = await makeUser(parts, MAIN, 'maker', [{ Effect: 'Allow', Action: 'svc:CreateBucket', Resource: '*' }])
+  const mine = { method: 'PUT', bucket: 'mine', path: '/', as }
+  faultIs(await client.send({ ...mine, body: tagged('a') }), 403, 'AccessDenied')
+  assert.equal(await isThere(client, 'mine'), false)
+  assert.equal((await client.send(mine)).status, 200)
 })
 
 inBoth('attack 42 CreateBucket: names', async client => {

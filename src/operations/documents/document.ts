@@ -9,17 +9,23 @@ import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Action } from '../../rules/access/actions.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
 import type { Context } from '../context.ts'
-import { type Answers, needs, type Operation, operation } from '../operation.ts'
+import { type Answers, type Header, needs, type Operation, operation } from '../operation.ts'
 import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
 
 export interface DocumentKind<T> {
   /** Name of the sub-resource. */
   readonly query: string
-  readonly get: { readonly name: string; readonly needs: Action }
+  readonly get: {
+    readonly name: string
+    readonly needs: Action
+    /** What is said beside it. */
+    readonly headers?: (ctx: Context) => Promise<readonly Header[]>
+  }
   readonly put: {
     readonly name: string
     readonly needs: Action
     readonly status?: (ctx: Context) => number
+    readonly headers?: (ctx: Context) => readonly Header[]
     readonly proof?: BodyRule['proof']
   }
   readonly remove?: { readonly name: string; readonly needs: Action }
@@ -41,7 +47,7 @@ function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operati
     async run(ctx): Promise<Answers> {
       const body = await show(ctx)
       if (body === undefined) throw new Fault(absent, { BucketName: ctx.target.bucket })
-      return { body }
+      return { body, headers: (await get.headers?.(ctx)) ?? [] }
     },
   })
 }
@@ -56,7 +62,7 @@ function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation
       const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum' })
       if (body.length === 0) throw new Fault('MissingRequestBodyError')
       await keep(ctx, readXml(body, read))
-      return { status: put.status?.(ctx) ?? 200 }
+      return { status: put.status?.(ctx) ?? 200, headers: put.headers?.(ctx) ?? [] }
     },
   })
 }

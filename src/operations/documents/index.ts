@@ -1,10 +1,11 @@
 /** Every document that a bucket can have, and what may be done with it. */
 import type { Operation } from '../operation.ts'
 import { documentOperations } from './document.ts'
+import { lifecycle } from './lifecycle.ts'
 import { logging } from './logging.ts'
 import { DeleteBucketPolicy, GetBucketPolicy, GetBucketPolicyStatus, PutBucketPolicy } from './policy.ts'
 import { objectLock, ownershipControls, publicAccessBlock, requestPayment, versioning } from './settings.ts'
-import { cors, encryption, lifecycle, tagging, website } from './texts.ts'
+import { cors, encryption, tagging, website } from './texts.ts'
 
 export const BUCKET_DOCUMENTS: readonly Operation[] = [
   GetBucketPolicy,

@@ -5,7 +5,6 @@ import type { XmlDocument } from '../../lib/xml-writer.ts'
 import type { Pairs } from '../../model/version.ts'
 import { readCors } from '../../rules/documents/cors.ts'
 import { type BucketEncryption, encryptionDocument, readBucketEncryption } from '../../rules/documents/encryption.ts'
-import { readLifecycle } from '../../rules/documents/lifecycle.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
 import { readWebsite } from '../../rules/documents/website.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
@@ -28,28 +27,6 @@ export const website: DocumentKind<XmlNode> = {
   remove: { name: 'DeleteBucketWebsite', needs: 'DeleteBucketWebsite' },
   absent: 'NoSuchWebsiteConfiguration',
   ...keptAsSent('website', readWebsite),
-}
-
-const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
-
-/** Every rule is stored with its name, its own or the one it was given: clients find rules by it. */
-function named(root: XmlNode): XmlNode {
-  const rules = readLifecycle(root)
-  const children = root.children.map((rule, index) => {
-    const rest = rule.children.filter(({ name }) => name !== 'ID')
-    return { ...rule, children: [leaf('ID', rules[index]!.id), ...rest] }
-  })
-  return { ...root, children }
-}
-
-export const lifecycle: DocumentKind<XmlNode> = {
-  query: 'lifecycle',
-  get: { name: 'GetBucketLifecycleConfiguration', needs: 'GetLifecycleConfiguration' },
-  put: { name: 'PutBucketLifecycleConfiguration', needs: 'PutLifecycleConfiguration' },
-  remove: { name: 'DeleteBucketLifecycle', needs: 'PutLifecycleConfiguration' },
-  absent: 'NoSuchLifecycleConfiguration',
-  ...keptAsSent('lifecycle', readLifecycle),
-  read: named,
 }
 
 const encryptionText = storedAs('encryption')

@@ -1,0 +1,61 @@
+/** The lifecycle of a bucket's objects, and from which size on they change their storage class. */
+import type { XmlNode } from '../../lib/xml.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
+import { readLifecycle } from '../../rules/documents/lifecycle.ts'
+import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import type { Context } from '../context.ts'
+import { maybe, oneOf } from '../inputs.ts'
+import type { Header } from '../operation.ts'
+import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
+
+const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
+
+/** Every rule is stored with its name, its own or the one it was given: clients find rules by it. */
+function named(root: XmlNode): XmlNode {
+  const rules = readLifecycle(root)
+  const children = root.children.map((rule, index) => {
+    const rest = rule.children.filter(({ name }) => name !== 'ID')
+    return { ...rule, children: [leaf('ID', rules[index]!.id), ...rest] }
+  })
+  return { ...root, children }
+}
+
+/**
+ * Nothing changes its class here, so the size has no effect. But clients wait until they are told what they asked for,
+ * or the first of these when they asked for nothing. It stands beside the rules, as an attribute that only we see.
+ */
+const SIZES = ['all_storage_classes_128K', 'varies_by_storage_class'] as const
+const SIZE = ':transition-default-minimum-object-size'
+const ATTRIBUTE = 'smallest'
+
+const sizeSent = maybe.header(SIZE, oneOf(...SIZES))
+const sizeHeader = (size: string = SIZES[0]): readonly Header[] => [[SIZE, size]]
+
+const stored = storedAs('lifecycle')
+
+async function sizeStored(ctx: Context): Promise<readonly Header[]> {
+  const text = await stored.text(ctx)
+  return sizeHeader(text === undefined ? undefined : parseXml(text).attributes.get(ATTRIBUTE))
+}
+
+function keep(ctx: Context, root: XmlNode): Promise<void> {
+  const size = sizeSent.decode(ctx.request)
+  const text = documentText(sameDocument(root))
+  const opening = `<${root.name}`
+  return stored.put(ctx, size === undefined ? text : text.replace(opening, `${opening} ${ATTRIBUTE}="${size}"`))
+}
+
+export const lifecycle: DocumentKind<XmlNode> = {
+  query: 'lifecycle',
+  get: { name: 'GetBucketLifecycleConfiguration', needs: 'GetLifecycleConfiguration', headers: sizeStored },
+  put: {
+    name: 'PutBucketLifecycleConfiguration',
+    needs: 'PutLifecycleConfiguration',
+    headers: ({ request }) => sizeHeader(sizeSent.decode(request)),
+  },
+  remove: { name: 'DeleteBucketLifecycle', needs: 'PutLifecycleConfiguration' },
+  absent: 'NoSuchLifecycleConfiguration',
+  ...keptAsSent('lifecycle', readLifecycle),
+  read: named,
+  keep,
+}
