@@ -4,17 +4,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { seededAt, withServers } from '../import/fixture.ts'
 import { BUCKET, clientOf, imported, play, SOURCE_KEY } from '../import/round.ts'
-import { EVERYTHING, keyOf, type Seeded, seed } from '../import/seed.ts'
+import { EVERYTHING, keyOf, seed } from '../import/seed.ts'
 import { withFolder } from '../store/fixture.ts'
-import { holdfast, ROOT, serving } from './program.ts'
+import { holdfast, ROOT } from './program.ts'
 
 const OBJECTS = 120
-const SOURCE_ENV = {
-  HOLDFAST_ROOT_ACCESS_KEY: SOURCE_KEY.accessKey,
-  HOLDFAST_ROOT_SECRET_KEY: SOURCE_KEY.secretKey,
-}
-
 const KEYS = {
   HOLDFAST_ACCESS_KEY: ROOT.accessKey,
   HOLDFAST_SECRET_KEY: ROOT.secretKey,
@@ -26,35 +22,6 @@ const md5Of = (body: Buffer): string => createHash('md5').update(body).digest('b
 const OTHER = Buffer.from('somebody else was here first')
 const MD5_OF_OTHER = md5Of(OTHER)
 const proven = (body: Buffer) => ({ headers: [['content-md5', md5Of(body)]] as const, body })
-
-interface Pair {
-  readonly folder: string
-  readonly sourceUrl: string
-  readonly targetUrl: string
-}
-
-async function withServers(use: (pair: Pair) => Promise<void>): Promise<void> {
-  await withFolder(async folder => {
-    const flags = ['--workers', '1', '--durability', 'os']
-    const source = await serving(['--data', join(folder, 'source'), ...flags], SOURCE_ENV)
-    const target = await serving(['--data', join(folder, 'target'), ...flags])
-    try {
-      await use({ folder, sourceUrl: source.url, targetUrl: target.url })
-    } finally {
-      await source.stop()
-      await target.stop()
-    }
-  })
-}
-
-async function seededAt(url: string, objects: number): Promise<Seeded> {
-  const source = clientOf(url, BUCKET, SOURCE_KEY)
-  try {
-    return await seed(source, { objects, traits: EVERYTHING })
-  } finally {
-    source.close()
-  }
-}
 
 test('a killed import goes on, and every version arrives once with all that belongs to it', () =>
   withServers(async pair => {

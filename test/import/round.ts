@@ -78,6 +78,7 @@ export interface Told {
   readonly verified: { readonly bySource: number; readonly asReceived: number; readonly compared: number }
   readonly missing: { readonly count: number; readonly examples: readonly { key: string; why: string }[] }
   readonly failed: { readonly count: number; readonly examples: readonly { key: string; why: string }[] }
+  readonly leftOut: { readonly count: number; readonly examples: readonly { key: string; why: string }[] }
   readonly notCarriedOver: readonly { readonly what: string; readonly count: number }[]
 }
 

@@ -50,6 +50,19 @@ export class Refused extends Error {
 /** No answer, or half of one. What was asked for may have happened. */
 export class Unanswered extends Error {}
 
+/** The other side cannot prove who it is, and asking again will not help. Nothing was sent to it. */
+export class Untrusted extends Error {}
+
+/** As the two runtimes name what is wrong with a certificate. */
+const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/
+
+/** A connection that came to nothing. */
+export function unanswered(host: string, error: Error): Unanswered | Untrusted {
+  const isUntrusted = 'code' in error && UNTRUSTED.test(String(error.code))
+  if (!isUntrusted) return new Unanswered(`${host}: ${error.message}`)
+  return new Untrusted(`${host} is not trusted: ${error.message}; --ca names the certificate of who vouches for it`)
+}
+
 /** Bytes that are not what the source says they are. */
 export class Damaged extends Error {}
 

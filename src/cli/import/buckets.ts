@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { child, childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
 import { Failed } from '../command.ts'
-import { documentOf, Refused, Unanswered } from './answer.ts'
+import { documentOf, Refused, Unanswered, Untrusted } from './answer.ts'
 import type { Client } from './client.ts'
 
 export type Versioning = 'off' | 'Enabled' | 'Suspended'
@@ -58,7 +58,7 @@ export async function asked<T>(side: string, client: Client, step: () => Promise
   try {
     return await step()
   } catch (error) {
-    if (!(error instanceof Refused || error instanceof Unanswered)) throw error
+    if (!(error instanceof Refused || error instanceof Unanswered || error instanceof Untrusted)) throw error
     const code = error instanceof Refused ? ` (${error.code})` : ''
     throw new Failed(
       `the ${side} ${client.place.endpoint.origin}, bucket ${client.place.bucket}: ${error.message}${code}`,

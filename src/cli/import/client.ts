@@ -12,7 +12,7 @@ import { SCHEMES, UNSIGNED_PAYLOAD } from '../../auth/schemes.ts'
 import { type KeyPair, signRequest } from '../../auth/sign-request.ts'
 import { systemClock } from '../../lib/clock.ts'
 import type { RawRequest } from '../../lib/raw-request.ts'
-import { isTransient, refusal, type Said, saidBy, Unanswered, wireName } from './answer.ts'
+import { isTransient, refusal, type Said, saidBy, Unanswered, unanswered, wireName } from './answer.ts'
 
 export interface Place {
   readonly endpoint: URL
@@ -57,12 +57,12 @@ export function backoffMs(attempt: number, chance: number): number {
   return Math.round(most / 2 + (most / 2) * chance)
 }
 
-export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
+export async function withRetries<T>(work: () => Promise<T>, attemptsMax = ATTEMPTS_MAX): Promise<T> {
   for (let attempt = 0; ; attempt++) {
     try {
       return await work()
     } catch (error) {
-      if (!isTransient(error) || attempt + 1 === ATTEMPTS_MAX) throw error
+      if (!isTransient(error) || attempt + 1 >= attemptsMax) throw error
       await systemClock.sleep(backoffMs(attempt, Math.random()))
     }
   }
@@ -160,8 +160,10 @@ export class Client {
   #exchange(request: RawRequest, ask: Ask): Promise<IncomingMessage> {
     const { endpoint, bucket, virtualHost } = this.place
     const hostname = endpoint.hostname.replace(/^\[(.*)\]$/, '$1')
+    // RFC 6761: every name below it is this machine, though few resolvers know.
+    const isHere = hostname === 'localhost'
     const options: RequestOptions = {
-      host: virtualHost && !ask.onService ? `${bucket}.${hostname}` : hostname,
+      host: virtualHost && !ask.onService && !isHere ? `${bucket}.${hostname}` : hostname,
       port: endpoint.port === '' ? (this.#isSecure ? 443 : 80) : Number(endpoint.port),
       method: request.method,
       path: request.target,
@@ -169,7 +171,7 @@ export class Client {
       agent: this.#agent,
     }
     return new Promise((resolve, reject) => {
-      const lost = (error: Error): void => reject(new Unanswered(`${endpoint.host}: ${error.message}`))
+      const lost = (error: Error): void => reject(unanswered(endpoint.host, error))
       const sending = this.#isSecure ? httpsRequest(options, resolve) : httpRequest(options, resolve)
       sending.on('error', lost)
       sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error('nothing was heard for too long')))

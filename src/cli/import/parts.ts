@@ -10,7 +10,7 @@ import { Damaged, documentOf, Refused, refusal, type Said, Unanswered } from './
 import { type Client, withRetries } from './client.ts'
 import type { Listed } from './listing.ts'
 import { type Checksum, isComposite } from './reading.ts'
-import { fromSource } from './source-errors.ts'
+import { fromSource, Unreadable } from './source-errors.ts'
 import type { State } from './state.ts'
 
 const OWN_PART_BYTES = 16 * 2 ** 20
@@ -47,10 +47,12 @@ export function ownLayout({ size, etag }: Listed): Layout {
   }
 }
 
-/** Servers without single parts refuse the question in many ways; only a busy one is asked again. */
+/** Servers without single parts refuse the question in many ways, or fail at it every time. */
+const TELLING_ATTEMPTS_MAX = 3
+
 function untold(error: unknown): undefined {
-  const isPassing = !(error instanceof Refused) || error.status === 503 || error.status === 404
-  if (isPassing) throw error
+  const isRefusal = error instanceof Unreadable || (error instanceof Refused && error.status !== 503)
+  if (!isRefusal) throw error
 }
 
 /** The parts of the source, when it tells them and another server would take them. */
@@ -59,7 +61,8 @@ export async function layoutOf({ source, key, version }: Place): Promise<Layout>
   if (!isComposite(version.etag)) return own
   const parts = Number(version.etag.split('-')[1])
   const query = { versionId: version.versionId, partNumber: 1 }
-  const first = await fromSource(() => withRetries(() => source.once({ method: 'HEAD', key, query }).catch(untold)))
+  const head = () => source.once({ method: 'HEAD', key, query })
+  const first = await fromSource(() => withRetries(head, TELLING_ATTEMPTS_MAX)).catch(untold)
   const isTold = first !== undefined && Number(first.said.get(':mp-parts-count')) === parts
   const isLarge = parts === 1 || Number(first?.said.get('content-length')) >= LIMITS.partBytesMin
   if (!isTold || !isLarge) return own

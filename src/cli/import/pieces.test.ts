@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { parseXml } from '../../lib/xml-reader.ts'
 import { refusal } from './answer.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
-import { byBytes, inOrder } from './listing.ts'
+import { byBytes, histories, inOrder } from './listing.ts'
 import { barOf } from './progress.ts'
 import { renamed } from './settings.ts'
 import { State } from './state.ts'
@@ -48,6 +48,34 @@ test('a server that does not know a question will not know it later; one that is
     false,
     false,
   ])
+})
+
+test('what stands on two pages of a listing is there once, whatever kind of listing it is', async () => {
+  const version = (key: string, id: string): string =>
+    `<Version><Key>${key}</Key><VersionId>${id}</VersionId><Size>1</Size><ETag>"e"</ETag></Version>`
+  const page = (isLast: boolean, inside: string): string =>
+    `<R><IsTruncated>${!isLast}</IsTruncated><NextKeyMarker>a</NextKeyMarker>${inside}</R>`
+  const answering = (...pages: readonly string[]) => {
+    const left = [...pages]
+    const place = { endpoint: new URL('http://x'), bucket: 'b', region: 'r', key, inFlight: 1 }
+    return { place, ask: async () => ({ said: new Map(), body: Buffer.from(left.shift()!) }) }
+  }
+  const all = async (lister: ReturnType<typeof answering>, currentOnly: boolean): Promise<string[]> => {
+    const found: string[] = []
+    for await (const { key, versions } of histories(lister, { prefix: '', currentOnly })) {
+      found.push(`${key} ${versions.map(({ versionId }) => versionId).join('')}`)
+    }
+    return found
+  }
+  const key = { accessKey: 'a', secretKey: 's' }
+  const pages = [
+    page(false, version('a', '3') + version('a', '2')),
+    page(false, version('a', '2') + version('a', '1') + version('b', '1')),
+    page(true, version('b', '1')),
+  ]
+  assert.deepEqual(await all(answering(...pages), false), ['a 123', 'b 1'])
+  const contents = '<Contents><Key>a</Key><Size>1</Size></Contents>'
+  assert.deepEqual(await all(answering(page(false, contents), page(true, contents)), true), ['a '])
 })
 
 test('keys are ordered by their bytes, as servers do', () => {

@@ -169,7 +169,8 @@ class Run {
       return true
     }
     const isHopeless = tries + 1 >= TRIES_MAX
-    if (isTransient(error) && !isHopeless) {
+    // What came damaged was asked for again already.
+    if (isTransient(error) && !isHopeless && !(error instanceof Damaged)) {
       await systemClock.sleep(backoffMs(tries, Math.random()))
       return true
     }
