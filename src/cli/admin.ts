@@ -42,7 +42,7 @@ export async function openStoreOf(call: Where): Promise<ServerParts> {
 
 export async function adminFor(call: Where): Promise<Admin> {
   const endpoint = call.flag('endpoint')
-  if (endpoint !== undefined) return httpAdmin(call, consoleOf(endpoint))
+  if (endpoint !== undefined) return adminAt(call, consoleOf(endpoint))
   try {
     const parts = await openStoreOf(call)
     return new DirectAdmin(parts, await keyOf(call), call.flag('region') ?? 'us-east-1')
@@ -53,7 +53,7 @@ export async function adminFor(call: Where): Promise<Admin> {
   if (address === undefined) {
     throw new Failed(`the server on ${folderOf(call)} has no console: stop it, or start it with --console`)
   }
-  return httpAdmin(call, new URL(address))
+  return adminAt(call, new URL(address))
 }
 
 /** The console's routes begin at its root, so there is nothing behind its address. */
@@ -65,7 +65,7 @@ function consoleOf(text: string): URL {
   return url
 }
 
-async function httpAdmin(call: Where, url: URL): Promise<Admin> {
+export async function adminAt(call: Where, url: URL): Promise<Admin> {
   const key = await keyOf(call)
   if (key === undefined) {
     throw new Failed(

@@ -34,6 +34,8 @@ export interface Config {
   readonly meta: string | undefined
   readonly blobs: string | undefined
   readonly workers: number
+  /** A worker that does not answer for so long is replaced. */
+  readonly workerTimeoutMs: number
   readonly durability: 'fsync' | 'os'
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   /** Who may read measures besides administrators. */
@@ -75,6 +77,16 @@ const workerCount: Read<number> = (value, flag) => {
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0
   if (count < 1 || count > WORKERS_MAX) {
     throw new BadConfig(`--${flag} is a number from 1 to ${WORKERS_MAX}, not ${value}`)
+  }
+  return count
+}
+
+const SECONDS_MAX = 3600
+
+const seconds: Read<number> = (value, flag) => {
+  const count = /^\d{1,4}$/.test(value) ? Number(value) : 0
+  if (count < 1 || count > SECONDS_MAX) {
+    throw new BadConfig(`--${flag} is a number of seconds from 1 to ${SECONDS_MAX}, not ${value}`)
   }
   return count
 }
@@ -141,6 +153,7 @@ export const FLAGS = {
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
+  'worker-timeout': flag('SECONDS', 'a worker that does not answer for so long is replaced', seconds, '30'),
   'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
@@ -205,6 +218,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     meta: values.meta,
     blobs: values.blobs,
     workers: values.workers!,
+    workerTimeoutMs: values['worker-timeout']! * 1000,
     durability: values.durability!,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,

@@ -9,6 +9,7 @@ import type { Inside, Line, Others } from '../store/company.ts'
 import { counted, merged, type Sample } from '../telemetry/families.ts'
 import { endUnclaimed } from './handed-over.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
+import { BEATS_MAX, Pulse } from './pulse.ts'
 import type { Tell } from './tell.ts'
 
 /** A worker that lives shorter than this died of its start, or of what every worker meets at once. */
@@ -24,6 +25,8 @@ export interface CrewParts {
   admit(writer: Buffer): Promise<void>
   dismiss(writer: Buffer): Promise<void>
   assignment(writer: string): Assignment
+  /** A worker that does not answer for so long is ended and replaced. */
+  readonly silenceMsMax: number
   /** A worker has died, and nothing that it began can take effect any more. */
   onDeath(): void
 }
@@ -52,6 +55,11 @@ export class Crew implements Others {
   #lastQuestion = 0
   #shortLives = 0
   #restarts = 0
+  readonly #pulse = new Pulse<Member>()
+  #beatMs = 0
+  #beating: NodeJS.Timeout | undefined
+  /** Workers that were ended because they did not answer. */
+  #silenced = 0
   /** What was counted by those who are gone. */
   #departed: readonly Sample[] = []
   #allEnded: (() => void) | undefined
@@ -92,8 +100,12 @@ export class Crew implements Others {
         resolve()
       }
     })
-    const restarts: Sample = ['holdfast_worker_restarts_total', '', this.#restarts]
-    return merged([restarts, ...this.#departed, ...[...this.#members].flatMap(({ samples }) => samples)])
+    const own: Sample[] = [
+      ['holdfast_worker_restarts_total', '', this.#restarts],
+      ['holdfast_workers_unresponsive_total', '', this.#silenced],
+      ['holdfast_worker_silence_seconds', '', (this.#pulse.longest * this.#beatMs) / 1000],
+    ]
+    return merged([...own, ...this.#departed, ...[...this.#members].flatMap(({ samples }) => samples)])
   }
 
   append(writer: Buffer): boolean {
@@ -108,8 +120,24 @@ export class Crew implements Others {
   async start(count: number, parts: CrewParts): Promise<void> {
     // However this process ends: nobody serves on without it.
     process.once('exit', () => this.#kill())
+    this.#beatMs = parts.silenceMsMax / BEATS_MAX
+    this.#beating = setInterval(() => this.beat(parts.tell), this.#beatMs).unref()
     await Promise.all(Array.from({ length: count }, () => this.#add(parts)))
     this.#replacing = true
+  }
+
+  /**
+   * Asks the workers whether they are there. One that stands still holds up everything that waits for all of them,
+   * reclaiming and changes of keys: it is ended, which loses nothing that was acknowledged.
+   */
+  beat(tell: Tell): void {
+    const atWork = [...this.#members].filter(member => member.atWork)
+    for (const member of this.#pulse.step(atWork, one => send(one, { do: 'beat' }))) {
+      this.#silenced++
+      const error = `the worker has not answered for ${(this.#beatMs * BEATS_MAX) / 1000} s: it is ended and replaced`
+      tell.log({ level: 'error', worker: member.child.process.pid, error })
+      end(member)
+    }
   }
 
   /** Resolves when it listens. */
@@ -151,6 +179,9 @@ export class Crew implements Others {
       case 'fail':
         reject(new Error(message.why))
         return
+      case 'beat':
+        this.#pulse.settle(member)
+        return
       case 'pass':
         this.#pass(member, message.number)
         return
@@ -182,6 +213,7 @@ export class Crew implements Others {
     // Only then nothing that it began can take effect any more.
     await orEnd(parts.tell, parts.dismiss(member.writer))
     this.#members.delete(member)
+    this.#pulse.settle(member)
     // What it counted still happened: totals never go back.
     this.#departed = merged([...this.#departed, ...counted(member.samples)])
     for (const number of this.#questions.keys()) this.#pass(member, number)
@@ -233,11 +265,13 @@ export class Crew implements Others {
     this.#ending = true
   }
 
-  #gone(): Promise<void> {
-    return new Promise(resolve => {
+  async #gone(): Promise<void> {
+    await new Promise<void>(resolve => {
       this.#allEnded = resolve
       if (this.#members.size === 0) resolve()
     })
+    // Until then: one that stands still does not hear that it shall stop.
+    clearInterval(this.#beating)
   }
 
   #kill(): void {

@@ -13,6 +13,8 @@ export interface Assignment extends ObjectServerOptions {
 
 export type ToWorker =
   | { readonly do: 'work'; readonly assignment: Assignment }
+  /** Say that you are there. */
+  | { readonly do: 'beat' }
   /** Say when everybody who is inside now has left. */
   | { readonly do: 'line'; readonly of: Inside; readonly number: number }
   /** The keyring has changed: say when it is read again. */
@@ -28,5 +30,6 @@ export type ToSupervisor =
   | { readonly did: 'come' }
   | { readonly did: 'listen' }
   | { readonly did: 'fail'; readonly why: string }
+  | { readonly did: 'beat' }
   | { readonly did: 'pass'; readonly number: number }
   | { readonly did: 'measure'; readonly number: number; readonly samples: readonly Sample[] }

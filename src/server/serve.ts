@@ -92,6 +92,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
       assignment: writer => ({ config, rootKey, certificate, port: address.port, role: 'worker', epoch, writer }),
+      silenceMsMax: config.workerTimeoutMs,
       onDeath: () => upkeep?.wake(sweeping),
     })
     const directory = new Directory(store.engine, rootKey)

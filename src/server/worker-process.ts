@@ -105,6 +105,11 @@ export function runWorker(tell: Tell): void {
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined
   process.on('message', (message: ToWorker) => {
+    // Also while it is starting, which may take its time.
+    if (message.do === 'beat') {
+      say({ did: 'beat' })
+      return
+    }
     if (message.do !== 'work') {
       // In the order in which they were sent; before it is at work it has nobody inside and nothing in flight.
       void running?.then(worker => worker.hear(message))

@@ -33,6 +33,8 @@ export const FAMILIES = {
   holdfast_processes: gauge('Processes, by role.'),
   holdfast_event_loop_delay_seconds: gauge('Delay of the event loop since the last look; the worst process.', 'max'),
   holdfast_worker_restarts_total: counter('Workers that ended by themselves and were replaced.'),
+  holdfast_workers_unresponsive_total: counter('Workers that were ended because they did not answer.'),
+  holdfast_worker_silence_seconds: gauge('How long the most silent worker has owed an answer.', 'max'),
   holdfast_meta_map_bytes: gauge('Address space of the metadata engine.'),
   holdfast_meta_used_bytes: gauge('Bytes of the metadata file that are, or were once, in use.'),
   holdfast_meta_entries: gauge('Metadata records.'),

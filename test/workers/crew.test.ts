@@ -1,12 +1,14 @@
 /** Upkeep in this process, objects served by workers: who frees bytes asks those who use them, across processes. */
 import assert from 'node:assert/strict'
 import cluster from 'node:cluster'
+import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { readConfig } from '../../src/server/config.ts'
 import { Crew } from '../../src/server/crew.ts'
 import { findPort } from '../../src/server/network.ts'
 import { prepare } from '../../src/server/prepare.ts'
+import { BEATS_MAX } from '../../src/server/pulse.ts'
 import type { Tell } from '../../src/server/tell.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
@@ -16,7 +18,7 @@ import { Sweeper } from '../../src/workers/sweep.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { BASE_HOST, type Client } from '../http/server.ts'
 import { ANY_DEAD, gate, payload, withFolder } from '../store/fixture.ts'
-import { BUCKET, clientOf, PROGRAM, ROOT, until } from './program.ts'
+import { BUCKET, clientOf, isAlive, PROGRAM, ROOT, until } from './program.ts'
 
 const MIB = 2 ** 20
 const SOLO_BYTES = 3 * MIB
@@ -31,6 +33,10 @@ interface Supervised {
   readonly port: number
   /** Ends the only worker as nothing else can; another takes its place. */
   readonly kill: () => Promise<void>
+  /** Of the only worker. */
+  readonly pid: () => number
+  readonly tell: Tell
+  readonly log: readonly Readonly<Record<string, unknown>>[]
 }
 
 /** One worker, so that every request is known to meet it; nobody does upkeep but the test. */
@@ -45,20 +51,24 @@ async function supervised(use: (supervised: Supervised) => Promise<void>): Promi
     const { store, epoch } = folder
     const { port } = await findPort(config.listen)
     let died = gate()
+    const log: Readonly<Record<string, unknown>>[] = []
+    const tell: Tell = { ...QUIET, log: line => log.push(line) }
     try {
       await crew.start(1, {
-        tell: QUIET,
+        tell,
         admit: writer => folder.admit(writer),
         dismiss: writer => folder.dismiss(writer),
         assignment: writer => ({ config, rootKey, certificate: undefined, port, role: 'worker', epoch, writer }),
+        silenceMsMax: config.workerTimeoutMs,
         onDeath: () => died.open(),
       })
+      const pid = (): number => Object.values(cluster.workers!)[0]!.process.pid!
       const kill = async (): Promise<void> => {
         died = gate()
-        process.kill(Object.values(cluster.workers!)[0]!.process.pid!, 'SIGKILL')
+        process.kill(pid(), 'SIGKILL')
         await died.opened
       }
-      await use({ store, crew, client: clientOf(port), port, kill })
+      await use({ store, crew, client: clientOf(port), port, pid, kill, tell, log })
     } finally {
       await crew.stop()
       await folder.close()
@@ -184,4 +194,43 @@ test('what a killed worker left without a name is swept, and its volumes can be 
     await until('another worker has taken its place', () => crew.isListening)
     assert.ok((await get(clientOf(port), '/alive')).equals(alive))
     assert.deepEqual((await fsck(store.engine)).problems, [])
+  }))
+
+const figureOf = async (crew: Crew, name: string): Promise<number | undefined> =>
+  (await crew.samples()).find(([family]) => family === name)?.[2]
+
+test('a worker that stands still is ended and replaced, and nothing waits for it any longer', () =>
+  supervised(async ({ store, crew, client, port, pid, tell, log }) => {
+    assert.equal(await put(client, 'gone', payload(SOLO_BYTES)), 200)
+    assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
+    assert.equal(await remove(client, 'gone'), 204)
+    // One that answers may be asked any number of times.
+    for (let beat = 0; beat < 3 * BEATS_MAX; beat++) {
+      crew.beat(tell)
+      await until('it answers', async () => (await figureOf(crew, 'holdfast_worker_silence_seconds')) === 0)
+    }
+    const stopped = pid()
+    process.kill(stopped, 'SIGSTOP')
+    await until('it stands still', () => /\) T /.test(readFileSync(`/proc/${stopped}/stat`, 'utf8')))
+    const reclaimer = new Reclaimer(store.engine)
+    await runUntilIdle(reclaimer)
+    const changed = store.engine.keyring.disable('a key').then(() => 'changed')
+    crew.beat(tell)
+    for (let beat = 1; beat < BEATS_MAX; beat++) crew.beat(tell)
+    assert.equal(await Promise.race([changed, Promise.resolve('waits')]), 'waits')
+    assert.deepEqual([isAlive(stopped), log], [true, []])
+    crew.beat(tell)
+    assert.deepEqual([log.length, log[0]?.worker], [1, stopped])
+    assert.match(String(log[0]?.error), /has not answered for 30 s/)
+    assert.equal(await changed, 'changed')
+    assert(!isAlive(stopped))
+    await until('another has taken its place', () => crew.isListening)
+    await until('what waited for it is freed', async () => {
+      await runUntilIdle(reclaimer)
+      return (await fsck(store.engine)).blobs === 0
+    })
+    assert.equal((await get(clientOf(port), '/kept')).toString(), 'kept')
+    assert.equal(await figureOf(crew, 'holdfast_workers_unresponsive_total'), 1)
+    assert.equal(await figureOf(crew, 'holdfast_worker_restarts_total'), 1)
+    assert.equal(await figureOf(crew, 'holdfast_worker_silence_seconds'), 0)
   }))

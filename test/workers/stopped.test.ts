@@ -1,6 +1,7 @@
-/** A worker that stands still is not dead: whoever would take its folder has to wait for it. */
+/** A worker that stands still is not dead: whoever would take its folder waits for it, and its supervisor ends it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { workerFindings } from '../../src/cli/commands/doctor.ts'
 import { withFolder } from '../store/fixture.ts'
 import { BUCKET, isAlive, Program, ROOT, until, withProgram } from './program.ts'
 
@@ -29,3 +30,48 @@ test('a worker that stood still when its supervisor was killed keeps others out 
       assert.equal(got.body.toString(), 'still there')
     })
   }))
+
+const SILENCE_FLAGS = ['--worker-timeout', '5', '--console', '127.0.0.1:0', '--metrics-public']
+
+test('a worker that stands still is told of, ended and replaced by its supervisor', () =>
+  withFolder(folder =>
+    withProgram(
+      folder,
+      async program => {
+        const address = / console (\S+)\n/.exec(program.out)![1]!
+        const seen = async (): Promise<string | undefined> =>
+          workerFindings(await (await fetch(`${address}/metrics`)).text())[0]?.found
+        assert.equal(await seen(), 'all answer')
+        const [stopped] = program.workers()
+        process.kill(stopped!, 'SIGSTOP')
+        await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
+        await until('the log tells', () => program.errors.includes('has not answered for 5 s'))
+        await until('it is ended', () => !isAlive(stopped!))
+        await until('another has come', async () => (await seen()) === 'all answer; 1 did not and were replaced')
+        await until('there are two', () => program.workers().length === 2)
+        const listed = { method: 'GET', bucket: BUCKET, path: '/?list-type=2', as: ROOT }
+        for (let i = 0; i < 8; i++) assert.equal((await program.client().send(listed)).status, 200)
+        assert.equal(await program.end(), 0)
+      },
+      ...SILENCE_FLAGS,
+    ),
+  ))
+
+test('stopping a server does not wait for a worker that stands still', () =>
+  withFolder(async folder => {
+    const program = await Program.start(folder, '--worker-timeout', '5')
+    const [stopped] = program.workers()
+    process.kill(stopped!, 'SIGSTOP')
+    assert.equal(await program.end(), 0)
+    assert(!isAlive(stopped!))
+    assert.match(program.errors, /has not answered/)
+  }))
+
+test('what doctor says about workers, by what the server measures', () => {
+  const said = (silence: number | undefined, ended: number) => {
+    const lines = silence === undefined ? [] : [`holdfast_worker_silence_seconds ${silence}`]
+    const [finding] = workerFindings([...lines, `holdfast_workers_unresponsive_total ${ended}`, ''].join('\n'))
+    return finding?.state
+  }
+  assert.deepEqual([said(undefined, 0), said(0, 0), said(0, 2), said(12, 0)], [undefined, 'good', 'odd', 'bad'])
+})

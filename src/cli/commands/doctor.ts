@@ -6,7 +6,7 @@ import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
-import { folderOf } from '../admin.ts'
+import { adminAt, folderOf } from '../admin.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
 import { kindOfFilesystem, mountOptions } from '../filesystem.ts'
 
@@ -164,9 +164,36 @@ function settingFindings(env: NodeJS.ProcessEnv): Finding[] {
   return findings.length === 0 ? [good('settings', 'fine')] : findings
 }
 
-async function serverFinding(folder: string): Promise<Finding> {
+async function serverFindings(call: Call, folder: string): Promise<Finding[]> {
   const address = await consoleAddressOf(folder)
-  return good('server', address === undefined ? 'none has left its address' : `last seen at ${address}`)
+  if (address === undefined) return [good('server', 'none has left its address')]
+  try {
+    const admin = await adminAt(call, new URL(address))
+    let measures = ''
+    for await (const piece of admin.lines('GetMetrics')) measures += piece
+    return [good('server', `answers at ${address}`), ...workerFindings(measures)]
+  } catch (error) {
+    return [odd('server', `cannot be asked at ${address}: ${(error as Error).message}`, 'see whether it runs')]
+  }
+}
+
+/** By what the server measures. One that has just been asked owes an answer, too. */
+export function workerFindings(measures: string): Finding[] {
+  const figure = (name: string): number | undefined => {
+    const found = new RegExp(`^holdfast_${name} (\\S+)$`, 'm').exec(measures)?.[1]
+    return found === undefined ? undefined : Number(found)
+  }
+  const silence = figure('worker_silence_seconds')
+  if (silence === undefined) return []
+  const ended = figure('workers_unresponsive_total') ?? 0
+  if (silence > 0) {
+    const advice = 'see what holds it up (a signal, a debugger, a disk that hangs); the server will replace it'
+    return [bad('workers', `one has not answered for ${silence} s`, advice)]
+  }
+  if (ended > 0) {
+    return [odd('workers', `all answer; ${ended} did not and were replaced`, 'look into the log: what held them up?')]
+  }
+  return [good('workers', 'all answer')]
 }
 
 async function look(call: Call): Promise<Outcome> {
@@ -175,7 +202,7 @@ async function look(call: Call): Promise<Outcome> {
   if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
   else {
     findings.push(...folderFindings(folder), ...filesystemFindings(folder), spaceFinding(folder))
-    findings.push(await syncFinding(folder), clockFinding(folder), await serverFinding(folder))
+    findings.push(await syncFinding(folder), clockFinding(folder), ...(await serverFindings(call, folder)))
   }
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, found, advice }) => [
