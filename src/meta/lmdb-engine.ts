@@ -21,8 +21,10 @@ export interface Engine {
   /** Everything issued inside is in one write transaction. */
   batch(inside: () => void): Promise<boolean>
   getStats(): EngineStats
+  /** Called with the transaction's number, of which 32 bits are left, before its commits are answered. */
+  on(event: 'aftercommit', call: (committed: { readonly txnId?: number }) => void): void
   close(): Promise<void>
-  readonly env: { readonly address: number }
+  readonly env: { readonly address: number; info(): { readonly lastTxnId: number } }
 }
 
 /** The part of lmdb-js's figures that is shown; its own types leave them open. */

@@ -9,10 +9,12 @@ import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
 import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
 import {
+  type CommitJournal,
+  type CommitMark,
+  type CopiedEngine,
   type Entry,
   type KeyRange,
   type Making,
-  type MetaEngine,
   type MetaFigures,
   MetaFull,
   type Minitransaction,
@@ -57,7 +59,7 @@ async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
   }
 }
 
-class LmdbMeta implements MetaEngine {
+class LmdbMeta implements CopiedEngine {
   readonly #engine: Engine
   readonly #path: string
   readonly #disk: Disk
@@ -67,6 +69,9 @@ class LmdbMeta implements MetaEngine {
   #closed = false
   /** Set by the first commit whose outcome is unknown: from then on this process must not write. */
   #broken: OutcomeUnknown | undefined
+  #journal: CommitJournal | undefined
+  /** The transaction whose commits are being answered. */
+  #transaction = 0
 
   constructor(engine: Engine, options: LmdbOptions) {
     this.#engine = engine
@@ -142,7 +147,9 @@ class LmdbMeta implements MetaEngine {
       this.#assertOpen()
       if (this.#broken !== undefined) throw this.#broken
       admitCommit(tx)
-      const answers = this.#issue(tx)
+      const journal = this.#journal
+      const mark = journal?.begin(tx.writes, this.#nextStamp)
+      const answers = this.#issue(tx, mark)
       const pending = { reject }
       this.#pending.add(pending)
       let open = answers.length
@@ -151,6 +158,8 @@ class LmdbMeta implements MetaEngine {
         taken &&= answer
         if (--open > 0) return
         this.#pending.delete(pending)
+        // Before the answer: afterwards the buffers are the caller's.
+        if (mark !== undefined) this.#tell(journal!, mark, taken, tx)
         resolve(taken)
       }
       const onError = async (error: unknown): Promise<void> => {
@@ -162,12 +171,41 @@ class LmdbMeta implements MetaEngine {
     })
   }
 
+  tellTo(journal: CommitJournal): void {
+    if (this.#journal !== undefined) throw new Error('the engine has a journal already')
+    this.#journal = journal
+    this.#transaction = this.lastTransaction()
+    this.#engine.on('aftercommit', ({ txnId }) => {
+      if (txnId === undefined) return
+      // Answers of this transaction are given in microtasks that follow this one, those of the next after its own.
+      queueMicrotask(() => {
+        this.#transaction += (txnId - this.#transaction) >>> 0
+      })
+    })
+  }
+
+  #tell(journal: CommitJournal, mark: CommitMark, taken: boolean, tx: Minitransaction): void {
+    if (!taken) journal.refused(mark)
+    // After an unknown outcome nobody can say what came before what.
+    else if (this.#broken === undefined) journal.taken(mark, this.#transaction, tx.writes)
+  }
+
+  lastStamp(): number {
+    return this.#nextStamp - 1
+  }
+
+  lastTransaction(): number {
+    this.#assertOpen()
+    return this.#engine.env.info().lastTxnId
+  }
+
   /** Hands the commit to the engine in one go: nothing else can come between its parts. */
-  #issue(tx: Minitransaction): readonly Promise<boolean>[] {
+  #issue(tx: Minitransaction, mark: CommitMark | undefined): readonly Promise<boolean>[] {
     const answers: Promise<boolean>[] = []
+    const write = (): void => this.#write(tx, mark)
     try {
-      if (tx.checks.length === 0) answers.push(this.#engine.batch(() => this.#write(tx)))
-      else this.#nest(tx, 0, answers)
+      if (tx.checks.length === 0) answers.push(this.#engine.batch(write))
+      else this.#nest(tx, 0, answers, write)
     } catch (error) {
       // The engine may have taken a part of it.
       throw this.#break(error)
@@ -181,24 +219,26 @@ class LmdbMeta implements MetaEngine {
    * holding for lmdb-js 3.5, and what follows it would be written. For the same reason all the answers count, not
    * just the innermost.
    */
-  #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[]): void {
+  #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[], write: () => void): void {
     const check = tx.checks[depth]
     if (check === undefined) {
-      this.#write(tx)
+      write()
       return
     }
-    const inside = (): void => this.#nest(tx, depth + 1, answers)
+    const inside = (): void => this.#nest(tx, depth + 1, answers, write)
     const { key, stamp } = check
     answers.push(
       stamp === undefined ? this.#engine.ifNoExists(key, inside) : this.#engine.ifVersion(key, stamp, inside),
     )
   }
 
-  #write(tx: Minitransaction): void {
+  #write(tx: Minitransaction, mark: CommitMark | undefined): void {
     for (const { key, value } of tx.writes) {
       if (value === undefined) this.#engine.remove(key)
       else this.#engine.put(key, seal(key, value), this.#nextStamp++)
     }
+    const note = mark?.place === undefined ? undefined : this.#journal!.noteOf(mark, tx.writes)
+    if (note !== undefined) this.#engine.put(note.key, seal(note.key, note.value), this.#nextStamp++)
   }
 
   async #failure(error: unknown): Promise<Error> {
@@ -264,7 +304,7 @@ function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRa
   return { ...from, end: start, inclusiveEnd: true, reverse, limit }
 }
 
-export async function openLmdbMeta(options: LmdbOptions): Promise<MetaEngine> {
+export async function openLmdbMeta(options: LmdbOptions): Promise<CopiedEngine> {
   const disk = options.disk ?? realDisk
   await disk.makeFolder(options.path)
   const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)

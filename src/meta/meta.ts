@@ -4,6 +4,7 @@
  */
 
 import type { Stretch } from '../lib/bytes.ts'
+import { key } from '../lib/keys.ts'
 import type { Soon } from '../lib/soon.ts'
 
 /** Changes with every write of the key; equal stamps mean the record has not been written in between. Opaque. */
@@ -96,6 +97,38 @@ export function lendAll<T>(entries: readonly Entry[], make: Making<T>): readonly
   const stretch = (bytes: Buffer): Stretch => ({ bytes, start: 0, end: bytes.length })
   return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i))
 }
+
+/** An engine on this machine's disk, of which a second copy is kept: it tells each commit to a journal. */
+export interface CopiedEngine extends MetaEngine {
+  /** From here on, and only once. */
+  tellTo(journal: CommitJournal): void
+  /** The greatest stamp that this process has given; one less than its first before that. */
+  lastStamp(): number
+  /** The number of the last transaction, of whichever process. */
+  lastTransaction(): number
+}
+
+/** Who is told of commits. None of these waits, and none can fail a commit. */
+export interface CommitJournal {
+  /** Before a commit; its puts get stamps from `firstStamp` on. */
+  begin(writes: readonly Write[], firstStamp: number): CommitMark
+  /** What the journal wants to have written in the same commit. */
+  noteOf(mark: CommitMark, writes: readonly Write[]): { readonly key: Buffer; readonly value: Buffer } | undefined
+  refused(mark: CommitMark): void
+  taken(mark: CommitMark, transaction: number, writes: readonly Write[]): void
+}
+
+/** A commit under way, as its journal sees it. */
+export interface CommitMark {
+  readonly seq: number
+  readonly firstStamp: number
+  /** Where its note stands; undefined when it deletes nothing. */
+  readonly place: number | undefined
+  readonly writer: Buffer
+}
+
+/** Records that an engine keeps for itself: nobody else writes them, and they are about its folder alone. */
+export const ENGINE_KEYS: Buffer = key('x', 'journal')
 
 /** What a driver keeps to, so that every engine of this kind can take the place of another. No key is empty. */
 export const META_LIMITS = {

@@ -1,0 +1,248 @@
+/**
+ * The engine and the second copy, side by side in the order of keys. What the engine lacks, or has in an older state,
+ * is a finding; everything else goes into the next snapshot.
+ */
+import { EMPTY, justAfter } from '../../lib/bytes.ts'
+import type { Disk } from '../../lib/disk.ts'
+import { type CopiedEngine, DamagedRecord, ENGINE_KEYS, type Entry, type Snapshot } from '../meta.ts'
+import { type CopyFiles, filesIn, type SnapshotFile } from './files.ts'
+import { type History, histories } from './merging.ts'
+import { isNote, type Note, readNote } from './notes.ts'
+import { rowsOf } from './row-file.ts'
+import { type Order, type Row, rowBytes } from './rows.ts'
+import { type JournalReport, newReport, sortedRuns } from './sorting.ts'
+import { verdictOf } from './verdict.ts'
+
+const PAGE = 256
+/** More than anybody reads; the count goes on. */
+export const SHOWN_MAX = 1_000
+
+/** `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum. */
+export type FindingKind = 'missing' | 'outdated' | 'damaged'
+
+export interface Finding {
+  readonly kind: FindingKind
+  readonly key: Buffer
+}
+
+export class Findings {
+  count = 0
+  readonly shown: Finding[] = []
+
+  add(kind: FindingKind, key: Buffer): void {
+    this.count++
+    if (this.shown.length < SHOWN_MAX) this.shown.push({ kind, key: Buffer.from(key) })
+  }
+}
+
+const UNTOLD_BYTES_MAX = 64 * 2 ** 20
+
+/** Writes that the end of a journal should have told: a crash took it along, or it is not written yet. */
+export class Untold {
+  readonly rows: Pick<Row, 'key' | 'value' | 'stamp'>[] = []
+  #bytes = 0
+
+  add(key: Buffer, found: Entry | undefined): void {
+    this.#bytes += rowBytes(key, found?.value)
+    if (this.#bytes > UNTOLD_BYTES_MAX) return
+    const value = found && Buffer.from(found.value)
+    this.rows.push({ key: Buffer.from(key), value, stamp: found?.stamp ?? 0 })
+  }
+}
+
+/** One look at both, of one moment. */
+export interface Comparison {
+  /** The engine was read after this moment. */
+  readonly at: Order
+  /** What the copy starts from; undefined when there is no snapshot yet, and nothing to compare with. */
+  readonly base: SnapshotFile | undefined
+  readonly files: CopyFiles
+  readonly journals: JournalReport
+  readonly findings: Findings
+  /** What the engine has, and rightly has not, that no journal tells of; some of it when it is very much. */
+  readonly untold: Untold
+  /** Notes that were there, to be taken away once a snapshot says the same. */
+  readonly notes: readonly Entry[]
+  /** What the engine has, some at a time, without notes; `findings` fill up on the way. */
+  entries(): AsyncGenerator<readonly Entry[]>
+  end(): Promise<void>
+}
+
+export interface Compared {
+  readonly engine: CopiedEngine
+  readonly disk: Disk
+  readonly folder: string
+  readonly generation: number
+}
+
+export async function compare({ engine, disk, folder, generation }: Compared): Promise<Comparison> {
+  const at = { generation, txn: engine.lastTransaction(), seq: Number.POSITIVE_INFINITY }
+  const snapshot = await engine.snapshot()
+  const journals = newReport()
+  try {
+    const notes = await notesIn(snapshot)
+    // After the snapshot was taken: a deletion that it shows is in a journal by now, or noted in it.
+    const files = await filesIn(disk, folder)
+    const base = files.snapshots[0]
+    const since = base === undefined ? at : { ...base, seq: Number.POSITIVE_INFINITY }
+    const { runs, paths } = await sortedRuns(disk, folder, files, since, journals)
+    const findings = new Findings()
+    const untold = new Untold()
+    const noted = notedKeys(notes, journals)
+    const looking = { at, findings, untold, noted, isUntold: untoldBy(journals) }
+    return {
+      at,
+      base,
+      files,
+      journals,
+      findings,
+      untold,
+      notes,
+      entries: () =>
+        base === undefined
+          ? withoutNotes(snapshot, findings)
+          : sideBySide(snapshot, histories([rowsOf(disk, base.path), ...runs]), looking),
+      end: async () => {
+        await snapshot.end()
+        for (const path of paths) await disk.remove(path)
+      },
+    }
+  } catch (error) {
+    await snapshot.end()
+    throw error
+  }
+}
+
+async function notesIn(snapshot: Snapshot): Promise<Entry[]> {
+  const notes: Entry[] = []
+  for await (const page of pagesOf(snapshot, () => {}, ENGINE_KEYS)) {
+    for (const entry of page) {
+      if (!isNote(entry.key)) return notes
+      notes.push(entry)
+    }
+  }
+  return notes
+}
+
+/** Deletions that are in no journal, by key; each with the generation that made it. */
+function notedKeys(entries: readonly Entry[], { lastSeq }: JournalReport): Map<string, number> {
+  const noted = new Map<string, number>()
+  for (const entry of entries) {
+    const note: Note = readNote(entry)
+    // Commits are told in their order: a later one is there, so this one is.
+    if ((lastSeq.get(note.writer) ?? 0) >= note.seq) continue
+    for (const key of note.keys) {
+      const name = key.toString('latin1')
+      noted.set(name, Math.max(note.generation, noted.get(name) ?? 0))
+    }
+  }
+  return noted
+}
+
+/** More commits than any process makes while its journal is behind. */
+const STAMPS_AHEAD_MAX = 2 ** 32
+
+/** Stamps that a process may have given after the last one that its journal tells of. */
+function untoldBy({ lastStamp, damaged }: JournalReport): (stamp: number) => boolean {
+  // What stood in the part that is lost, nobody knows.
+  if (damaged.length > 0) return () => true
+  const lasts = [...lastStamp.values()]
+  return stamp => lasts.some(last => stamp > last && stamp <= last + STAMPS_AHEAD_MAX)
+}
+
+async function* withoutNotes(snapshot: Snapshot, findings: Findings): AsyncGenerator<readonly Entry[]> {
+  for await (const page of pagesOf(snapshot, key => findings.add('damaged', key))) {
+    yield page.filter(({ key }) => !isNote(key))
+  }
+}
+
+/**
+ * Pages of all records. One that does not match its checksum is told and passed over; where the tree leads astray there
+ * is no way on, and what lies behind will be missed.
+ */
+async function* pagesOf(
+  snapshot: Snapshot,
+  onDamage: (key: Buffer) => void,
+  from: Buffer = EMPTY,
+): AsyncGenerator<readonly Entry[]> {
+  for (let start = from; ; ) {
+    try {
+      const page = await snapshot.scan({ start, end: undefined }, PAGE)
+      const last = page.at(-1)
+      if (last === undefined) return
+      const astray = page.findIndex(({ key }, i) => key.compare(i === 0 ? start : page[i - 1]!.key) < (i === 0 ? 0 : 1))
+      yield astray < 0 ? page : page.slice(0, astray)
+      if (astray >= 0) return onDamage(page[astray]!.key)
+      start = justAfter(last.key)
+    } catch (error) {
+      if (!(error instanceof DamagedRecord)) throw error
+      onDamage(error.key)
+      if (error.key.compare(start) < 0) return
+      yield await snapshot.scan({ start, end: error.key }, PAGE)
+      start = justAfter(error.key)
+    }
+  }
+}
+
+interface Looking {
+  readonly at: Order
+  readonly findings: Findings
+  readonly untold: Untold
+  readonly noted: ReadonlyMap<string, number>
+  readonly isUntold: (stamp: number) => boolean
+}
+
+async function* sideBySide(
+  snapshot: Snapshot,
+  known: AsyncGenerator<History[]>,
+  looking: Looking,
+): AsyncGenerator<readonly Entry[]> {
+  const damaged = new Set<string>()
+  const onDamage = (key: Buffer): void => {
+    damaged.add(key.toString('latin1'))
+    looking.findings.add('damaged', key)
+  }
+  const judge = ({ key, rows }: History, found: Entry | undefined): void => {
+    if (isNote(key) || damaged.has(key.toString('latin1'))) return
+    const generation = found === undefined ? looking.noted.get(key.toString('latin1')) : undefined
+    const isNoted = generation !== undefined && rows.at(-1)!.generation <= generation
+    const verdict = verdictOf(rows, found, { ...looking, isNoted })
+    if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
+    if (verdict === 'new' || (verdict === 'gone' && isNoted)) looking.untold.add(key, found)
+  }
+  let waiting: History[] = []
+  let at = 0
+  const next = async (): Promise<History | undefined> => {
+    while (at >= waiting.length) {
+      const more = await known.next()
+      if (more.done === true) return undefined
+      waiting = more.value
+      at = 0
+    }
+    return waiting[at]
+  }
+  try {
+    for await (const page of pagesOf(snapshot, onDamage)) {
+      const kept: Entry[] = []
+      for (const entry of page) {
+        if (isNote(entry.key)) continue
+        let history = await next()
+        for (; history !== undefined && history.key.compare(entry.key) < 0; history = await next()) {
+          judge(history, undefined)
+          at++
+        }
+        const isKnown = history?.key.equals(entry.key) === true
+        judge(isKnown ? history! : { key: entry.key, rows: [] }, entry)
+        if (isKnown) at++
+        kept.push(entry)
+      }
+      yield kept
+    }
+    for (let history = await next(); history !== undefined; history = await next()) {
+      judge(history, undefined)
+      at++
+    }
+  } finally {
+    await known.return(undefined)
+  }
+}

@@ -1,0 +1,87 @@
+/** The files of the second copy and their names, which say what they are about before anybody opens them. */
+import { join } from 'node:path'
+import type { Disk } from '../../lib/disk.ts'
+
+const JOURNAL = /^(\d{8})-([0-9a-f]{12})-(\d{6})\.journal$/
+const SNAPSHOT = /^(\d{8})-(\d{16})\.snapshot$/
+/** There from the moment a round finds that the engine lost something until one finds that it has everything. */
+export const FINDINGS_FILE = 'findings'
+/** What a round that broke off leaves behind. */
+const UNFINISHED = /\.(new|run)$/
+
+export interface JournalFile {
+  readonly path: string
+  readonly generation: number
+  readonly writer: string
+  readonly number: number
+}
+
+export interface SnapshotFile {
+  readonly path: string
+  readonly generation: number
+  /** Everything up to this transaction is in it. */
+  readonly txn: number
+}
+
+export interface CopyFiles {
+  readonly journals: readonly JournalFile[]
+  /** The newest first. */
+  readonly snapshots: readonly SnapshotFile[]
+  readonly unfinished: readonly string[]
+  readonly hadFindings: boolean
+}
+
+const padded = (value: number, digits: number): string => String(value).padStart(digits, '0')
+
+export const journalPath = (folder: string, generation: number, writer: Buffer, number: number): string =>
+  join(folder, `${padded(generation, 8)}-${writer.toString('hex')}-${padded(number, 6)}.journal`)
+
+export const snapshotPath = (folder: string, generation: number, txn: number): string =>
+  join(folder, `${padded(generation, 8)}-${padded(txn, 16)}.snapshot`)
+
+export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {
+  const journals: JournalFile[] = []
+  const snapshots: SnapshotFile[] = []
+  const unfinished: string[] = []
+  const names = (await disk.list(folder)).sort()
+  for (const name of names) {
+    const path = join(folder, name)
+    const journal = JOURNAL.exec(name)
+    const snapshot = SNAPSHOT.exec(name)
+    if (journal !== null) {
+      const [, generation, writer, number] = journal
+      journals.push({ path, generation: Number(generation), writer: writer!, number: Number(number) })
+    } else if (snapshot !== null) {
+      snapshots.push({ path, generation: Number(snapshot[1]), txn: Number(snapshot[2]) })
+    } else if (UNFINISHED.test(name)) unfinished.push(path)
+  }
+  return { journals, snapshots: snapshots.reverse(), unfinished, hadFindings: names.includes(FINDINGS_FILE) }
+}
+
+/** The last generation that left anything behind; zero when there is none. */
+export function lastGeneration({ journals, snapshots }: CopyFiles): number {
+  return Math.max(0, ...journals.map(({ generation }) => generation), ...snapshots.map(({ generation }) => generation))
+}
+
+/** No journal without rows is longer. */
+const ROWLESS_BYTES_MAX = 100
+
+/** True when the copy holds any record. */
+export async function hasRows(disk: Disk, { journals, snapshots }: CopyFiles): Promise<boolean> {
+  if (snapshots.length > 0) return true
+  for (const { path } of journals) if ((await sizeOf(disk, path)) > ROWLESS_BYTES_MAX) return true
+  return false
+}
+
+export async function sizeOf(disk: Disk, path: string): Promise<number> {
+  const file = await disk.open(path, 'read').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return undefined
+    throw error
+  })
+  if (file === undefined) return 0
+  try {
+    return await file.size()
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { ManualClock } from '../../lib/clock.ts'
+import { type Disk, realDisk } from '../../lib/disk.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { openLmdbMeta } from '../lmdb.ts'
+import { ENGINE_KEYS } from '../meta.ts'
+import { ALL, bytes } from '../suite-driver.ts'
+import { CopyKeeper, type KeeperEvent } from './keeper.ts'
+import { newReport } from './sorting.ts'
+import {
+  type Copied,
+  churn,
+  copyFolder,
+  inFolder,
+  metaFolder,
+  openCopied,
+  put,
+  rowsInCopy,
+  rowsInEngine,
+} from './suite-copy.ts'
+
+interface Rounded {
+  readonly keeper: CopyKeeper
+  readonly events: readonly KeeperEvent[]
+}
+
+function keeperOf(
+  folder: string,
+  { meta: engine, journal }: Pick<Copied, 'meta' | 'journal'>,
+  { tell = () => {}, ...more }: { tell?: (event: KeeperEvent) => void; clock?: ManualClock } = {},
+): CopyKeeper {
+  const place = copyFolder(folder)
+  return new CopyKeeper({ engine, disk: realDisk, folder: place, journal, random: systemRandom, tell, ...more })
+}
+
+/** One round to its end. */
+async function round(folder: string, { meta, journal }: Copied): Promise<Rounded> {
+  const events: KeeperEvent[] = []
+  const tell = (event: KeeperEvent): void => void events.push(event)
+  const keeper = keeperOf(folder, { meta, journal }, { tell })
+  keeper.begin()
+  while ((await keeper.step()) === 'busy');
+  return { keeper, events }
+}
+
+const findingsOf = ({ events }: Rounded): string[] =>
+  events.flatMap(event =>
+    event.what === 'findings' ? event.findings.shown.map(({ kind, key }) => `${kind} ${key}`) : [],
+  )
+
+const filesOf = (folder: string, ending: string): string[] =>
+  readdirSync(copyFolder(folder))
+    .filter(name => name.endsWith(ending))
+    .sort()
+
+/** As damage does it, or a program that knows of no journal. */
+async function behindItsBack(folder: string, changes: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const meta = await openLmdbMeta({ path: metaFolder(folder) })
+  for (const [key, value] of Object.entries(changes)) await put(meta, key, value)
+  await meta.close()
+}
+
+async function once(folder: string, work: (copied: Copied) => Promise<void>): Promise<Rounded> {
+  const copied = await openCopied(folder)
+  try {
+    await work(copied)
+    return await round(folder, copied)
+  } finally {
+    await copied.close()
+  }
+}
+
+test('rounds keep two snapshots and the journals since; the copy is what the engine has', () =>
+  inFolder(async folder => {
+    for (const salt of ['a', 'b', 'c', 'd']) {
+      const { keeper, events } = await once(folder, ({ meta }) => churn(meta, 5, salt))
+      assert.deepEqual(events, [])
+      assert.ok(keeper.state.rows > 10)
+      const copied = await openCopied(folder)
+      await churn(copied.meta, 2, `${salt} later`)
+      const rows = await rowsInEngine(copied.meta)
+      await copied.close()
+      assert.deepEqual(await rowsInCopy(folder), rows)
+    }
+    assert.equal(filesOf(folder, '.snapshot').length, 2)
+    const generations = new Set(filesOf(folder, '.journal').map(name => Number(name.slice(0, 8))))
+    assert.ok(Math.min(...generations) >= 5, `journals of ${[...generations]} are left`)
+    assert.deepEqual(filesOf(folder, '.new'), [])
+  }))
+
+test('a record that vanished is told, the copy stays as it was, and still has it', () =>
+  inFolder(async folder => {
+    await once(folder, async ({ meta }) => {
+      for (const name of ['kept', 'lost', 'deleted']) await put(meta, name, 'value')
+    })
+    const before = filesOf(folder, '.snapshot')
+    await behindItsBack(folder, { lost: undefined })
+    const rounded = await once(folder, async ({ meta }) => {
+      await put(meta, 'deleted', undefined)
+      await put(meta, 'new', 'value')
+    })
+    assert.deepEqual(findingsOf(rounded), ['missing lost'])
+    assert.equal(rounded.keeper.state.findings, 1)
+    assert.deepEqual(filesOf(folder, '.snapshot'), before)
+    assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['kept', 'lost', 'new'])
+    // And again: what was told once does not become the truth.
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+  }))
+
+test('a record that is only in journals and vanished is told, also after it was deleted and written again', () =>
+  inFolder(async folder => {
+    await once(folder, ({ meta }) => put(meta, 'base', 'value').then(() => {}))
+    const copied = await openCopied(folder)
+    await put(copied.meta, 'young', 'one')
+    await put(copied.meta, 'young', undefined)
+    await put(copied.meta, 'young', 'two')
+    await copied.close()
+    await behindItsBack(folder, { young: undefined })
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing young'])
+    assert.equal((await rowsInCopy(folder)).get('young'), 'two')
+  }))
+
+test('a tree that shows an older state is told', () =>
+  inFolder(async folder => {
+    await once(folder, ({ meta }) => put(meta, 'a', 'old').then(() => {}))
+    const file = join(metaFolder(folder), 'data.mdb')
+    const old = readFileSync(file)
+    await once(folder, ({ meta }) => put(meta, 'a', 'new').then(() => {}))
+    writeFileSync(file, old)
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['outdated a'])
+    assert.equal((await rowsInCopy(folder)).get('a'), 'new')
+  }))
+
+/** Takes nothing that goes to a journal behind its head while `isFull`. */
+function fullDisk(): { disk: Disk; isFull: boolean } {
+  const out = { isFull: false, disk: realDisk }
+  out.disk = {
+    ...realDisk,
+    async open(path, how) {
+      const file = await realDisk.open(path, how)
+      return {
+        write: async (pieces, position) => {
+          if (out.isFull) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+          await file.write(pieces, position)
+        },
+        read: (into, position) => file.read(into, position),
+        datasync: () => file.datasync(),
+        size: () => file.size(),
+        close: () => file.close(),
+      }
+    },
+  }
+  return out
+}
+
+test('what a crash takes from the end of a journal is no finding: deletions are noted in the engine', () =>
+  inFolder(async folder => {
+    await once(folder, ({ meta }) => churn(meta, 5, 'base'))
+    const full = fullDisk()
+    const cut = await openCopied(folder, full)
+    await put(cut.meta, 'witness', 'in the journal')
+    await cut.journal.settle()
+    full.isFull = true
+    await churn(cut.meta, 5, 'lost')
+    const rows = await rowsInEngine(cut.meta)
+    await cut.close()
+    const report = newReport()
+    assert.notDeepEqual(await rowsInCopy(folder, report), rows, 'the journal had it all: nothing is shown')
+    assert.equal(report.cut.length, 1)
+    const rounded = await once(folder, async () => {})
+    assert.deepEqual(findingsOf(rounded), [])
+    assert.deepEqual(await rowsInCopy(folder), rows)
+    const copied = await openCopied(folder)
+    const notes = (await copied.meta.scan(ALL, 10_000)).filter(({ key }) => key.indexOf(ENGINE_KEYS) === 0)
+    assert.deepEqual(notes, [], 'notes are cleared away by the round that has them in its snapshot')
+    await copied.close()
+  }))
+
+test('what a crash took from a journal is written down also when damage keeps a snapshot from being made', () =>
+  inFolder(async folder => {
+    await once(folder, async ({ meta }) => {
+      for (const name of ['lost', 'deleted']) await put(meta, name, 'value')
+    })
+    const full = fullDisk()
+    const cut = await openCopied(folder, full)
+    full.isFull = true
+    await put(cut.meta, 'young', 'value')
+    await put(cut.meta, 'deleted', undefined)
+    await cut.close()
+    await behindItsBack(folder, { lost: undefined })
+    assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['deleted', 'lost'])
+    for (let n = 0; n < 2; n++) {
+      assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+      assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['lost', 'young'])
+    }
+  }))
+
+test('without those notes the same would be told as lost', () =>
+  inFolder(async folder => {
+    await once(folder, async ({ meta }) => {
+      await put(meta, 'a', 'value')
+    })
+    const full = fullDisk()
+    const cut = await openCopied(folder, full)
+    full.isFull = true
+    await put(cut.meta, 'a', undefined)
+    await cut.close()
+    const meta = await openLmdbMeta({ path: metaFolder(folder) })
+    const notes = (await meta.scan(ALL, 10)).filter(({ key }) => key.indexOf(ENGINE_KEYS) === 0)
+    assert.equal(notes.length, 1)
+    await meta.commit({ checks: [], writes: notes.map(({ key }) => ({ key, value: undefined })) })
+    await meta.close()
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing a'])
+  }))
+
+test('a note does not explain what was written after it', () =>
+  inFolder(async folder => {
+    const full = fullDisk()
+    await once(folder, async ({ meta }) => {
+      await put(meta, 'a', 'value')
+    })
+    const cut = await openCopied(folder, full)
+    full.isFull = true
+    await put(cut.meta, 'a', undefined)
+    await cut.close()
+    const later = await openCopied(folder)
+    await put(later.meta, 'a', 'again')
+    await later.close()
+    await behindItsBack(folder, { a: undefined })
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing a'])
+  }))
+
+test('a full disk: commits stand, the journal has a gap that it tells, and the next snapshot heals it', () =>
+  inFolder(async folder => {
+    const full = fullDisk()
+    const copied = await openCopied(folder, full)
+    await churn(copied.meta, 2, 'before')
+    await round(folder, copied)
+    full.isFull = true
+    await put(copied.meta, 'unwritten', 'value')
+    await copied.journal.settle()
+    assert.equal(copied.journal.gaps, 1)
+    await put(copied.meta, 'unwritten too', 'value')
+    full.isFull = false
+    // The journal tries again after a while.
+    for (let n = 0; (await rowsInCopy(folder)).get('again') === undefined; n++) {
+      await put(copied.meta, 'again', `${n}`)
+      await copied.journal.settle()
+    }
+    assert.equal(copied.journal.gaps, 1)
+    const report = newReport()
+    assert.equal((await rowsInCopy(folder, report)).get('unwritten'), undefined)
+    assert.ok(report.lost >= 2)
+    const rounded = await round(folder, copied)
+    assert.deepEqual(rounded.events, [])
+    assert.deepEqual(await rowsInCopy(folder), await rowsInEngine(copied.meta))
+    await copied.close()
+  }))
+
+test('a snapshot that is damaged is set aside, and the one before it serves', () =>
+  inFolder(async folder => {
+    for (const salt of ['a', 'b', 'c']) await once(folder, ({ meta }) => churn(meta, 5, salt))
+    const newest = join(copyFolder(folder), filesOf(folder, '.snapshot').at(-1)!)
+    const content = readFileSync(newest)
+    content[content.length >> 1]! ^= 4
+    writeFileSync(newest, content)
+    const copied = await openCopied(folder)
+    const { events } = await round(folder, copied)
+    assert.deepEqual(
+      events.map(({ what }) => what),
+      ['copy damaged'],
+    )
+    assert.deepEqual(filesOf(folder, '.damaged').length, 1)
+    assert.deepEqual(await rowsInCopy(folder), await rowsInEngine(copied.meta))
+    await copied.close()
+  }))
+
+test('a damaged frame of a journal is passed over and told', () =>
+  inFolder(async folder => {
+    await once(folder, ({ meta }) => put(meta, 'a', 'value').then(() => {}))
+    const copied = await openCopied(folder)
+    for (const name of ['b', 'c', 'd']) {
+      await put(copied.meta, name, `value of ${name}`)
+      await copied.journal.settle()
+    }
+    await copied.close()
+    const path = join(copyFolder(folder), filesOf(folder, '.journal').at(-1)!)
+    const content = readFileSync(path)
+    content[content.indexOf('value of c')]! ^= 4
+    writeFileSync(path, content)
+    const report = newReport()
+    assert.deepEqual([...(await rowsInCopy(folder, report)).keys()], ['a', 'b', 'd'])
+    assert.deepEqual(report.damaged, [path])
+    const { events } = await once(folder, async () => {})
+    assert.deepEqual(
+      events.map(({ what }) => what),
+      ['copy damaged'],
+    )
+  }))
+
+test('a damaged record is a finding, and keeps the copy from being replaced', () =>
+  inFolder(async folder => {
+    const pattern = 'a value that stands nowhere else in the file'
+    await once(folder, async ({ meta }) => {
+      for (const name of ['a', 'c']) await put(meta, name, 'sound')
+      await put(meta, 'b', pattern)
+    })
+    const file = join(metaFolder(folder), 'data.mdb')
+    const content = readFileSync(file)
+    for (let at = content.indexOf(pattern); at >= 0; at = content.indexOf(pattern, at)) content[at + 5]! ^= 1
+    writeFileSync(file, content)
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['damaged b'])
+    assert.equal((await rowsInCopy(folder)).get('b'), pattern)
+  }))
+
+test('a round is due half a minute after the start, then every hour', () =>
+  inFolder(async folder => {
+    const copied = await openCopied(folder)
+    const clock = new ManualClock()
+    const keeper = keeperOf(folder, copied, { clock })
+    const rounds = async (ms: number): Promise<number> => {
+      clock.move(ms)
+      while ((await keeper.step()) === 'busy');
+      return keeper.state.rounds
+    }
+    assert.deepEqual([await rounds(29_000), await rounds(2_000), await rounds(1_000)], [0, 1, 1])
+    assert.deepEqual([await rounds(3_590_000), await rounds(60_000)], [1, 2])
+    await copied.close()
+  }))
+
+test('a round that is broken off leaves nothing behind, and holds nothing', () =>
+  inFolder(async folder => {
+    const copied = await openCopied(folder)
+    for (let n = 0; n < 600; n += 100) {
+      const writes = Array.from({ length: 100 }, (_, i) => ({ key: bytes(`k${n + i}`), value: bytes('v') }))
+      await copied.meta.commit({ checks: [], writes })
+    }
+    const keeper = keeperOf(folder, copied)
+    keeper.begin()
+    assert.equal(await keeper.step(), 'busy')
+    await keeper.stop()
+    assert.deepEqual([filesOf(folder, '.new'), filesOf(folder, '.snapshot')], [[], []])
+    await copied.close()
+  }))

@@ -1,0 +1,228 @@
+/**
+ * Keeps the second copy of a folder: compares it with the engine now and then and makes a new snapshot of what was
+ * found right. One from which something vanished that nobody deleted never takes the place of an older one: then the
+ * copy stays as it is, says so, and `rebuild` has everything it needs.
+ */
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import type { Disk } from '../../lib/disk.ts'
+import type { Random } from '../../lib/random.ts'
+import type { CopiedEngine } from '../meta.ts'
+import { type Comparison, compare, type Findings } from './comparing.ts'
+import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
+import { type Journal, writeSupplement } from './journal.ts'
+import { DamagedCopy, RowWriter } from './row-file.ts'
+import { compareOrder } from './rows.ts'
+import { isLastOf } from './sorting.ts'
+
+/** The first round waits until a start has proved itself. */
+const FIRST_MS = 30_000
+const ROUND_MS = 3_600_000
+/** A round may take this part of the time, however long one takes. */
+const BUSY_PART = 1 / 20
+/** A round before its time, when journals are as large as the snapshot, and not small. */
+const JOURNAL_BYTES_MIN = 256 * 2 ** 20
+/** Asked for before a round, besides what the engine has in use. */
+const ROOM_BYTES = 64 * 2 ** 20
+const SNAPSHOTS_KEPT = 2
+
+export interface KeeperOptions {
+  readonly engine: CopiedEngine
+  readonly disk: Disk
+  readonly folder: string
+  readonly journal: Journal
+  readonly random: Random
+  readonly clock?: Clock
+  readonly tell: (event: KeeperEvent) => void
+}
+
+export type KeeperEvent =
+  | { readonly what: 'findings'; readonly findings: Findings }
+  /** The engine has everything again; said after findings only. */
+  | { readonly what: 'sound' }
+  | { readonly what: 'copy damaged'; readonly paths: readonly string[] }
+  | { readonly what: 'no room'; readonly neededBytes: number }
+
+/** As of the last round. */
+export interface KeeperState {
+  rows: number
+  findings: number
+  /** When the last snapshot was finished; zero before. */
+  lastSnapshotAt: number
+  snapshotBytes: number
+  journalBytes: number
+  /** Commits that the journals which are kept do not have. */
+  unwritten: number
+  rounds: number
+}
+
+export class CopyKeeper {
+  readonly #options: KeeperOptions
+  readonly #clock: Clock
+  #round: AsyncGenerator<void> | undefined
+  #roundStartedAt = 0
+  #nextAt: number
+  /** When the last round has had its part of the time, and how large journals were after it. */
+  #restedAt = Number.POSITIVE_INFINITY
+  #bytesBefore = 0
+  readonly state: KeeperState = {
+    rows: 0,
+    findings: 0,
+    lastSnapshotAt: 0,
+    snapshotBytes: 0,
+    journalBytes: 0,
+    unwritten: 0,
+    rounds: 0,
+  }
+
+  constructor(options: KeeperOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#nextAt = this.#clock.elapsed() + FIRST_MS
+  }
+
+  /** Some rows of a round. Idle when none is due. */
+  async step(): Promise<'busy' | 'idle'> {
+    if (this.#round === undefined) {
+      if (!(await this.#isDue())) return 'idle'
+      this.begin()
+    }
+    try {
+      const { done } = await this.#round!.next()
+      if (done !== true) return 'busy'
+    } catch (error) {
+      this.#endRound()
+      if (!(error instanceof DamagedCopy)) throw error
+      await this.#setAside(error)
+      return 'busy'
+    }
+    this.#endRound()
+    return 'idle'
+  }
+
+  /** A round now, whether one is due or not. */
+  begin(): void {
+    this.#roundStartedAt = this.#clock.elapsed()
+    this.#round ??= this.#rounded()
+  }
+
+  /** Breaks off what is under way: its snapshot is not one. */
+  async stop(): Promise<void> {
+    await this.#round?.return(undefined)
+    this.#round = undefined
+  }
+
+  #endRound(): void {
+    const now = this.#clock.elapsed()
+    this.#round = undefined
+    this.#restedAt = now + (now - this.#roundStartedAt) / BUSY_PART
+    this.#nextAt = Math.max(now + ROUND_MS, this.#restedAt)
+    this.#bytesBefore = this.state.journalBytes
+  }
+
+  async #isDue(): Promise<boolean> {
+    const { disk, folder } = this.#options
+    const files = await filesIn(disk, folder)
+    this.state.journalBytes = await bytesOf(disk, files)
+    const now = this.#clock.elapsed()
+    if (now >= this.#nextAt) return true
+    const grown = this.state.journalBytes - this.#bytesBefore
+    return now >= this.#restedAt && grown > Math.max(JOURNAL_BYTES_MIN, this.state.snapshotBytes)
+  }
+
+  /** A snapshot that is damaged is no use; the one before, with its journals, is. */
+  async #setAside({ path }: DamagedCopy): Promise<void> {
+    const { disk, tell } = this.#options
+    tell({ what: 'copy damaged', paths: [path] })
+    if (path.endsWith('.run')) await disk.remove(path)
+    else await disk.rename(path, `${path}.damaged`)
+    this.#nextAt = this.#clock.elapsed()
+  }
+
+  async *#rounded(): AsyncGenerator<void> {
+    const { engine, disk, folder, journal, tell } = this.#options
+    for (const path of (await filesIn(disk, folder)).unfinished) await disk.remove(path)
+    if (!(await this.#hasRoom())) return
+    const comparison = await compare({ engine, disk, folder, generation: journal.generation })
+    const path = snapshotPath(folder, comparison.at.generation, comparison.at.txn)
+    let writer: RowWriter | undefined
+    try {
+      writer = await RowWriter.create(disk, `${path}.new`)
+      const order = { ...comparison.at, seq: 0 }
+      for await (const entries of comparison.entries()) {
+        for (const entry of entries) await writer.add(order, entry)
+        yield
+      }
+      await this.#report(comparison, writer)
+      if (comparison.findings.count > 0) return await this.#supplement(comparison)
+      await writer.finish(true)
+      await disk.rename(`${path}.new`, path)
+      await disk.syncFolder(folder)
+      this.state.snapshotBytes = writer.bytes
+      this.state.lastSnapshotAt = this.#clock.now()
+      writer = undefined
+      await this.#clear(comparison)
+      this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
+    } finally {
+      await writer?.abandon()
+      await comparison.end()
+    }
+    if (comparison.journals.damaged.length > 0) tell({ what: 'copy damaged', paths: comparison.journals.damaged })
+  }
+
+  async #report({ findings, journals, files }: Comparison, { rows }: RowWriter): Promise<void> {
+    const { disk, folder, tell } = this.#options
+    this.state.rounds++
+    this.state.rows = rows
+    this.state.findings = findings.count
+    this.state.unwritten = journals.lost
+    const path = join(folder, FINDINGS_FILE)
+    if (findings.count > 0) {
+      tell({ what: 'findings', findings })
+      if (!files.hadFindings) await (await disk.open(path, 'create')).close()
+    } else if (files.hadFindings) {
+      await disk.remove(path)
+      tell({ what: 'sound' })
+    }
+  }
+
+  /** There will be no new snapshot: what a crash took from a journal is written down all the same. */
+  async #supplement({ at, untold }: Comparison): Promise<void> {
+    const { disk, folder, random } = this.#options
+    if (untold.rows.length > 0) await writeSupplement({ disk, folder, random }, { ...at, seq: 0 }, untold.rows)
+  }
+
+  async #hasRoom(): Promise<boolean> {
+    const { engine, disk, folder, tell } = this.#options
+    const neededBytes = ROOM_BYTES + ((await engine.figures?.())?.usedBytes ?? 0) + this.state.journalBytes
+    if ((await disk.free(folder)) >= neededBytes) return true
+    tell({ what: 'no room', neededBytes })
+    return false
+  }
+
+  /** Takes away what the snapshots that are kept make needless: older ones, journals, notes. */
+  async #clear({ journals: read, notes }: Comparison): Promise<void> {
+    const { engine, disk, folder, journal: own } = this.#options
+    for (const { key, stamp } of notes) {
+      await engine.commit({ checks: [{ key, stamp }], writes: [{ key, value: undefined }] })
+    }
+    const files = await filesIn(disk, folder)
+    for (const { path } of files.snapshots.slice(SNAPSHOTS_KEPT)) await disk.remove(path)
+    const oldest = files.snapshots[SNAPSHOTS_KEPT - 1]
+    if (oldest === undefined) return
+    const covered = { ...oldest, seq: Number.POSITIVE_INFINITY }
+    for (const file of files.journals) {
+      const last = read.lastOrder.get(file.path)
+      // The last file of a process that may live is appended to, and tells which stamps are its.
+      const isLive = file.generation === own.generation && isLastOf(file, files)
+      const isCovered = last !== undefined && compareOrder(last, covered) <= 0
+      if (file.generation < oldest.generation || (isCovered && !isLive)) await disk.remove(file.path)
+    }
+  }
+}
+
+async function bytesOf(disk: Disk, { journals }: CopyFiles): Promise<number> {
+  let bytes = 0
+  for (const { path } of journals) bytes += await sizeOf(disk, path)
+  return bytes
+}

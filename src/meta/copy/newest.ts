@@ -1,0 +1,34 @@
+/** What the second copy says the engine must hold: of each key what was written last. */
+import type { Disk } from '../../lib/disk.ts'
+import { filesIn } from './files.ts'
+import { histories } from './merging.ts'
+import { isNote } from './notes.ts'
+import { rowsOf } from './row-file.ts'
+import type { Row } from './rows.ts'
+import { type JournalReport, sortedRuns } from './sorting.ts'
+
+export type LivingRow = Row & { readonly value: Buffer }
+
+const BEFORE_ALL = { generation: 0, txn: 0, seq: 0 }
+
+/** In the order of keys. Throws DamagedCopy when the newest snapshot is not whole. */
+export async function* newestRows(
+  disk: Disk,
+  folder: string,
+  report: JournalReport,
+): AsyncGenerator<readonly LivingRow[]> {
+  const files = await filesIn(disk, folder)
+  const base = files.snapshots[0]
+  const since = base === undefined ? BEFORE_ALL : { ...base, seq: Number.POSITIVE_INFINITY }
+  const { runs, paths } = await sortedRuns(disk, folder, files, since, report)
+  try {
+    const sources = base === undefined ? runs : [rowsOf(disk, base.path), ...runs]
+    for await (const some of histories(sources)) {
+      yield some.map(({ rows }) => rows.at(-1)!).filter(isLiving)
+    }
+  } finally {
+    for (const path of paths) await disk.remove(path)
+  }
+}
+
+const isLiving = (row: Row): row is LivingRow => row.value !== undefined && !isNote(row.key)

@@ -1,0 +1,66 @@
+/**
+ * A row of the second copy: one write of one key, with its place in the order of all writes. Journals hold rows in the
+ * order of commits, snapshots and sorted runs in the order of keys.
+ */
+
+/** Generations count the starts on a folder; within one, LMDB's transactions are the order. */
+export interface Order {
+  readonly generation: number
+  readonly txn: number
+  /** Counts the commits of one process: what tells those apart that share a transaction. */
+  readonly seq: number
+}
+
+export interface Row extends Order {
+  readonly key: Buffer
+  /** Undefined: the key was deleted. */
+  readonly value: Buffer | undefined
+  /** As the engine has it; zero for a deletion. */
+  readonly stamp: number
+}
+
+/** generation 4, txn 8, seq 8, stamp 8, bytes of key 2, bytes of value plus one 4 (zero: a deletion). */
+export const ROW_HEAD_BYTES = 34
+
+export const compareOrder = (a: Order, b: Order): number =>
+  a.generation - b.generation || a.txn - b.txn || a.seq - b.seq
+
+export const rowBytes = (key: Buffer, value: Buffer | undefined): number =>
+  ROW_HEAD_BYTES + key.length + (value?.length ?? 0)
+
+/** Lays a row out at `at`; where the next one goes. */
+export function writeRow(into: Buffer, at: number, order: Order, row: Pick<Row, 'key' | 'value' | 'stamp'>): number {
+  const { key, value, stamp } = row
+  into.writeUInt32BE(order.generation, at)
+  into.writeDoubleBE(order.txn, at + 4)
+  into.writeDoubleBE(order.seq, at + 12)
+  into.writeDoubleBE(stamp, at + 20)
+  into.writeUInt16BE(key.length, at + 28)
+  into.writeUInt32BE(value === undefined ? 0 : value.length + 1, at + 30)
+  into.set(key, at + ROW_HEAD_BYTES)
+  const end = at + ROW_HEAD_BYTES + key.length
+  if (value === undefined) return end
+  into.set(value, end)
+  return end + value.length
+}
+
+/** The rows of a frame, whose checksum was right; they stay parts of it. */
+export function readRows(frame: Buffer): Row[] {
+  const rows: Row[] = []
+  for (let at = 0; at < frame.length; ) {
+    const keyEnd = at + ROW_HEAD_BYTES + frame.readUInt16BE(at + 28)
+    const size = frame.readUInt32BE(at + 30)
+    const end = size === 0 ? keyEnd : keyEnd + size - 1
+    if (end > frame.length) throw new RangeError('a row goes beyond its frame')
+    rows.push({
+      generation: frame.readUInt32BE(at),
+      txn: frame.readDoubleBE(at + 4),
+      seq: frame.readDoubleBE(at + 12),
+      stamp: frame.readDoubleBE(at + 20),
+      key: frame.subarray(at + ROW_HEAD_BYTES, keyEnd),
+      value: size === 0 ? undefined : frame.subarray(keyEnd, end),
+    })
+    at = end
+  }
+  return rows
+}

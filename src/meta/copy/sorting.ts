@@ -1,0 +1,128 @@
+/**
+ * Journals, read and put into the order of keys: as much at a time as memory should hold, the rest in files of its own
+ * for the time of a round.
+ */
+import { join } from 'node:path'
+import type { Disk } from '../../lib/disk.ts'
+import type { CopyFiles, JournalFile } from './files.ts'
+import { FrameReader } from './frames.ts'
+import { JOURNAL_TITLE, journalHead } from './journal.ts'
+import { RowWriter, rowsOf } from './row-file.ts'
+import { compareOrder, type Order, type Row, readRows, rowBytes } from './rows.ts'
+
+const RUN_BYTES = 64 * 2 ** 20
+
+/** What reading the journals brought up besides their rows. */
+export interface JournalReport {
+  /** The last commit that each process has told of. */
+  readonly lastSeq: Map<string, number>
+  /** The greatest stamp that each process is known to have given. */
+  readonly lastStamp: Map<string, number>
+  /** The last row of each file. */
+  readonly lastOrder: Map<string, Order>
+  /** Commits that could not be written down. */
+  lost: number
+  /** Of processes that were cut off: what they had not written yet is missing. */
+  readonly cut: string[]
+  /** Frames or ends of files that are not what was written. */
+  readonly damaged: string[]
+}
+
+export const newReport = (): JournalReport => ({
+  lastSeq: new Map(),
+  lastStamp: new Map(),
+  lastOrder: new Map(),
+  lost: 0,
+  cut: [],
+  damaged: [],
+})
+
+const raise = (map: Map<string, number>, name: string, value: number): void =>
+  void map.set(name, Math.max(value, map.get(name) ?? 0))
+
+/** The rows of one journal, a frame at a time, as far as it can be read. */
+export async function* journalRows(
+  disk: Disk,
+  { path, writer }: JournalFile,
+  isLast: boolean,
+  report: JournalReport,
+): AsyncGenerator<readonly Row[]> {
+  const file = await disk.open(path, 'read')
+  try {
+    const reader = new FrameReader(file)
+    const head = await reader.next()
+    if (head?.kind === 'head') {
+      const { title, lost, stamp } = journalHead.decode(head.payload)
+      if (title !== JOURNAL_TITLE) throw new Error(`${path} is of another version`)
+      report.lost += lost
+      raise(report.lastStamp, writer, stamp)
+    }
+    for (let frame = head; frame !== undefined; frame = await reader.next()) {
+      if (frame.kind !== 'rows') continue
+      const rows = readRows(frame.payload)
+      const last = rows.at(-1)
+      if (last === undefined) continue
+      raise(report.lastSeq, writer, last.seq)
+      for (const { stamp } of rows) raise(report.lastStamp, writer, stamp)
+      report.lastOrder.set(path, last)
+      yield rows
+    }
+    // Whoever was cut off has no end. One that has a successor was ended, so its end is lost.
+    if (reader.damaged > 0 || (!reader.isEnded && !isLast)) report.damaged.push(path)
+    else if (!reader.isEnded) report.cut.push(path)
+  } finally {
+    await file.close()
+  }
+}
+
+export const isLastOf = (journal: JournalFile, { journals }: CopyFiles): boolean =>
+  !journals.some(({ writer, number }) => writer === journal.writer && number > journal.number)
+
+const byKey = (a: Row, b: Row): number => a.key.compare(b.key) || compareOrder(a, b)
+
+async function* inOnePiece(rows: readonly Row[]): AsyncGenerator<readonly Row[]> {
+  yield rows
+}
+
+/** Everything in these journals that is newer than `since`, in sorted runs. Those in files are to be removed. */
+export async function sortedRuns(
+  disk: Disk,
+  folder: string,
+  files: CopyFiles,
+  since: Order,
+  report: JournalReport,
+): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
+  const paths: string[] = []
+  let rows: Row[] = []
+  let bytes = 0
+  for (const journal of files.journals) {
+    // Of a generation that was over: all of it is in what is known already, also what its journals lack.
+    if (journal.generation < since.generation) continue
+    for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
+      for (const row of some) {
+        if (compareOrder(row, since) <= 0) continue
+        rows.push(row)
+        bytes += rowBytes(row.key, row.value)
+      }
+      if (bytes < RUN_BYTES) continue
+      paths.push(await spill(disk, join(folder, `${paths.length}.run`), rows))
+      rows = []
+      bytes = 0
+    }
+  }
+  rows.sort(byKey)
+  return { runs: [...paths.map(path => rowsOf(disk, path)), inOnePiece(rows)], paths }
+}
+
+async function spill(disk: Disk, path: string, rows: Row[]): Promise<string> {
+  rows.sort(byKey)
+  const writer = await RowWriter.create(disk, path)
+  try {
+    for (const row of rows) await writer.add(row, row)
+    await writer.finish(false)
+    return path
+  } catch (error) {
+    await writer.abandon()
+    throw error
+  }
+}

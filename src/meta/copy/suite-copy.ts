@@ -1,0 +1,96 @@
+/** For tests of the second copy: an engine with a journal in a folder of its own, and what the copy says it holds. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Disk, realDisk } from '../../lib/disk.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { openLmdbMeta } from '../lmdb.ts'
+import { type CopiedEngine, ENGINE_KEYS, type Entry, type Meta, type Write } from '../meta.ts'
+import { ALL, bytes } from '../suite-driver.ts'
+import { filesIn, lastGeneration } from './files.ts'
+import { Journal } from './journal.ts'
+import { newestRows } from './newest.ts'
+import { type JournalReport, newReport } from './sorting.ts'
+
+export interface Copied {
+  readonly meta: CopiedEngine
+  readonly journal: Journal
+  close(): Promise<void>
+}
+
+export const copyFolder = (folder: string): string => join(folder, 'copy')
+export const metaFolder = (folder: string): string => join(folder, 'meta')
+
+/** As a start of the server opens them. */
+export async function openCopied(
+  folder: string,
+  { disk = realDisk, durability = 'fsync' }: { disk?: Disk; durability?: 'fsync' | 'os' } = {},
+): Promise<Copied> {
+  const meta = await openLmdbMeta({ path: metaFolder(folder), durability })
+  const generation = lastGeneration(await filesIn(disk, copyFolder(folder))) + 1
+  const journal = await Journal.open({
+    disk,
+    folder: copyFolder(folder),
+    generation,
+    random: systemRandom,
+    durability,
+    lastStamp: meta.lastStamp(),
+  })
+  meta.tellTo(journal)
+  return {
+    meta,
+    journal,
+    async close() {
+      await meta.close()
+      await journal.close()
+    },
+  }
+}
+
+export async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'holdfast-copy-'))
+  try {
+    await body(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+export type Rows = ReadonlyMap<string, string>
+
+const isOwn = ({ key }: Entry): boolean => key.subarray(0, ENGINE_KEYS.length).equals(ENGINE_KEYS)
+
+export async function rowsInEngine(meta: Meta): Promise<Rows> {
+  const entries = await meta.scan(ALL, 1_000_000)
+  return new Map(entries.filter(entry => !isOwn(entry)).map(({ key, value }) => [key.toString(), value.toString()]))
+}
+
+export async function rowsInCopy(folder: string, report: JournalReport = newReport()): Promise<Rows> {
+  const rows = new Map<string, string>()
+  for await (const some of newestRows(realDisk, copyFolder(folder), report)) {
+    for (const { key, value } of some) rows.set(key.toString(), value.toString())
+  }
+  return rows
+}
+
+export const write = (key: string, value: string | undefined): Write => ({
+  key: bytes(key),
+  value: value === undefined ? undefined : bytes(value),
+})
+
+export const put = (meta: Meta, key: string, value: string | undefined): Promise<boolean> =>
+  meta.commit({ checks: [], writes: [write(key, value)] })
+
+/** Puts, deletes and conflicts on few keys, many at once. */
+export async function churn(meta: Meta, rounds: number, salt: string): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    const commits = Array.from({ length: 40 }, async (_, n) => {
+      const name = `k${(round * 7 + n * 13) % 50}`
+      const entry = await meta.get(bytes(name))
+      const value = (round + n) % 4 === 0 ? undefined : `${salt} ${round} ${n}`
+      const checks = n % 2 === 0 ? [] : [{ key: bytes(name), stamp: entry?.stamp }]
+      return meta.commit({ checks, writes: [write(name, value)] })
+    })
+    await Promise.all(commits)
+  }
+}

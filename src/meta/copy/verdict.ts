@@ -1,0 +1,38 @@
+/** Whether the engine has of a key what the second copy says it must have. Pure: a table test goes through it. */
+import { compareOrder, type Order, type Row } from './rows.ts'
+
+/**
+ * `same`: as the copy says. `new`: written later than anything the copy knows. `gone`: rightly not there. `missing`:
+ * the copy has it and nobody deleted it. `outdated`: an older state, or one that was deleted.
+ */
+export type Verdict = 'same' | 'new' | 'gone' | 'missing' | 'outdated'
+
+export interface Found {
+  readonly value: Buffer
+  readonly stamp: number
+}
+
+export interface Moment {
+  /** The engine was read after this; what is later may be there or not. */
+  readonly at: Order
+  /** The engine itself notes a deletion that no journal tells of yet. */
+  readonly isNoted: boolean
+  /** A process may have given this stamp without its journal having told of it yet. */
+  isUntold(stamp: number): boolean
+}
+
+/** `known`: everything that the copy knows of the key, the oldest first. */
+export function verdictOf(known: readonly Row[], found: Found | undefined, moment: Moment): Verdict {
+  const { at, isNoted, isUntold } = moment
+  let settled = -1
+  for (const [i, row] of known.entries()) if (compareOrder(row, at) <= 0) settled = i
+  const possible = settled < 0 ? known : known.slice(settled)
+  if (found === undefined) {
+    const mayBeAbsent = settled < 0 || isNoted || possible.some(({ value }) => value === undefined)
+    return mayBeAbsent ? 'gone' : 'missing'
+  }
+  // A stamp stands outside the checksum of its record: the value says as much.
+  if (possible.some(({ value }) => value?.equals(found.value))) return 'same'
+  const isKnown = known.some(({ value, stamp }) => value !== undefined && stamp === found.stamp)
+  return !isKnown && isUntold(found.stamp) ? 'new' : 'outdated'
+}
