@@ -4,7 +4,7 @@
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { startsWith } from '../lib/bytes.ts'
-import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
+import { ENGINE_KEYS, META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { all, at } from '../store/addresses.ts'
@@ -37,7 +37,7 @@ const GARBAGE = all.kind('g').start
 
 /** What is about the old folder and not about what it held. */
 function isOfTheFolder([key, value]: KeyAndValue): boolean {
-  if (key.equals(OWNER) || startsWith(key, FENCES)) return true
+  if (key.equals(OWNER) || startsWith(key, FENCES) || startsWith(key, ENGINE_KEYS)) return true
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }
 

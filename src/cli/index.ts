@@ -12,6 +12,7 @@ import { importCommand } from './commands/import.ts'
 import { keyCommands } from './commands/keys.ts'
 import { lockCommands } from './commands/locks.ts'
 import { policyCommands } from './commands/policies.ts'
+import { rebuildCommand } from './commands/rebuild.ts'
 import { userCommands } from './commands/users.ts'
 
 /** Listed, completed and explained like the others; the program itself runs it. */
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   importCommand,
   ...checkCommands,
   ...backupCommands,
+  rebuildCommand,
   doctorCommand,
   healthCommand,
 ]

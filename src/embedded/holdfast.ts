@@ -13,6 +13,7 @@ import type { ServerParts } from '../server/compose.ts'
 import { type EmbeddedPlace, placeOf } from '../server/embedded-store.ts'
 import { listenerOver, pipelineFor } from '../server/object-api.ts'
 import { haveBucket } from '../server/prepare.ts'
+import { copyingOf } from '../server/second-copy.ts'
 import { type Tell, wholeLine } from '../server/tell.ts'
 import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
 import { freshKey } from '../store/accounts.ts'
@@ -84,8 +85,10 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
   }
 }
 
-const backgroundOf = ({ store }: ServerParts, tell: Tell): Upkeep =>
-  new Upkeep([{ name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }], tell)
+const backgroundOf = ({ store, copy }: ServerParts, tell: Tell): Upkeep => {
+  const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }
+  return new Upkeep([reclaiming, ...copyingOf(copy, store.engine.freeing, tell)], tell)
+}
 
 async function open(setting: Setting): Promise<Open> {
   const { options, accounts, rootKey, region, place, moved, faultList, tell } = setting

@@ -19,11 +19,14 @@ import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
+import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
   readonly store: Store
   /** All its records as of one moment. */
   snapshot(): Promise<Snapshot>
+  /** Of its metadata; an engine that looks after itself needs none. */
+  readonly copy?: SecondCopy | undefined
   close(): Promise<void>
 }
 
@@ -42,6 +45,8 @@ export interface FolderOptions {
   readonly disk?: Disk
   /** The processes that will join this one. */
   readonly others?: Others
+  /** The journal of the second copy cannot be written. */
+  readonly onGap?: (error: unknown) => void
 }
 
 /** A folder that is this process's, alone or with workers that it admits. */
@@ -66,62 +71,93 @@ export async function openMeta({ folder, metaUrl, durability = 'fsync' }: Folder
 
 /** There until a folder is restored whole. */
 export const RESTORING_FILE = 'restoring'
+/** There while the metadata of a folder are made anew. */
+export const REBUILDING_FILE = 'rebuilding'
 
 /** A store in a folder; this process is the only one to open it so. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
-  if ((await realDisk.list(folder)).includes(RESTORING_FILE)) {
-    throw new Error(`${folder} is half restored: run the same restore again`)
-  }
-  const meta = await openMeta(options)
-  return orClose(meta, async () => {
+  const names = await realDisk.list(folder)
+  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is half restored: run the same restore again`)
+  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is half rebuilt: run holdfast rebuild again`)
+  const { meta, copy, close } = await openRecords(options)
+  return orClose(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
-    return orClose({ close: () => ownership.end() }, async () => {
-      // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
-      const isFenced = options.metaUrl !== undefined
-      const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
-      if (isFenced) await takeDownAllFences(store.engine)
-      return {
-        store,
-        snapshot: () => meta.snapshot(),
-        epoch: ownership.epoch,
-        admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
-        async dismiss(writer) {
-          if (isFenced) await takeDownFence(store.engine, writer)
-          await realDisk.remove(join(folder, workerSocket(writer)))
-        },
-        close: () => closeIn(store, meta, ownership),
-      }
-    })
+    return orClose(
+      () => ownership.end(),
+      async () => {
+        // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
+        const isFenced = options.metaUrl !== undefined
+        const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
+        if (isFenced) await takeDownAllFences(store.engine)
+        return {
+          store,
+          snapshot: () => meta.snapshot(),
+          epoch: ownership.epoch,
+          copy,
+          admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
+          async dismiss(writer) {
+            if (isFenced) await takeDownFence(store.engine, writer)
+            await realDisk.remove(join(folder, workerSocket(writer)))
+          },
+          close: () => closeIn(store, close, ownership),
+        }
+      },
+    )
   })
+}
+
+/** The engine, and with it its second copy: there is no commit that only one of them knows of. */
+async function openRecords(
+  options: FolderOptions,
+  generation?: number,
+): Promise<{ meta: MetaEngine; copy: SecondCopy | undefined; close: () => Promise<void> }> {
+  const meta = await openMeta(options)
+  const copy = await orClose(
+    () => meta.close(),
+    () => openCopy(meta, options, generation),
+  )
+  return {
+    meta,
+    copy,
+    async close() {
+      await meta.close()
+      await copy?.journal.close()
+    },
+  }
 }
 
 /** What the owner of a folder tells a worker that shall join it. */
 export interface WorkerOptions extends FolderOptions {
   readonly epoch: number
+  /** Of the second copy. */
+  readonly generation: number | undefined
   readonly writer: Buffer
 }
 
 /** The store in a folder that another process owns, which has admitted this one. */
 export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
-  const { folder, epoch, writer } = options
-  const meta = await openMeta(options)
-  return orClose(meta, async () => {
+  const { folder, epoch, generation, writer } = options
+  const { meta, copy, close } = await openRecords(options, generation)
+  return orClose(close, async () => {
     const presence = await joinOwner(folder, meta, epoch, writer)
-    return orClose({ close: () => presence.end() }, async () => {
-      const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
-      const store = await openStoreIn(options, fenced, writer)
-      return { store, snapshot: () => meta.snapshot(), close: () => closeIn(store, meta, presence) }
-    })
+    return orClose(
+      () => presence.end(),
+      async () => {
+        const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
+        const store = await openStoreIn(options, fenced, writer)
+        return { store, snapshot: () => meta.snapshot(), copy, close: () => closeIn(store, close, presence) }
+      },
+    )
   })
 }
 
-async function orClose<T>(opened: { close(): Promise<void> }, use: () => Promise<T>): Promise<T> {
+async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
   try {
     return await use()
   } catch (error) {
-    await opened.close()
+    await close()
     throw error
   }
 }
@@ -134,10 +170,14 @@ function openStoreIn(options: FolderOptions, meta: Meta, writer?: Buffer): Promi
   return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer })
 }
 
-async function closeIn(store: Store, meta: Meta, presence: { end(): Promise<void> }): Promise<void> {
+async function closeIn(
+  store: Store,
+  closeRecords: () => Promise<void>,
+  presence: { end(): Promise<void> },
+): Promise<void> {
   await store.engine.blobs.close()
   // The last commits first: whoever takes the folder next must find either their names or no trace of them.
-  await meta.close()
+  await closeRecords()
   await presence.end()
 }
 

@@ -7,6 +7,8 @@ import type { ObjectServerOptions } from './object-server.ts'
 /** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
 export interface Assignment extends ObjectServerOptions {
   readonly epoch: number
+  /** Of the second copy; none where there is none. */
+  readonly generation: number | undefined
   /** Six bytes in hexadecimal. */
   readonly writer: string
 }

@@ -10,8 +10,14 @@ import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
 import type { Config } from './config.ts'
 import type { Tell } from './tell.ts'
 
-export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config): FolderOptions {
+const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
+  level: 'error',
+  copy: `The journal of the metadata cannot be written (${String(error)}). The next snapshot makes up for it.`,
+})
+
+export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, tell: Tell): FolderOptions {
   return {
+    onGap: error => tell.log(gapLine(error)),
     folder: data,
     durability,
     strictKeys: namedKeys.strict,
@@ -31,7 +37,7 @@ export interface Prepared {
 /** `others` are the processes that will serve from the folder beside this one. */
 export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
   const given = await accountsGiven(config)
-  const folder = await openFolder({ ...folderOptions(config), ...(others === undefined ? {} : { others }) })
+  const folder = await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
   const { store } = folder
   try {
     const key = await rootKey(config, tell.once)

@@ -11,6 +11,7 @@ import { Crew } from './crew.ts'
 import { findPort, readCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
+import { copyingOf } from './second-copy.ts'
 import { from, type Tell } from './tell.ts'
 import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
 
@@ -44,7 +45,10 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     const given = { config, rootKey, certificate, role: 'server' as const }
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
     const directory = new Directory(store.engine, rootKey)
-    const upkeep = new Upkeep([...choresOf(store, tell), sweepingOf(store)], tell)
+    const upkeep = new Upkeep(
+      [...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine.freeing, tell)],
+      tell,
+    )
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
       merged([INFO, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
@@ -81,7 +85,8 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
 async function supervise(config: Config, tell: Tell): Promise<Running> {
   const crew = new Crew()
   const { folder, rootKey } = await prepare(config, tell, crew)
-  const { store, epoch } = folder
+  const { store, epoch, copy } = folder
+  const generation = copy?.journal.generation
   try {
     let certificate = await readCertificate(config)
     const address = await findPort(config.listen)
@@ -91,13 +96,19 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       tell,
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
-      assignment: writer => ({ config, rootKey, certificate, port: address.port, role: 'worker', epoch, writer }),
+      assignment: writer => ({
+        ...{ config, rootKey, certificate, port: address.port },
+        ...{ role: 'worker', epoch, generation, writer },
+      }),
       silenceMsMax: config.workerTimeoutMs,
       onDeath: () => upkeep?.wake(sweeping),
     })
     const directory = new Directory(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
-    const tended = new Upkeep([...choresOf(store, tell), sweeping], tell)
+    const tended = new Upkeep(
+      [...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine.freeing, tell)],
+      tell,
+    )
     upkeep = tended
     const [here, kept] = [new ProcessMeasures('supervisor', realDisk), new StoreMeasures(store.engine)]
     const measure = async (): Promise<Sample[]> => {

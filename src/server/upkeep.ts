@@ -37,6 +37,8 @@ export interface Chore {
   readonly isWaiting?: () => boolean
   /** What it has to tell besides how often and how long. */
   readonly samples?: () => readonly Sample[]
+  /** When no step is taken any more: lets go of what it holds between two steps. */
+  readonly end?: () => Promise<void>
 }
 
 /** What a store needs to have done while it serves. */
@@ -164,5 +166,6 @@ export class Upkeep {
     this.#stopped = true
     for (const end of this.#pauses.values()) end()
     await Promise.all(this.#loops)
+    for (const { end } of this.#done.keys()) await end?.()
   }
 }

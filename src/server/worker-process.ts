@@ -25,10 +25,10 @@ class WorkerProcess {
   }
 
   static async start(assignment: Assignment, everything: Tell): Promise<WorkerProcess> {
-    const { config, epoch } = assignment
+    const { config, epoch, generation } = assignment
     const tell = from(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
-    const parts = await joinFolder({ ...folderOptions(config), epoch, writer })
+    const parts = await joinFolder({ ...folderOptions(config, tell), epoch, generation, writer })
     return new WorkerProcess(parts, await serveObjects(parts.store, assignment, tell), tell)
   }
 

@@ -40,6 +40,14 @@ const WORKER_SOCKET = /^worker-[0-9a-f]{12}\.sock$/
 const WORKERS_MS_MAX = 10_000
 const WORKERS_POLL_MS = 20
 
+/** For who cannot ask the records: no owner and no worker of one shows itself in the folder. */
+export async function assertNobodyThere(folder: string, disk: Disk): Promise<void> {
+  for (const name of await disk.list(folder)) {
+    if (!SOCKET.test(name) && !WORKER_SOCKET.test(name)) continue
+    if (await isThere(join(folder, name))) throw new FolderInUse(folder)
+  }
+}
+
 export async function takeOwnership(
   folder: string,
   meta: Meta,

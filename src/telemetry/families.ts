@@ -52,6 +52,11 @@ export const FAMILIES = {
   holdfast_scrub_records: gauge('Records that the last round of scrubbing has read.'),
   holdfast_scrub_bytes: gauge('Bytes that the last round of scrubbing has read.'),
   holdfast_scrub_damaged: gauge('Damage that the last round of scrubbing has found.'),
+  holdfast_meta_copy_findings: gauge('Metadata records that the second copy has and the engine lost; rebuild it then.'),
+  holdfast_meta_copy_rows: gauge('Metadata records that the last comparison with the second copy has read.'),
+  holdfast_meta_copy_snapshot_timestamp_seconds: gauge('When the last snapshot of the metadata was finished.', 'max'),
+  holdfast_meta_copy_journal_bytes: gauge('Bytes of journals of the second copy, looked at once a minute.'),
+  holdfast_meta_copy_unwritten_commits: gauge('Commits that journals lack, as of the last comparison.'),
 } as const satisfies Readonly<Record<string, Family>>
 
 export type FamilyName = keyof typeof FAMILIES

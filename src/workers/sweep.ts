@@ -20,6 +20,7 @@ export class Sweeper implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
+    if (this.#engine.freeing.isHeld) return 'idle'
     if (this.#nameless.length === 0 && !(await this.#collect())) return 'idle'
     if (this.#line?.passed() === false) return 'idle'
     const nameless = this.#nameless
@@ -29,9 +30,9 @@ export class Sweeper implements Worker {
     return this.#walk === undefined ? 'idle' : 'busy'
   }
 
-  /** True while it waits for writers: then there is more to do soon, and not only in the next round. */
+  /** True while it waits for others: then there is more to do soon, and not only in the next round. */
   get isWaiting(): boolean {
-    return this.#nameless.length > 0
+    return this.#nameless.length > 0 || this.#engine.freeing.isHeld
   }
 
   /** Looks at the next files; false at the end of a round. */

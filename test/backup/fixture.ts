@@ -6,7 +6,9 @@ import { Backups } from '../../src/backup/lease.ts'
 import type { Manifest } from '../../src/backup/manifest.ts'
 import { type Source, type Taking, takeBackup } from '../../src/backup/take.ts'
 import type { Vault } from '../../src/backup/vault.ts'
+import { startsWith } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
+import { ENGINE_KEYS } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { garbageFormat } from '../../src/model/garbage.ts'
 import { keyringIn, restoreFolder, withVault } from '../../src/server/backups.ts'
@@ -118,7 +120,8 @@ export async function rows({ store }: ServerParts): Promise<Map<string, string>>
   const out = new Map<string, string>()
   for (const { key, value } of all) {
     const kind = String.fromCharCode(key[0]!)
-    if (key.equals(at.owner()) || (kind === 'g' && garbageFormat.decode(value).kind === 'volume')) continue
+    if (key.equals(at.owner()) || startsWith(key, ENGINE_KEYS)) continue
+    if (kind === 'g' && garbageFormat.decode(value).kind === 'volume') continue
     const shown =
       kind === 'b' ? blobFormat.encode({ ...blobFormat.decode(value), volume: undefined, offset: 0 }) : value
     out.set(key.toString('hex'), shown.toString('hex'))

@@ -93,7 +93,8 @@ test('owner and worker of one folder see each other’s writes, and give ids tha
     const owner = await openFolder({ folder, durability: 'os' })
     const name = writer()
     await owner.admit(name)
-    const worker = await joinFolder({ folder, durability: 'os', epoch: owner.epoch, writer: name })
+    const generation = owner.copy?.journal.generation
+    const worker = await joinFolder({ folder, durability: 'os', epoch: owner.epoch, generation, writer: name })
     await owner.store.buckets.create({ name: 'bucket', owner: 'owner', lockEnabled: false })
     const body = [Buffer.alloc(100_000, 1)]
     await worker.store.objects.put({ bucket: 'bucket', key: 'key', owner: 'owner', body })

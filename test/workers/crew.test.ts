@@ -48,7 +48,8 @@ async function supervised(use: (supervised: Supervised) => Promise<void>): Promi
     const config = readConfig([...flags, '--buckets', BUCKET], env)!
     const crew = new Crew()
     const { folder, rootKey } = await prepare(config, QUIET, crew)
-    const { store, epoch } = folder
+    const { store, epoch, copy } = folder
+    const given = { config, rootKey, certificate: undefined, generation: copy?.journal.generation }
     const { port } = await findPort(config.listen)
     let died = gate()
     const log: Readonly<Record<string, unknown>>[] = []
@@ -58,7 +59,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>): Promi
         tell,
         admit: writer => folder.admit(writer),
         dismiss: writer => folder.dismiss(writer),
-        assignment: writer => ({ config, rootKey, certificate: undefined, port, role: 'worker', epoch, writer }),
+        assignment: writer => ({ ...given, port, role: 'worker', epoch, writer }),
         silenceMsMax: config.workerTimeoutMs,
         onDeath: () => died.open(),
       })

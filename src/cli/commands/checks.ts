@@ -1,4 +1,5 @@
 import { systemClock } from '../../lib/clock.ts'
+import { againstCopy } from '../../server/second-copy.ts'
 import { FolderInUse } from '../../store/ownership.ts'
 import { fsck, fsckDeep } from '../../workers/fsck.ts'
 import { openStoreOf } from '../admin.ts'
@@ -41,7 +42,9 @@ async function check(call: Call): Promise<Outcome> {
     throw error
   })
   try {
-    const value = await (call.has('deep') ? fsckDeep : fsck)(parts.store.engine)
+    const counted = await (call.has('deep') ? fsckDeep : fsck)(parts.store.engine)
+    const lost = parts.copy === undefined ? [] : await againstCopy(parts.copy)
+    const value = { ...counted, problems: [...counted.problems, ...lost] }
     const { problems, objects, blobs, contents, garbage } = value
     const summary = `${objects} versions, ${blobs} blobs, ${contents} contents, ${garbage} pieces of garbage`
     const text = [...problems.map(harmless), `${summary}; ${problems.length} problems`].join('\n')

@@ -57,7 +57,7 @@ export class FrameReader {
       const expected = this.#head.readUInt32BE(8)
       const seed = crc32(this.#head.subarray(0, 8))
       const payload = Buffer.allocUnsafeSlow(length)
-      const got = await this.#file.read(payload, this.#at + FRAME_HEAD_BYTES)
+      const got = await this.#file.read([payload], this.#at + FRAME_HEAD_BYTES)
       const after = this.#at + FRAME_HEAD_BYTES + length
       if (got === length && kind !== undefined && crc32(payload, seed) >>> 0 === expected) {
         this.#at = after
@@ -73,7 +73,7 @@ export class FrameReader {
 
   /** Of the payload of the frame that begins here; undefined when none does. */
   async #lengthAt(at: number): Promise<number | undefined> {
-    const got = await this.#file.read(this.#head, at)
+    const got = await this.#file.read([this.#head], at)
     const length = got === FRAME_HEAD_BYTES ? this.#head.readUInt32BE(4) : PAYLOAD_BYTES_MAX + 1
     const isHead = length <= PAYLOAD_BYTES_MAX && (this.#head.readUInt32BE(0) & 0xffff_0000) >>> 0 === MARK
     this.isTorn = !isHead && got > 0

@@ -1,0 +1,33 @@
+/** The way back from damaged metadata. */
+import { rebuildFolder } from '../../server/rebuild.ts'
+import { folderOf } from '../admin.ts'
+import { BadUsage, type Call, type Command, type Outcome, onFolder } from '../command.ts'
+import { harmless } from '../output.ts'
+
+async function rebuild(call: Call): Promise<Outcome> {
+  if (call.flag('meta') !== undefined) {
+    throw new BadUsage('only metadata in the data folder have a second copy; a database has its own backups')
+  }
+  const folder = folderOf(call)
+  const blobsFolder = call.flag('blobs')
+  const value = await rebuildFolder({
+    folder,
+    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+    progress: line => call.progress(line),
+  })
+  const { records, objects, held, problems, shortcomings, kept } = value
+  const text = [
+    ...shortcomings,
+    ...problems.map(harmless),
+    `${records} records: ${objects} versions, ${held.length} of them held; ${problems.length} problems`,
+    kept === undefined ? 'there was no file before' : `what was there before is ${kept}`,
+  ]
+  const isWhole = problems.length === 0 && shortcomings.length === 0
+  return { value, text: text.join('\n'), code: isWhole ? 0 : 1 }
+}
+
+export const rebuildCommand: Command = onFolder({
+  name: 'rebuild',
+  summary: 'make damaged or lost metadata anew from their second copy, without a server; 1 when anything is missing',
+  run: rebuild,
+})

@@ -1,0 +1,168 @@
+/**
+ * Makes the metadata of a folder anew from their second copy: beside what is there, checked, and then in its place. It
+ * may be broken off at any moment and run again. What was there before is kept under another name.
+ */
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { systemClock } from '../lib/clock.ts'
+import { realDisk } from '../lib/disk.ts'
+import { systemRandom } from '../lib/random.ts'
+import { FINDINGS_FILE, filesIn } from '../meta/copy/files.ts'
+import { type LivingRow, newestRows } from '../meta/copy/newest.ts'
+import { DamagedCopy } from '../meta/copy/row-file.ts'
+import { type JournalReport, newReport } from '../meta/copy/sorting.ts'
+import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
+import { KEYRING_KEY } from '../store/keyring-id.ts'
+import { assertNobodyThere } from '../store/ownership.ts'
+import { type FsckReport, fsck } from '../workers/fsck.ts'
+import { type FolderOptions, openMeta, openStore, REBUILDING_FILE } from './compose.ts'
+import { copyFolder } from './second-copy.ts'
+
+/** There is nothing to rebuild from. */
+export class NoCopy extends Error {}
+
+export interface Rebuilt extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
+  readonly records: number
+  /** What the copy could not give back, a line each. */
+  readonly shortcomings: readonly string[]
+  /** Where the old file is now; undefined when there was none. */
+  readonly kept: string | undefined
+}
+
+export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFolder'> {
+  readonly progress: (line: string) => void
+}
+
+export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
+  const { folder } = options
+  const { snapshots, journals } = await filesIn(realDisk, copyFolder(folder))
+  if (snapshots.length + journals.length === 0) throw new NoCopy(`there is no second copy of the metadata in ${folder}`)
+  await assertNobodyThere(folder, realDisk)
+  await mark(join(folder, REBUILDING_FILE))
+  // From here on nobody starts; somebody who did just before shows itself.
+  await assertNobodyThere(folder, realDisk)
+  const fresh = join(folder, 'rebuilt')
+  await rm(fresh, { recursive: true, force: true })
+  const shortcomings: string[] = []
+  const made = await make(options, fresh, shortcomings)
+  const kept = await swap(folder, fresh)
+  await realDisk.remove(join(copyFolder(folder), FINDINGS_FILE))
+  await realDisk.remove(join(folder, REBUILDING_FILE))
+  await realDisk.syncFolder(folder)
+  return { ...made, shortcomings, kept }
+}
+
+async function mark(path: string): Promise<void> {
+  await realDisk.remove(path)
+  const file = await realDisk.open(path, 'create')
+  await file.close()
+  await realDisk.syncFolder(join(path, '..'))
+}
+
+/** The new metadata in a folder of their own, checked against the bytes that are there. */
+async function make(
+  { folder, blobsFolder = join(folder, 'blobs'), progress }: RebuildOptions,
+  fresh: string,
+  shortcomings: string[],
+): Promise<Pick<Rebuilt, 'problems' | 'objects' | 'held' | 'records'>> {
+  const meta = await openMeta({ folder: fresh })
+  try {
+    const records = await fill(meta, copyFolder(folder), shortcomings, progress)
+    progress('checking')
+    const [clock, random] = [systemClock, systemRandom]
+    const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const
+    const store = await openStore({ meta, clock, random, ...place })
+    try {
+      const { problems, objects, held } = await fsck(store.engine)
+      return { problems, objects, held, records }
+    } finally {
+      await store.engine.blobs.close()
+    }
+  } finally {
+    await meta.close()
+  }
+}
+
+async function fill(
+  meta: Meta,
+  place: string,
+  shortcomings: string[],
+  progress: (line: string) => void,
+): Promise<number> {
+  for (;;) {
+    const report = newReport()
+    try {
+      const records = await copyRows(meta, newestRows(realDisk, place, report), progress)
+      if ((await meta.get(KEYRING_KEY)) === undefined) {
+        throw new NoCopy('the second copy is not whole: it does not reach back to the beginning')
+      }
+      shortcomings.push(...lacks(report))
+      return records
+    } catch (error) {
+      if (!(error instanceof DamagedCopy) || (await filesIn(realDisk, place)).snapshots.length < 2) throw error
+      shortcomings.push(`${error.message}; the snapshot before it was taken instead`)
+      // What came from it is overwritten, but for what was deleted since: that must not be there before.
+      await empty(meta)
+      await realDisk.rename(error.path, `${error.path}.damaged`)
+    }
+  }
+}
+
+async function copyRows(
+  meta: Meta,
+  rows: AsyncIterable<readonly LivingRow[]>,
+  progress: (line: string) => void,
+): Promise<number> {
+  let records = 0
+  let writes: Write[] = []
+  let bytes = 0
+  const commit = async (): Promise<void> => {
+    if (writes.length > 0) await meta.commit({ checks: [], writes })
+    records += writes.length
+    writes = []
+    bytes = 0
+  }
+  for await (const some of rows) {
+    for (const { key, value } of some) {
+      const more = key.length + value.length
+      if (writes.length === META_LIMITS.commitKeysMax || bytes + more > META_LIMITS.commitBytesMax) await commit()
+      writes.push({ key, value })
+      bytes += more
+    }
+    progress(`${records} records`)
+  }
+  await commit()
+  return records
+}
+
+async function empty(meta: Meta): Promise<void> {
+  for (;;) {
+    const entries = await meta.scan({ start: Buffer.alloc(0), end: undefined }, META_LIMITS.commitKeysMax)
+    if (entries.length === 0) return
+    await meta.commit({ checks: [], writes: entries.map(({ key }) => ({ key, value: undefined })) })
+  }
+}
+
+function lacks({ lost, cut, damaged }: JournalReport): string[] {
+  return [
+    ...damaged.map(path => `${path} is damaged: what stood there is missing`),
+    ...(lost > 0 ? [`${lost} commits could not be written to a journal, and no snapshot followed`] : []),
+    ...cut.map(path => `${path} was cut off: up to the last second before may be missing`),
+  ]
+}
+
+/** By renames alone; each state in between is one from which the whole can be done again. */
+async function swap(folder: string, fresh: string): Promise<string | undefined> {
+  await assertNobodyThere(folder, realDisk)
+  const meta = join(folder, 'meta')
+  await realDisk.makeFolder(meta)
+  const names = await realDisk.list(meta)
+  const at = new Date(systemClock.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
+  const kept = names.includes('data.mdb') ? join(meta, `data.mdb.damaged-${at}`) : undefined
+  if (kept !== undefined) await realDisk.rename(join(meta, 'data.mdb'), kept)
+  await realDisk.remove(join(meta, 'lock.mdb'))
+  await realDisk.rename(join(fresh, 'meta', 'data.mdb'), join(meta, 'data.mdb'))
+  await realDisk.syncFolder(meta)
+  await rm(fresh, { recursive: true, force: true })
+  return kept
+}

@@ -1,0 +1,142 @@
+/** The second copy of a folder's metadata, where the engine has need of one: its journal, and who keeps it. */
+import { join } from 'node:path'
+import { EMPTY } from '../lib/bytes.ts'
+import { realDisk } from '../lib/disk.ts'
+import { systemRandom } from '../lib/random.ts'
+import { compare, type Finding } from '../meta/copy/comparing.ts'
+import { filesIn, hasRows, lastGeneration } from '../meta/copy/files.ts'
+import { Journal } from '../meta/copy/journal.ts'
+import { CopyKeeper, type KeeperEvent } from '../meta/copy/keeper.ts'
+import { type CopiedEngine, DamagedRecord, type MetaEngine } from '../meta/meta.ts'
+import { parse } from '../store/addresses.ts'
+import type { Freeing } from '../store/freeing.ts'
+import type { Sample } from '../telemetry/families.ts'
+import type { Tell } from './tell.ts'
+import type { Chore } from './upkeep.ts'
+
+export interface SecondCopy {
+  readonly engine: CopiedEngine
+  readonly folder: string
+  readonly journal: Journal
+  /** The last comparison before this start found that something is lost. */
+  readonly hadFindings: boolean
+}
+
+export interface CopyOptions {
+  readonly folder: string
+  readonly durability?: 'fsync' | 'os'
+  /** The journal cannot be written; commits stand without it. */
+  readonly onGap?: (error: unknown) => void
+}
+
+export const copyFolder = (folder: string): string => join(folder, 'meta-copy')
+
+const isCopied = (meta: MetaEngine): meta is CopiedEngine => 'tellTo' in meta
+
+/**
+ * From here on every commit is in the journal of this process. The owner of a folder begins a generation and tells its
+ * workers. Undefined for engines that look after themselves.
+ */
+export async function openCopy(
+  meta: MetaEngine,
+  { folder, durability = 'fsync', onGap }: CopyOptions,
+  generation?: number,
+): Promise<SecondCopy | undefined> {
+  if (!isCopied(meta)) return undefined
+  const place = copyFolder(folder)
+  const files = await filesIn(realDisk, place)
+  // As an empty store it would free every byte that the lost records name.
+  if (generation === undefined && (await isEmpty(meta)) && (await hasRows(realDisk, files))) {
+    throw new Error(`the metadata of ${folder} are gone, and their second copy is there: run holdfast rebuild`)
+  }
+  const journal = await Journal.open({
+    disk: realDisk,
+    folder: place,
+    generation: generation ?? lastGeneration(files) + 1,
+    random: systemRandom,
+    durability,
+    lastStamp: meta.lastStamp(),
+    ...(onGap === undefined ? {} : { onGap }),
+  })
+  meta.tellTo(journal)
+  return { engine: meta, folder: place, journal, hadFindings: files.hadFindings }
+}
+
+async function isEmpty(meta: MetaEngine): Promise<boolean> {
+  try {
+    return (await meta.scan({ start: EMPTY, end: undefined }, 1)).length === 0
+  } catch (error) {
+    // There is something, and others will tell what is wrong with it.
+    if (error instanceof DamagedRecord) return false
+    throw error
+  }
+}
+
+/** What the engine lacks that its second copy has, a line each; nothing where there is no copy, or all is well. */
+export async function againstCopy({ engine, folder, journal }: SecondCopy): Promise<string[]> {
+  const comparison = await compare({ engine, disk: realDisk, folder, generation: journal.generation })
+  try {
+    for await (const _ of comparison.entries());
+    const { count, shown } = comparison.findings
+    const more = count > shown.length ? [`${count - shown.length} more records`] : []
+    return [...shown.map(nameOf), ...more].map(line => `against the second copy: ${line}`)
+  } finally {
+    await comparison.end()
+  }
+}
+
+/** Looked at once a minute; a round is due once an hour. */
+const LOOK_MS = 60_000
+const NAMED_MAX = 20
+
+/** The object whose record it is, or the record. */
+export function nameOf({ kind, key }: Finding): string {
+  const letter = String.fromCharCode(key[0]!)
+  const hex = key.toString('hex')
+  if (letter !== 'o' && letter !== 'v') return `${kind}: record ${hex}`
+  const { bucket, name } = parse(key)
+  return `${kind}: ${bucket}/${name}${letter === 'v' ? ' (an older version)' : ''}, record ${hex}`
+}
+
+function lineOf(event: KeeperEvent): Readonly<Record<string, unknown>> {
+  if (event.what === 'findings') {
+    const { count, shown } = event.findings
+    const copy = `${count} metadata records are damaged, gone or outdated, and nobody changed them. The second copy \
+has them and is kept as it is: stop the server and run holdfast rebuild.`
+    return { level: 'error', copy, records: shown.slice(0, NAMED_MAX).map(nameOf) }
+  }
+  if (event.what === 'copy damaged') {
+    return { level: 'error', copy: 'Files of the second copy of the metadata are damaged.', files: event.paths }
+  }
+  if (event.what === 'sound') return { level: 'info', copy: 'The metadata have everything that their second copy has.' }
+  return {
+    level: 'error',
+    copy: `There is no room for a snapshot of the metadata: it needs ${event.neededBytes} bytes. Journals go on.`,
+  }
+}
+
+/**
+ * Compares the second copy with the engine and renews it. While something is known to be lost nothing is freed: bytes
+ * that seem to be nobody's may be those of a lost record. None when the engine looks after itself.
+ */
+export function copyingOf(copy: SecondCopy | undefined, freeing: Freeing, tell: Tell): Chore[] {
+  if (copy === undefined) return []
+  let letGo = copy.hadFindings ? freeing.hold() : undefined
+  const hear = (event: KeeperEvent): void => {
+    tell.log(lineOf(event))
+    if (event.what === 'findings') letGo ??= freeing.hold()
+    if (event.what !== 'sound') return
+    void letGo?.then(free => free())
+    letGo = undefined
+  }
+  const worker = new CopyKeeper({ ...copy, disk: realDisk, random: systemRandom, tell: hear })
+  const { state } = worker
+  const samples = (): Sample[] => [
+    ['holdfast_meta_copy_findings', '', state.findings],
+    ['holdfast_meta_copy_rows', '', state.rows],
+    ['holdfast_meta_copy_snapshot_timestamp_seconds', '', state.lastSnapshotAt / 1000],
+    ['holdfast_meta_copy_journal_bytes', '', state.journalBytes],
+    ['holdfast_meta_copy_unwritten_commits', '', state.unwritten],
+  ]
+  return [{ name: 'copy', worker, pauseMs: LOOK_MS, end: () => worker.stop(), samples }]
+}
