@@ -62,6 +62,8 @@ export interface Listed extends Owners {
 /** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
 export async function requestedList(ctx: Context, allowed: readonly Canned[], listed: Listed): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
+  // A body that should not be there is that, and not one that lacks a proof.
+  if ((ctx.body.length ?? 0) > 0) chooseSource({ ...sent, hasBody: true })
   const body = await wholeBody(ctx, { proof: 'signed hash' })
   const source = chooseSource({ ...sent, hasBody: body.length > 0 })
   const canned = source === 'canned' ? readCanned(sent.canned!, allowed) : undefined

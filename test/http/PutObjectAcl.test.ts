@@ -137,6 +137,7 @@ inBoth('R102 5.4 PutObjectAcl: what is refused, and changes nothing', async clie
       '400 InvalidRequest',
     ],
     [[[[':acl', 'private'], md5Header(good)], good], '400 UnexpectedContent'],
+    [[[[':acl', 'private']], good], '400 UnexpectedContent'],
     [[[[':grant-read', `id="${unknown}"`]], ''], '400 InvalidArgument'],
     [[[[':grant-read', 'uri="http://x/y"']], ''], '400 InvalidArgument'],
     [[[[':grant-read', 'name="x"']], ''], '400 InvalidArgument'],
