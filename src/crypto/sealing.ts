@@ -5,6 +5,7 @@
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
+import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
 /** Small enough that a range read opens little more than it needs, large enough that two tags weigh nothing. */
@@ -95,6 +96,8 @@ export async function* open(
       const wanted = plain.subarray(Math.max(0, start - frameStart), end - frameStart)
       if (wanted.length > 0) yield wanted
     }
+    // Opened frames are bytes of their own: unless one is still incomplete, nobody looks at the sealed ones again.
+    if (assembly.filled === 0) outgoingBuffers.giveBack(chunk)
   }
   if (index !== stop) throw new SealBroken(keys.blobId, index, 'the sealed bytes end early')
 }

@@ -12,10 +12,10 @@ import {
   checksumClaim,
   checksumType,
   decodeContentMd5,
-  startHasher,
 } from '../rules/checksum.ts'
 import { quotedEtag } from '../rules/etag.ts'
 import { checkListedChecksum, judgeCompletion } from '../rules/part-checksums.ts'
+import { checksumOfBytes } from '../store/body-checksum.ts'
 import { listDigest } from '../store/completion.ts'
 import type { UploadName } from '../store/uploads.ts'
 import { saidOfMade } from './attributes.ts'
@@ -92,9 +92,7 @@ async function checksumOf(
   }
   const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, summed)
   if (unproven !== undefined) {
-    const hasher = startHasher(unproven.algorithm)
-    for await (const chunk of read()) hasher.update(chunk)
-    checkClaim(unproven, hasher.digest())
+    checkClaim(unproven, await checksumOfBytes(unproven.algorithm, read()))
   }
   return checksum
 }

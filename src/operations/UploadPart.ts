@@ -29,9 +29,10 @@ export const UploadPart = operation({
         ? {}
         : { customerKey: input.customerKey.key, customerKeyMd5: input.customerKey.md5 }),
       inspection: {
-        chunk: bytes => claims.chunk(bytes),
-        end(md5) {
-          const checksum = claims.end(md5)
+        update: chunk => claims.update(chunk),
+        abandon: () => claims.abandon(),
+        async end(md5) {
+          const checksum = await claims.end(md5)
           if (checksum !== undefined) summed.push([checksumHeader(checksum.algorithm), checksum.value])
           return checksum
         },

@@ -8,10 +8,10 @@ import {
   checksumAlgorithm,
   checksumClaim,
   decodeContentMd5,
-  startHasher,
   wholeChecksum,
 } from '../rules/checksum.ts'
-import type { Inspection } from '../store/objects.ts'
+import { bodyChecksum } from '../store/body-checksum.ts'
+import type { Inspection } from '../store/inspection.ts'
 import type { Context, IncomingBody } from './context.ts'
 import type { RequestView } from './operation.ts'
 
@@ -59,15 +59,16 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
     throw new Fault('InvalidRequest', { reason })
   }
   const algorithm = claimed ?? declared
-  const hasher = algorithm === undefined ? undefined : startHasher(algorithm)
+  const sum = algorithm === undefined ? undefined : bodyChecksum(algorithm)
   return {
     proven: wantedMd5 !== undefined || claimed !== undefined,
     isOther: announced !== undefined && announced !== claimed,
-    chunk: bytes => hasher?.update(bytes),
-    end(computedMd5) {
+    update: chunk => sum?.update(chunk),
+    abandon: () => sum?.abandon(),
+    async end(computedMd5) {
       if (wantedMd5 !== undefined) checkContentMd5(wantedMd5, computedMd5)
-      if (hasher === undefined || algorithm === undefined) return undefined
-      const digest = hasher.digest()
+      if (sum === undefined || algorithm === undefined) return undefined
+      const digest = await sum.digest()
       const inTrailer = trailer === undefined ? undefined : body.trailers().get(trailer)
       const second = inTrailer === undefined ? undefined : checksumClaim([[algorithm.toLowerCase(), inTrailer]], false)
       if (claim !== undefined) checkClaim(claim, digest)

@@ -24,20 +24,24 @@ export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES
   ctx.body.hold(ctx.body.length ?? bytesMax)
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of ctx.body.stream) {
-    size += chunk.length
-    if (size > bytesMax) throw tooLong
-    chunks.push(chunk)
-    claims.chunk(chunk)
+  try {
+    for await (const chunk of ctx.body.stream) {
+      size += chunk.length
+      if (size > bytesMax) throw tooLong
+      chunks.push(chunk)
+      await claims.update(chunk)
+    }
+    const body = Buffer.concat(chunks)
+    const bySignature = proof === 'signed hash' && ctx.ways.signedHashProves && ctx.body.hashSigned
+    if (proof !== 'none' && size > 0 && !claims.proven && !bySignature) {
+      const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`
+      throw new Fault('InvalidRequest', { reason })
+    }
+    await claims.end(createHash('md5').update(body).digest())
+    return body
+  } finally {
+    claims.abandon()
   }
-  const body = Buffer.concat(chunks)
-  const bySignature = proof === 'signed hash' && ctx.ways.signedHashProves && ctx.body.hashSigned
-  if (proof !== 'none' && size > 0 && !claims.proven && !bySignature) {
-    const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`
-    throw new Fault('InvalidRequest', { reason })
-  }
-  claims.end(createHash('md5').update(body).digest())
-  return body
 }
 
 /** What `read` makes of the document; one that is not well-formed or not the right one is the fault. */

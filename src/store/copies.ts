@@ -4,11 +4,12 @@ import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Attributes, Checksum, Encryption, Lock, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
-import { type ChecksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
+import { type ChecksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkKey } from '../rules/naming.ts'
 import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import { checksumOfBytes } from './body-checksum.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
 import type { Decision } from './decision.ts'
@@ -202,11 +203,10 @@ class Summing {
 
   async #read(source: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
     const { content, encryption, size } = source
-    const hasher = startHasher(algorithm)
     this.#request.reading?.(source)
     const contentKey = await contentKeyOf(this.#engine, encryption, undefined)
-    for await (const chunk of readContent(this.#engine, content, contentKey, 0, size)) hasher.update(chunk)
-    return wholeChecksum(algorithm, hasher.digest())
+    const bytes = readContent(this.#engine, content, contentKey, 0, size)
+    return wholeChecksum(algorithm, await checksumOfBytes(algorithm, bytes))
   }
 }
 

@@ -25,10 +25,8 @@ const RECORD_BYTES = 4096
 export interface IntakeOptions {
   /** Seals what is taken in; plain without. */
   readonly contentKey: Buffer | undefined
-  /** Sees every byte on its way in. */
-  readonly tap?: (chunk: Buffer) => void
-  /** Is made of every byte on its way in, and abandoned when the body fails. */
-  readonly digest?: RunningDigest | undefined
+  /** Are made of every byte on its way in, and abandoned when the body fails. */
+  readonly digests: readonly RunningDigest[]
   /** More bytes than this refuse the body. */
   readonly bytesMax: number
   /** The exact size that was announced. */
@@ -69,7 +67,7 @@ class Meter {
   async next(): Promise<Buffer | undefined> {
     if (this.#ended) return undefined
     const step = await this.#source.next()
-    const { bytesMax, bytesExpected, tap, digest } = this.#options
+    const { bytesMax, bytesExpected, digests } = this.#options
     if (step.done === true) {
       this.#ended = true
       if (bytesExpected !== undefined && this.size !== bytesExpected) throw this.#incomplete(bytesExpected)
@@ -79,9 +77,10 @@ class Meter {
     this.size += chunk.length
     if (this.size > bytesMax) throw new Fault('EntityTooLarge', { ProposedSize: this.size, MaxSizeAllowed: bytesMax })
     if (bytesExpected !== undefined && this.size > bytesExpected) throw this.#incomplete(bytesExpected)
-    tap?.(chunk)
-    const hashing = digest?.update(chunk)
-    if (hashing !== undefined) await hashing
+    for (const digest of digests) {
+      const hashing = digest.update(chunk)
+      if (hashing !== undefined) await hashing
+    }
     return chunk
   }
 
@@ -114,7 +113,7 @@ export async function takeIn(engine: Engine, body: Body, options: IntakeOptions)
     }
     return await blobDraft(engine, meter, first, options.contentKey)
   } catch (error) {
-    options.digest?.abandon()
+    for (const digest of options.digests) digest.abandon()
     if (error instanceof DiskFull) throw new Fault('InsufficientStorage')
     throw error
   } finally {

@@ -6,7 +6,6 @@ import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import {
   type Attributes,
-  type Checksum,
   type Grant,
   type Lock,
   NO_ATTRIBUTES,
@@ -25,6 +24,7 @@ import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { type Inspection, inspected } from './inspection.ts'
 import { takeIn, withDraft } from './intake.ts'
 import { relyOnKey } from './named-keys.ts'
 import { lockOfNew } from './new-lock.ts'
@@ -33,13 +33,6 @@ import { ObjectHandle } from './object-handle.ts'
 import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
 import type { NotingAttempt } from './turns.ts'
 import { type Located, locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
-
-/** Looks at a body as it comes in, and may refuse it at its end. */
-export interface Inspection {
-  chunk(bytes: Buffer): void
-  /** Throws a fault when the body is not what the client said; returns the checksum to keep. */
-  end(md5: Buffer): Checksum | undefined
-}
 
 export interface PutRequest {
   readonly bucket: string
@@ -92,15 +85,13 @@ export class Objects {
     const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey: keys?.contentKey,
-      tap: chunk => inspection?.chunk(chunk),
-      digest: md5,
+      digests: inspection === undefined ? [md5] : [md5, inspection],
       bytesMax: LIMITS.objectPutBytesMax,
       bytesExpected: request.bytesExpected,
       mayInline: true,
     })
     return withDraft(draft, async () => {
-      const digest = await md5.digest()
-      const checksum = inspection?.end(digest)
+      const { digest, checksum } = await inspected(md5, inspection)
       const etag = request.etag ?? etagOf(engine, digest, request.encryption)
       const { lock = UNLOCKED } = request
       return decideNew(engine, { bucket: name, key, lock }, async d => {

@@ -8,14 +8,16 @@ import type { ContentPart, Slice } from '../model/content.ts'
 import type { Checksum, Encryption, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
 import { multipartEtag } from '../rules/assembly.ts'
-import { type ChecksumAlgorithm, type Hasher, startHasher, wholeChecksum } from '../rules/checksum.ts'
+import { type ChecksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition } from '../rules/precondition.ts'
+import { type BodyChecksum, bodyChecksum } from './body-checksum.ts'
 import { bucketForWrite } from './bucket-record.ts'
 import { encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import type { Copied, CopyRequest } from './copies.ts'
 import type { Engine } from './engine.ts'
+import type { Inspection } from './inspection.ts'
 import { type Draft, type RunningDigest, takeIn, withDraft } from './intake.ts'
 import { lockOfNew } from './new-lock.ts'
 import { decideNew } from './noting.ts'
@@ -64,7 +66,7 @@ function rewriteWhole(objects: Objects, request: Rewriting, handle: ObjectHandle
     body: handle.read(),
     bytesExpected: source.size,
     attributes: request.attributes(source),
-    inspection: { chunk: bytes => summing.update(bytes), end: () => summing.end() },
+    inspection: summing,
     ...(keepsTag(source, request.encryption) ? { etag: source.etag } : {}),
     ...(request.lock === undefined ? {} : { lock: request.lock }),
     ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
@@ -87,15 +89,14 @@ async function rewriteParts(
   const digests = keepsTag(source, choice) ? undefined : new PartDigests(table)
   const draft = await takeIn(engine, handle.read(), {
     contentKey: keys?.contentKey,
-    tap: chunk => summing.update(chunk),
-    digest: digests,
+    digests: digests === undefined ? [summing] : [summing, digests],
     bytesMax: LIMITS.objectPutBytesMax,
     bytesExpected: source.size,
     mayInline: false,
   })
   return withDraft(draft, async () => {
+    const checksum = await summing.end()
     const computed = await digests?.end()
-    const checksum = summing.end()
     const tags = computed?.map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
     const parts = table.map(({ number, size, start, checksum }, index): ContentPart => {
       return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
@@ -176,22 +177,26 @@ class PartDigests implements RunningDigest {
 }
 
 /** R52. The checksum of the copy: what the source has, or what was asked for, summed as the bytes pass if need be. */
-class Resumming {
+class Resumming implements Inspection {
   readonly #known: Checksum | undefined
   readonly #algorithm: ChecksumAlgorithm | undefined
-  readonly #hasher: Hasher | undefined
+  readonly #sum: BodyChecksum | undefined
 
   constructor({ algorithm }: Rewriting, { checksum }: Version, table: readonly PlacedPart[]) {
     this.#algorithm = algorithm
     this.#known = algorithm === undefined ? checksum : copiedChecksum(checksum, algorithm, table)
-    this.#hasher = algorithm === undefined || this.#known !== undefined ? undefined : startHasher(algorithm)
+    this.#sum = algorithm === undefined || this.#known !== undefined ? undefined : bodyChecksum(algorithm)
   }
 
-  update(bytes: Buffer): void {
-    this.#hasher?.update(bytes)
+  update(chunk: Buffer): Promise<void> | undefined {
+    return this.#sum?.update(chunk)
   }
 
-  end(): Checksum | undefined {
-    return this.#hasher === undefined ? this.#known : wholeChecksum(this.#algorithm!, this.#hasher.digest())
+  async end(): Promise<Checksum | undefined> {
+    return this.#sum === undefined ? this.#known : wholeChecksum(this.#algorithm!, await this.#sum.digest())
+  }
+
+  abandon(): void {
+    this.#sum?.abandon()
   }
 }

@@ -9,19 +9,21 @@ import type { Slice } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
 import { type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
 import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED, type Version } from '../model/version.ts'
-import { checksumAlgorithm, startHasher, wholeChecksum } from '../rules/checksum.ts'
+import { checksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
 import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
 import type { ByteRange } from '../rules/range.ts'
 import { all, at } from './addresses.ts'
+import { bodyChecksum } from './body-checksum.ts'
 import { bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { type Inspection, inspected } from './inspection.ts'
 import { admitRecord, takeIn, withDraft } from './intake.ts'
 import type { ObjectHandle } from './object-handle.ts'
-import type { Inspection, Objects, Which } from './objects.ts'
+import type { Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
 import { discard, mayShare, sliceRange } from './sharing.ts'
 
@@ -138,15 +140,13 @@ export class Uploads {
     const md5 = new BodyDigest('md5')
     const draft = await takeIn(engine, request.body, {
       contentKey,
-      tap: chunk => request.inspection?.chunk(chunk),
-      digest: md5,
+      digests: request.inspection === undefined ? [md5] : [md5, request.inspection],
       bytesMax: LIMITS.partBytesMax,
       bytesExpected: request.bytesExpected,
       mayInline: false,
     })
     return withDraft(draft, async () => {
-      const digest = await md5.digest()
-      const checksum = request.inspection?.end(digest)
+      const { digest, checksum } = await inspected(md5, request.inspection)
       const slices = draft.content.kind === 'slices' ? draft.content.slices : []
       const part: Part = {
         number: request.number,
@@ -226,12 +226,15 @@ export class Uploads {
   #moveRange(request: CopyPartRequest, handle: ObjectHandle, range: ByteRange, { checksum }: Upload): Promise<Part> {
     request.reading?.(handle.version)
     const algorithm = checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm)
-    const hasher = algorithm === undefined ? undefined : startHasher(algorithm)
+    const body = handle.read(range.start, range.end)
+    if (algorithm === undefined) return this.putPart({ ...request, body })
+    const sum = bodyChecksum(algorithm)
     const inspection: Inspection = {
-      chunk: bytes => hasher?.update(bytes),
-      end: () => (hasher === undefined ? undefined : wholeChecksum(algorithm!, hasher.digest())),
+      update: chunk => sum.update(chunk),
+      end: async () => wholeChecksum(algorithm, await sum.digest()),
+      abandon: () => sum.abandon(),
     }
-    return this.putPart({ ...request, body: handle.read(range.start, range.end), inspection })
+    return this.putPart({ ...request, body, inspection })
   }
 
   /** An upload that has checksums needs one of every part: the bytes are read, unless the source has it already. */
@@ -248,18 +251,19 @@ export class Uploads {
     const isWhole = range.start === 0 && range.end === version.size
     if (isWhole && known?.algorithm === algorithm && known.type === 'FULL_OBJECT') return { checksum: known.value }
     const md5 = new BodyDigest('md5')
-    const hasher = startHasher(algorithm)
+    const sum = bodyChecksum(algorithm)
     request.reading?.(version)
     const bytes = readContent(this.#engine, version.content, handle.contentKey, range.start, range.end)
     try {
       for await (const chunk of bytes) {
-        hasher.update(chunk)
+        await sum.update(chunk)
         await md5.update(chunk)
       }
       const etag = etagOf(this.#engine, await md5.digest(), keyChoiceOf(upload, request))
-      return { etag, checksum: hasher.digest().toString('base64') }
+      return { etag, checksum: (await sum.digest()).toString('base64') }
     } finally {
       md5.abandon()
+      sum.abandon()
     }
   }
 

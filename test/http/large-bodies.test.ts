@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { checksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import { expectFault } from './parts.ts'
 import { type Client, inBoth, makeBucket } from './server.ts'
 import { exchange } from './wire.ts'
@@ -29,6 +30,21 @@ inBoth('R104 PutObject: a large body that its Content-MD5 does not fit is not st
   expectFault(await client.send({ method: 'PUT', bucket, path: '/k', body, headers }), 400, 'BadDigest')
   assert.ok(await isMissing(client, bucket))
 })
+
+for (const algorithm of ['sha1', 'sha256', 'crc32', 'crc64nvme'] as const) {
+  inBoth(`R83 R112 PutObject: a large body has the ${algorithm} that was claimed, or is not stored`, async client => {
+    const bucket = await makeBucket(client)
+    const body = randomBytes(LARGE)
+    const name = `:checksum-${algorithm}`
+    const claimed = (of: Buffer): string => digestOf(checksumAlgorithm(algorithm), of).toString('base64')
+    const wrong = [[name, claimed(body.subarray(1))]] as const
+    expectFault(await client.send({ method: 'PUT', bucket, path: '/k', body, headers: wrong }), 400, 'BadDigest')
+    assert.ok(await isMissing(client, bucket))
+    const right = [[name, claimed(body)]] as const
+    const answer = await client.send({ method: 'PUT', bucket, path: '/k', body, headers: right })
+    assert.equal(answer.own(name.slice(1)), claimed(body))
+  })
+}
 
 inBoth('attack 15 PutObject: a large body of which one bit is not what was signed is not stored', async client => {
   const bucket = await makeBucket(client)

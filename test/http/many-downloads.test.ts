@@ -126,7 +126,8 @@ async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promis
   const owner = MAIN.canonicalId
   await store.buckets.create({ name: BUCKET, owner, lockEnabled: false })
   for (const [object, body] of contents.entries()) {
-    await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body] })
+    const sealed = object % 3 === 2 ? { encryption: { by: 'service' } as const } : {}
+    await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body], ...sealed })
   }
   await Promise.all(Array.from({ length: CLIENTS }, (_, n) => download(svc, n, secure)))
 }
