@@ -37,6 +37,8 @@ export interface Config {
   /** A worker that does not answer for so long is replaced. */
   readonly workerTimeoutMs: number
   readonly durability: 'fsync' | 'os'
+  /** What cannot keep data is refused, not only told of. */
+  readonly requireDurableFilesystem: boolean
   readonly tls: { readonly cert: string; readonly key: string } | undefined
   /** Who may read measures besides administrators. */
   readonly metrics: { readonly token: string | undefined; readonly isPublic: boolean }
@@ -161,6 +163,12 @@ export const FLAGS = {
   'metrics-public': flag('', '/metrics answers everybody who reaches the console', onOrOff, 'false'),
   'audit-log': flag('FILE', 'decisions about requests, a JSON line each; - for standard output', asIs),
   'log-level': flag('error|warn|info', 'what the log tells at least', level, 'info'),
+  'require-durable-filesystem': flag(
+    '',
+    'do not start on memory, network, FUSE or container filesystems, or without barriers',
+    onOrOff,
+    'false',
+  ),
   durability: flag('fsync|os', 'fsync: nothing is acknowledged before it is on stable storage', durability, 'fsync'),
 } as const
 
@@ -220,6 +228,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     workers: values.workers!,
     workerTimeoutMs: values['worker-timeout']! * 1000,
     durability: values.durability!,
+    requireDurableFilesystem: values['require-durable-filesystem'] === true,
     tls: tlsFiles(values['tls-cert'], values['tls-key']),
     tlsForCustomerKeys: values['require-tls-for-customer-keys'] === true,
     metrics: { token: metricsToken(env, values['metrics-token-file']), isPublic: values['metrics-public'] === true },

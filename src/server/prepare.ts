@@ -5,9 +5,11 @@ import { Fault } from '../model/faults.ts'
 import { DEFAULT_KEY_NAME } from '../model/version.ts'
 import type { Others } from '../store/company.ts'
 import type { Store } from '../store/store.ts'
+import { labelled, type Sample } from '../telemetry/families.ts'
 import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
 import type { Config } from './config.ts'
+import { type Ground, groundOf } from './filesystem.ts'
 import type { Tell } from './tell.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
@@ -32,11 +34,43 @@ const KEYS_IN_CLEAR =
 export interface Prepared {
   readonly folder: OwnedFolder
   readonly rootKey: NonNullable<Config['rootKey']>
+  /** What was measured on the way, for good. */
+  readonly samples: readonly Sample[]
 }
+
+interface NamedGround extends Ground {
+  readonly name: 'data' | 'blobs'
+  readonly folder: string
+}
+
+function groundsOf({ data, blobs, meta }: Config): NamedGround[] {
+  const holds = meta === undefined ? 'metadata' : 'bytes'
+  const grounds: NamedGround[] = [{ name: 'data', folder: data, ...groundOf(data, holds) }]
+  if (blobs !== undefined) grounds.push({ name: 'blobs', folder: blobs, ...groundOf(blobs, 'bytes') })
+  return grounds
+}
+
+/** Told, and refused only where an operator wants that: scripts and containers start on whatever they are given. */
+function checkGrounds(grounds: readonly NamedGround[], { requireDurableFilesystem }: Config, tell: Tell): void {
+  for (const { folder, problems } of grounds) {
+    if (problems.length === 0) continue
+    const line = `${folder} is no place for data that shall last: ${problems.join('; ')}`
+    if (requireDurableFilesystem) throw new Error(`${line} (--require-durable-filesystem)`)
+    tell.once(`WARNING: ${line}`)
+  }
+}
+
+const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
+  'holdfast_filesystem_unsafe',
+  labelled({ folder: name, kind }),
+  problems.length === 0 ? 0 : 1,
+]
 
 /** `others` are the processes that will serve from the folder beside this one. */
 export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
   const given = await accountsGiven(config)
+  const grounds = groundsOf(config)
+  checkGrounds(grounds, config, tell)
   const folder = await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
   const { store } = folder
   try {
@@ -46,7 +80,7 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
     const { have, strict } = config.namedKeys
     await store.engine.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
     if (config.tls === undefined && !config.tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
-    return { folder, rootKey: key }
+    return { folder, rootKey: key, samples: grounds.map(sampleOf) }
   } catch (error) {
     await folder.close()
     throw error

@@ -38,7 +38,7 @@ export function serve(config: Config, everything: Tell): Promise<Running> {
 }
 
 async function serveAlone(config: Config, tell: Tell): Promise<Running> {
-  const { folder, rootKey } = await prepare(config, tell)
+  const { folder, rootKey, samples } = await prepare(config, tell)
   const { store } = folder
   try {
     const certificate = await readCertificate(config)
@@ -51,7 +51,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     )
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
-      merged([INFO, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
+      merged([INFO, ...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
     const console = await openConsole(
       config,
       { store, snapshot: folder.snapshot, directory, certificate, isServing: () => true, measure },
@@ -84,7 +84,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
 /** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
 async function supervise(config: Config, tell: Tell): Promise<Running> {
   const crew = new Crew()
-  const { folder, rootKey } = await prepare(config, tell, crew)
+  const { folder, rootKey, samples } = await prepare(config, tell, crew)
   const { store, epoch, copy } = folder
   const generation = copy?.journal.generation
   try {
@@ -112,7 +112,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     upkeep = tended
     const [here, kept] = [new ProcessMeasures('supervisor', realDisk), new StoreMeasures(store.engine)]
     const measure = async (): Promise<Sample[]> => {
-      const own = [INFO, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
+      const own = [INFO, ...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
     }
     const console = await openConsole(

@@ -6,9 +6,9 @@ import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
+import { groundOf } from '../../server/filesystem.ts'
 import { adminAt, folderOf } from '../admin.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
-import { kindOfFilesystem, mountOptions } from '../filesystem.ts'
 
 export interface Finding {
   readonly check: string
@@ -46,29 +46,11 @@ function folderFindings(folder: string): Finding[] {
   return findings
 }
 
-const UNSAFE: Readonly<Record<string, string>> = {
-  tmpfs: 'is memory: everything is gone with a restart',
-  ramfs: 'is memory: everything is gone with a restart',
-  nfs: 'is a network filesystem, on which the metadata engine must not lie',
-  cifs: 'is a network filesystem, on which the metadata engine must not lie',
-  '9p': 'is a network filesystem, on which the metadata engine must not lie',
-  fuse: 'is served by another process, which may not honour syncs',
-  overlay: "is a container's own layer: it is gone with the container",
-}
-
 function filesystemFindings(folder: string): Finding[] {
-  const kind = kindOfFilesystem(folder)
-  const why = UNSAFE[kind]
-  const first =
-    why === undefined
-      ? good('filesystem', kind)
-      : bad('filesystem', `${kind} ${why}`, 'keep the data folder on a local disk with ext4 or xfs')
-  const unflushed = mountOptions(folder).filter(option => option === 'nobarrier' || option === 'barrier=0')
-  if (unflushed.length === 0) return [first]
-  return [
-    first,
-    bad('mount options', unflushed.join(', '), 'mount it with barriers: a power cut loses what was synced'),
-  ]
+  const { kind, problems } = groundOf(folder)
+  if (problems.length === 0) return [good('filesystem', kind)]
+  const advice = 'keep the data folder on a local disk with ext4 or xfs, mounted with barriers'
+  return problems.map(problem => bad('filesystem', problem, advice))
 }
 
 const FREE_BYTES_MIN = 512 * 2 ** 20

@@ -1,5 +1,6 @@
-/** What kind of filesystem a folder lies on, and how it is mounted: as Linux tells it. */
+/** What kind of filesystem a folder lies on, how it is mounted, and what is wrong with that: as Linux tells it. */
 import { existsSync, readFileSync, realpathSync, statfsSync } from 'node:fs'
+import { dirname } from 'node:path'
 
 const KINDS: ReadonlyMap<number, string> = new Map([
   [0xef53, 'ext4'],
@@ -54,11 +55,48 @@ export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefin
 const mounted = (folder: string): Mount | undefined =>
   existsSync(MOUNTS) ? mountOf(realpathSync(folder), readMounts(readFileSync(MOUNTS, 'utf8'))) : undefined
 
-export function kindOfFilesystem(folder: string): string {
-  const byMount = mounted(folder)?.kind
-  if (byMount !== undefined) return byMount.replace(/^nfs4$/, 'nfs').replace(/^fuse\..*$/, 'fuse')
+function kindOf(folder: string, mount: Mount | undefined): string {
+  if (mount !== undefined) return mount.kind.replace(/^nfs4$/, 'nfs').replace(/^fuse\..*$/, 'fuse')
   const { type } = statfsSync(folder)
   return KINDS.get(Number(type) >>> 0) ?? `of type 0x${(Number(type) >>> 0).toString(16)}`
 }
 
-export const mountOptions = (folder: string): readonly string[] => mounted(folder)?.options ?? []
+const IN_MEMORY = 'is memory: everything is gone with a restart'
+const BY_NETWORK = 'is a network filesystem, on which the metadata engine must not lie'
+
+const UNSAFE: Readonly<Record<string, string>> = {
+  tmpfs: IN_MEMORY,
+  ramfs: IN_MEMORY,
+  nfs: BY_NETWORK,
+  cifs: BY_NETWORK,
+  '9p': BY_NETWORK,
+  fuse: 'is served by another process, which may not honour syncs',
+  overlay: "is a container's own layer: it is gone with the container",
+}
+
+/** What a folder stands on. */
+export interface Ground {
+  readonly kind: string
+  /** Why what is synced there may be lost all the same; none when nothing is known against it. */
+  readonly problems: readonly string[]
+}
+
+/** Bytes may lie on a filesystem that several machines share; the metadata engine may not. */
+export function judgeGround(kind: string, options: readonly string[], holds: 'metadata' | 'bytes'): Ground {
+  const why = UNSAFE[kind]
+  const problems = why === undefined || (holds === 'bytes' && why === BY_NETWORK) ? [] : [`${kind} ${why}`]
+  const unflushed = options.filter(option => option === 'nobarrier' || option === 'barrier=0')
+  if (unflushed.length === 0) return { kind, problems }
+  return {
+    kind,
+    problems: [...problems, `it is mounted with ${unflushed.join(', ')}: a power cut loses what was synced`],
+  }
+}
+
+/** A folder that is not there yet will lie where the nearest one above it does. */
+export function groundOf(folder: string, holds: 'metadata' | 'bytes' = 'metadata'): Ground {
+  let there = folder
+  while (!existsSync(there) && dirname(there) !== there) there = dirname(there)
+  const mount = mounted(there)
+  return judgeGround(kindOf(there, mount), mount?.options ?? [], holds)
+}

@@ -1,0 +1,67 @@
+/** Where data may lie: told at every start, refused where an operator wants that. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { groundOf } from '../../src/server/filesystem.ts'
+import { withFolder } from '../store/fixture.ts'
+import { holdfast, launch } from './program.ts'
+
+const MEMORY = '/dev/shm'
+const isThere = existsSync(MEMORY) && groundOf(MEMORY).kind === 'tmpfs'
+const skip = isThere ? false : `${MEMORY} is no tmpfs here`
+
+const LISTEN = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--workers', '1', '--metrics-public']
+
+/** Everything that a server said, and what it measured while it served. */
+async function started(data: string): Promise<{ errors: string; measures: string }> {
+  const child = launch(['serve', '--data', data, ...LISTEN])
+  const closed = once(child, 'close')
+  let [out, errors] = ['', '']
+  child.stderr!.on('data', chunk => {
+    errors += String(chunk)
+  })
+  try {
+    for await (const chunk of child.stdout!) {
+      out += String(chunk)
+      if (out.includes('\n')) break
+    }
+    const console = / console (\S+)\n/.exec(out)?.[1]
+    assert(console !== undefined, errors)
+    const measures = await (await fetch(`${console}/metrics`)).text()
+    child.kill('SIGTERM')
+    await closed
+    return { measures, errors }
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+test('a data folder in memory is told of at the start and measured, and refused when that is wanted', {
+  skip,
+}, async () => {
+  const folder = mkdtempSync(join(MEMORY, 'holdfast-test-'))
+  try {
+    const data = join(folder, 'data')
+    const refused = await holdfast(['serve', '--data', data, ...LISTEN, '--require-durable-filesystem'])
+    assert.deepEqual([refused.code, refused.out], [1, ''])
+    assert.match(refused.errors, /^holdfast: \S+ is no place for data that shall last: tmpfs is memory[^\n]+\n$/)
+    assert(!existsSync(data), 'nothing was made')
+    const { errors, measures } = await started(data)
+    assert.match(errors, /^holdfast: WARNING: \S+ is no place for data that shall last: tmpfs is memory/m)
+    assert.match(measures, /^holdfast_filesystem_unsafe\{folder="data",kind="tmpfs"\} 1$/m)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+test('a data folder on a disk is not told of', t =>
+  withFolder(async folder => {
+    const { kind, problems } = groundOf(folder)
+    const { errors, measures } = await started(join(folder, 'data'))
+    t.diagnostic(`temporary folders lie on ${kind}`)
+    assert.equal(errors.includes('WARNING'), problems.length > 0)
+    const figure = `holdfast_filesystem_unsafe{folder="data",kind="${kind}"} ${problems.length > 0 ? 1 : 0}\n`
+    assert(measures.includes(figure), figure)
+  }))
