@@ -273,7 +273,7 @@ export class Pipeline {
     known.caller = entered.caller
     const session = this.#parts.session(actorOf(entered.caller, incoming.requestId), onlyReads(operation))
     try {
-      return await this.#perform(incoming, routed, entered, { ...session, accounts })
+      return await this.#perform(incoming, routed, entered, session, accounts)
     } finally {
       session.end()
     }
@@ -284,7 +284,8 @@ export class Pipeline {
     incoming: Incoming,
     { known, address, operation }: Routed,
     { caller, view, body, key }: Entered,
-    { facts, store, accounts }: Session & { readonly accounts: Accounts },
+    { facts, store }: Session,
+    accounts: Accounts,
   ): Promise<Answers> {
     const findings: Finding[] = []
     known.findings = findings
@@ -318,10 +319,24 @@ export class Pipeline {
     if (!operation.takesForm) incoming.goOn()
     const { region } = this.#parts
     const always = charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors]
-    const { late } = known
-    const parts = { store, accounts, region, dialect, address, asking, bucket, body, needs, authorizer, findings, late }
     const noticed = (error: Error): void => this.#parts.onError(error, incoming.requestId)
-    return withHeaders(await operation.run(new Calling({ ...parts, always, noticed }), input), charge)
+    const calling = new Calling({
+      store,
+      accounts,
+      region,
+      dialect,
+      address,
+      asking,
+      bucket,
+      body,
+      needs,
+      authorizer,
+      findings,
+      late: known.late,
+      always,
+      noticed,
+    })
+    return withHeaders(await operation.run(calling, input), charge)
   }
 
   /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */

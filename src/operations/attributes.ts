@@ -172,7 +172,8 @@ export function checkLock(ctx: Context, wanted: Lock): void {
 
 /** What is said about an object that was just made. */
 export async function saidOfMade(ctx: Context, version: Version): Promise<Header[]> {
-  const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
+  const { modifiedAt, size, attributes } = version
+  const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
   return [
     ['etag', quotedEtag(version.etag)],
     [':version-id', ctx.bucket.versioning === 'off' ? undefined : version.id],

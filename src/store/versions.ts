@@ -171,11 +171,29 @@ export async function publish(
 ): Promise<Version> {
   await relyOnKey(d, version.encryption)
   const place = await makeRoom(engine, d, head, allowance)
-  const placed: Version = { ...version, ...place }
+  const placed = placedAt(version, place)
   d.put(at.current(head.bucket.name, head.key), versionFormat.encode(placed))
   if (head.deleted !== undefined) d.remove(at.deleted(head.bucket.name, head.key))
   return placed
 }
+
+/** Written out: of two objects put together, every one would have its shape worked out anew. */
+const placedAt = (version: Unplaced, { seq, id, nullSeq }: Pick<Version, 'seq' | 'id' | 'nullSeq'>): Version => ({
+  seq,
+  id,
+  nullSeq,
+  modifiedAt: version.modifiedAt,
+  owner: version.owner,
+  marker: version.marker,
+  size: version.size,
+  etag: version.etag,
+  parts: version.parts,
+  checksum: version.checksum,
+  encryption: version.encryption,
+  lock: version.lock,
+  attributes: version.attributes,
+  content: version.content,
+})
 
 /** Puts a marker at the top: the key is deleted, its versions stay. */
 export async function publishMarker(
