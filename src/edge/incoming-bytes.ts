@@ -3,6 +3,11 @@ import type { IncomingMessage } from 'node:http'
 import { Fault } from '../model/faults.ts'
 import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
 
+const ignore = (): void => {}
+
+/** After one of these there are bytes, or there never will be any. */
+const EVENTS = ['readable', 'end', 'close', 'error'] as const
+
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
 export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
@@ -10,11 +15,15 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
   readonly #patience: Patience
   /** Of one that somebody reads. */
   #pace: Pace | undefined
-  #source: AsyncIterator<Buffer> | undefined
+  #isListening = false
+  readonly #onEvent = (): void => this.#wake()
+  #wake = ignore
   #bytes = 0
+  /** Bytes that came since the client was last waited for. */
+  #unpaced = 0
   #cut: Fault | undefined
   #isAbandoned = false
-  #refuse: (fault: Fault) => void = () => {}
+  #refuse: (fault: Fault) => void = ignore
 
   constructor(message: IncomingMessage, patience: Patience) {
     this.#message = message
@@ -60,39 +69,62 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
     return { next: () => this.#next(), return: () => this.#stop() }
   }
 
+  /**
+   * Reads the message itself: an iterator of the runtime's watches for every end that a stream can come to, which costs
+   * a small body more than its bytes do.
+   */
   #next(): Promise<IteratorResult<Buffer>> {
     if (this.#cut !== undefined) return Promise.reject(this.#cut)
-    // Whoever stops reading in the middle still owes the client an answer: the connection outlives the body.
-    this.#source ??= this.#message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
-    const next = this.#source.next()
+    const step = this.#step()
+    if (step !== undefined) return Promise.resolve(step)
     this.#pace ??= new Pace()
     this.#pace.wait(this.#patience.now())
     this.#patience.begin(this)
     return new Promise((resolve, reject) => {
-      this.#refuse = reject
-      next.then(
-        step => {
-          this.#arrived(step.done === true ? 0 : step.value.length)
-          resolve(step)
-        },
-        () => {
-          this.#arrived(0)
-          this.#isAbandoned ||= this.#cut === undefined
-          reject(this.#cut ?? this.#incomplete())
-        },
-      )
+      this.#refuse = fault => {
+        this.#stopWaiting()
+        reject(fault)
+      }
+      this.#wake = () => {
+        const come = this.#step()
+        if (come === undefined && !this.#message.destroyed) return
+        this.#stopWaiting()
+        if (come !== undefined) return resolve(come)
+        this.#isAbandoned = true
+        reject(this.#incomplete())
+      }
+      this.#listen()
+      this.#wake()
     })
   }
 
-  #arrived(bytes: number): void {
-    this.#bytes += bytes
-    this.#pace?.arrived(this.#patience.now(), bytes)
+  /** What is there already: bytes, or the end. */
+  #step(): IteratorResult<Buffer> | undefined {
+    const value = this.#message.read() as Buffer | null
+    if (value === null) return this.#message.readableEnded ? END : undefined
+    this.#bytes += value.length
+    this.#unpaced += value.length
+    return { done: false, value }
+  }
+
+  #stopWaiting(): void {
+    this.#wake = ignore
+    this.#refuse = ignore
+    this.#pace?.arrived(this.#patience.now(), this.#unpaced)
+    this.#unpaced = 0
     this.#patience.end(this)
   }
 
-  /** A read that was cut is still waiting for its connection: nobody waits for it. */
+  #listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    for (const event of EVENTS) this.#message.on(event, this.#onEvent)
+  }
+
+  /** Whoever stops reading in the middle still owes the client an answer: the connection outlives the body. */
   async #stop(): Promise<IteratorResult<Buffer>> {
-    if (this.#cut === undefined) await this.#source?.return?.()
+    if (this.#isListening) for (const event of EVENTS) this.#message.off(event, this.#onEvent)
+    this.#isListening = false
     return END
   }
 
