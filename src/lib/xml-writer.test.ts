@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isXmlText, renderRoot, renderXml, XML_DECLARATION, type XmlDocument, XmlWriter } from './xml-writer.ts'
+import fc from 'fast-check'
+import {
+  isXmlText,
+  type Markup,
+  markup,
+  renderRoot,
+  renderXml,
+  XML_DECLARATION,
+  type XmlDocument,
+  XmlWriter,
+} from './xml-writer.ts'
 
 const leaf = (value: string | number | boolean | undefined): string => new XmlWriter().leaf('k', value).end().toString()
 
@@ -43,6 +53,53 @@ test('more than there was room for, and two documents at once', () => {
   const first = new XmlWriter().leaf('a', '1').end()
   const second = new XmlWriter().leaf('b', '2').end()
   assert.equal(`${first}${second}`, '<a>1</a><b>2</b>')
+})
+
+/** Character by character, as slow as it is plain. */
+function spelled(text: string): string {
+  return [...text]
+    .map(character => {
+      const code = character.codePointAt(0)!
+      if (code === 0 || (code >= 0xd800 && code < 0xe000)) return '\ufffd'
+      if ('&<>"'.includes(character)) return { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }[character]!
+      if (code < 0x20 || code === 0xfffe || code === 0xffff) return `&#x${code.toString(16).toUpperCase()};`
+      return character
+    })
+    .join('')
+}
+
+/** Mostly plain, with all that is not: markup, controls, two to four bytes, halves of characters. */
+const anyText = fc.string({
+  unit: fc.oneof(
+    { weight: 6, arbitrary: fc.string({ minLength: 1, maxLength: 1 }) },
+    fc.constantFrom('&', '<', '"', '\0', '\n', '\x7f', 'é', '日', '\ufffe', '😀', '\ud83d', '\ude00'),
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+  ),
+  maxLength: 12,
+})
+
+test('attack 41, 80: text is spelled alike in elements, attributes and markup, however much comes before it', () => {
+  const anyTexts = fc.array(anyText, { maxLength: 30 })
+  fc.assert(
+    fc.property(anyTexts, fc.nat(9_000), (texts, before) => {
+      const writer = new XmlWriter('.'.repeat(before)).open('r')
+      let expected = `${'.'.repeat(before)}<r>`
+      for (const text of texts) {
+        const nested: Markup = markup`<n>${text}</n>`
+        writer.open('a', { b: text }).text(text).close().leaf('l', text)
+        writer.add(markup`<m>${text}|${nested}|${1}${true}${undefined}</m>`)
+        const plain = spelled(text)
+        expected += `<a b="${plain}">${plain}</a><l>${plain}</l><m>${plain}|<n>${plain}</n>|1true</m>`
+      }
+      assert.equal(writer.close().end().toString(), `${expected}</r>`)
+    }),
+  )
+})
+
+test('markup in markup keeps its characters when only the inner one goes beyond ASCII', () => {
+  const inner = markup`<b>${'é'}</b>`
+  const lead = '.'.repeat(10_000)
+  assert.equal(new XmlWriter(lead).add(markup`<a>${inner}</a>`).end().toString(), `${lead}<a><b>é</b></a>`)
 })
 
 test('a document that is not closed, or closed too often, is an error of ours', () => {

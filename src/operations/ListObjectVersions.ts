@@ -1,9 +1,8 @@
-import type { XmlWriter } from '../lib/xml-writer.ts'
+import { type Markup, markup, type XmlWriter } from '../lib/xml-writer.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
 import type { ListedVersion } from '../store/listing.ts'
-import type { Context } from './context.ts'
 import { invalidArgument, pageSize } from './inputs.ts'
-import { delimiter, encoding, prefix, type Spell, speller, writeObject, writeOwner, writePrefixes } from './listings.ts'
+import { delimiter, encoding, objectIn, ownersOf, prefix, type Spell, speller, writePrefixes } from './listings.ts'
 import { type Decoder, needs, operation } from './operation.ts'
 
 interface Marker {
@@ -28,15 +27,11 @@ const marker: Decoder<Marker> = {
 
 const NEEDS_KEY = 'A version-id marker cannot be specified without a key marker.'
 
-function writeVersion(to: XmlWriter, ctx: Context, { key, version, latest }: ListedVersion, spell: Spell): void {
-  to.open(version.marker ? 'DeleteMarker' : 'Version')
-  to.leaf('Key', spell(key))
-  to.leaf('VersionId', version.id)
-  to.leaf('IsLatest', latest)
-  if (version.marker) to.leaf('LastModified', formatTimestamp(version.modifiedAt))
-  else writeObject(to, version)
-  writeOwner(to, ctx, version.owner)
-  to.close()
+function versionIn({ key, version, latest }: ListedVersion, spell: Spell, owner: (id: string) => Markup): Markup {
+  const named = markup`<Key>${spell(key)}</Key><VersionId>${version.id}</VersionId><IsLatest>${latest}</IsLatest>`
+  if (!version.marker) return markup`<Version>${named}${objectIn(version)}${owner(version.owner)}</Version>`
+  const lastModified = markup`<LastModified>${formatTimestamp(version.modifiedAt)}</LastModified>`
+  return markup`<DeleteMarker>${named}${lastModified}${owner(version.owner)}</DeleteMarker>`
 }
 
 export const ListObjectVersions = operation({
@@ -75,7 +70,8 @@ export const ListObjectVersions = operation({
           to.leaf('Delimiter', asked.delimiter === '' ? undefined : spell(asked.delimiter))
           to.leaf('IsTruncated', next !== undefined)
           to.leaf('EncodingType', asked.encoding)
-          for (const item of listed.items) writeVersion(to, ctx, item, spell)
+          const owner = ownersOf(ctx)
+          for (const item of listed.items) to.add(versionIn(item, spell, owner))
           writePrefixes(to, listed.prefixes, spell)
         },
       },

@@ -1,7 +1,7 @@
-import type { XmlWriter } from '../lib/xml-writer.ts'
+import { markup, type XmlWriter } from '../lib/xml-writer.ts'
 import type { Context } from './context.ts'
 import { asText, maybe, pageSize } from './inputs.ts'
-import { delimiter, encoding, prefix, speller, writeObject, writeOwner, writePrefixes } from './listings.ts'
+import { delimiter, encoding, objectIn, ownersOf, prefix, speller, writePrefixes } from './listings.ts'
 import { needs, operation } from './operation.ts'
 import { pageToken } from './page-token.ts'
 
@@ -42,12 +42,9 @@ export const ListObjects = operation({
           to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
           to.leaf('IsTruncated', listed.next !== undefined)
           to.leaf('EncodingType', input.encoding)
+          const owner = ownersOf(ctx)
           for (const { key, version } of listed.items) {
-            to.open('Contents')
-            to.leaf('Key', spell(key))
-            writeObject(to, version)
-            writeOwner(to, ctx, version.owner)
-            to.close()
+            to.add(markup`<Contents><Key>${spell(key)}</Key>${objectIn(version)}${owner(version.owner)}</Contents>`)
           }
           writePrefixes(to, listed.prefixes, spell)
         },
@@ -87,12 +84,9 @@ export const ListObjectsV2 = operation({
           to.leaf('ContinuationToken', input.token)
           to.leaf('NextContinuationToken', listed.next === undefined ? undefined : pageToken.write(listed.next.key))
           to.leaf('StartAfter', spell(input.startAfter))
+          const owner = input.fetchOwner === 'true' ? ownersOf(ctx) : () => undefined
           for (const { key, version } of listed.items) {
-            to.open('Contents')
-            to.leaf('Key', spell(key))
-            writeObject(to, version)
-            if (input.fetchOwner === 'true') writeOwner(to, ctx, version.owner)
-            to.close()
+            to.add(markup`<Contents><Key>${spell(key)}</Key>${objectIn(version)}${owner(version.owner)}</Contents>`)
           }
           writePrefixes(to, listed.prefixes, spell)
         },

@@ -1,8 +1,8 @@
 /** What all listings say alike, and how. */
-import type { XmlWriter } from '../lib/xml-writer.ts'
-import type { ShownVersion } from '../model/shown-version.ts'
+import { lastOf } from '../lib/last-of.ts'
+import { type Markup, markup, type XmlWriter } from '../lib/xml-writer.ts'
+import type { ChecksumKind, ShownVersion } from '../model/shown-version.ts'
 import type { Pairs } from '../model/version.ts'
-import { quotedEtag } from '../rules/etag.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
 import type { Context } from './context.ts'
 import { asText, invalidArgument, maybe } from './inputs.ts'
@@ -39,6 +39,14 @@ export function writePrefixes(to: XmlWriter, prefixes: readonly string[], spell:
   }
 }
 
+/** An element `Owner` for each of many versions, most of which have the same. */
+export function ownersOf(ctx: Context): (owner: string) => Markup {
+  return lastOf(owner => {
+    const displayName = ctx.accounts.byCanonicalId(owner)?.displayName ?? ''
+    return markup`<Owner><ID>${owner}</ID><DisplayName>${displayName}</DisplayName></Owner>`
+  })
+}
+
 export function writeOwner(to: XmlWriter, ctx: Context, owner: string, element = 'Owner'): void {
   to.open(element)
   to.leaf('ID', owner)
@@ -47,16 +55,16 @@ export function writeOwner(to: XmlWriter, ctx: Context, owner: string, element =
 }
 
 /** What every listed version has, marker or not, comes from the caller; this is what an object adds. */
-export function writeObject(to: XmlWriter, version: ShownVersion): void {
-  to.leaf('LastModified', formatTimestamp(version.modifiedAt))
-  to.leaf('ETag', quotedEtag(version.etag))
-  if (version.checksum !== undefined) {
-    to.leaf('ChecksumAlgorithm', version.checksum.algorithm)
-    to.leaf('ChecksumType', version.checksum.type)
-  }
-  to.leaf('Size', version.size)
-  to.leaf('StorageClass', version.storageClass ?? 'STANDARD')
+export function objectIn({ modifiedAt, etag, checksum, size, storageClass = 'STANDARD' }: ShownVersion): Markup {
+  const made = markup`<LastModified>${formatTimestamp(modifiedAt)}</LastModified><ETag>&quot;${etag}&quot;</ETag>`
+  const summed = checksum && checksumKind(checksum)
+  return markup`${made}${summed}<Size>${size}</Size><StorageClass>${storageClass}</StorageClass>`
 }
+
+const checksumKind = lastOf(
+  ({ algorithm, type }: ChecksumKind) =>
+    markup`<ChecksumAlgorithm>${algorithm}</ChecksumAlgorithm><ChecksumType>${type}</ChecksumType>`,
+)
 
 export function writeTags(to: XmlWriter, tags: Pairs): void {
   for (const [key, value] of tags) {
