@@ -25,7 +25,6 @@ const UNIT_BYTES_MAX = 3
 const SPECIAL = /[^ !#-%'-;=?-~]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const REFERRED_TO = /[\0-\x1f&<>"\ufffe\uffff]|\p{Surrogate}/gu
-const BEYOND_ASCII = /[^\0-\x7f]/
 
 const REPLACEMENT = '\ufffd'
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
@@ -41,7 +40,8 @@ function reference(character: string): string {
   return NAMED[character] ?? `&#x${unit.toString(16).toUpperCase()};`
 }
 
-const escaped = (text: string): string => text.replace(REFERRED_TO, reference)
+/** A text as it stands in an element or an attribute. */
+export const xmlText = (text: string): string => (SPECIAL.test(text) ? text.replace(REFERRED_TO, reference) : text)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const OUTSIDE_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u
@@ -51,52 +51,19 @@ export function isXmlText(text: string): boolean {
   return !OUTSIDE_XML.test(text)
 }
 
+declare const isMarkup: unique symbol
+
 /** Text that is XML already. */
-export class Markup {
-  readonly text: string
-  /** Then its characters are its bytes. */
-  readonly isAscii: boolean
+export type Markup = string & { readonly [isMarkup]: true }
 
-  constructor(text: string, isAscii: boolean) {
-    this.text = text
-    this.isAscii = isAscii
-  }
-}
-
-/**
- * XML as it stands, with values in it that are escaped; undefined is nothing. For what is written a thousand times
- * over: that takes half as long as element by element.
- */
-export function markup(literal: TemplateStringsArray, ...values: readonly (XmlValue | Markup | undefined)[]): Markup {
-  let text = literal[0]!
-  let isAscii = true
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i]
-    if (typeof value === 'string') {
-      if (!SPECIAL.test(value)) {
-        text += value
-      } else {
-        const written = escaped(value)
-        isAscii &&= !BEYOND_ASCII.test(written)
-        text += written
-      }
-    } else if (value instanceof Markup) {
-      text += value.text
-      isAscii &&= value.isAscii
-    } else if (value !== undefined) {
-      text += value
-    }
-    text += literal[i + 1]
-  }
-  return new Markup(text, isAscii)
-}
+/** For whoever has passed everything that came from outside through `xmlText`. */
+export const asMarkup = (xml: string): Markup => xml as Markup
 
 let spare: Buffer | undefined
 
 export class XmlWriter {
   /** What has been written and is not among the bytes yet. */
   #text: string
-  #isAscii = true
   /** None until there is more than one piece. */
   #bytes: Buffer | undefined
   #at = 0
@@ -115,7 +82,7 @@ export class XmlWriter {
       return this
     }
     this.#text += `<${name}`
-    for (const [attribute, value] of Object.entries(attributes)) this.add(markup` ${attribute}="${value}"`)
+    for (const [attribute, value] of Object.entries(attributes)) this.#text += ` ${attribute}="${xmlText(value)}"`
     this.#text += '>'
     return this
   }
@@ -130,20 +97,21 @@ export class XmlWriter {
   /** An element with text; nothing at all for undefined. */
   leaf(name: string, value: XmlValue | undefined): this {
     if (value === undefined) return this
-    this.#text += `<${name}>`
-    this.add(markup`${value}`)
-    this.#text += `</${name}>`
-    return this
+    return this.#add(`<${name}>${typeof value === 'string' ? xmlText(value) : value}</${name}>`)
   }
 
   /** Text inside the element that is open. */
   text(value: string): this {
-    return this.add(markup`${value}`)
+    return this.#add(xmlText(value))
   }
 
-  add({ text, isAscii }: Markup): this {
-    this.#text += text
-    this.#isAscii &&= isAscii
+  /** What is written a thousand times over takes half as long in one piece as element by element. */
+  add(markup: Markup): this {
+    return this.#add(markup)
+  }
+
+  #add(xml: string): this {
+    this.#text += xml
     if (this.#text.length >= PIECE_CHARACTERS) this.#flush()
     return this
   }
@@ -160,10 +128,9 @@ export class XmlWriter {
   }
 
   #flush(): void {
-    const bytes = this.#roomFor(this.#text.length * (this.#isAscii ? 1 : UNIT_BYTES_MAX))
-    this.#at += bytes.write(this.#text, this.#at, this.#isAscii ? 'latin1' : 'utf8')
+    const bytes = this.#roomFor(this.#text.length * UNIT_BYTES_MAX)
+    this.#at += bytes.write(this.#text, this.#at, 'utf8')
     this.#text = ''
-    this.#isAscii = true
   }
 
   #roomFor(count: number): Buffer {

@@ -1,8 +1,7 @@
-import { type Markup, markup, type XmlWriter } from '../lib/xml-writer.ts'
-import { formatTimestamp } from '../rules/http-date.ts'
-import type { ListedVersion } from '../store/listing.ts'
+import type { XmlWriter } from '../lib/xml-writer.ts'
 import { invalidArgument, pageSize } from './inputs.ts'
-import { delimiter, encoding, objectIn, ownersOf, prefix, type Spell, speller, writePrefixes } from './listings.ts'
+import { ownerRows, versionRow } from './listing-rows.ts'
+import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
 import { type Decoder, needs, operation } from './operation.ts'
 
 interface Marker {
@@ -26,13 +25,6 @@ const marker: Decoder<Marker> = {
 }
 
 const NEEDS_KEY = 'A version-id marker cannot be specified without a key marker.'
-
-function versionIn({ key, version, latest }: ListedVersion, spell: Spell, owner: (id: string) => Markup): Markup {
-  const named = markup`<Key>${spell(key)}</Key><VersionId>${version.id}</VersionId><IsLatest>${latest}</IsLatest>`
-  if (!version.marker) return markup`<Version>${named}${objectIn(version)}${owner(version.owner)}</Version>`
-  const lastModified = markup`<LastModified>${formatTimestamp(version.modifiedAt)}</LastModified>`
-  return markup`<DeleteMarker>${named}${lastModified}${owner(version.owner)}</DeleteMarker>`
-}
 
 export const ListObjectVersions = operation({
   name: 'ListObjectVersions',
@@ -70,8 +62,8 @@ export const ListObjectVersions = operation({
           to.leaf('Delimiter', asked.delimiter === '' ? undefined : spell(asked.delimiter))
           to.leaf('IsTruncated', next !== undefined)
           to.leaf('EncodingType', asked.encoding)
-          const owner = ownersOf(ctx)
-          for (const item of listed.items) to.add(versionIn(item, spell, owner))
+          const owner = ownerRows(ctx)
+          for (const item of listed.items) to.add(versionRow(spell(item.key), item, owner))
           writePrefixes(to, listed.prefixes, spell)
         },
       },

@@ -1,7 +1,8 @@
-import { markup, type XmlWriter } from '../lib/xml-writer.ts'
+import type { XmlWriter } from '../lib/xml-writer.ts'
 import type { Context } from './context.ts'
 import { asText, maybe, pageSize } from './inputs.ts'
-import { delimiter, encoding, objectIn, ownersOf, prefix, speller, writePrefixes } from './listings.ts'
+import { noOwnerRows, objectRow, ownerRows } from './listing-rows.ts'
+import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
 import { needs, operation } from './operation.ts'
 import { pageToken } from './page-token.ts'
 
@@ -42,10 +43,8 @@ export const ListObjects = operation({
           to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
           to.leaf('IsTruncated', listed.next !== undefined)
           to.leaf('EncodingType', input.encoding)
-          const owner = ownersOf(ctx)
-          for (const { key, version } of listed.items) {
-            to.add(markup`<Contents><Key>${spell(key)}</Key>${objectIn(version)}${owner(version.owner)}</Contents>`)
-          }
+          const owner = ownerRows(ctx)
+          for (const { key, version } of listed.items) to.add(objectRow(spell(key), version, owner))
           writePrefixes(to, listed.prefixes, spell)
         },
       },
@@ -84,10 +83,8 @@ export const ListObjectsV2 = operation({
           to.leaf('ContinuationToken', input.token)
           to.leaf('NextContinuationToken', listed.next === undefined ? undefined : pageToken.write(listed.next.key))
           to.leaf('StartAfter', spell(input.startAfter))
-          const owner = input.fetchOwner === 'true' ? ownersOf(ctx) : () => undefined
-          for (const { key, version } of listed.items) {
-            to.add(markup`<Contents><Key>${spell(key)}</Key>${objectIn(version)}${owner(version.owner)}</Contents>`)
-          }
+          const owner = input.fetchOwner === 'true' ? ownerRows(ctx) : noOwnerRows
+          for (const { key, version } of listed.items) to.add(objectRow(spell(key), version, owner))
           writePrefixes(to, listed.prefixes, spell)
         },
       },

@@ -77,6 +77,20 @@ test('timestamps that are none', () => {
   }
 })
 
+test('R17: a timestamp is what the runtime writes, whatever came before it', () => {
+  // Days that take turns, also such as share a place in what is remembered.
+  const moment = fc.oneof(
+    fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),
+    fc.tuple(fc.nat(300), fc.nat(86_399_999)).map(([day, ms]) => day * 86_400_000 + ms),
+  )
+  fc.assert(
+    fc.property(fc.array(moment, { minLength: 1, maxLength: 50 }), moments => {
+      for (const ms of moments) assert.equal(formatTimestamp(ms), new Date(ms).toISOString())
+    }),
+  )
+  assert.throws(() => formatTimestamp(Number.NaN), RangeError)
+})
+
 test('what is written is read again', () => {
   fc.assert(
     fc.property(fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(9999, 11, 31) }), ms => {

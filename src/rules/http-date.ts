@@ -13,14 +13,23 @@ export const formatHttpDate = (ms: number): string => new Date(ms).toUTCString()
 
 /** R17. `2026-11-15T02:31:00.000Z`. */
 export function formatTimestamp(ms: number): string {
-  const second = Math.floor(ms / 1000)
-  if (second !== lastSecond.at) lastSecond = { at: second, text: new Date(second * 1000).toISOString().slice(0, -4) }
-  const rest = ms - second * 1000
-  return `${lastSecond.text}${rest < 10 ? '00' : rest < 100 ? '0' : ''}${rest}Z`
+  const day = Math.floor(ms / DAY_MS)
+  const known = lastDays[day & (lastDays.length - 1)]!
+  // Years of more than four digits have a sign and another width, so the length is not counted from the start.
+  if (known.day !== day) Object.assign(known, { day, text: new Date(day * DAY_MS).toISOString().slice(0, -13) })
+  const rest = ms - day * DAY_MS
+  const minute = Math.floor(rest / 60_000)
+  const second = Math.floor(rest / 1000) % 60
+  const thousandths = rest % 1000
+  const zeros = thousandths < 10 ? '00' : thousandths < 100 ? '0' : ''
+  return `${known.text}${TWO[Math.floor(minute / 60)]}:${TWO[minute % 60]}:${TWO[second]}.${zeros}${thousandths}Z`
 }
 
-/** What a listing shows was often written in one go: most moments of it are in the second of the one before. */
-let lastSecond = { at: Number.NaN, text: '' }
+const DAY_MS = 86_400_000
+const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
+
+/** A listing shows a thousand moments, most of them of a few days. */
+const lastDays = Array.from({ length: 64 }, () => ({ day: Number.NaN, text: '' }))
 
 /** The three forms of RFC 7231; undefined for anything else, and for days and times that do not exist. */
 export function parseHttpDate(text: string): number | undefined {
