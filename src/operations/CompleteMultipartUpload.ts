@@ -15,6 +15,7 @@ import {
 } from '../rules/checksum.ts'
 import { quotedEtag } from '../rules/etag.ts'
 import { checkListedChecksum, judgeCompletion } from '../rules/part-checksums.ts'
+import type { Precondition } from '../rules/precondition.ts'
 import { checksumOfBytes } from '../store/body-checksum.ts'
 import { listDigest } from '../store/completion.ts'
 import type { UploadName } from '../store/uploads.ts'
@@ -33,7 +34,12 @@ const LIST_BYTES_MAX = 8 * 2 ** 20
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 
 /** The list of parts as sent. Checksums in the headers are the object's, so only the MD5 speaks about this body. */
-async function listBody({ body, request }: Context): Promise<Buffer> {
+interface SentList {
+  /** Once it is known that there is something to complete: the parts, if they are what the client meant. */
+  parts(): readonly SummedPart[]
+}
+
+async function sentList({ body, request }: Context): Promise<SentList> {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
@@ -46,11 +52,16 @@ async function listBody({ body, request }: Context): Promise<Buffer> {
     chunks.push(chunk)
   }
   const bytes = Buffer.concat(chunks)
-  if (wanted !== undefined) checkContentMd5(wanted, createHash('md5').update(bytes).digest())
-  return bytes
+  return {
+    parts() {
+      if (wanted !== undefined) checkContentMd5(wanted, createHash('md5').update(bytes).digest())
+      return readPartList(bytes)
+    },
+  }
 }
 
 interface Said {
+  readonly condition: Precondition
   readonly type: ChecksumType | undefined
   readonly claim: ReturnType<typeof checksumClaim>
   readonly objectSize: string | undefined
@@ -68,12 +79,15 @@ function checkType(ctx: Context, upload: Upload, type: ChecksumType | undefined)
 }
 
 /** R85. */
+const objectSize = maybe.header(':mp-object-size', (value, name) => {
+  if (!/^\d+$/.test(value)) throw new Fault('InvalidRequest', { reason: `Value for ${name} header is invalid.` })
+  return value
+})
+
 function checkSize(expected: string | undefined, size: number): void {
-  if (expected === undefined || (/^\d{1,16}$/.test(expected) && Number(expected) === size)) return
+  if (expected === undefined || Number(expected) === size) return
   const name = headerName('mp-object-size')
-  const reason = /^\d+$/.test(expected)
-    ? `The provided '${name}' header value ${expected} does not match what was computed: ${size}`
-    : `Value for ${name} header is invalid.`
+  const reason = `The provided '${name}' header value ${expected} does not match what was computed: ${size}`
   throw new Fault('InvalidRequest', { reason })
 }
 
@@ -114,14 +128,14 @@ async function answerOf(ctx: Context, version: Version): Promise<Answers> {
 }
 
 /** R96, R97. An upload that is gone because it was completed: a client that lost the answer learns what it became. */
-async function answerAgain(ctx: Context, name: UploadName, body: Buffer, gone: Fault): Promise<Answers> {
+async function answerAgain(ctx: Context, name: UploadName, list: SentList, gone: Fault): Promise<Answers> {
   const completed = await ctx.store.completion.find(name)
   if (completed === undefined) throw gone
   if (!ctx.ways.repeatsCompletion) {
     const { etag } = completed
     throw new Fault('NoSuchUpload', { UploadId: name.uploadId, UploadState: 'completed', ETag: quotedEtag(etag) })
   }
-  if (!listDigest(readPartList(body)).equals(completed.list)) throw gone
+  if (!listDigest(list.parts()).equals(completed.list)) throw gone
   const { versionId, etag, completedAt } = completed
   const version = await ctx.store.objects.head({ ...ctx.target, versionId }).catch((error: unknown) => {
     throw error instanceof Fault ? gone : error
@@ -131,16 +145,19 @@ async function answerAgain(ctx: Context, name: UploadName, body: Buffer, gone: F
   return answerOf(ctx, version)
 }
 
-async function complete(ctx: Context, name: UploadName, body: Buffer, said: Said): Promise<Version> {
+async function complete(ctx: Context, name: UploadName, list: SentList, said: Said): Promise<Version> {
+  const { condition } = said
   const upload = await ctx.store.uploads.find(name)
   checkUploadKey(upload, said.customerKey, ctx.ways.completionNeedsKey && upload.checksum !== undefined)
   checkSameSealing(upload, ctx.request)
   checkType(ctx, upload, said.type)
-  const listed = readPartList(body)
+  // The commit decides; but a condition that fails already comes before whatever is wrong with the list.
+  await ctx.store.objects.checkCondition(ctx.target, condition)
+  const listed = list.parts()
   return ctx.store.completion.complete({
     ...name,
     parts: listed,
-    condition: writeCondition.decode(ctx.request),
+    condition,
     ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
     reading: upload => ctx.mayLast([...encryptionHeaders(upload), contextHeader(upload)]),
     inspect(upload, assembly, read) {
@@ -167,16 +184,16 @@ export const CompleteMultipartUpload = operation({
           true,
         ),
     },
-    objectSize: maybe.header(':mp-object-size', value => value),
+    objectSize,
   },
   async run(ctx, input) {
     const name = uploadName(ctx, input.uploadId)
-    const body = await listBody(ctx)
+    const list = await sentList(ctx)
     try {
-      return await answerOf(ctx, await complete(ctx, name, body, input))
+      return await answerOf(ctx, await complete(ctx, name, list, input))
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, body, error)
+      if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, list, error)
       const { Condition, ETag } = error.detail
       // R93, D1.
       if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.ways.completeNotModified) {

@@ -5,6 +5,7 @@ import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import { TOLD_BY_HOLD, toldByHold } from '../rules/access/told.ts'
 import type { Context } from './context.ts'
+import { checkSaid } from './integrity.ts'
 import { needLocks } from './locks.ts'
 import { notOnMarker } from './on-marker.ts'
 import { needs, operation } from './operation.ts'
@@ -60,6 +61,7 @@ export const PutObjectLegalHold = operation({
   async run(ctx) {
     checkNames(ctx)
     const said = holdInHeader(ctx)
+    checkSaid(ctx)
     needLocks(ctx)
     await notOnMarker(() => ctx.store.objects.head(ctx.target))
     const body = await wholeBody(ctx, { proof: 'checksum' })

@@ -1,6 +1,6 @@
 import { Fault } from '../model/faults.ts'
 import { type Canned, effectiveAcl, OBJECT_CANNED } from '../rules/access/acl.ts'
-import { requestedList } from './acl.ts'
+import { checkAclHeaders, requestedList } from './acl.ts'
 import { notOnMarker } from './on-marker.ts'
 import { needsVersion, operation } from './operation.ts'
 import { versionHeader } from './versioned.ts'
@@ -14,10 +14,11 @@ export const PutObjectAcl = operation({
   permission: needsVersion('PutObjectAcl', 'PutObjectVersionAcl'),
   input: {},
   async run(ctx) {
+    const allowed = ctx.ways.execReadEverywhere ? WITH_EXEC_READ : OBJECT_CANNED
+    checkAclHeaders(ctx, allowed)
     const { owner, attributes } = await notOnMarker(() => ctx.store.objects.head(ctx.target))
     const { owner: bucketOwner, ownership = 'ObjectWriter' } = ctx.bucket
     const shown = effectiveAcl({ ownerCanonicalId: owner, grants: attributes.grants }, ownership, bucketOwner)
-    const allowed = ctx.ways.execReadEverywhere ? WITH_EXEC_READ : OBJECT_CANNED
     const standing = { owner: shown.ownerCanonicalId, bucketOwner, grants: shown.grants }
     const grants = await requestedList(ctx, allowed, standing)
     const version = await notOnMarker(() =>

@@ -22,6 +22,7 @@ import {
 import { GRANT_HEADERS, readGrantHeaders } from '../rules/access/grant-headers.ts'
 import type { Group } from '../rules/access/names.ts'
 import type { Accounts, Context } from './context.ts'
+import { checkSaid } from './integrity.ts'
 import { writeOwner } from './listings.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
@@ -59,11 +60,23 @@ export interface Listed extends Owners {
   readonly grants: readonly Grant[]
 }
 
+/** What is wrong with the headers of a request to set a list, whatever it is set on and whatever its body says. */
+export function checkAclHeaders(ctx: Context, allowed: readonly Canned[]): void {
+  const sent = aclHeaders(ctx)
+  const { length } = ctx.body
+  // A body of unknown length may be there, or not: neither is held against the request.
+  const hasBody = sent.canned !== undefined || sent.hasGrantHeaders ? (length ?? 0) > 0 : length !== 0
+  const source = chooseSource({ ...sent, hasBody })
+  if (source === 'canned') readCanned(sent.canned!, allowed)
+  if (source === 'headers') readGrantHeaders(sent.grants)
+  checkSaid(ctx)
+}
+
 /** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
 export async function requestedList(ctx: Context, allowed: readonly Canned[], listed: Listed): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
   // A body that should not be there is that, and not one that lacks a proof.
-  if ((ctx.body.length ?? 0) > 0) chooseSource({ ...sent, hasBody: true })
+  checkAclHeaders(ctx, allowed)
   const body = await wholeBody(ctx, { proof: 'signed hash' })
   const source = chooseSource({ ...sent, hasBody: body.length > 0 })
   const canned = source === 'canned' ? readCanned(sent.canned!, allowed) : undefined

@@ -22,6 +22,15 @@ const TRAILER = ':checksum-'
 export interface Claims extends Inspection {
   /** Whether the client said anything that proves the body. */
   readonly proven: boolean
+}
+
+/** What a client says about its body, as far as its headers tell. */
+interface Said {
+  readonly md5: Buffer | undefined
+  readonly claim: ReturnType<typeof checksumClaim>
+  /** The trailer that will bring a checksum. */
+  readonly trailer: string | undefined
+  readonly algorithm: ChecksumAlgorithm | undefined
   /** It announces a checksum by one algorithm and sends one by another. */
   readonly isOther: boolean
 }
@@ -32,27 +41,32 @@ function noneOfTheAnnounced(): Fault {
   return new Fault('InvalidRequest', { reason })
 }
 
-/** R112. What a document announces must be what comes with it, where the dialect says so. */
-export function checkAnnounced({ isOther }: Claims, { ways }: Pick<Context, 'ways'>): void {
-  if (isOther && ways.announcedChecksumComes) throw noneOfTheAnnounced()
+/** R104, R112. At most one checksum, by header or trailer. */
+function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Said {
+  const md5 = request.header('content-md5')
+  const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
+  const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
+  const claim = checksumClaim(sent, false)
+  const trailer = trailers.find(name => name.startsWith(TRAILER))
+  const sdk = request.header(':sdk-checksum-algorithm')
+  const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
+  if (announced !== undefined && claim === undefined && trailer === undefined) throw noneOfTheAnnounced()
+  const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
+  const algorithm = claim?.algorithm ?? late
+  return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
+}
+
+/** R112. Of a document: what is wrong with that is so before anybody looks at its body, or at what it is for. */
+export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'body' | 'ways'>): void {
+  if (saidOf(request, body).isOther && ways.announcedChecksumComes) throw noneOfTheAnnounced()
 }
 
 /**
- * R103, R104, R112. At most one checksum, by header or trailer; its algorithm is computed along the way. A `declared`
- * algorithm, which the upload of a part was begun with, is computed in any case, and no other may be claimed.
+ * R103, R104, R112. The checksum's algorithm is computed along the way. A `declared` algorithm, which the upload of a
+ * part was begun with, is computed in any case, and no other may be claimed.
  */
 export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): Claims {
-  const md5 = request.header('content-md5')
-  const wantedMd5 = md5 === undefined ? undefined : decodeContentMd5(md5)
-  const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
-  const trailing = body.announced.filter(name => name.startsWith(TRAILER))
-  const claim = checksumClaim(sent, false)
-  const sdk = request.header(':sdk-checksum-algorithm')
-  const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
-  if (announced !== undefined && claim === undefined && trailing.length === 0) throw noneOfTheAnnounced()
-  const [trailer] = trailing
-  const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
-  const claimed = claim?.algorithm ?? late
+  const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)
   if (declared !== undefined && claimed !== undefined && claimed !== declared) {
     const [want, is] = [declared.toLowerCase(), claimed.toLowerCase()]
     const reason = `Checksum Type mismatch occurred, expected checksum Type: ${want}, actual checksum Type: ${is}`
@@ -62,7 +76,6 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
   const sum = algorithm === undefined ? undefined : bodyChecksum(algorithm)
   return {
     proven: wantedMd5 !== undefined || claimed !== undefined,
-    isOther: announced !== undefined && announced !== claimed,
     update: chunk => sum?.update(chunk),
     abandon: () => sum?.abandon(),
     async end(computedMd5) {

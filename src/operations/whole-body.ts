@@ -5,7 +5,7 @@ import { parseXml } from '../lib/xml-reader.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { Context } from './context.ts'
-import { checkAnnounced, claimsOf } from './integrity.ts'
+import { checkSaid, claimsOf } from './integrity.ts'
 
 export const DOCUMENT_BYTES_MAX = 2 ** 20
 
@@ -17,8 +17,8 @@ export interface BodyRule {
 
 /** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
 export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule): Promise<Buffer> {
+  checkSaid(ctx)
   const claims = claimsOf(ctx.request, ctx.body)
-  checkAnnounced(claims, ctx)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
   if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
   ctx.body.hold(ctx.body.length ?? bytesMax)

@@ -91,7 +91,10 @@ export class Objects {
       mayInline: true,
     })
     return withDraft(draft, async () => {
-      const { digest, checksum } = await inspected(md5, inspection)
+      const { digest, checksum } = await inspected(md5, inspection).catch(async (error: unknown) => {
+        await this.checkCondition(request, request.condition)
+        throw error
+      })
       const etag = request.etag ?? etagOf(engine, digest, request.encryption)
       const { lock = UNLOCKED } = request
       return decideNew(engine, { bucket: name, key, lock }, async d => {
@@ -115,6 +118,15 @@ export class Objects {
         }
         return publish(engine, d, head, version, NO_BYPASS)
       })
+    })
+  }
+
+  /** R92–R94. Whether something may be put there as things stand; whoever puts it decides that once more. */
+  async checkCondition({ bucket: name, key }: Which, condition: Precondition = ALWAYS): Promise<void> {
+    if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return
+    await decide(this.#engine, async d => {
+      const head = await readHead(d, await bucketForRead(d, name), key)
+      checkPrecondition(condition, head.current?.version.etag)
     })
   }
 
