@@ -4,8 +4,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { realDisk } from '../../src/lib/disk.ts'
-import { systemRandom } from '../../src/lib/random.ts'
-import { CopyKeeper } from '../../src/meta/copy/keeper.ts'
+import type { CopyKeeper } from '../../src/meta/copy/keeper.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
 import { rebuildFolder } from '../../src/server/rebuild.ts'
@@ -15,17 +14,9 @@ import { opened, rows } from '../backup/fixture.ts'
 import { holdfast } from '../cli/program.ts'
 import { build, lookAtAll } from '../crash/rot.ts'
 import { withFolder } from '../store/fixture.ts'
+import { round } from './round.ts'
 
 const progress = (): void => {}
-
-/** One round of the keeper; what it told. */
-async function round({ copy }: ServerParts): Promise<string[]> {
-  const told: string[] = []
-  const keeper = new CopyKeeper({ ...copy!, disk: realDisk, random: systemRandom, tell: ({ what }) => told.push(what) })
-  keeper.begin()
-  while ((await keeper.step()) === 'busy');
-  return told
-}
 
 /** As a damaged page does it: the record is not found any more, and nothing tells of it. */
 async function vanish(folder: string, ...keys: readonly Buffer[]): Promise<void> {

@@ -1,0 +1,71 @@
+/** A journal that does not tell everything is found out by the next comparison. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { realDisk } from '../../lib/disk.ts'
+import { systemRandom } from '../../lib/random.ts'
+import { openLmdbMeta } from '../lmdb.ts'
+import type { CommitJournal } from '../meta.ts'
+import { compare } from './comparing.ts'
+import { Journal } from './journal.ts'
+import { CopyKeeper } from './keeper.ts'
+import { copyFolder, inFolder, metaFolder, openCopied, put } from './suite-copy.ts'
+
+async function findings(folder: string): Promise<string[]> {
+  const { meta: engine, journal, close } = await openCopied(folder)
+  const place = copyFolder(folder)
+  const comparison = await compare({ engine, disk: realDisk, folder: place, generation: journal.generation })
+  for await (const _ of comparison.entries());
+  await comparison.end()
+  await close()
+  return comparison.findings.shown.map(({ kind, key }) => `${kind} ${key}`)
+}
+
+/** A store with a snapshot, and then a process whose journal leaves out what it is told about `forgets`. */
+async function withForgetful(folder: string, forgets: string): Promise<string[]> {
+  const first = await openCopied(folder)
+  const place = copyFolder(folder)
+  for (const name of ['a', 'b', 'c']) await put(first.meta, name, 'old')
+  const parts = { engine: first.meta, disk: realDisk, folder: place, random: systemRandom }
+  const keeper = new CopyKeeper({ ...parts, journal: first.journal, tell() {} })
+  keeper.begin()
+  while ((await keeper.step()) === 'busy');
+  await first.close()
+  const meta = await openLmdbMeta({ path: metaFolder(folder) })
+  const journal = await Journal.open({
+    ...{ disk: realDisk, folder: place, generation: 2, random: systemRandom },
+    ...{ durability: 'fsync' as const, lastStamp: meta.lastStamp() },
+  })
+  const forgetful: CommitJournal = {
+    begin: (writes, stamp) => journal.begin(writes, stamp),
+    noteOf: (mark, writes) => journal.noteOf(mark, writes),
+    refused: mark => journal.refused(mark),
+    taken: (mark, txn, writes) => {
+      if (!writes.some(({ key, value }) => `${key} ${value === undefined ? 'deleted' : 'put'}` === forgets)) {
+        journal.taken(mark, txn, writes)
+      }
+    },
+  }
+  meta.tellTo(forgetful)
+  await put(meta, 'a', 'new')
+  await put(meta, 'b', undefined)
+  await put(meta, 'd', 'new')
+  await put(meta, 'e', 'the last one')
+  await meta.close()
+  await journal.close()
+  return findings(folder)
+}
+
+test('a journal that tells everything is believed', () =>
+  inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'nothing'), [])))
+
+test('a journal that skips a delete is found out', () =>
+  inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'b deleted'), ['missing b'])))
+
+test('a journal that skips an overwrite is found out', () =>
+  inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'a put'), ['outdated a'])))
+
+test('a journal that skips a new record is found out', () =>
+  inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'd put'), ['outdated d'])))
+
+test('what the last commit of a killed process did is no finding, though its journal lacks it', () =>
+  inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'e put'), [])))
