@@ -1,11 +1,16 @@
-/** Single bits turned in the metadata file of a closed store, each looked at by a process that may die of it. */
+/**
+ * Single bits turned in the metadata file of a closed store, each looked at by a process that may die of it. Nothing
+ * vanishes without being found, and whatever is hurt is whole again after a rebuild.
+ */
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openFolder } from '../../src/server/compose.ts'
+import { round } from '../copy/round.ts'
 import { chance } from './chance.ts'
 import { Program } from './program.ts'
 import { build } from './rot.ts'
-import type { FlipVerdict } from './rot-child.ts'
+import type { FlipVerdict, RebuildVerdict } from './rot-child.ts'
 import { judge, type Suite } from './suite.ts'
 
 const FLIPS = 100
@@ -37,10 +42,25 @@ class Looker {
     return verdict
   }
 
+  /** In a process of its own: the one before may still have the folder. */
+  async rebuild(): Promise<RebuildVerdict> {
+    await this.end()
+    this.#child = new Program('rot-child', this.#args)
+    const answer = this.#child.nextLine()
+    this.#child.send('rebuild')
+    return ((await answer) ?? 'not repaired') as RebuildVerdict
+  }
+
   async end(): Promise<void> {
     await this.#child?.kill()
     this.#child = undefined
   }
+}
+
+async function snapshot(folder: string): Promise<void> {
+  const parts = await openFolder({ folder })
+  await round(parts)
+  await parts.close()
 }
 
 export const bitRotMeta: Suite = {
@@ -51,19 +71,25 @@ export const bitRotMeta: Suite = {
     const folder = join(scratch, 'data')
     const states = join(scratch, 'expected.json')
     const expectation = await build(pristine)
+    await snapshot(pristine)
     writeFileSync(states, JSON.stringify(expectation.save()))
     const { size } = statSync(join(pristine, 'meta', 'data.mdb'))
     const random = chance(seed)
     const looker = new Looker([pristine, folder, states])
     const counts: Partial<Record<Verdict, number>> = {}
     const problems: string[] = []
+    let repaired = 0
     try {
       for (let n = 0; n < cycles; n++) {
         const offset = Math.floor(random.fraction() * size)
         const bit = Math.floor(random.fraction() * 8)
         const verdict = await looker.verdictOf(offset, bit)
         counts[verdict] = (counts[verdict] ?? 0) + 1
-        if (verdict === 'wrong') problems.push(`bit ${bit} at ${offset} of ${size}: ${verdict}`)
+        const where = `bit ${bit} at ${offset} of ${size}`
+        if (verdict === 'wrong' || verdict === 'silent') problems.push(`${where}: ${verdict}`)
+        if (verdict === 'harmless') continue
+        if ((await looker.rebuild()) === 'repaired') repaired++
+        else problems.push(`${where}: ${verdict}, and not repaired`)
       }
     } finally {
       await looker.end()
@@ -73,6 +99,7 @@ export const bitRotMeta: Suite = {
     const figures = Object.entries(counts)
       .filter(([verdict]) => verdict !== 'wrong')
       .map(([verdict, count]) => `${count} ${verdict}`)
-    return judge(problems, `${cycles} bits turned: ${figures.join(', ')}, ${counts.wrong ?? 0} wrong`)
+    const text = `${cycles} bits turned: ${figures.join(', ')}, ${counts.wrong ?? 0} wrong; ${repaired} repaired`
+    return judge(problems, text)
   },
 }

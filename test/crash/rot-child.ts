@@ -1,20 +1,24 @@
 /**
  * Looks at a store with one bit of its metadata file turned: `rot-child <pristine folder> <folder>`, then one line
  * `offset bit` after the other. Answers each with a verdict. LMDB may end this process on a damaged page: that counts.
+ * With the line `rebuild` it makes the metadata of the folder anew, and says whether everything is there again.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openFolder } from '../../src/server/compose.ts'
+import { rebuildFolder } from '../../src/server/rebuild.ts'
+import { againstCopy } from '../../src/server/second-copy.ts'
 import { Expectation, type Saved } from './model.ts'
 import { countsDiffer, lookAtAll, scrubAll } from './rot.ts'
 
 /**
  * `harmless`: all is right and nothing is found. `detected`: something answered with an error, or a check found it.
- * `refused`: the store does not open. `missing`: something is said not to be there, and a check finds that. `silent`:
- * no check finds it, which is known of an engine whose pages have no checksum and is counted.
+ * `refused`: the store does not open. `missing`: something is said not to be there, and counting or scrubbing finds
+ * that. `vanished`: they do not, and the second copy does. `silent`: nobody finds it.
  */
-export type FlipVerdict = 'harmless' | 'refused' | 'detected' | 'missing' | 'silent' | 'wrong'
+export type FlipVerdict = 'harmless' | 'refused' | 'detected' | 'missing' | 'vanished' | 'silent' | 'wrong'
+export type RebuildVerdict = 'repaired' | 'not repaired'
 
 const [pristine, folder, states] = process.argv.slice(2)
 const expectation = new Expectation(JSON.parse(readFileSync(states!, 'utf8')) as Saved)
@@ -32,19 +36,33 @@ async function verdictOf(offset: number, bit: number): Promise<FlipVerdict> {
   turnBit(offset, bit)
   const opening = await openFolder({ folder: folder! }).catch(() => undefined)
   if (opening === undefined) return 'refused'
-  const { store, close } = opening
+  const { store, copy, close } = opening
   try {
     const look = await lookAtAll(store, expectation)
     if (look.wrong.length > 0) return 'wrong'
     const found = (await countsDiffer(store)) || (await scrubAll(store)).damages > 0
-    if (look.missing.length > 0) return found ? 'missing' : 'silent'
-    return look.unreadable.length > 0 || found ? 'detected' : 'harmless'
+    const lost = await againstCopy(copy!)
+    if (look.missing.length > 0) return found ? 'missing' : lost.length > 0 ? 'vanished' : 'silent'
+    return look.unreadable.length > 0 || found || lost.length > 0 ? 'detected' : 'harmless'
   } finally {
     await close().catch(() => undefined)
   }
 }
 
+async function rebuild(): Promise<RebuildVerdict> {
+  const { problems, shortcomings } = await rebuildFolder({ folder: folder!, progress() {} })
+  const { store, close } = await openFolder({ folder: folder! })
+  const { missing, unreadable, wrong } = await lookAtAll(store, expectation)
+  await close()
+  const isWhole = [problems, shortcomings, missing, unreadable, wrong].every(list => list.length === 0)
+  return isWhole ? 'repaired' : 'not repaired'
+}
+
 for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'rebuild') {
+    process.stdout.write(`${await rebuild().catch(() => 'not repaired')}\n`)
+    continue
+  }
   const [offset, bit] = line.split(' ').map(Number) as [number, number]
   const verdict = await verdictOf(offset, bit).catch(() => 'detected')
   process.stdout.write(`${verdict}\n`)
