@@ -58,7 +58,8 @@ export async function npmVersion(place: string, packageName: string): Promise<st
   return (JSON.parse(text) as { version: string }).version
 }
 
-async function onPath(program: string): Promise<string | undefined> {
+/** Where an installed program is. */
+export async function onPath(program: string): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, program)
     if (await isThere(path)) return path

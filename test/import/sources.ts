@@ -2,7 +2,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { serving } from '../cli/program.ts'
-import { Unavailable } from '../clients/install.ts'
+import { onPath, Unavailable } from '../clients/install.ts'
 import { startMoto } from './moto.ts'
 import { type Running, startOnFreePort } from './other-server.ts'
 import { SOURCE_KEY } from './round.ts'
@@ -24,8 +24,10 @@ const SOURCE_ENV = {
   HOLDFAST_ROOT_SECRET_KEY: SOURCE_KEY.secretKey,
 }
 
-function given(program: string | undefined, name: string, module: string): string {
-  if (program !== undefined) return program
+/** Too large to be built on the way: minutes, where everything else takes seconds. */
+async function installed(program: string | undefined, name: string, module: string): Promise<string> {
+  const found = program ?? (await onPath(name))
+  if (found !== undefined) return found
   throw new Unavailable(`--${name} PROGRAM says where one is; go install ${module} makes one`)
 }
 
@@ -58,10 +60,10 @@ const minio: Source = {
   name: 'minio',
   objects: MANY,
   traits: { ...EVERYTHING, strangeKeys: [...STRANGE_NAMES, 'trailing/'], storageClass: undefined, hasLists: false },
-  start(folder, program) {
+  async start(folder, program) {
     const env = { MINIO_ROOT_USER: SOURCE_KEY.accessKey, MINIO_ROOT_PASSWORD: SOURCE_KEY.secretKey }
     return startOnFreePort({
-      program: given(program, 'minio', 'github.com/minio/minio@latest'),
+      program: await installed(program, 'minio', 'github.com/minio/minio@latest'),
       args: address => ['server', '--address', address, join(folder, 'source')],
       env: { ...env, MINIO_UPDATE: 'off', MINIO_BROWSER: 'off', HOME: folder },
     })
@@ -77,7 +79,7 @@ const versitygw: Source = {
     const [objects, versions] = [join(folder, 'source'), join(folder, 'versions')]
     for (const place of [objects, versions]) await mkdir(place)
     return startOnFreePort({
-      program: given(program, 'versitygw', 'github.com/versity/versitygw/cmd/versitygw@latest'),
+      program: await installed(program, 'versitygw', 'github.com/versity/versitygw/cmd/versitygw@latest'),
       args: address => ['--port', address, '--keep-alive', '--quiet', 'posix', '--versioning-dir', versions, objects],
       env: { ROOT_ACCESS_KEY: SOURCE_KEY.accessKey, ROOT_SECRET_KEY: SOURCE_KEY.secretKey, HOME: folder },
     })
