@@ -10,7 +10,7 @@ import { delimiter, join } from 'node:path'
 import { build, giveUp, installMissing, ROOT, TSC } from './runtime.mjs'
 
 const PAGE = 'docs/embedded.md'
-const EXAMPLES = ['vitest', 'jest', 'node-test']
+const EXAMPLES = ['vitest', 'jest', 'jest-commonjs', 'node-test']
 
 /** Nothing but the package's own types: they must not lean on what a project happens to have. */
 const TYPED = `
@@ -29,9 +29,26 @@ hf.faults.add({ fault: 'explode' })
 await Holdfast.start({ bucket: endpoint + accessKeyId })
 `
 
+/** The same for CommonJS, in both ways of saying it. */
+const TYPED_COMMON = `
+import holdfast = require('holdfast')
+import { Holdfast, type InjectedFault } from 'holdfast'
+
+async function use(options: holdfast.HoldfastOptions): Promise<Holdfast> {
+  const hf = await Holdfast.start(options)
+  const fault: InjectedFault = hf.faults.add({ match: { key: /x/ }, fault: 'slow-down' })
+  hf.clock.advance({ days: fault.hits })
+  // @ts-expect-error there is no such option
+  await holdfast.Holdfast.start({ bucket: hf.endpoint })
+  return hf
+}
+use({ buckets: ['a'] })
+`
+
 const RESOLUTIONS = [
-  ['nodenext', 'nodenext'],
-  ['esnext', 'bundler'],
+  ['nodenext', 'nodenext', 'typed.mts', TYPED],
+  ['esnext', 'bundler', 'typed.mts', TYPED],
+  ['nodenext', 'nodenext', 'typed.cts', TYPED_COMMON],
 ]
 
 function run(command, args, cwd, env = process.env) {
@@ -66,14 +83,10 @@ function codeOn(page) {
   return blocks.map(([, code]) => code).join('\n')
 }
 
-function areTyped(folder, [module, resolution]) {
-  writeFileSync(join(folder, 'typed.ts'), TYPED)
+function areTyped(folder, [module, resolution, name, text]) {
+  writeFileSync(join(folder, name), text)
   const flags = ['--noEmit', '--strict', '--target', 'es2022', '--lib', 'es2022', '--types', '']
-  return run(
-    process.execPath,
-    [TSC, ...flags, '--module', module, '--moduleResolution', resolution, 'typed.ts'],
-    folder,
-  )
+  return run(process.execPath, [TSC, ...flags, '--module', module, '--moduleResolution', resolution, name], folder)
 }
 
 function passes(folder, example) {
@@ -90,7 +103,7 @@ const folder = mkdtempSync(join(tmpdir(), 'holdfast-embedded-'))
 try {
   install(folder)
   const steps = [
-    ...RESOLUTIONS.map(how => [`types, ${how[1]}`, () => areTyped(folder, how)]),
+    ...RESOLUTIONS.map(how => [`types, ${how[1]}, ${how[2]}`, () => areTyped(folder, how)]),
     ...EXAMPLES.map(example => [`examples/${example}`, () => passes(folder, example)]),
   ]
   let failed = 0

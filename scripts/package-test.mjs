@@ -8,7 +8,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { giveUp, ROOT, succeeds } from './runtime.mjs'
 
-const NEEDED = ['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'dist/src/main.js', 'dist/src/index.d.ts']
+const NEEDED = [
+  ...['package.json', 'README.md', 'LICENSE', 'CHANGELOG.md'],
+  ...['dist/src/main.js', 'dist/src/index.js', 'dist/src/index.d.ts', 'dist/cjs/index.cjs', 'dist/cjs/index.d.cts'],
+]
 const USELESS = /\.test\.|\.map$|(^|\/)(suite|test|bench|scripts)\b|(?<!\.d)\.ts$/
 const READY_SECONDS_MAX = 60
 
@@ -35,6 +38,27 @@ function pack() {
   }
   console.log(`package: ${paths.length} files, ${Math.round(packed.size / 1024)} KiB packed`)
   return join(folder, packed.filename)
+}
+
+/** In memory and in a folder: the latter loads native parts. A stranger is refused by it, so it works. */
+const EMBEDDED = `
+async function tried({ Holdfast }, kind) {
+  for (const folder of [undefined, kind]) {
+    const hf = await Holdfast.start({ buckets: ['one'], ...(folder === undefined ? {} : { folder }) })
+    const { status } = await fetch(hf.endpoint + '/one')
+    await hf.close()
+    if (status !== 403) throw new Error(kind + ' answered ' + status)
+  }
+  process.stdout.write(kind + ' ')
+}
+tried(require('holdfast'), 'require')
+  .then(() => import('holdfast'))
+  .then(one => tried(one, 'import'))
+`
+
+function tryEmbedded() {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['-e', EMBEDDED], { cwd: place, encoding: 'utf8' })
+  if (status !== 0 || stdout !== 'require import ') giveUp(`the store cannot be embedded: ${stdout}${stderr}`)
 }
 
 /** Through npx, as somebody tries it out. A process group of its own: the signal reaches all of it. */
@@ -64,6 +88,7 @@ npm(['install', '--no-audit', '--no-fund', packed], place)
 const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const said = npm(['exec', '--no', '--', 'holdfast', '--version'], place)
 if (said !== `holdfast ${version}\n`) giveUp(`npx holdfast --version said: ${said}`)
+tryEmbedded()
 await tryNpx()
 process.env.HOLDFAST_TEST_PROGRAM = JSON.stringify([join(place, 'node_modules', '.bin', 'holdfast')])
 process.env.HOLDFAST_TEST_NATIVE_HOME = place
