@@ -27,12 +27,16 @@ const checksumKind = lastOf((kind: ChecksumKind | undefined): string => {
   return `${algorithm}<ChecksumType>${kind.type}</ChecksumType>`
 })
 
+const stored = lastOf(
+  (storageClass: string | undefined) => `</Size><StorageClass>${xmlText(storageClass ?? 'STANDARD')}</StorageClass>`,
+)
+
 const changed = (ms: number): string => `<LastModified>${formatTimestamp(ms)}</LastModified>`
 
 /** R16, R17. What an object has and a marker has not. */
-function object({ modifiedAt, etag, checksum, size, storageClass = 'STANDARD' }: ShownVersion): string {
-  const made = `${changed(modifiedAt)}<ETag>&quot;${xmlText(etag)}&quot;</ETag>${checksumKind(checksum)}`
-  return `${made}<Size>${size}</Size><StorageClass>${xmlText(storageClass)}</StorageClass>`
+function object({ modifiedAt, etag, checksum, size, storageClass }: ShownVersion): string {
+  const made = `<LastModified>${formatTimestamp(modifiedAt)}</LastModified><ETag>&quot;${xmlText(etag)}&quot;</ETag>`
+  return `${made}${checksumKind(checksum)}<Size>${size}${stored(storageClass)}`
 }
 
 /** `key` as the listing spells it. */

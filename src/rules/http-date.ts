@@ -18,15 +18,18 @@ export function formatTimestamp(ms: number): string {
   // Years of more than four digits have a sign and another width, so the length is not counted from the start.
   if (known.day !== day) Object.assign(known, { day, text: new Date(day * DAY_MS).toISOString().slice(0, -13) })
   const rest = ms - day * DAY_MS
-  const minute = Math.floor(rest / 60_000)
-  const second = Math.floor(rest / 1000) % 60
-  const thousandths = rest % 1000
-  const zeros = thousandths < 10 ? '00' : thousandths < 100 ? '0' : ''
-  return `${known.text}${TWO[Math.floor(minute / 60)]}:${TWO[minute % 60]}:${TWO[second]}.${zeros}${thousandths}Z`
+  return (
+    known.text + MINUTES[Math.floor(rest / 60_000)] + SECONDS[Math.floor(rest / 1000) % 60] + FRACTIONS[rest % 1000]
+  )
 }
 
 const DAY_MS = 86_400_000
-const TWO = Array.from({ length: 60 }, (_, n) => String(n).padStart(2, '0'))
+const digits = (value: number, count: number): string => String(value).padStart(count, '0')
+
+/** In as few pieces as can be remembered: joining them is the work. */
+const MINUTES = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`)
+const SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)}.`)
+const FRACTIONS = Array.from({ length: 1000 }, (_, n) => `${digits(n, 3)}Z`)
 
 /** A listing shows a thousand moments, most of them of a few days. */
 const lastDays = Array.from({ length: 64 }, () => ({ day: Number.NaN, text: '' }))
