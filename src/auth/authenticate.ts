@@ -3,6 +3,7 @@
  * Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
  */
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { after, type Soon } from '../lib/soon.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { type Canonical, canonicalFields, canonicalPairs, canonicalRequest, type Fields } from './canonical.ts'
@@ -21,7 +22,7 @@ export interface Authentication {
   /** What clients may take for now as well. A signature of such a time is fresh; when it expires is said by `now`. */
   readonly clientTimes?: readonly number[]
   /** Undefined for a key that is unknown, disabled or deleted. */
-  findCredential(accessKey: string): Promise<Credential | undefined>
+  findCredential(accessKey: string): Soon<Credential | undefined>
 }
 
 export interface Authenticated {
@@ -43,7 +44,8 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   checkTime(claim, by)
   const scope = checkScope(claim, by)
   if (claim.token !== undefined) throw refusal('InvalidToken', {})
-  const credential = await findCredential(claim.scope.accessKey, by)
+  const found = findCredential(claim.scope.accessKey, by)
+  const credential = found instanceof Promise ? await found : found
   const key = signingKey(scheme, credential, scope)
   const canonical = { request, pairs, fields, signedHeaders: claim.signedHeaders, contentHash: claim.contentHash }
   const text = stringToSign(canonical, claim, scheme)
@@ -132,13 +134,12 @@ export function checkScope(
   return scopeOf(by.scheme, date, region)
 }
 
-export async function findCredential(
-  accessKey: string,
-  by: Pick<Authentication, 'findCredential'>,
-): Promise<Credential> {
-  const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : await by.findCredential(accessKey)
-  if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
-  return found
+export function findCredential(accessKey: string, by: Pick<Authentication, 'findCredential'>): Soon<Credential> {
+  const known = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
+  return after(known, found => {
+    if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+    return found
+  })
 }
 
 export function callerOf(credential: Credential): Caller {

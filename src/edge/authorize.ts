@@ -1,4 +1,5 @@
 /** Collects the facts that a decision about access needs, and asks the one evaluator. */
+import { after, type Soon } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -18,10 +19,10 @@ import { type Asking, Sayings } from './request-context.ts'
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
 export interface FactFinder {
-  bucket(name: string): Promise<Bucket>
+  bucket(name: string): Soon<Bucket>
   document(bucket: string, name: string): Promise<string | undefined>
   /** Undefined when there is no such object. */
-  object(name: ObjectName): Promise<ObjectFacts | undefined>
+  object(name: ObjectName): Soon<ObjectFacts | undefined>
   /** Who began the upload; undefined when there is no such upload. */
   initiator(name: ObjectName, uploadId: string): Promise<string | undefined>
 }
@@ -69,15 +70,16 @@ export class Authorizer {
     this.#judged = judged
   }
 
-  async bucketFacts(bucket: Bucket): Promise<BucketFacts> {
-    return {
+  bucketFacts(bucket: Bucket): Soon<BucketFacts> {
+    const text = bucket.documents.includes('policy') ? this.#facts.document(bucket.name, 'policy') : undefined
+    return after(text, policy => ({
       ownerAccountId: this.#accounts.byCanonicalId(bucket.owner)?.accountId ?? '',
       ownerCanonicalId: bucket.owner,
-      policy: bucket.documents.includes('policy') ? await this.#facts.document(bucket.name, 'policy') : undefined,
+      policy,
       grants: bucket.grants,
       ownership: bucket.ownership ?? 'ObjectWriter',
       publicAccessBlock: bucket.publicAccessBlock ?? NO_BLOCK,
-    }
+    }))
   }
 
   /** Every need must hold. What a body will say counts as being in the caller's favour until it has been read. */
@@ -110,9 +112,12 @@ export class Authorizer {
     const { on, judgedBy } = actionFacts(need.do)
     const isHere = need.on === undefined || need.on.bucket === bucket?.name
     const at = isHere ? bucket : await this.#facts.bucket(name.bucket)
-    const facts = at === undefined ? undefined : await this.bucketFacts(at)
-    const stored = need.ofNew === undefined && on === 'object' && judgedBy === 'object'
-    const object = need.ofNew === 'writer' ? newObject(asking) : stored ? await this.#facts.object(name) : undefined
+    const known = at === undefined ? undefined : this.bucketFacts(at)
+    const facts = known instanceof Promise ? await known : known
+    const isStored = need.ofNew === undefined && on === 'object' && judgedBy === 'object'
+    const found = isStored ? this.#facts.object(name) : undefined
+    const stored = found instanceof Promise ? await found : found
+    const object = need.ofNew === 'writer' ? newObject(asking) : stored
     const isInitiator = on === 'object' && asking.operation.ofUpload && (await this.#isInitiator(asking, name))
     return {
       caller: asking.caller,

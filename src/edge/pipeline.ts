@@ -5,6 +5,7 @@
 import { type Authentication, authenticate } from '../auth/authenticate.ts'
 import type { Clock } from '../lib/clock.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import type { Soon } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { actorOf, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -83,7 +84,7 @@ export interface PipelineParts {
   /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
   readonly session: (actor: Actor, onlyReads: boolean) => Session
   /** Who there is, as of the moment at which a request begins. */
-  readonly identities: () => Promise<Identities>
+  readonly identities: () => Soon<Identities>
   readonly facts: FactFinder
   /** True for the error that says: what this request was judged on has changed. */
   readonly isStale: (error: unknown) => boolean
@@ -268,7 +269,8 @@ export class Pipeline {
 
   async #run(incoming: Incoming, routed: Routed): Promise<Answers> {
     const { known, operation } = routed
-    const accounts = await this.#parts.identities()
+    const identities = this.#parts.identities()
+    const accounts = identities instanceof Promise ? await identities : identities
     const entered = await this.#enter(incoming, routed, accounts)
     known.caller = entered.caller
     const session = this.#parts.session(actorOf(entered.caller, incoming.requestId), onlyReads(operation))
@@ -290,7 +292,8 @@ export class Pipeline {
     const findings: Finding[] = []
     known.findings = findings
     const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))
-    const bucket = hasNoBucket(operation) ? undefined : await facts.bucket(address.bucket)
+    const found = hasNoBucket(operation) ? undefined : facts.bucket(address.bucket)
+    const bucket = found instanceof Promise ? await found : found
     known.bucket = bucket
     const { dialect } = known
     if (bucket !== undefined) {

@@ -7,6 +7,7 @@ import type { WebsiteHosts } from '../edge/website.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Certificate } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
+import { after, type Soon, unless } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
@@ -21,19 +22,23 @@ import type { Store } from '../store/store.ts'
 import { Recording, type Watchers } from '../telemetry/recording.ts'
 import { isFinal, type Tell } from './tell.ts'
 
-async function objectFacts(store: Store, name: ObjectName): Promise<ObjectFacts | undefined> {
-  try {
-    const { owner, attributes } = await store.objects.head(name)
-    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
-  } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
-  }
-}
+const objectFacts = (store: Store, name: ObjectName): Soon<ObjectFacts | undefined> =>
+  unless<ObjectFacts | undefined>(
+    () =>
+      after(store.objects.find(name), ({ owner, attributes: { grants, tags } }) => ({
+        ownerCanonicalId: owner,
+        grants,
+        tags,
+      })),
+    error => {
+      if (error instanceof Fault) return undefined
+      throw error
+    },
+  )
 
 export function factsOf(store: Store): FactFinder {
   return {
-    bucket: name => store.buckets.get(name),
+    bucket: name => store.buckets.find(name),
     document: (bucket, name) => store.documents.get(bucket, name),
     object: name => objectFacts(store, name),
     initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
@@ -52,28 +57,32 @@ class ExpectedFacts implements FactFinder {
     this.#judged = judged
   }
 
-  async bucket(name: string): Promise<Bucket> {
-    try {
-      const bucket = await this.#found.bucket(name)
-      this.#judged.expectBucket(name, bucket.id)
-      return bucket
-    } catch (error) {
-      this.#judged.expectBucket(name, undefined)
-      throw error
-    }
+  bucket(name: string): Soon<Bucket> {
+    return unless(
+      () =>
+        after(this.#found.bucket(name), bucket => {
+          this.#judged.expectBucket(name, bucket.id)
+          return bucket
+        }),
+      error => {
+        this.#judged.expectBucket(name, undefined)
+        throw error
+      },
+    )
   }
 
   document(bucket: string, name: string): Promise<string | undefined> {
     return this.#found.document(bucket, name)
   }
 
-  async object(name: ObjectName): Promise<ObjectFacts | undefined> {
+  object(name: ObjectName): Soon<ObjectFacts | undefined> {
     // A version by its name stays what it is; the current one may be another a moment later.
     if (name.versionId === undefined) this.#judged.expectObject(name.bucket, name.key)
-    const object = await this.#found.object(name)
-    if (object !== undefined) return object
-    this.#seen.lookAgain()
-    return this.#found.object(name)
+    return after(this.#found.object(name), object => {
+      if (object !== undefined) return object
+      this.#seen.lookAgain()
+      return this.#found.object(name)
+    })
   }
 
   initiator(name: ObjectName, uploadId: string): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { justAfter } from '../lib/bytes.ts'
+import { after, type Soon } from '../lib/soon.ts'
 import type { KeyRange } from '../meta/meta.ts'
 import { type Bucket, bucketFormat, type DefaultRetention, type Ownership, type Versioning } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
@@ -78,7 +79,14 @@ export class Buckets {
   }
 
   async get(name: string): Promise<Bucket> {
-    return bucketOf(name, isBucketName(name) ? await this.#engine.meta.get(at.bucket(name)) : undefined)
+    return this.find(name)
+  }
+
+  /** The same, at once where the record is there at once. */
+  find(name: string): Soon<Bucket> {
+    return after(isBucketName(name) ? this.#engine.meta.get(at.bucket(name)) : undefined, entry =>
+      bucketOf(name, entry),
+    )
   }
 
   /** Buckets in order of their names; all of them, or those of one owner. */

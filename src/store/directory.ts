@@ -4,6 +4,7 @@
  * process has changed, and the usual request costs one look-up.
  */
 import { openSecret } from '../crypto/secret-box.ts'
+import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, Stamp } from '../meta/meta.ts'
 import {
   type AccountRecord,
@@ -78,9 +79,11 @@ export class Identities {
   }
 
   /** Undefined for a key that is unknown, disabled or deleted, or whose account or user is. */
-  async findCredential(accessKey: string): Promise<Credential | undefined> {
-    const remembered = this.#remembered.get(accessKey)
-    if (remembered !== undefined) return remembered
+  findCredential(accessKey: string): Soon<Credential | undefined> {
+    return this.#remembered.get(accessKey) ?? this.#lookUp(accessKey)
+  }
+
+  async #lookUp(accessKey: string): Promise<Credential | undefined> {
     const found = accessKey === this.#root?.accessKey ? this.#rootCredential(this.#root) : await this.#read(accessKey)
     if (found === undefined) return undefined
     if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(this.#remembered.keys().next().value!)
@@ -145,8 +148,11 @@ export class Directory {
   }
 
   /** As of now: every change that was acknowledged before this call is in it. */
-  async now(): Promise<Identities> {
-    const entry = await this.#engine.meta.get(this.#markAddress, this.#mark)
+  now(): Soon<Identities> {
+    return after(this.#engine.meta.get(this.#markAddress, this.#mark), entry => this.#asOf(entry))
+  }
+
+  #asOf(entry: Entry | undefined): Soon<Identities> {
     this.#mark = entry
     if (this.#known !== undefined && this.#known.stamp === entry?.stamp) return this.#known
     // Whoever comes while it is being read shares it, as long as nothing has changed in between.

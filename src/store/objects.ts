@@ -132,7 +132,12 @@ export class Objects {
 
   /** The version's record alone. */
   async head(which: Which): Promise<Version> {
-    return (await this.#find(which)).version
+    return this.find(which)
+  }
+
+  /** The same, at once where its records are there at once. */
+  find(which: Which): Soon<Version> {
+    return after(this.#find(which), ({ version }) => version)
   }
 
   /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
