@@ -6,6 +6,7 @@ import { Fault } from '../model/faults.ts'
 import type { Lock } from '../model/version.ts'
 import { TOLD_BY_RETENTION, toldByRetention } from '../rules/access/told.ts'
 import { formatTimestamp, parseTimestamp } from '../rules/http-date.ts'
+import { checkSaid } from './integrity.ts'
 import { needLocks } from './locks.ts'
 import { notOnMarker } from './on-marker.ts'
 import { needs, operation } from './operation.ts'
@@ -35,6 +36,7 @@ export const PutObjectRetention = operation({
   tells: TOLD_BY_RETENTION,
   input: {},
   async run(ctx) {
+    checkSaid(ctx)
     needLocks(ctx)
     const asksBypass = wantsBypass(ctx)
     await notOnMarker(() => ctx.store.objects.head(ctx.target))

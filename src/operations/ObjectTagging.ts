@@ -1,6 +1,7 @@
 /** The tags of an object: read, replaced, taken away. They are no part of what a lock protects (R40). */
 import { TOLD_BY_TAGS, toldByTags } from '../rules/access/told.ts'
 import { readTagDocument, tagDocument } from '../rules/tags.ts'
+import { checkSaid } from './integrity.ts'
 import { needsVersion, operation } from './operation.ts'
 import { versionHeader } from './versioned.ts'
 import { readXml, wholeBody } from './whole-body.ts'
@@ -23,6 +24,7 @@ export const PutObjectTagging = operation({
   tells: TOLD_BY_TAGS,
   input: {},
   async run(ctx) {
+    checkSaid(ctx)
     await ctx.store.objects.head(ctx.target)
     const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
     await ctx.settle(toldByTags(tags))

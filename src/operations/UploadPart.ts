@@ -2,7 +2,7 @@ import { quotedEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { customerKey } from './customer-key.ts'
 import { checkUploadKey, encryptionHeaders } from './encryption.ts'
-import { claimsOf } from './integrity.ts'
+import { checkClaimed, claimsOf } from './integrity.ts'
 import { type Header, needs, operation } from './operation.ts'
 import { bodyLength } from './PutObject.ts'
 import { checksumHeader, declaredChecksum, partNumber, uploadId, uploadName } from './uploads.ts'
@@ -15,6 +15,7 @@ export const UploadPart = operation({
   async run(ctx, input) {
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
     const name = uploadName(ctx, input.uploadId)
+    checkClaimed(ctx)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, input.customerKey, true)
     const declared = declaredChecksum(upload)

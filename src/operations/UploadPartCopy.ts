@@ -15,7 +15,7 @@ import {
 } from './copy-source.ts'
 import { customerKey, sourceCustomerKey } from './customer-key.ts'
 import { checkUploadKey, encryptionHeaders } from './encryption.ts'
-import { asText, maybe } from './inputs.ts'
+import { maybe } from './inputs.ts'
 import { operation } from './operation.ts'
 import { partNumber, refuseBody, uploadId, uploadName, writePartChecksum } from './uploads.ts'
 
@@ -31,7 +31,7 @@ export const UploadPartCopy = operation({
     source: copySource,
     sourceKey: sourceCustomerKey,
     conditions: sourceConditions,
-    range: maybe.header(':copy-source-range', asText),
+    range: maybe.header(':copy-source-range', copyRange),
   },
   async run(ctx, input) {
     await refuseBody(ctx)
@@ -54,7 +54,7 @@ export const UploadPartCopy = operation({
         reading: source => ctx.mayLast([...encryptionHeaders(upload), ...saidOfSource(sourceBucket, source)]),
         ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
         ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),
-        ...(range === undefined ? {} : { range: size => copyRange(range, size) }),
+        ...(range === undefined ? {} : { range }),
       }),
     )
     return {

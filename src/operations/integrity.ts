@@ -56,7 +56,10 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Sa
   return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
 }
 
-/** R112. Of a document: what is wrong with that is so before anybody looks at its body, or at what it is for. */
+/** What is wrong with that is so before anybody looks at the body, or at what it is for. */
+export const checkClaimed = ({ request, body }: Pick<Context, 'request' | 'body'>): void => void saidOf(request, body)
+
+/** R112. The same of a document, which comes with what it announces where the dialect says so. */
 export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'body' | 'ways'>): void {
   if (saidOf(request, body).isOther && ways.announcedChecksumComes) throw noneOfTheAnnounced()
 }

@@ -73,7 +73,7 @@ test('RANGE-1: what is given is inside the object and as asked', () => {
 test('RANGE-2: the range of a part copy must be whole and inside', () => {
   const copy = (header: string, size: number): string => {
     try {
-      const { start, end } = copyRange(header, size)
+      const { start, end } = copyRange(header)(size)
       return `${start}..${end}`
     } catch (error) {
       assert(error instanceof Fault)

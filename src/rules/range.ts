@@ -37,28 +37,23 @@ export function requestedRange(header: string, size: number): ByteRange | undefi
 const unsatisfiable = (header: string, size: number): Fault =>
   new Fault('InvalidRange', { RangeRequested: header, ActualObjectSize: size })
 
-/** RANGE-2. The stretch of the source that becomes a part: both ends given, both inside the source. */
-export function copyRange(header: string, size: number): ByteRange {
+/** RANGE-2. The stretch of a source that becomes a part: both ends given, both inside of it once its size is known. */
+export function copyRange(header: string): (size: number) => ByteRange {
+  const invalid = (reason: string): Fault =>
+    new Fault('InvalidArgument', { ArgumentName: headerName('copy-source-range'), ArgumentValue: header, reason })
   const match = COPY.exec(header.trim())
   const start = match === null ? 0 : position(match[1]!)
   const last = match === null ? -1 : position(match[2]!)
   if (last < start) {
-    throw new Fault('InvalidArgument', {
-      ArgumentName: headerName('copy-source-range'),
-      ArgumentValue: header,
-      reason: 'The range must be of the form bytes=first-last where first and last are the zero-based offsets.',
-    })
+    throw invalid('The range must be of the form bytes=first-last where first and last are the zero-based offsets.')
   }
-  if (start >= size)
-    throw new Fault('InvalidRequest', { reason: 'The specified copy range is invalid for the source.' })
-  if (last >= size) {
-    throw new Fault('InvalidArgument', {
-      ArgumentName: headerName('copy-source-range'),
-      ArgumentValue: header,
-      reason: `Range specified is not valid for source object of size: ${size}`,
-    })
+  return size => {
+    if (start >= size) {
+      throw new Fault('InvalidRequest', { reason: 'The specified copy range is invalid for the source.' })
+    }
+    if (last >= size) throw invalid(`Range specified is not valid for source object of size: ${size}`)
+    return { start, end: last + 1 }
   }
-  return { start, end: last + 1 }
 }
 
 /** The Content-Range of a partial answer. */

@@ -1,7 +1,7 @@
 /** What is told when several things are wrong at once: headers, then what is there, then conditions, then the body. */
 import assert from 'node:assert/strict'
 import { type Headers, lockBucket, md5Header, outcome, put } from './actions.ts'
-import { begin, expectFault, expectFolded, finish, part } from './parts.ts'
+import { begin, expectFault, expectFolded, finish, part, putPart } from './parts.ts'
 import { type Client, inBoth, makeBucket, OTHER } from './server.ts'
 
 const WRONG_MD5 = md5Header('something else')
@@ -91,6 +91,36 @@ inBoth('R104 R112 R113 PutObjectLegalHold: headers, then the object, then the bo
   expectFault(await hold([['Content-MD5', 'x']]), 400, 'InvalidDigest')
   for (const headers of [[], [WRONG_MD5]] as const) expectFault(await hold(headers), 404, 'NoSuchKey')
   expectFault(await hold([md5Header('nonsense')], 'nonsense'), 404, 'NoSuchKey')
+})
+
+inBoth('R73 R104 R112 UploadPart UploadPartCopy: headers, then the upload, then the body', async client => {
+  const bucket = await makeBucket(client)
+  const gone = { bucket, path: '/k', id: 'f'.repeat(32) }
+  expectFault(await putPart(client, gone, 1, 'x', [['Content-MD5', 'x']]), 400, 'InvalidDigest')
+  expectFault(await putPart(client, gone, 1, 'x', [[':checksum-crc32', 'x']]), 400, 'InvalidRequest')
+  expectFault(await putPart(client, gone, 1, 'x', [[':sdk-checksum-algorithm', 'CRC32']]), 400, 'InvalidRequest')
+  expectFault(await putPart(client, gone, 1, 'x', [WRONG_MD5]), 404, 'NoSuchUpload')
+  const source: Headers = [[':copy-source', `${bucket}/none`]]
+  expectFault(await putPart(client, gone, 1, '', [...source, [':copy-source-range', 'x']]), 400, 'InvalidArgument')
+  const place = await begin(client, bucket)
+  expectFault(
+    await putPart(client, place, 1, '', [...source, [':copy-source-range', 'bytes=1-0']]),
+    400,
+    'InvalidArgument',
+  )
+  expectFault(await putPart(client, place, 1, '', source), 404, 'NoSuchKey')
+})
+
+inBoth('R104 R105 PutObjectTagging PutObjectRetention: headers, then the object, then the body', async client => {
+  const bucket = await lockBucket(client)
+  for (const query of ['tagging', 'retention']) {
+    const set = (headers: Headers) =>
+      client.send({ method: 'PUT', bucket, path: `/none?${query}`, headers, body: 'nonsense' })
+    expectFault(await set([['Content-MD5', 'x']]), 400, 'InvalidDigest')
+    for (const headers of [[], [WRONG_MD5], [md5Header('nonsense')]]) {
+      expectFault(await set(headers as Headers), 404, 'NoSuchKey')
+    }
+  }
 })
 
 inBoth('R43 R44 R46 CopyObject: headers, then the source, then conditions', async client => {
