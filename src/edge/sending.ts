@@ -8,6 +8,14 @@ import { PATIENCE, type Patience, type Wait } from './patience.ts'
 /** What a client may still send of a body that nobody reads, before its connection is cut. */
 const DISCARDED_BYTES_MAX = 256 * 1024
 
+/**
+ * What was written has a minute to be taken. From a client that takes little at a time no more is asked than a piece of
+ * this size, about 1 KB a second; one that is fast gets larger ones, which cost less.
+ */
+const STRIDE_BYTES_MIN = 64 * 1024
+const STRIDE_BYTES_MAX = 512 * 1024
+const FAST_MS = 1_000
+
 /** Resolves when one of these happens, or when the connection is gone, or ended because it took too long. */
 function happens(
   on: { readonly response: ServerResponse; readonly socket: Socket; readonly patience: Patience },
@@ -41,6 +49,8 @@ export class Sending {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #patience: Patience
+  /** So many bytes are written at once, as fast as this client has been so far. */
+  #stride = STRIDE_BYTES_MIN
   /** Bytes of the body that were handed to the connection. */
   bytes = 0
 
@@ -62,17 +72,28 @@ export class Sending {
     if (this.#response.writableLength > 0) await this.#happens('finish')
   }
 
+  async #write(piece: Buffer): Promise<void> {
+    this.bytes += piece.length
+    // Only a write that succeeded is known to be done with the bytes: others may still hold them for a while.
+    const taken = (error?: Error | null): void => {
+      if (error === undefined || error === null) outgoingBuffers.giveBack(piece)
+    }
+    const since = this.#patience.now()
+    if (!this.#response.write(piece, taken)) await this.#happens('drain')
+    const isFast = this.#patience.now() - since < FAST_MS
+    this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
+  }
+
   /** Throws what the body throws. An answer that breaks off ends its connection, never as if it were complete. */
   async stream(body: AsyncIterable<Buffer>): Promise<void> {
     try {
       for await (const chunk of body) {
-        if (this.#response.destroyed || this.#socket.destroyed) return
-        this.bytes += chunk.length
-        // Only a write that succeeded is known to be done with the bytes: others may still hold them for a while.
-        const taken = (error?: Error | null): void => {
-          if (error === undefined || error === null) outgoingBuffers.giveBack(chunk)
+        for (let at = 0; at < chunk.length; ) {
+          if (this.#response.destroyed || this.#socket.destroyed) return
+          const piece = chunk.subarray(at, at + this.#stride)
+          at += piece.length
+          await this.#write(piece)
         }
-        if (!this.#response.write(chunk, taken)) await this.#happens('drain')
       }
     } catch (error) {
       this.#response.destroy()
