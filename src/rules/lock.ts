@@ -39,6 +39,16 @@ export const asksForLock = ({ hold, retention }: Lock): boolean => hold !== unde
 
 const DAY_MS = 86_400_000
 
+/** Section 8: a hundred years, leap days and all. Whoever locks for longer has mistyped, and nobody could mend it. */
+const RETENTION_DAYS_MAX = 36_525
+
+/** R27. The end of a retention that somebody asks for. */
+export function checkRetainUntil(until: number, now: number): void {
+  if (until <= now) throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
+  if (until <= now + RETENTION_DAYS_MAX * DAY_MS) return
+  throw new Fault('InvalidArgument', { reason: 'The retain until date must be within a hundred years.' })
+}
+
 /** LOCK-3. The lock of a new version: what was asked for, else the bucket's default retention counted from now. */
 export function initialLock(bucket: Bucket, wanted: Lock, now: number): Lock {
   if (!bucket.lockEnabled) {
@@ -46,8 +56,8 @@ export function initialLock(bucket: Bucket, wanted: Lock, now: number): Lock {
     throw new Fault('InvalidRequest', { reason: 'Bucket is missing ObjectLockConfiguration' })
   }
   if (wanted.retention !== undefined) {
-    if (wanted.retention.until > now) return wanted
-    throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
+    checkRetainUntil(wanted.retention.until, now)
+    return wanted
   }
   if (bucket.defaultRetention === undefined) return wanted
   const { mode, days } = bucket.defaultRetention

@@ -17,7 +17,7 @@ import {
 } from '../model/version.ts'
 import { lockShown } from '../rules/ledger.ts'
 import { LIMITS } from '../rules/limits.ts'
-import { mayRemove, mayRetain } from '../rules/lock.ts'
+import { checkRetainUntil, mayRemove, mayRetain } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
@@ -218,9 +218,7 @@ export class Objects {
 
   async setRetention(which: Which, retention: Lock['retention'], allowance: Allowance = NO_BYPASS): Promise<Version> {
     const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
-      if (retention !== undefined && retention.until <= this.#engine.clock.now()) {
-        throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
-      }
+      if (retention !== undefined) checkRetainUntil(retention.until, this.#engine.clock.now())
       const now = await this.#engine.lockClock.now()
       const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
       if (refusal !== undefined) throw protectedBy(refusal, version)

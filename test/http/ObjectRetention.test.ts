@@ -40,6 +40,22 @@ inBoth('section 6 PutObjectRetention: set, shown, seen on GET and HEAD', async (
   }
 })
 
+inBoth('R27 section 8 PutObjectRetention PutObject: for a hundred years, and no longer', async (client, { clock }) => {
+  const bucket = await lockBucket(client)
+  await put(client, bucket, '/k')
+  const longest = clock.now() + 36_525 * 24 * HOUR
+  const store = (until: number) => {
+    const mode: Headers = [[':object-lock-mode', 'GOVERNANCE']]
+    const date: Headers = [[':object-lock-retain-until-date', new Date(until).toISOString()]]
+    return client.send({ method: 'PUT', bucket, path: '/new', ...document('x', [...mode, ...date]) })
+  }
+  assert.equal(outcome(await store(longest + 1)), '400 InvalidArgument')
+  assert.equal(outcome(await retain(client, bucket, retention('COMPLIANCE', longest + 1))), '400 InvalidArgument')
+  assert.equal(await shown(client, bucket), '404 NoSuchObjectLockConfiguration')
+  assert.equal((await store(longest)).status, 200)
+  assert.equal((await retain(client, bucket, retention('COMPLIANCE', longest))).status, 200)
+})
+
 inBoth('P12 P15 PutObjectRetention: what may be changed, and by whom', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
