@@ -54,7 +54,9 @@ async function rebuild(): Promise<RebuildVerdict> {
   const { store, close } = await openFolder({ folder: folder! })
   const { missing, unreadable, wrong } = await lookAtAll(store, expectation)
   await close()
-  const isWhole = [problems, shortcomings, missing, unreadable, wrong].every(list => list.length === 0)
+  // A journal of a process that a damaged page has just ended is cut off, as it should be.
+  const lacking = shortcomings.filter(line => !line.includes('was cut off'))
+  const isWhole = [problems, lacking, missing, unreadable, wrong].every(list => list.length === 0)
   return isWhole ? 'repaired' : 'not repaired'
 }
 

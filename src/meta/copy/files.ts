@@ -1,6 +1,6 @@
 /** The files of the second copy and their names, which say what they are about before anybody opens them. */
 import { join } from 'node:path'
-import type { Disk } from '../../lib/disk.ts'
+import type { Disk, DiskFile } from '../../lib/disk.ts'
 
 const JOURNAL = /^(\d{8})-([0-9a-f]{12})-(\d{6})\.journal$/
 const SNAPSHOT = /^(\d{8})-(\d{16})\.snapshot$/
@@ -73,15 +73,20 @@ export async function hasRows(disk: Disk, { journals, snapshots }: CopyFiles): P
   return false
 }
 
-export async function sizeOf(disk: Disk, path: string): Promise<number> {
-  const file = await disk.open(path, 'read').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return undefined
-    throw error
-  })
-  if (file === undefined) return 0
+export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
   try {
-    return await file.size()
+    return await disk.open(path, 'read')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+export async function sizeOf(disk: Disk, path: string): Promise<number> {
+  const file = await openIfThere(disk, path)
+  try {
+    return (await file?.size()) ?? 0
   } finally {
-    await file.close()
+    await file?.close()
   }
 }

@@ -30,7 +30,7 @@ interface Rounded {
 function keeperOf(
   folder: string,
   { meta: engine, journal }: Pick<Copied, 'meta' | 'journal'>,
-  { tell = () => {}, ...more }: { tell?: (event: KeeperEvent) => void; clock?: ManualClock } = {},
+  { tell = () => {}, ...more }: { tell?: (event: KeeperEvent) => void; clock?: ManualClock; disk?: Disk } = {},
 ): CopyKeeper {
   const place = copyFolder(folder)
   return new CopyKeeper({ engine, disk: realDisk, folder: place, journal, random: systemRandom, tell, ...more })
@@ -328,6 +328,31 @@ test('a round is due half a minute after the start, then every hour', () =>
     }
     assert.deepEqual([await rounds(29_000), await rounds(2_000), await rounds(1_000)], [0, 1, 1])
     assert.deepEqual([await rounds(3_590_000), await rounds(60_000)], [1, 2])
+    await copied.close()
+  }))
+
+test('a round that fails is tried again soon; a journal that goes away meanwhile is none', () =>
+  inFolder(async folder => {
+    const copied = await openCopied(folder)
+    const clock = new ManualClock()
+    let fails = true
+    const disk: Disk = {
+      ...realDisk,
+      list: async path => [...(await realDisk.list(path)), '00000001-000000000000-000001.journal'],
+      rename: async (from, to) => (fails ? assert.fail('no rename') : realDisk.rename(from, to)),
+    }
+    const keeper = keeperOf(folder, copied, { clock, disk })
+    clock.move(31_000)
+    await assert.rejects(async () => {
+      while ((await keeper.step()) === 'busy');
+    }, /no rename/)
+    fails = false
+    clock.move(60_000)
+    assert.equal(await keeper.step(), 'idle')
+    assert.deepEqual(filesOf(folder, '.snapshot'), [])
+    clock.move(300_000)
+    while ((await keeper.step()) === 'busy');
+    assert.equal(filesOf(folder, '.snapshot').length, 1)
     await copied.close()
   }))
 

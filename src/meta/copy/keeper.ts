@@ -18,6 +18,8 @@ import { isLastOf } from './sorting.ts'
 /** The first round waits until a start has proved itself. */
 const FIRST_MS = 30_000
 const ROUND_MS = 3_600_000
+/** After a round that failed. */
+const RETRY_MS = 5 * 60_000
 /** A round may take this part of the time, however long one takes. */
 const BUSY_PART = 1 / 20
 /** A round before its time, when journals are as large as the snapshot, and not small. */
@@ -92,6 +94,7 @@ export class CopyKeeper {
       if (done !== true) return 'busy'
     } catch (error) {
       this.#endRound()
+      this.#nextAt = this.#clock.elapsed() + RETRY_MS
       if (!(error instanceof DamagedCopy)) throw error
       await this.#setAside(error)
       return 'busy'

@@ -4,7 +4,7 @@
  */
 import { join } from 'node:path'
 import type { Disk } from '../../lib/disk.ts'
-import type { CopyFiles, JournalFile } from './files.ts'
+import { type CopyFiles, type JournalFile, openIfThere } from './files.ts'
 import { FrameReader } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
 import { RowWriter, rowsOf } from './row-file.ts'
@@ -47,7 +47,9 @@ export async function* journalRows(
   isLast: boolean,
   report: JournalReport,
 ): AsyncGenerator<readonly Row[]> {
-  const file = await disk.open(path, 'read')
+  // One that tells of nothing is removed by its process when that ends.
+  const file = await openIfThere(disk, path)
+  if (file === undefined) return
   try {
     const reader = new FrameReader(file)
     const head = await reader.next()
