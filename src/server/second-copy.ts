@@ -85,8 +85,8 @@ export async function againstCopy({ engine, folder, journal }: SecondCopy): Prom
   }
 }
 
-/** Looked at once a minute; a round is due once an hour. */
-const LOOK_MS = 60_000
+/** A round is due once an hour, the first one half a minute after the start. */
+const LOOK_MS = 30_000
 const NAMED_MAX = 20
 
 /** The object whose record it is, or the record. */

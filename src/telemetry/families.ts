@@ -56,7 +56,7 @@ export const FAMILIES = {
   holdfast_meta_copy_findings: gauge('Metadata records that the second copy has and the engine lost; rebuild it then.'),
   holdfast_meta_copy_rows: gauge('Metadata records that the last comparison with the second copy has read.'),
   holdfast_meta_copy_snapshot_timestamp_seconds: gauge('When the last snapshot of the metadata was finished.', 'max'),
-  holdfast_meta_copy_journal_bytes: gauge('Bytes of journals of the second copy, looked at once a minute.'),
+  holdfast_meta_copy_journal_bytes: gauge('Bytes of journals of the second copy, looked at twice a minute.'),
   holdfast_meta_copy_unwritten_commits: gauge('Commits that journals lack, as of the last comparison.'),
 } as const satisfies Readonly<Record<string, Family>>
 
