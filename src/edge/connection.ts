@@ -46,11 +46,12 @@ export class Connection implements Wait {
 
   /**
    * RFC 9112, 9.3.2. Of requests that come one behind the other without waiting for answers, those that change nothing
-   * are served side by side; what changes something waits for all before it, and all behind wait for it.
+   * are served side by side; what changes something waits for all before it, and all behind wait for it. One whose
+   * client has left before its turn is passed over instead of served.
    */
-  inTurn(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
+  inTurn(isSafe: boolean, serve: () => Promise<void>, passOver: () => void): Promise<void> {
     // Hardly any client sends the next request before it has its answer.
-    const served = this.#turns.size === 0 ? serve() : this.#behindOthers(isSafe, serve)
+    const served = this.#turns.size === 0 ? serve() : this.#behindOthers(isSafe, serve, passOver)
     const turn = { isSafe, served }
     this.#turns.add(turn)
     const over = (): void => void this.#turns.delete(turn)
@@ -58,13 +59,13 @@ export class Connection implements Wait {
     return served
   }
 
-  #behindOthers(isSafe: boolean, serve: () => Promise<void>): Promise<void> {
+  #behindOthers(isSafe: boolean, serve: () => Promise<void>, passOver: () => void): Promise<void> {
     const before: Promise<unknown>[] = []
     for (const one of this.#turns) if (!isSafe || !one.isSafe) before.push(one.served)
     if (before.length > WAITING_MAX) this.#socket.destroy()
     if (before.length === 0) return serve()
     // Behind an answer that ended the connection there is nobody left who asks.
-    return Promise.allSettled(before).then(() => (this.#socket.destroyed ? undefined : serve()))
+    return Promise.allSettled(before).then(() => (this.#socket.destroyed ? passOver() : serve()))
   }
 
   /**

@@ -216,7 +216,18 @@ export class Listener {
     this.#parts.recorder.begun()
     const isSafe = message.method === 'GET' || message.method === 'HEAD'
     if (connection === undefined) void this.#attend(exchanged)
-    else void connection.inTurn(isSafe, () => this.#attend(exchanged))
+    else
+      void connection.inTurn(
+        isSafe,
+        () => this.#attend(exchanged),
+        () => this.#leave(exchanged),
+      )
+  }
+
+  /** However a request ended, also when its turn never came. */
+  #leave({ place }: Exchanged): void {
+    place.leave()
+    this.#parts.recorder.left()
   }
 
   /** Never fails: what goes wrong ends the connection, and its request alone. */
@@ -227,8 +238,7 @@ export class Listener {
       if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
       exchanged.response.destroy()
     } finally {
-      exchanged.place.leave()
-      this.#parts.recorder.left()
+      this.#leave(exchanged)
     }
   }
 

@@ -1,6 +1,7 @@
 /** Connections that end early, stall or dawdle give back what they hold, and are told why where that is possible. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ROOM } from '../../src/edge/room.ts'
 import { md5Header } from './actions.ts'
 import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, withServer } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
@@ -34,6 +35,27 @@ test('answers that wait behind another one give up when their connection is gone
     assert(readers.count > 0)
     socket.resetAndDestroy()
     assert(await until(() => readers.count === 0))
+  }))
+
+test('requests whose client left before their turn take up no room', () =>
+  withServer(async ({ s3, parts }) => {
+    const bucket = await makeBucket(s3)
+    const body = Buffer.alloc(16 * 2 ** 20, 7)
+    await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
+    const host = `Host: ${bucket}.${BASE_HOST}\r\n`
+    const waiting = `PUT /k HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`.repeat(90)
+    const { readers } = parts.store.engine
+    // More than there is room for, a connection's share at a time. The first answer is not taken: all others wait.
+    for (let sent = 0; sent <= ROOM.requestsMax; sent += 90) {
+      const { socket } = await Wire.open(s3.port)
+      socket.pause()
+      socket.write(`GET /big HTTP/1.1\r\n${host}\r\n${waiting}`)
+      await until(() => readers.count > 0)
+      for (let turns = 0; turns < 20; turns++) await turn()
+      socket.resetAndDestroy()
+      assert(await until(() => readers.count === 0))
+    }
+    assert.equal((await s3.send({ method: 'GET', bucket, path: '/' })).status, 200)
   }))
 
 inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', async client => {
