@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { at } from '../../src/store/addresses.ts'
 import { documentFormat } from '../../src/store/documents.ts'
 import { document, get, put } from './actions.ts'
-import { documentSuite, documentsOf } from './bucket-documents.ts'
+import { documentSuite, documentsOf, faultIs, shown } from './bucket-documents.ts'
 import { inBoth, makeBucket } from './server.ts'
 
 const config = (rules: string): string => `<LifecycleConfiguration>${rules}</LifecycleConfiguration>`
@@ -29,15 +30,34 @@ inBoth('2.1 BucketLifecycleConfiguration: the smallest size of transitions is sa
   ] as const) {
     const stored = await set(sent)
     assert.equal(stored.status, 200)
-    const shown = await get(client, bucket, '/?lifecycle')
-    for (const answer of [stored, shown]) assert.equal(answer.own(name.slice(1)), told)
-    assert(!shown.body.includes('128K') && !shown.body.includes('varies'))
+    const got = await get(client, bucket, '/?lifecycle')
+    for (const answer of [stored, got]) assert.equal(answer.own(name.slice(1)), told)
+    assert(!got.body.includes('128K') && !got.body.includes('varies'))
   }
   assert.equal((await set('some')).status, 400)
   // The rules are in force all the same.
   assert.equal((await set('varies_by_storage_class')).status, 200)
   await put(client, bucket, '/k')
   assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
+})
+
+inBoth('section 8 BucketLifecycleConfiguration: a thousand rules, and what no record holds', async client => {
+  const at = documentsOf(client, await makeBucket(client), 'lifecycle')
+  const rules = (count: number, prefix: (i: number) => string): string =>
+    config(
+      Array.from({ length: count }, (_, i) => {
+        return rule(`<Filter><Prefix>${prefix(i)}</Prefix></Filter>${DAYS}`, `rule-${i}`)
+      }).join(''),
+    )
+  const most = rules(1000, i => `logs/of/some/service/${i}/`)
+  assert.equal((await at.put(most)).status, 200)
+  assert.equal(shown(await at.get()), most)
+  await put(client, at.bucket, '/logs/of/some/service/999/k')
+  const told = (await get(client, at.bucket, '/logs/of/some/service/999/k')).own('expiration')
+  assert.match(told ?? '', /rule-999/)
+  const noise = rules(1000, () => randomBytes(300).toString('hex'))
+  faultIs(await at.put(noise), 400, 'MaxMessageLengthExceeded')
+  assert.equal(shown(await at.get()), most)
 })
 
 documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecycle)', {
