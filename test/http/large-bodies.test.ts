@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
+import { EventEmitter } from 'node:events'
+import type { Order, Port } from '../../src/lib/digest-thread.ts'
+import { DigestThreads, digestThreads } from '../../src/lib/digest-threads.ts'
 import { checksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import { expectFault } from './parts.ts'
 import { type Client, inBoth, makeBucket } from './server.ts'
@@ -59,4 +62,28 @@ inBoth('attack 15 PutObject: a large body of which one bit is not what was signe
     assert.ok(await isMissing(client, bucket))
   }
   assert.equal((await exchange(client.port, head, body))?.status, 200)
+})
+
+/** A thread that ends when it has got its first bytes. */
+class Dying extends EventEmitter implements Port {
+  postMessage(order: Order): void {
+    if ('block' in order) setImmediate(() => this.emit('exit', 1))
+  }
+  ref(): void {}
+  unref(): void {}
+}
+
+inBoth('PutObject: a large body whose digests were lost on the way is not stored', async (client, { log }) => {
+  const bucket = await makeBucket(client)
+  const body = randomBytes(LARGE)
+  const dying = new DigestThreads(() => new Dying())
+  digestThreads.open = algorithm => dying.open(algorithm)
+  try {
+    expectFault(await client.send({ method: 'PUT', bucket, path: '/k', body }), 500, 'InternalError')
+  } finally {
+    Reflect.deleteProperty(digestThreads, 'open')
+  }
+  assert.ok(await isMissing(client, bucket))
+  assert.ok(log.some(line => JSON.stringify(line).includes('a thread that computes digests failed')))
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/k', body })).status, 200)
 })
