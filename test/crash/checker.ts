@@ -5,6 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { openFolder } from '../../src/server/compose.ts'
+import { againstCopy } from '../../src/server/second-copy.ts'
+import { round } from '../copy/round.ts'
 import { replayJournal } from './journal.ts'
 import { Expectation, type Saved } from './model.ts'
 import { observe } from './observe.ts'
@@ -29,13 +31,17 @@ const expectation = new Expectation(JSON.parse(readFileSync(states!, 'utf8')) as
 const failures = replayJournal(journal!, expectation)
 const open = expectation.openCount
 const startedAt = performance.now()
-const { store, close } = await openFolder({ folder: folder! })
+const parts = await openFolder({ folder: folder! })
+const { store, close } = parts
 const openingMs = performance.now() - startedAt
 // A writer that was killed while it opened the folder may not have come to make them.
 await makeBuckets(store)
 const first = await observe(store, expectation)
 const problems = [...first.problems]
+// What a crash took from the end of a journal must not look like something that is lost.
+problems.push(...(await againstCopy(parts.copy!)))
 if (problems.length === 0) {
+  problems.push(...(await round(parts)))
   problems.push(...(await audit(store)))
   const second = await observe(store, expectation)
   problems.push(...second.problems.map(problem => `after upkeep: ${problem}`))
