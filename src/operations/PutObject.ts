@@ -24,7 +24,7 @@ type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['
 
 /** Stores the body of a request in one piece, whichever way it came. */
 export async function putNew(ctx: Context, all: Said, bytesExpected: number | undefined): Promise<Version> {
-  const { sealing, lock, condition, ...said } = all
+  const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
   const asked = ctx.request.header(':checksum-algorithm')
@@ -42,10 +42,10 @@ export async function putNew(ctx: Context, all: Said, bytesExpected: number | un
     key: ctx.target.key,
     owner,
     body: ctx.body.stream,
-    ...(bytesExpected === undefined ? {} : { bytesExpected }),
-    attributes: { ...said, grants },
+    bytesExpected,
+    attributes: { headers, metadata, tags, grants, redirect, storageClass },
     lock,
-    ...(encryption === undefined ? {} : { encryption }),
+    encryption,
     condition,
     inspection,
   })

@@ -39,10 +39,10 @@ export interface PutRequest {
   readonly key: string
   readonly owner: string
   readonly body: Body
-  readonly bytesExpected?: number
+  readonly bytesExpected?: number | undefined
   readonly attributes?: Attributes
   readonly lock?: Lock
-  readonly encryption?: KeyChoice
+  readonly encryption?: KeyChoice | undefined
   readonly condition?: Precondition
   readonly inspection?: Inspection
   /** The entity tag, where it is known before: that of the object these bytes are a copy of. */
