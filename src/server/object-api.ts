@@ -19,6 +19,7 @@ import { FactsMeta } from '../store/facts-meta.ts'
 import { FactsChanged, JudgedMeta } from '../store/judged-meta.ts'
 import { Lately } from '../store/lately.ts'
 import type { Store } from '../store/store.ts'
+import { Stay } from '../store/tickets.ts'
 import { Recording, type Watchers } from '../telemetry/recording.ts'
 import { isFinal, type Tell } from './tell.ts'
 
@@ -92,18 +93,18 @@ class ExpectedFacts implements FactFinder {
 
 /**
  * Whatever is judged on a fact is done only while the fact holds. A request that only reads is inside as a reader
- * before it is judged, so the bytes that it was judged on stay until it has opened them.
+ * before it is judged, and stays until what it opened is closed: so long the bytes are there that it was judged on.
  */
 function sessionOf(store: Store, lately: Lately, actor: Actor, onlyReads: boolean): Session {
   const { meta, readers } = store.engine
   const seen = new FactsMeta(meta, lately)
   const judged = new JudgedMeta(meta, seen, onlyReads)
-  const ticket = onlyReads ? readers.enter() : undefined
+  const stay = onlyReads ? new Stay(readers) : undefined
   return {
     facts: new ExpectedFacts(store, seen, judged),
-    store: store.through(judged, actor),
+    store: store.through(judged, actor, stay),
     end() {
-      if (ticket !== undefined) readers.leave(ticket)
+      stay?.end()
     },
   }
 }

@@ -9,7 +9,7 @@ import type { Company } from './company.ts'
 import type { Freeing } from './freeing.ts'
 import type { LockClock } from './lock-clock.ts'
 import type { Refusals } from './noting.ts'
-import type { Tickets } from './tickets.ts'
+import type { Entrance, Tickets } from './tickets.ts'
 import type { Turns } from './turns.ts'
 
 /** What every part of the store works with. Handed down from the composition; nobody reaches for a global. */
@@ -23,6 +23,8 @@ export interface Engine {
   readonly random: Random
   readonly ids: Ids
   readonly readers: Tickets
+  /** Where they come in: among the others, or into the stay of a request that has looked before. */
+  readonly entrance: Entrance
   /** One ticket for each body that is being written, or is written and not named yet. */
   readonly drafts: Tickets
   readonly company: Company

@@ -79,6 +79,6 @@ export class ObjectHandle {
   }
 
   close(): void {
-    this.#engine.readers.leave(this.#ticket)
+    this.#engine.entrance.leave(this.#ticket)
   }
 }

@@ -142,8 +142,8 @@ export class Objects {
 
   /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
   async open(which: Which, customerKey?: Buffer): Promise<ObjectHandle> {
-    const { readers } = this.#engine
-    const ticket = readers.enter()
+    const { entrance } = this.#engine
+    const ticket = entrance.enter()
     try {
       const { version } = await this.#find(which)
       const { encryption } = version
@@ -151,7 +151,7 @@ export class Objects {
       const contentKey = isPlain ? undefined : await contentKeyOf(this.#engine, encryption, customerKey)
       return new ObjectHandle(this.#engine, version, contentKey, ticket)
     } catch (error) {
-      readers.leave(ticket)
+      entrance.leave(ticket)
       throw error
     }
   }

@@ -22,7 +22,7 @@ import { LockClock } from './lock-clock.ts'
 import { NamedKeys } from './named-keys.ts'
 import { Refusals } from './noting.ts'
 import { Objects } from './objects.ts'
-import { Tickets } from './tickets.ts'
+import { type Entrance, Tickets } from './tickets.ts'
 import { Turns } from './turns.ts'
 import { Uploads } from './uploads.ts'
 
@@ -103,11 +103,11 @@ export class Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
     const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
-    return new Store({ ...parts, ...inside, ...locks, company, freeing: new Freeing() })
+    return new Store({ ...parts, ...inside, entrance: inside.readers, ...locks, company, freeing: new Freeing() })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */
-  through(meta: Meta, actor: Actor = this.engine.actor): Store {
-    return new Store({ ...this.engine, meta, actor })
+  through(meta: Meta, actor: Actor = this.engine.actor, entrance: Entrance = this.engine.readers): Store {
+    return new Store({ ...this.engine, meta, actor, entrance })
   }
 }

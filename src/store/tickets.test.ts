@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Tickets } from './tickets.ts'
+import { Stay, Tickets } from './tickets.ts'
 
 test('a line is passed exactly when everybody who stood before it has left', () => {
   fc.assert(
@@ -42,4 +42,26 @@ test('whoever waits is told when the last of those who were inside has left, in 
       }
     }),
   )
+})
+
+test('a stay lasts until it has ended and what was opened in it is closed, in whatever order', () => {
+  for (const order of [
+    ['close', 'end'],
+    ['end', 'close'],
+    ['close', 'close', 'end', 'end'],
+    ['end', 'end', 'close'],
+  ]) {
+    const tickets = new Tickets()
+    const stay = new Stay(tickets)
+    const line = tickets.line()
+    const opened = stay.enter()
+    const left = new Set<string>()
+    for (const what of order) {
+      if (what === 'end') stay.end()
+      else stay.leave(opened)
+      left.add(what)
+      assert.equal(tickets.passed(line), left.size === 2, `${order}: ${what}`)
+    }
+    assert.equal(tickets.count, 0)
+  }
 })

@@ -3,7 +3,15 @@
  * and gives it back when its last byte is sent; a writer takes one before its first byte and gives it back when the
  * bytes have their name or are gone. Tickets are counted, not timed, so a jumping clock cannot break anything.
  */
-export class Tickets {
+
+/** A way in and out. */
+export interface Entrance {
+  enter(): number
+  /** Says nothing when it is said again. */
+  leave(ticket: number): void
+}
+
+export class Tickets implements Entrance {
   #next = 0
   readonly #active = new Set<number>()
   /** Told when their line is passed; lines grow, so the first is the next to be told. */
@@ -41,5 +49,43 @@ export class Tickets {
 
   get count(): number {
     return this.#active.size
+  }
+}
+
+/**
+ * Somebody who looks first and opens later, on what was seen then: stays from the first look until the last thing that
+ * was opened is closed. A ticket taken only when it is opened would stand behind a line that was drawn in between.
+ */
+export class Stay implements Entrance {
+  readonly #tickets: Tickets
+  readonly #first: number
+  readonly #opened = new Set<number>()
+  #hasLooked = false
+
+  constructor(tickets: Tickets) {
+    this.#tickets = tickets
+    this.#first = tickets.enter()
+  }
+
+  enter(): number {
+    const ticket = this.#tickets.enter()
+    this.#opened.add(ticket)
+    return ticket
+  }
+
+  leave(ticket: number): void {
+    this.#opened.delete(ticket)
+    this.#tickets.leave(ticket)
+    this.#leaveAtLast()
+  }
+
+  /** Nothing more will be opened on what was seen. */
+  end(): void {
+    this.#hasLooked = true
+    this.#leaveAtLast()
+  }
+
+  #leaveAtLast(): void {
+    if (this.#hasLooked && this.#opened.size === 0) this.#tickets.leave(this.#first)
   }
 }

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
-import { at } from '../../src/store/addresses.ts'
+import { all, at } from '../../src/store/addresses.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
 
 const POLICY = (bucket: string): string =>
@@ -118,4 +119,40 @@ test('a bucket that changes hands while its object is being judged is not there'
     const answer = await s3.send({ method: 'GET', bucket, path: '/k', as: OTHER })
     assert.equal(overtaken, true)
     assert.equal(answer.code(), 'NoSuchBucket', answer.body.toString())
+  }))
+
+test('what was judged can be read to its end, also when it is deleted and reclaimed meanwhile', () =>
+  withServer(async ({ s3, parts }) => {
+    const bucket = await makeBucket(s3)
+    const body = Buffer.alloc(100_000, 7)
+    await s3.send({ method: 'PUT', bucket, path: '/k', body })
+    const { objects, engine } = parts.store
+    const reclaimer = new Reclaimer(engine)
+    const meta = engine.meta as { get: Meta['get'] }
+    const look = meta.get.bind(meta)
+    const blobs = all.kind('b').start
+    let overtaken = false
+    let opened = false
+    meta.get = async key => {
+      const isOfBlob = key.subarray(0, blobs.length).equals(blobs)
+      // The request has opened its object by now, and none of its bytes has been looked for.
+      if (overtaken && isOfBlob && !opened) {
+        opened = true
+        for (let steps = 0; steps < 5; steps++) await reclaimer.step()
+      }
+      const seen = await look(key)
+      if (overtaken || !key.equals(at.current(bucket, 'k'))) return seen
+      // Behind the look that permission is judged on: the line is drawn before the request opens anything.
+      overtaken = true
+      await objects.remove({ bucket, key: 'k', owner: MAIN.canonicalId })
+      assert.equal(await reclaimer.step(), 'idle')
+      return seen
+    }
+    const answer = await s3.send({ method: 'GET', bucket, path: '/k' })
+    meta.get = look
+    assert.equal(overtaken, true)
+    assert(answer.body.equals(body))
+    assert.equal(engine.readers.count, 0)
+    assert.equal(await reclaimer.step(), 'busy')
+    assert.equal((await s3.send({ method: 'GET', bucket, path: '/k' })).status, 404)
   }))
