@@ -92,7 +92,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     prefix: 'x-amz-',
     namespace: 'http://s3.amazonaws.com/doc/2006-03-01/',
     odd: new Map([['server-side-encryption-kms-key-id', 'x-amz-server-side-encryption-aws-kms-key-id']]),
-    values: encryptionValues(KMS),
+    values: new Map([...encryptionValues(KMS), [':acl', new Map([['svc-exec-read', 'aws-exec-read']])]]),
     ways: {
       keepHeld: false,
       recreateOwnBucket: true,

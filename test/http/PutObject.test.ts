@@ -162,6 +162,8 @@ inBoth('R32 R56 PutObject: lists by name and by header', async client => {
   assert.equal(detail(group, 'ArgumentName'), 'uri')
   const exec = client.dialect === 'svc' ? 'svc-exec-read' : 'aws-exec-read'
   assert.equal((await put(client, bucket, '/exec', [[':acl', exec]])).status, 200)
+  const foreign = client.dialect === 'svc' ? 'aws-exec-read' : 'svc-exec-read'
+  expectFault(await put(client, bucket, '/exec', [[':acl', foreign]]), 400, 'InvalidArgument')
   // Whoever may write here owns what is written, and so may say who reads it.
   const theirs = await client.send({
     method: 'PUT',

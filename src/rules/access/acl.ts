@@ -6,7 +6,7 @@ import { EXEC_CANONICAL_ID } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Permission } from '../../model/version.ts'
 import type { Action } from './actions.ts'
-import { EXEC_READ_NAMES, type Group, headerName } from './names.ts'
+import { EXEC_READ_NAME, type Group, headerName } from './names.ts'
 
 export type Ownership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'
 
@@ -38,7 +38,7 @@ export { EXEC_CANONICAL_ID }
 
 /** R32. The canned ACL that a header names, among those that the operation takes. */
 export function readCanned(value: string, allowed: readonly Canned[]): Canned {
-  const canned = EXEC_READ_NAMES.includes(value) ? 'exec-read' : value
+  const canned = value === EXEC_READ_NAME ? 'exec-read' : value
   const found = allowed.find(name => name === canned)
   // The neutral name of exec-read is ours alone: a client that sends it has made it up.
   if (found !== undefined && value !== 'exec-read') return found

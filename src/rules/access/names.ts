@@ -131,4 +131,5 @@ export const GRANTEE_TYPES: ReadonlyMap<string, 'id' | 'uri' | 'email'> = new Ma
   ['AmazonCustomerByEmail', 'email'],
 ])
 
-export const EXEC_READ_NAMES: readonly string[] = ['svc-exec-read', 'aws-exec-read']
+/** What headers call the canned list `exec-read`; another dialect's word for it is the edge's to know. */
+export const EXEC_READ_NAME = 'svc-exec-read'
