@@ -53,6 +53,8 @@ function asFault(error: unknown): never {
 
 export class NamedKeys {
   readonly #engine: Engine
+  /** The change of a key's state that was asked for last: one after the other, so that none undoes half of another. */
+  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -94,6 +96,10 @@ export class NamedKeys {
   /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
   async disable(name: string): Promise<void> {
     checkName(name)
+    await this.#alone(() => this.#disable(name))
+  }
+
+  async #disable(name: string): Promise<void> {
     await this.#set(name, 'closing')
     const locked = await this.#lockedUnder(name).catch(async (error: unknown) => {
       await this.#set(name, 'open')
@@ -110,8 +116,17 @@ export class NamedKeys {
 
   async enable(name: string): Promise<void> {
     checkName(name)
-    await this.#note(name, 'open')
-    await this.#engine.keyring.enable(name).catch(asFault)
+    await this.#alone(async () => {
+      await this.#note(name, 'open')
+      await this.#engine.keyring.enable(name).catch(asFault)
+    })
+  }
+
+  /** Keys change in one process, the owner of the folder: its order is that of all. */
+  #alone(change: () => Promise<void>): Promise<void> {
+    const changed = this.#changing.then(change)
+    this.#changing = changed.catch(() => {})
+    return changed
   }
 
   #note(name: string, state: 'open' | 'disabled'): Promise<void> {

@@ -125,6 +125,27 @@ test('P23: a locked version that comes back to the top of its key is not overloo
   assert.ok(outcomes.has('ok'))
 })
 
+test('P23: a key disabled and enabled at the same moment is one or the other, and no lock slips in', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 1; seed <= 100; seed++) {
+    const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
+    await makeBucket(store, 'bucket', 'locked')
+    const { id } = await putUnder(store, 'one')
+    const which = { ...at, versionId: id }
+    const enabling = later(below(chance(seed), 40)).then(() => store.namedKeys.enable('one'))
+    const [disabled, held] = await Promise.all([
+      verdict(store.namedKeys.disable('one')),
+      verdict(enabling.then(() => store.objects.setHold(which, true))),
+    ])
+    outcomes.add(`${disabled} ${held}`)
+    const isDisabled = store.engine.keyring.keyState('one').disabled
+    if (held === 'ok') assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
+    assert.equal(await verdict(putUnder(store, 'one', UNLOCKED, 'more')), isDisabled ? DISABLED : 'ok', `seed ${seed}`)
+    assert.equal(isDisabled, held !== 'ok', `seed ${seed}`)
+  }
+  assert.ok(outcomes.has('ok ok'))
+})
+
 test('P23: a look at the versions that fails leaves the key as it was', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
