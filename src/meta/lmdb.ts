@@ -176,7 +176,8 @@ class LmdbMeta implements CopiedEngine {
     this.#journal = journal
     this.#transaction = this.lastTransaction()
     this.#engine.on('aftercommit', ({ txnId }) => {
-      if (txnId === undefined) return
+      // Zero before the first one: there was nothing to commit.
+      if (txnId === undefined || txnId === 0) return
       // Answers of this transaction are given in microtasks that follow this one, those of the next after its own.
       queueMicrotask(() => {
         this.#transaction += (txnId - this.#transaction) >>> 0

@@ -9,7 +9,7 @@ import { type CopyFiles, filesIn, type SnapshotFile } from './files.ts'
 import { type History, histories } from './merging.ts'
 import { isNote, type Note, readNote } from './notes.ts'
 import { rowsOf } from './row-file.ts'
-import { type Order, type Row, rowBytes } from './rows.ts'
+import { type Order, type Row, rowBytes, showsDeletion } from './rows.ts'
 import { type JournalReport, newReport, sortedRuns } from './sorting.ts'
 import { verdictOf } from './verdict.ts'
 
@@ -89,7 +89,8 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
     const findings = new Findings()
     const untold = new Untold()
     const noted = notedKeys(notes, journals)
-    const looking = { at, findings, untold, noted, isUntold: untoldBy(journals) }
+    const { wreckage } = journals
+    const looking = { at, findings, untold, noted, wreckage, isUntold: untoldBy(journals) }
     return {
       at,
       base,
@@ -189,7 +190,15 @@ interface Looking {
   readonly findings: Findings
   readonly untold: Untold
   readonly noted: ReadonlyMap<string, number>
+  readonly wreckage: readonly Buffer[]
   readonly isUntold: (stamp: number) => boolean
+}
+
+/** The engine's own note says that it was deleted since, or what is left of a damaged journal does. */
+function isDeletionNoted(last: Row, { noted, wreckage }: Looking): boolean {
+  const generation = noted.get(last.key.toString('latin1'))
+  if (generation !== undefined && last.generation <= generation) return true
+  return last.value !== undefined && wreckage.some(wreck => showsDeletion(wreck, last))
 }
 
 async function* sideBySide(
@@ -204,8 +213,7 @@ async function* sideBySide(
   }
   const judge = ({ key, rows }: History, found: Entry | undefined): void => {
     if (isNote(key) || damaged.has(key.toString('latin1'))) return
-    const generation = found === undefined ? looking.noted.get(key.toString('latin1')) : undefined
-    const isNoted = generation !== undefined && rows.at(-1)!.generation <= generation
+    const isNoted = found === undefined && isDeletionNoted(rows.at(-1)!, looking)
     const verdict = verdictOf(rows, found, { ...looking, isNoted })
     if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
     if (verdict === 'new' || (verdict === 'gone' && isNoted)) looking.untold.add(key, found)

@@ -44,9 +44,14 @@ export class FrameReader {
   isEnded = false
   /** There is something behind the last frame that is none. */
   isTorn = false
+  /** The disk does not give back what was written: as good as damaged. */
+  isUnreadable = false
+  /** Gets what stands where a damaged frame was. */
+  readonly #onDamaged: ((payload: Buffer) => void) | undefined
 
-  constructor(file: DiskFile) {
+  constructor(file: DiskFile, onDamaged?: (payload: Buffer) => void) {
     this.#file = file
+    this.#onDamaged = onDamaged
   }
 
   async next(): Promise<Frame | undefined> {
@@ -57,23 +62,34 @@ export class FrameReader {
       const expected = this.#head.readUInt32BE(8)
       const seed = crc32(this.#head.subarray(0, 8))
       const payload = Buffer.allocUnsafeSlow(length)
-      const got = await this.#file.read([payload], this.#at + FRAME_HEAD_BYTES)
+      const got = await this.#read(payload, this.#at + FRAME_HEAD_BYTES)
       const after = this.#at + FRAME_HEAD_BYTES + length
       if (got === length && kind !== undefined && crc32(payload, seed) >>> 0 === expected) {
         this.#at = after
         this.isEnded = kind === 'end'
         return { kind, payload }
       }
-      this.isTorn = got < length || (await this.#lengthAt(after)) === undefined
+      this.isTorn = (got < length && !this.isUnreadable) || (await this.#lengthAt(after)) === undefined
       if (this.isTorn) return undefined
+      this.#onDamaged?.(payload.subarray(0, got))
       this.damaged++
       this.#at = after
     }
   }
 
+  async #read(into: Buffer, at: number): Promise<number> {
+    try {
+      return await this.#file.read([into], at)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error
+      this.isUnreadable = true
+      return 0
+    }
+  }
+
   /** Of the payload of the frame that begins here; undefined when none does. */
   async #lengthAt(at: number): Promise<number | undefined> {
-    const got = await this.#file.read([this.#head], at)
+    const got = await this.#read(this.#head, at)
     const length = got === FRAME_HEAD_BYTES ? this.#head.readUInt32BE(4) : PAYLOAD_BYTES_MAX + 1
     const isHead = length <= PAYLOAD_BYTES_MAX && (this.#head.readUInt32BE(0) & 0xffff_0000) >>> 0 === MARK
     this.isTorn = !isHead && got > 0

@@ -6,7 +6,7 @@ import { ManualClock } from '../../lib/clock.ts'
 import { type Disk, realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { openLmdbMeta } from '../lmdb.ts'
-import { ENGINE_KEYS } from '../meta.ts'
+import { ENGINE_KEYS, META_LIMITS } from '../meta.ts'
 import { ALL, bytes } from '../suite-driver.ts'
 import { CopyKeeper, type KeeperEvent } from './keeper.ts'
 import { newReport } from './sorting.ts'
@@ -108,6 +108,26 @@ test('a record that vanished is told, the copy stays as it was, and still has it
     assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['kept', 'lost', 'new'])
     // And again: what was told once does not become the truth.
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+  }))
+
+test('within one run of a server: what vanished is told, and journals that two snapshots cover are taken away', () =>
+  inFolder(async folder => {
+    const copied = await openCopied(folder)
+    const value = Buffer.alloc(META_LIMITS.valueBytesMax, 'v')
+    const writes = Array.from({ length: 8 }, (_, n) => ({ key: bytes(`k${n}`), value }))
+    const segments = new Set<string>()
+    for (let turn = 0; turn < 3; turn++) {
+      for (let n = 0; n < 50; n++) await copied.meta.commit({ checks: [], writes })
+      assert.deepEqual((await round(folder, copied)).events, [])
+      for (const name of filesOf(folder, '.journal')) segments.add(name)
+    }
+    const left = filesOf(folder, '.journal')
+    assert.ok(segments.size >= 3 && left.length < segments.size, `${left.length} of ${segments.size} are left`)
+    await put(copied.meta, 'young', 'value')
+    await copied.journal.settle()
+    await behindItsBack(folder, { young: undefined })
+    assert.deepEqual(findingsOf(await round(folder, copied)), ['missing young'])
+    await copied.close()
   }))
 
 test('a record that is only in journals and vanished is told, also after it was deleted and written again', () =>

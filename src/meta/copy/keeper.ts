@@ -143,7 +143,7 @@ export class CopyKeeper {
   }
 
   async *#rounded(): AsyncGenerator<void> {
-    const { engine, disk, folder, journal, tell } = this.#options
+    const { engine, disk, folder, journal } = this.#options
     for (const path of (await filesIn(disk, folder)).unfinished) await disk.remove(path)
     if (!(await this.#hasRoom())) return
     const comparison = await compare({ engine, disk, folder, generation: journal.generation })
@@ -170,7 +170,6 @@ export class CopyKeeper {
       await writer?.abandon()
       await comparison.end()
     }
-    if (comparison.journals.damaged.length > 0) tell({ what: 'copy damaged', paths: comparison.journals.damaged })
   }
 
   async #report({ findings, journals, files }: Comparison, { rows }: RowWriter): Promise<void> {
@@ -179,6 +178,7 @@ export class CopyKeeper {
     this.state.rows = rows
     this.state.findings = findings.count
     this.state.unwritten = journals.lost
+    if (journals.damaged.length > 0) tell({ what: 'copy damaged', paths: journals.damaged })
     const path = join(folder, FINDINGS_FILE)
     if (findings.count > 0) {
       tell({ what: 'findings', findings })

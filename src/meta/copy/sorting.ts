@@ -11,10 +11,12 @@ import { RowWriter, rowsOf } from './row-file.ts'
 import { compareOrder, type Order, type Row, readRows, rowBytes } from './rows.ts'
 
 const RUN_BYTES = 64 * 2 ** 20
+/** Damaged frames that are kept to be looked at. */
+const WRECKAGE_MAX = 64
 
 /** What reading the journals brought up besides their rows. */
 export interface JournalReport {
-  /** The last commit that each process has told of. */
+  /** The last commit up to which each process has told of all. */
   readonly lastSeq: Map<string, number>
   /** The greatest stamp that each process is known to have given. */
   readonly lastStamp: Map<string, number>
@@ -26,6 +28,8 @@ export interface JournalReport {
   readonly cut: string[]
   /** Frames or ends of files that are not what was written. */
   readonly damaged: string[]
+  /** What stands in damaged frames: wrong somewhere, and right for the most part. */
+  readonly wreckage: Buffer[]
 }
 
 export const newReport = (): JournalReport => ({
@@ -35,10 +39,15 @@ export const newReport = (): JournalReport => ({
   lost: 0,
   cut: [],
   damaged: [],
+  wreckage: [],
 })
 
 const raise = (map: Map<string, number>, name: string, value: number): void =>
   void map.set(name, Math.max(value, map.get(name) ?? 0))
+
+function keepWreckage({ wreckage }: JournalReport, payload: Buffer): void {
+  if (wreckage.length < WRECKAGE_MAX) wreckage.push(payload)
+}
 
 /** The rows of one journal, a frame at a time, as far as it can be read. */
 export async function* journalRows(
@@ -51,8 +60,9 @@ export async function* journalRows(
   const file = await openIfThere(disk, path)
   if (file === undefined) return
   try {
-    const reader = new FrameReader(file)
+    const reader = new FrameReader(file, payload => keepWreckage(report, payload))
     const head = await reader.next()
+    const wasDamaged = report.damaged.some(other => other.includes(writer))
     if (head?.kind === 'head') {
       const { title, lost, stamp } = journalHead.decode(head.payload)
       if (title !== JOURNAL_TITLE) throw new Error(`${path} is of another version`)
@@ -64,13 +74,15 @@ export async function* journalRows(
       const rows = readRows(frame.payload)
       const last = rows.at(-1)
       if (last === undefined) continue
-      raise(report.lastSeq, writer, last.seq)
+      // Behind a frame that is lost a note in the engine may be all that tells of a commit.
+      if (reader.damaged === 0 && !wasDamaged) raise(report.lastSeq, writer, last.seq)
       for (const { stamp } of rows) raise(report.lastStamp, writer, stamp)
       report.lastOrder.set(path, last)
       yield rows
     }
     // Whoever was cut off has no end. One that has a successor was ended, so its end is lost.
-    if (reader.damaged > 0 || (!reader.isEnded && !isLast)) report.damaged.push(path)
+    const isDamaged = reader.damaged > 0 || reader.isUnreadable
+    if (isDamaged || (!reader.isEnded && !isLast)) report.damaged.push(path)
     else if (!reader.isEnded) report.cut.push(path)
   } finally {
     await file.close()
