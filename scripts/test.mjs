@@ -2,6 +2,7 @@
  * `npm test`: installs and builds what is missing, then runs every test that needs no other program.
  * `npm test -- [--runtime node|bun] [files…]`; a file may be named by its source or by its built form.
  */
+import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT } from './runtime.mjs'
@@ -23,7 +24,15 @@ const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME ?? 
 process.chdir(ROOT)
 const paths = files.sort().map(path => `./${path}`)
 if (runtime.name === 'bun') become(runtime.command, [...runtime.args, 'test', '--timeout', `${TIMEOUT_MS}`, ...paths])
-else become(runtime.command, ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...paths])
+else
+  become(runtime.command, ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...sideBySide(), ...paths])
+
+/** By itself Node leaves one core to the runner, which does next to nothing: of two, that is half of them. */
+function sideBySide() {
+  const [major, minor] = process.versions.node.split('.').map(Number)
+  const isKnown = major > 20 || (major === 20 && minor >= 10)
+  return isKnown ? [`--test-concurrency=${availableParallelism()}`] : []
+}
 
 function named(path) {
   const inProject = relative(ROOT, resolve(path)).replace(/\.ts$/, '.js')
