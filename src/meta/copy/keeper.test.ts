@@ -351,6 +351,30 @@ test('a round is due half a minute after the start, then every hour', () =>
     await copied.close()
   }))
 
+test('a round is due before its time when the journals have grown by as much as a snapshot, and not small', () =>
+  inFolder(async folder => {
+    const copied = await openCopied(folder)
+    const clock = new ManualClock()
+    let bytes = 2 ** 20
+    const disk: Disk = {
+      ...realDisk,
+      open: async (path, how) => {
+        const file = await realDisk.open(path, how)
+        return Object.assign(file, how === 'read' && path.endsWith('.journal') ? { size: async () => bytes } : {})
+      },
+    }
+    const keeper = keeperOf(folder, copied, { clock, disk })
+    const rounds: number[] = []
+    for (const grown of [0, 200, 300, 400, 800]) {
+      bytes += grown * 2 ** 20
+      clock.move(60_000)
+      while ((await keeper.step()) === 'busy');
+      rounds.push(keeper.state.rounds)
+    }
+    assert.deepEqual(rounds, [1, 1, 2, 3, 4])
+    await copied.close()
+  }))
+
 test('a round that fails is tried again soon; a journal that goes away meanwhile is none', () =>
   inFolder(async folder => {
     const copied = await openCopied(folder)
