@@ -93,6 +93,8 @@ export class CopyKeeper {
     }
     try {
       const { done } = await this.#round!.next()
+      // Requests come first.
+      if (done !== true) await this.#clock.sleep(0)
       if (done !== true) return 'busy'
     } catch (error) {
       this.#endRound()

@@ -41,25 +41,65 @@ class Cursor {
   }
 }
 
-function leastOf(cursors: readonly Cursor[]): Buffer | undefined {
-  let least: Buffer | undefined
-  for (const { row } of cursors) if (row !== undefined && (!least || row.key.compare(least) < 0)) least = row.key
-  return least
+/** Cursors that have a row, the one with the least key at the top. */
+class Heap {
+  readonly #cursors: Cursor[] = []
+
+  get top(): Cursor | undefined {
+    return this.#cursors[0]
+  }
+
+  add(cursor: Cursor): void {
+    if (cursor.row === undefined) return
+    const cursors = this.#cursors
+    let at = cursors.push(cursor) - 1
+    for (let above = (at - 1) >> 1; at > 0 && isBefore(cursor, cursors[above]!); above = (at - 1) >> 1) {
+      cursors[at] = cursors[above]!
+      cursors[above] = cursor
+      at = above
+    }
+  }
+
+  /** The cursor at the top has moved on, or is at its end. */
+  sink(): void {
+    const cursors = this.#cursors
+    if (cursors[0]!.row === undefined) {
+      const last = cursors.pop()!
+      if (cursors.length === 0) return
+      cursors[0] = last
+    }
+    const moved = cursors[0]!
+    for (let at = 0; ; ) {
+      let least = 2 * at + 1
+      if (least >= cursors.length) return
+      if (least + 1 < cursors.length && isBefore(cursors[least + 1]!, cursors[least]!)) least++
+      if (!isBefore(cursors[least]!, moved)) return
+      cursors[at] = cursors[least]!
+      cursors[least] = moved
+      at = least
+    }
+  }
 }
+
+const isBefore = (a: Cursor, b: Cursor): boolean => a.row!.key.compare(b.row!.key) < 0
 
 /** Each source is in the order of keys; one may have a key several times. */
 export async function* histories(sources: readonly AsyncIterable<readonly Row[]>[]): AsyncGenerator<History[]> {
   const cursors = sources.map(source => new Cursor(source))
+  const heap = new Heap()
   try {
-    for (const cursor of cursors) await cursor.fill()
+    for (const cursor of cursors) {
+      await cursor.fill()
+      heap.add(cursor)
+    }
     let some: History[] = []
-    for (let key = leastOf(cursors); key !== undefined; key = leastOf(cursors)) {
+    for (let top = heap.top; top !== undefined; top = heap.top) {
+      const { key } = top.row!
       const rows: Row[] = []
-      for (const cursor of cursors) {
-        while (cursor.row?.key.equals(key)) {
-          rows.push(cursor.row)
-          if (cursor.advance()) await cursor.fill()
-        }
+      for (let next: Cursor | undefined = top; next?.row?.key.equals(key); next = heap.top) {
+        rows.push(next.row!)
+        if (next.advance()) await next.fill()
+        heap.sink()
       }
       if (rows.length > 1) rows.sort(compareOrder)
       some.push({ key, rows })

@@ -7,12 +7,14 @@ import type { Disk } from '../../lib/disk.ts'
 import { type CopyFiles, type JournalFile, openIfThere } from './files.ts'
 import { FrameReader } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
+import { histories } from './merging.ts'
 import { RowWriter, rowsOf } from './row-file.ts'
 import { compareOrder, type Order, type Row, readRows, rowBytes } from './rows.ts'
 
 const RUN_BYTES = 64 * 2 ** 20
 /** Damaged frames that are kept to be looked at. */
 const WRECKAGE_MAX = 64
+const PIECE_ROWS = 1_024
 
 /** What reading the journals brought up besides their rows. */
 export interface JournalReport {
@@ -98,6 +100,32 @@ async function* inOnePiece(rows: readonly Row[]): AsyncGenerator<readonly Row[]>
   yield rows
 }
 
+/** Rows in memory, in sorted pieces that are short: whoever sorts all of them at once lets others wait. */
+class Pieces {
+  #sorted: Row[][] = []
+  #open: Row[] = []
+  bytes = 0
+
+  add(row: Row): void {
+    this.bytes += rowBytes(row.key, row.value)
+    this.#open.push(row)
+    if (this.#open.length >= PIECE_ROWS) this.#close()
+  }
+
+  #close(): void {
+    this.#sorted.push(this.#open.sort(byKey))
+    this.#open = []
+  }
+
+  take(): AsyncIterable<readonly Row[]>[] {
+    this.#close()
+    const taken = this.#sorted.map(inOnePiece)
+    this.#sorted = []
+    this.bytes = 0
+    return taken
+  }
+}
+
 /** Everything in these journals that is newer than `since`, in sorted runs. Those in files are to be removed. */
 export async function sortedRuns(
   disk: Disk,
@@ -107,32 +135,24 @@ export async function sortedRuns(
   report: JournalReport,
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
   const paths: string[] = []
-  let rows: Row[] = []
-  let bytes = 0
+  const pieces = new Pieces()
   for (const journal of files.journals) {
     // Of a generation that was over: all of it is in what is known already, also what its journals lack.
     if (journal.generation < since.generation) continue
     for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
-      for (const row of some) {
-        if (compareOrder(row, since) <= 0) continue
-        rows.push(row)
-        bytes += rowBytes(row.key, row.value)
-      }
-      if (bytes < RUN_BYTES) continue
-      paths.push(await spill(disk, join(folder, `${paths.length}.run`), rows))
-      rows = []
-      bytes = 0
+      for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
+      if (pieces.bytes >= RUN_BYTES) paths.push(await spill(disk, join(folder, `${paths.length}.run`), pieces.take()))
     }
   }
-  rows.sort(byKey)
-  return { runs: [...paths.map(path => rowsOf(disk, path)), inOnePiece(rows)], paths }
+  return { runs: [...paths.map(path => rowsOf(disk, path)), ...pieces.take()], paths }
 }
 
-async function spill(disk: Disk, path: string, rows: Row[]): Promise<string> {
-  rows.sort(byKey)
+async function spill(disk: Disk, path: string, pieces: readonly AsyncIterable<readonly Row[]>[]): Promise<string> {
   const writer = await RowWriter.create(disk, path)
   try {
-    for (const row of rows) await writer.add(row, row)
+    for await (const some of histories(pieces)) {
+      for (const { rows } of some) for (const row of rows) await writer.add(row, row)
+    }
     await writer.finish(false)
     return path
   } catch (error) {
