@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { ManualClock } from '../../lib/clock.ts'
 import { type Disk, realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { openLmdbMeta } from '../lmdb.ts'
@@ -27,20 +26,13 @@ interface Rounded {
   readonly events: readonly KeeperEvent[]
 }
 
-function keeperOf(
-  folder: string,
-  { meta: engine, journal }: Pick<Copied, 'meta' | 'journal'>,
-  { tell = () => {}, ...more }: { tell?: (event: KeeperEvent) => void; clock?: ManualClock; disk?: Disk } = {},
-): CopyKeeper {
-  const place = copyFolder(folder)
-  return new CopyKeeper({ engine, disk: realDisk, folder: place, journal, random: systemRandom, tell, ...more })
-}
-
 /** One round to its end. */
 async function round(folder: string, { meta, journal }: Copied): Promise<Rounded> {
   const events: KeeperEvent[] = []
   const tell = (event: KeeperEvent): void => void events.push(event)
-  const keeper = keeperOf(folder, { meta, journal }, { tell })
+  const place = copyFolder(folder)
+  const parts = { engine: meta, disk: realDisk, folder: place, journal, random: systemRandom }
+  const keeper = new CopyKeeper({ ...parts, tell })
   keeper.begin()
   while ((await keeper.step()) === 'busy');
   return { keeper, events }
