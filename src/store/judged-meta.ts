@@ -24,9 +24,14 @@ const dependsOn = (entry: Entry | undefined): string => {
   return JSON.stringify([owner, attributes.grants, attributes.tags])
 }
 
+/** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
+const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
+const DOCUMENT = 'd'.charCodeAt(0)
+
 export class JudgedMeta implements Meta {
   readonly #meta: Meta
   readonly #facts: FactsMeta
+  readonly #onlyReads: boolean
   /** What was judged need not be read again, as long as nothing is missing. */
   #isEnough: boolean
   /** The ids that were judged; undefined where there was no bucket. */
@@ -34,13 +39,14 @@ export class JudgedMeta implements Meta {
   readonly #objects = new Set<string>()
 
   /**
-   * `isEnough` for a request that only reads, and whose bytes cannot have gone since: then what it was judged on is
-   * what it gets.
+   * A request that only reads, and whose bytes cannot have gone since, gets what it was judged on. No commit tells it
+   * that the bucket is still the same; so that is looked at behind everything else that it reads.
    */
-  constructor(meta: Meta, facts: FactsMeta, isEnough = false) {
+  constructor(meta: Meta, facts: FactsMeta, onlyReads = false) {
     this.#meta = meta
     this.#facts = facts
-    this.#isEnough = isEnough
+    this.#onlyReads = onlyReads
+    this.#isEnough = onlyReads
   }
 
   /** From here on the bucket that was judged first, or none of its name. */
@@ -57,11 +63,31 @@ export class JudgedMeta implements Meta {
   get(key: Buffer): Soon<Entry | undefined> {
     const name = nameOf(key)
     const judged = this.#facts.seen(name)
-    if (this.#isEnough && judged !== undefined) return this.#asJudged(name, judged, judged)
-    return after(this.#meta.get(key, judged), entry => {
+    // The bucket was read first: that it is still there tells whose all the rest is. Versions are looked for by way of
+    // it, documents are not.
+    const isKnown = this.#isEnough && judged !== undefined && !this.#buckets.has(name)
+    if (isKnown) return key[0] === DOCUMENT ? this.#ofJudged(judged) : judged
+    const found = after(this.#meta.get(key, judged), entry => {
       // Records may have moved between two readings: whoever looks for one that is gone reads all of them anew.
       if (entry === undefined) this.#isEnough = false
       return this.#asJudged(name, judged, entry)
+    })
+    return OF_BUCKETS.has(key[0]!) ? this.#ofJudged(found) : found
+  }
+
+  /** What was read, unless a bucket is not the one that was judged any more: it may have been read of another. */
+  #ofJudged<T>(found: Soon<T>): Soon<T> {
+    if (!this.#onlyReads) return found
+    const buckets = [...this.#buckets]
+    const confirmed = (): Soon<void> =>
+      buckets.reduce<Soon<void>>((before, [name, id]) => after(before, () => this.#confirm(name, id)), undefined)
+    return after(found, value => after(confirmed(), () => value))
+  }
+
+  #confirm(name: string, id: string | undefined): Soon<void> {
+    if (id === undefined) return
+    return after(this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.seen(name)), entry => {
+      if (entry === undefined || bucketIn(entry).id !== id) throw new FactsChanged()
     })
   }
 
@@ -76,12 +102,12 @@ export class JudgedMeta implements Meta {
     return found
   }
 
-  scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
-    return this.#meta.scan(range, limit, reverse)
+  async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
+    return this.#ofJudged(this.#meta.scan(range, limit, reverse))
   }
 
-  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return this.#meta.lend(range, limit, make)
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+    return this.#ofJudged(this.#meta.lend(range, limit, make))
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

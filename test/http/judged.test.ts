@@ -4,9 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Meta } from '../../src/meta/meta.ts'
+import type { KeyRange, Meta } from '../../src/meta/meta.ts'
 import { all, at } from '../../src/store/addresses.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { md5Header } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
 
 const POLICY = (bucket: string): string =>
@@ -120,6 +121,56 @@ test('a bucket that changes hands while its object is being judged is not there'
     assert.equal(overtaken, true)
     assert.equal(answer.code(), 'NoSuchBucket', answer.body.toString())
   }))
+
+/** OTHER has a bucket when it is judged; before the look that `isNext` names it is MAIN's, with a secret in it. */
+const overtakenBefore = (what: string, path: string, isNext: (look: Look) => boolean) =>
+  test(`what is read of a bucket belongs to the one that was judged, not to one of its name: ${what}`, () =>
+    withServer(async ({ s3, parts }) => {
+      const bucket = 'taken'
+      const rule = (id: string): string =>
+        `<LifecycleConfiguration><Rule><ID>${id}</ID><Filter><Prefix>a</Prefix></Filter><Status>Enabled</Status>` +
+        '<Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>'
+      const enforced: [string, string][] = [[':object-ownership', 'BucketOwnerEnforced']]
+      assert.equal((await s3.send({ method: 'PUT', bucket, path: '/', headers: enforced, as: OTHER })).status, 200)
+      const { buckets, documents, objects, engine } = parts.store
+      const headers = [md5Header(rule('plain'))]
+      const put = await s3.send({ method: 'PUT', bucket, path: '/?lifecycle', body: rule('plain'), headers, as: OTHER })
+      assert.equal(put.status, 200, put.body.toString())
+      const plain = (await documents.get(bucket, 'lifecycle'))!
+      const policy = POLICY(bucket).replace('"*"', `{"SVC":"${MAIN.accountId}"}`)
+      await documents.put(bucket, 'policy', policy)
+      const meta = engine.meta as { get: Meta['get']; lend: Meta['lend'] }
+      const [get, lend] = [meta.get.bind(meta), meta.lend.bind(meta)]
+      let overtaken = false
+      const overtake = async (look: Look): Promise<void> => {
+        if (overtaken || !isNext(look)) return
+        overtaken = true
+        await buckets.remove(bucket)
+        await buckets.create({ name: bucket, owner: MAIN.canonicalId, lockEnabled: false })
+        await objects.put({ bucket, key: 'SECRET', owner: MAIN.canonicalId, body: [Buffer.from('SECRET')] })
+        await documents.put(bucket, 'lifecycle', plain.replace('plain', 'SECRET'))
+        await documents.put(bucket, 'policy', policy.replace('{', '{"Id":"SECRET",'))
+      }
+      meta.get = async (key, known) => {
+        await overtake({ key })
+        return get(key, known)
+      }
+      meta.lend = async (range, limit, make) => {
+        await overtake({ range })
+        return lend(range, limit, make)
+      }
+      const answer = await s3.send({ method: 'GET', bucket, path, as: OTHER })
+      assert.equal(overtaken, true)
+      assert.doesNotMatch(answer.body.toString(), /<Key>SECRET|<ID>SECRET|"SECRET"|^SECRET/)
+      assert([403, 404].includes(answer.status), `${answer.status}`)
+    }))
+
+type Look = { readonly key?: Buffer; readonly range?: KeyRange }
+
+overtakenBefore('an object', '/SECRET', ({ key }) => key?.equals(at.current('taken', 'SECRET')) === true)
+overtakenBefore('a listing', '/', ({ range }) => range !== undefined)
+overtakenBefore('a document', '/?lifecycle', ({ key }) => key?.equals(at.document('taken', 'lifecycle')) === true)
+overtakenBefore('a policy', '/?policy', ({ key }) => key?.equals(at.document('taken', 'policy')) === true)
 
 test('what was judged can be read to its end, also when it is deleted and reclaimed meanwhile', () =>
   withServer(async ({ s3, parts }) => {
