@@ -74,19 +74,25 @@ export const RESTORING_FILE = 'restoring'
 /** There while the metadata of a folder are made anew. */
 export const REBUILDING_FILE = 'rebuilding'
 
+async function assertWhole(folder: string): Promise<void> {
+  const names = await realDisk.list(folder)
+  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is half restored: run the same restore again`)
+  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is half rebuilt: run holdfast rebuild again`)
+}
+
 /** A store in a folder; this process is the only one to open it so. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
-  const names = await realDisk.list(folder)
-  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is half restored: run the same restore again`)
-  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is half rebuilt: run holdfast rebuild again`)
+  await assertWhole(folder)
   const { meta, copy, close } = await openRecords(options)
   return orClose(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
     return orClose(
       () => ownership.end(),
       async () => {
+        // Once more: whoever began to make the metadata anew since looks for an owner after that, and sees this one.
+        await assertWhole(folder)
         // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
         const isFenced = options.metaUrl !== undefined
         const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)

@@ -39,17 +39,33 @@ export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
   if (snapshots.length + journals.length === 0) throw new NoCopy(`there is no second copy of the metadata in ${folder}`)
   await assertNobodyThere(folder, realDisk)
   await mark(join(folder, REBUILDING_FILE))
-  // From here on nobody starts; somebody who did just before shows itself.
-  await assertNobodyThere(folder, realDisk)
   const fresh = join(folder, 'rebuilt')
-  await rm(fresh, { recursive: true, force: true })
   const shortcomings: string[] = []
-  const made = await make(options, fresh, shortcomings)
+  const made = await orAsBefore(folder, fresh, async () => {
+    // From here on nobody starts; somebody who did just before shows itself.
+    await assertNobodyThere(folder, realDisk)
+    await rm(fresh, { recursive: true, force: true })
+    const made = await make(options, fresh, shortcomings)
+    await assertNobodyThere(folder, realDisk)
+    return made
+  })
   const kept = await swap(folder, fresh)
   await realDisk.remove(join(copyFolder(folder), FINDINGS_FILE))
   await realDisk.remove(join(folder, REBUILDING_FILE))
   await realDisk.syncFolder(folder)
   return { ...made, shortcomings, kept }
+}
+
+/** What cannot be made anew must not take away what is there: a server may start on it as before. */
+async function orAsBefore<T>(folder: string, fresh: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true })
+    const isThere = (await realDisk.list(join(folder, 'meta'))).includes('data.mdb')
+    if (isThere) await realDisk.remove(join(folder, REBUILDING_FILE))
+    throw error
+  }
 }
 
 async function mark(path: string): Promise<void> {
@@ -153,7 +169,6 @@ function lacks({ lost, cut, damaged }: JournalReport): string[] {
 
 /** By renames alone; each state in between is one from which the whole can be done again. */
 async function swap(folder: string, fresh: string): Promise<string | undefined> {
-  await assertNobodyThere(folder, realDisk)
   const meta = join(folder, 'meta')
   await realDisk.makeFolder(meta)
   const names = await realDisk.list(meta)

@@ -4,6 +4,7 @@ import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { realDisk } from '../../src/lib/disk.ts'
+import { type Random, systemRandom } from '../../src/lib/random.ts'
 import type { CopyKeeper } from '../../src/meta/copy/keeper.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
@@ -127,6 +128,25 @@ test('rebuild: not while somebody serves, not without a copy, not of a database;
     const late = await holdfast(['rebuild', '--data', folder])
     assert.match(late.errors, /does not reach back to the beginning/)
     assert.deepEqual([nothing.code, late.code], [1, 1])
+    // What could not be made anew has taken nothing away.
+    await opened(folder, async () => {})
+  }))
+
+test('a server that starts at the same moment as a rebuild gives way to it', () =>
+  withFolder(async folder => {
+    await build(folder)
+    const mark = join(folder, 'rebuilding')
+    const random: Random = {
+      ...systemRandom,
+      bytes(count) {
+        // For the name of its socket: it has looked for the mark already, and does not show itself yet.
+        if (count === 8) writeFileSync(mark, '')
+        return systemRandom.bytes(count)
+      },
+    }
+    await assert.rejects(openFolder({ folder, random }), /half rebuilt/)
+    rmSync(mark)
+    await opened(folder, async () => {})
   }))
 
 test('rebuild says what it cannot give back: a damaged snapshot, a journal that was cut off', () =>

@@ -85,7 +85,7 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
     const files = await filesIn(disk, folder)
     const base = files.snapshots[0]
     const since = base === undefined ? at : { ...base, seq: Number.POSITIVE_INFINITY }
-    const { runs, paths } = await sortedRuns(disk, folder, files, since, journals)
+    const { runs, paths } = await sortedRuns(disk, folder, files, { since, settled: at, report: journals })
     const findings = new Findings()
     const untold = new Untold()
     const noted = notedKeys(notes, journals)

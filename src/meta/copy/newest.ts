@@ -10,6 +10,7 @@ import { type JournalReport, sortedRuns } from './sorting.ts'
 export type LivingRow = Row & { readonly value: Buffer }
 
 const BEFORE_ALL = { generation: 0, txn: 0, seq: 0 }
+const AFTER_ALL = { generation: Number.POSITIVE_INFINITY, txn: 0, seq: 0 }
 
 /** In the order of keys. Throws DamagedCopy when the newest snapshot is not whole. */
 export async function* newestRows(
@@ -20,7 +21,7 @@ export async function* newestRows(
   const files = await filesIn(disk, folder)
   const base = files.snapshots[0]
   const since = base === undefined ? BEFORE_ALL : { ...base, seq: Number.POSITIVE_INFINITY }
-  const { runs, paths } = await sortedRuns(disk, folder, files, since, report)
+  const { runs, paths } = await sortedRuns(disk, folder, files, { since, settled: AFTER_ALL, report })
   try {
     const sources = base === undefined ? runs : [rowsOf(disk, base.path), ...runs]
     for await (const some of histories(sources)) {

@@ -3,6 +3,7 @@
  * for the time of a round.
  */
 import { join } from 'node:path'
+import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
 import { type CopyFiles, type JournalFile, openIfThere } from './files.ts'
 import { FrameReader } from './frames.ts'
@@ -126,13 +127,21 @@ class Pieces {
   }
 }
 
-/** Everything in these journals that is newer than `since`, in sorted runs. Those in files are to be removed. */
+/** What is wanted of the journals. */
+export interface Wanted {
+  /** Only what is newer than this. */
+  readonly since: Order
+  /** Of what was written up to here, only the last of each key counts. */
+  readonly settled: Order
+  readonly report: JournalReport
+}
+
+/** Everything that is wanted of these journals, in sorted runs. Those in files are to be removed. */
 export async function sortedRuns(
   disk: Disk,
   folder: string,
   files: CopyFiles,
-  since: Order,
-  report: JournalReport,
+  { since, settled, report }: Wanted,
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
   const paths: string[] = []
   const pieces = new Pieces()
@@ -141,22 +150,37 @@ export async function sortedRuns(
     if (journal.generation < since.generation) continue
     for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
       for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
-      if (pieces.bytes >= RUN_BYTES) paths.push(await spill(disk, join(folder, `${paths.length}.run`), pieces.take()))
+      if (pieces.bytes < RUN_BYTES) continue
+      paths.push(await spill(disk, join(folder, `${paths.length}.run`), pieces.take(), settled))
     }
   }
   return { runs: [...paths.map(path => rowsOf(disk, path)), ...pieces.take()], paths }
 }
 
-async function spill(disk: Disk, path: string, pieces: readonly AsyncIterable<readonly Row[]>[]): Promise<string> {
+async function spill(
+  disk: Disk,
+  path: string,
+  pieces: readonly AsyncIterable<readonly Row[]>[],
+  settled: Order,
+): Promise<string> {
   const writer = await RowWriter.create(disk, path)
   try {
     for await (const some of histories(pieces)) {
-      for (const { rows } of some) for (const row of rows) await writer.add(row, row)
+      for (const { rows } of some) for (const row of shed(rows, settled)) await writer.add(row, row)
     }
     await writer.finish(false)
     return path
   } catch (error) {
     await writer.abandon()
     throw error
+  }
+}
+
+/** A key may be written again and again: of what was overwritten no more is kept than that it was there. */
+function* shed(rows: readonly Row[], settled: Order): Generator<Row> {
+  for (const [i, row] of rows.entries()) {
+    const next = rows[i + 1]
+    const isOver = row.value !== undefined && next !== undefined && compareOrder(next, settled) <= 0
+    yield isOver ? { ...row, value: EMPTY } : row
   }
 }

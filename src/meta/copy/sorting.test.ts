@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { test } from 'node:test'
+import { realDisk } from '../../lib/disk.ts'
+import { META_LIMITS } from '../meta.ts'
+import { bytes } from '../suite-driver.ts'
+import { filesIn } from './files.ts'
+import { histories } from './merging.ts'
+import { newReport, sortedRuns } from './sorting.ts'
+import { copyFolder, inFolder, openCopied, rowsInCopy, rowsInEngine } from './suite-copy.ts'
+
+const COMMITS = 100
+const KEYS = 8
+
+test('more than memory shall hold is spilled, every row of it, but no value that was overwritten', () =>
+  inFolder(async folder => {
+    const { meta, close } = await openCopied(folder)
+    for (let n = 0; n < COMMITS; n++) {
+      const value = Buffer.alloc(META_LIMITS.valueBytesMax, `${n} `)
+      await meta.commit({
+        checks: [],
+        writes: Array.from({ length: KEYS }, (_, i) => ({ key: bytes(`k${i}`), value })),
+      })
+    }
+    const rows = await rowsInEngine(meta)
+    const middle = { generation: 1, txn: meta.lastTransaction() - COMMITS / 2, seq: 0 }
+    const last = { generation: 1, txn: meta.lastTransaction(), seq: 0 }
+    await close()
+    const place = copyFolder(folder)
+    const since = { generation: 0, txn: 0, seq: 0 }
+    const files = await filesIn(realDisk, place)
+    const spilled = async (settled: typeof last): Promise<[number, number]> => {
+      const { runs, paths } = await sortedRuns(realDisk, place, files, { since, settled, report: newReport() })
+      let count = 0
+      for await (const some of histories(runs)) for (const history of some) count += history.rows.length
+      assert.equal(paths.length, 1)
+      const size = statSync(paths[0]!).size
+      await realDisk.remove(paths[0]!)
+      return [count, size]
+    }
+    const [count, size] = await spilled(last)
+    assert.equal(count, COMMITS * KEYS)
+    assert.ok(size < 2 * KEYS * META_LIMITS.valueBytesMax, `${size} bytes`)
+    // What is later than the moment of a comparison may be what the engine shows.
+    assert.ok((await spilled(middle))[1] > 10 * size)
+    assert.deepEqual(await rowsInCopy(folder), rows)
+  }))
