@@ -21,6 +21,7 @@ export class Lately {
     if (this.#entries.size >= ENTRIES_MAX && !this.#entries.has(name)) {
       this.#entries.delete(this.#entries.keys().next().value!)
     }
-    this.#entries.set(name, entry)
+    // A copy: a driver cuts what it reads from larger pieces of memory, and one record would keep all of its piece.
+    this.#entries.set(name, { key: entry.key, value: Buffer.from(entry.value), stamp: entry.stamp })
   }
 }
