@@ -7,6 +7,7 @@ import { compare, type Finding } from '../meta/copy/comparing.ts'
 import { filesIn, hasRows, lastGeneration } from '../meta/copy/files.ts'
 import { Journal } from '../meta/copy/journal.ts'
 import { CopyKeeper, type KeeperEvent } from '../meta/copy/keeper.ts'
+import { DamagedCopy } from '../meta/copy/row-file.ts'
 import { type CopiedEngine, DamagedRecord, type MetaEngine } from '../meta/meta.ts'
 import { parse } from '../store/addresses.ts'
 import type { Freeing } from '../store/freeing.ts'
@@ -72,17 +73,24 @@ async function isEmpty(meta: MetaEngine): Promise<boolean> {
   }
 }
 
-/** What the engine lacks that its second copy has, a line each; nothing where there is no copy, or all is well. */
+/** What the engine lacks that its second copy has, and what is wrong with that; nothing where all is well. */
 export async function againstCopy({ engine, folder, journal }: SecondCopy): Promise<string[]> {
   const comparison = await compare({ engine, disk: realDisk, folder, generation: journal.generation })
+  const { findings, journals } = comparison
+  const lines: string[] = []
   try {
     for await (const _ of comparison.entries());
-    const { count, shown } = comparison.findings
-    const more = count > shown.length ? [`${count - shown.length} more records`] : []
-    return [...shown.map(nameOf), ...more].map(line => `against the second copy: ${line}`)
+  } catch (error) {
+    // Nothing can be compared with it; a server sets it aside, and goes on with the one before.
+    if (!(error instanceof DamagedCopy)) throw error
+    lines.push(error.message)
   } finally {
     await comparison.end()
   }
+  const { count, shown } = findings
+  const more = count > shown.length ? [`${count - shown.length} more records`] : []
+  lines.push(...journals.damaged.map(path => `${path} is damaged`), ...shown.map(nameOf), ...more)
+  return lines.map(line => `against the second copy: ${line}`)
 }
 
 /** A round is due once an hour, the first one half a minute after the start. */
