@@ -8,6 +8,9 @@ const digestOf: (algorithm: DigestAlgorithm, bytes: Buffer) => Buffer =
     ? (algorithm, bytes) => crypto.hash(algorithm, bytes, 'buffer')
     : (algorithm, bytes) => crypto.createHash(algorithm).update(bytes).digest()
 
+/** A piece of a byte weighs a hundred. So many are joined, which those of a sensible client never are. */
+const LOOSE_MAX = 256
+
 /**
  * The digest of a body as it comes in. Up to a block of bytes is kept and hashed at the end, which is over before a
  * thread would have answered; a longer body goes to a thread block by block. Bytes must stay as they are until the
@@ -19,6 +22,8 @@ export class BodyDigest {
   #only: Buffer | undefined
   /** All that is kept, when it came in several pieces. */
   #pieces: Buffer[] | undefined
+  /** So many of the last pieces are as they came. */
+  #loose = 0
   #kept = 0
   #lane: Lane | undefined
   /** Where there are no threads. */
@@ -32,8 +37,11 @@ export class BodyDigest {
   /** What it returns, if anything, is to be awaited before the next call. */
   update(chunk: Buffer): Promise<void> | undefined {
     if (this.#kept === 0) this.#only = chunk
-    else if (this.#pieces === undefined) this.#pieces = [this.#only!, chunk]
-    else this.#pieces.push(chunk)
+    else {
+      this.#pieces ??= [this.#only!]
+      this.#pieces.push(chunk)
+      if (++this.#loose === LOOSE_MAX) this.#join(this.#pieces)
+    }
     this.#kept += chunk.length
     return this.#kept < BLOCK_BYTES ? undefined : this.#pass()
   }
@@ -52,10 +60,16 @@ export class BodyDigest {
     this.#lane?.abandon()
   }
 
+  #join(pieces: Buffer[]): void {
+    pieces.push(Buffer.concat(pieces.splice(-LOOSE_MAX)))
+    this.#loose = 0
+  }
+
   #pass(): Promise<void> | undefined {
     const pieces = this.#pieces ?? (this.#only === undefined ? [] : [this.#only])
     this.#only = undefined
     this.#pieces = undefined
+    this.#loose = 0
     this.#kept = 0
     if (this.#hash === undefined) this.#lane ??= this.#threads.open(this.#algorithm)
     if (this.#lane !== undefined) return this.#lane.take(pieces)
