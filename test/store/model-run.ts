@@ -60,6 +60,8 @@ export class Run {
   #reads: OpenRead[] = []
   #workers: { step(): Promise<'busy' | 'idle'> }[] = []
   readonly #seen = new Set<string>()
+  /** The clock when nothing had passed on it. */
+  readonly #start: number
   #payloads = 0
   /** Few in one sequence, so that its operations meet; other ones in the next. */
   readonly #keys: readonly string[]
@@ -68,6 +70,7 @@ export class Run {
     this.long = long
     this.random = random
     this.clock = clock
+    this.#start = clock.now() - clock.elapsed()
     this.store = store
     this.#keys = [oneOf(random, KEYS), oneOf(random, KEYS), oneOf(random, KEYS)]
     this.take(store)
@@ -159,7 +162,17 @@ export class Run {
       model.etag = real.etag
     }
     model.parts ??= real.parts
+    if (this.model.byDefault.has(model.lock)) this.#adoptDefault(real, model)
     this.same(real, model)
+  }
+
+  /** P19. A default counts from now, or from where time had got before somebody set the clock back. */
+  #adoptDefault(real: Version, model: ModelVersion): void {
+    const { mode, until } = model.lock.retention!
+    const setBack = this.#start + this.clock.elapsed() - this.clock.now()
+    const given = real.lock.retention?.until ?? 0
+    assert.ok(given >= until && given <= until + setBack, `a default until ${given} instead of ${until}`)
+    model.lock = { hold: model.lock.hold, retention: { mode, until: given } }
   }
 
   same(real: Version, model: ModelVersion): void {

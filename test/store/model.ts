@@ -93,6 +93,8 @@ export class Model {
   readonly buckets = new Map<string, ModelBucket>()
   /** The model's present, moved by whoever moves the store's clock. */
   now = 0
+  /** Locks that nobody asked for. */
+  readonly byDefault = new WeakSet<ModelLock>()
 
   createBucket(name: string, lockEnabled: boolean): void {
     if (this.buckets.has(name)) throw new Refusal('BucketAlreadyOwnedByYou')
@@ -171,7 +173,10 @@ export class Model {
       return wanted
     }
     if (bucket.defaultDays === undefined) return wanted
-    return { hold: wanted.hold, retention: { mode: 'governance', until: this.now + bucket.defaultDays * DAY_MS } }
+    const until = this.now + bucket.defaultDays * DAY_MS
+    const lock: ModelLock = { hold: wanted.hold, retention: { mode: 'governance', until } }
+    this.byDefault.add(lock)
+    return lock
   }
 
   /** Puts a version or a marker on top of a key; the null version goes where there are no names for new ones. */
