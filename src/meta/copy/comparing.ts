@@ -76,7 +76,9 @@ export interface Compared {
 }
 
 export async function compare({ engine, disk, folder, generation }: Compared): Promise<Comparison> {
-  const at = { generation, txn: engine.lastTransaction(), seq: Number.POSITIVE_INFINITY }
+  // The last one may be written and not shown to readers yet: the one before is.
+  const txn = Math.max(0, engine.lastTransaction() - 1)
+  const at = { generation, txn, seq: Number.POSITIVE_INFINITY }
   const snapshot = await engine.snapshot()
   const journals = newReport()
   try {

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { openLmdbMeta } from '../lmdb.ts'
-import type { CommitJournal } from '../meta.ts'
+import type { CommitJournal, CopiedEngine, Minitransaction } from '../meta.ts'
 import { compare } from './comparing.ts'
 import { Journal } from './journal.ts'
 import { CopyKeeper } from './keeper.ts'
-import { copyFolder, inFolder, metaFolder, openCopied, put } from './suite-copy.ts'
+import { copyFolder, inFolder, metaFolder, openCopied, put, rowsInCopy } from './suite-copy.ts'
 
 async function findings(folder: string): Promise<string[]> {
   const { meta: engine, journal, close } = await openCopied(folder)
@@ -69,3 +69,33 @@ test('a journal that skips a new record is found out', () =>
 
 test('what the last commit of a killed process did is no finding, though its journal lacks it', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'e put'), [])))
+
+test('a transaction that is written and not shown to readers yet is neither told as lost nor left out', () =>
+  inFolder(async folder => {
+    const { meta, journal, close } = await openCopied(folder)
+    const place = copyFolder(folder)
+    const told: string[] = []
+    const round = async (engine: CopiedEngine): Promise<void> => {
+      const parts = { engine, journal, disk: realDisk, folder: place, random: systemRandom }
+      const keeper = new CopyKeeper({ ...parts, tell: ({ what }) => told.push(what) })
+      keeper.begin()
+      while ((await keeper.step()) === 'busy');
+    }
+    await put(meta, 'a', 'old')
+    await round(meta)
+    // LMDB counts a transaction as soon as its root is written, and shows it when that is synced.
+    const before = await meta.snapshot()
+    await put(meta, 'a', 'new')
+    const engine: CopiedEngine = Object.create(meta, {
+      snapshot: { value: async () => before },
+      lastTransaction: { value: () => meta.lastTransaction() },
+      figures: { value: () => meta.figures!() },
+      commit: { value: (tx: Minitransaction) => meta.commit(tx) },
+    })
+    await round(engine)
+    await journal.settle()
+    assert.equal((await rowsInCopy(folder)).get('a'), 'new')
+    await round(meta)
+    assert.deepEqual(told, [])
+    await close()
+  }))
