@@ -96,6 +96,8 @@ export class Journal implements CommitJournal {
   #places = new NotePlaces()
   #seq = 0
   #lastStamp: number
+  /** The last one that stands in a file. */
+  #writtenStamp: number
   #segment: Segment | undefined
   #staged: Chunk[] = []
   #stagedBytes = 0
@@ -121,6 +123,7 @@ export class Journal implements CommitJournal {
     this.#clock = options.clock ?? systemClock
     this.#writer = options.random.bytes(WRITER_BYTES)
     this.#lastStamp = options.lastStamp
+    this.#writtenStamp = options.lastStamp
   }
 
   /** With its first file in place, on stable storage: stamps of a process that nobody knows of are taken for damage. */
@@ -205,6 +208,7 @@ export class Journal implements CommitJournal {
       if (this.#segment === undefined && this.#clock.elapsed() < this.#retryAt) return this.#drop()
       const segment = await this.#current()
       const [chunks, appended, commits] = [this.#staged, this.#appended, this.#stagedCommits]
+      const lastStamp = this.#lastStamp
       this.#staged = []
       this.#stagedBytes = 0
       const frames = chunks.map(({ buffer, used }) => buffer.subarray(0, used))
@@ -214,6 +218,7 @@ export class Journal implements CommitJournal {
       if (this.#segment !== segment) continue
       segment.at += frames.reduce((sum, { length }) => sum + length, 0)
       this.#written = appended
+      this.#writtenStamp = lastStamp
       this.#stagedCommits -= commits
       for (const { buffer } of chunks) {
         if (buffer.length === CHUNK_BYTES && this.#spare.length < SPARE_CHUNKS_MAX) this.#spare.push(buffer)
@@ -238,7 +243,8 @@ export class Journal implements CommitJournal {
     const { disk, folder } = this.#options
     const path = journalPath(folder, this.generation, this.#writer, ++this.#number)
     const file = await disk.open(path, 'create')
-    const { title, lost, stamp } = { title: JOURNAL_TITLE, lost: this.#lost, stamp: this.#lastStamp }
+    // What is staged comes behind this head: until it is there, it is untold.
+    const { title, lost, stamp } = { title: JOURNAL_TITLE, lost: this.#lost, stamp: this.#writtenStamp }
     const head = frameOf('head', journalHead.encode({ title, lost, stamp }))
     try {
       await file.write([head], 0)
