@@ -1,5 +1,6 @@
 /** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
 import type { IncomingMessage } from 'node:http'
+import { cameIn } from '../lib/collector.ts'
 import { Fault } from '../model/faults.ts'
 import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
 
@@ -104,6 +105,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
     if (value === null) return this.#message.readableEnded ? END : undefined
     this.#bytes += value.length
     this.#unpaced += value.length
+    cameIn(value.length)
     return { done: false, value }
   }
 
