@@ -3,7 +3,7 @@
  * they hold: hundreds of megabytes may lie there while next to nothing is in use. So it is asked, beside the event
  * loop, whenever so much has come in. Node's collector needs no asking.
  */
-const BETWEEN_BYTES = 8 * 2 ** 20
+const BETWEEN_BYTES = 32 * 2 ** 20
 
 const bun = (globalThis as { Bun?: { gc(now: boolean): void } }).Bun
 

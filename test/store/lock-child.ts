@@ -1,9 +1,11 @@
 /** Sets and lifts holds on the folder that is named, saying before and after each, until it is killed. */
+import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/server/compose.ts'
 
 const [folder, keys] = process.argv.slice(2)
 const { store } = await openFolder({ folder: folder!, durability: 'os' })
-const say = (line: string): boolean => process.stdout.write(`${line}\n`)
+/** At once: what waits in this process when it is killed was done and never told. */
+const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 async function toggle(key: string): Promise<void> {
   for (let round = 0; ; round++) {
