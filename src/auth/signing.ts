@@ -1,15 +1,8 @@
 /** Signing keys, digests and the comparison of signatures. */
-import * as crypto from 'node:crypto'
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { hashAtOnce } from '../lib/hash-at-once.ts'
 import type { Credential } from '../model/caller.ts'
 import type { Scheme } from './schemes.ts'
-
-const { createHash, createHmac, timingSafeEqual } = crypto
-
-/** SHA-256 at once, which Node can since 20.12. */
-const sha256: (data: string | Buffer, as: 'hex' | 'binary') => string =
-  crypto.hash === undefined
-    ? (data, as) => createHash('sha256').update(data).digest(as)
-    : (data, as) => crypto.hash('sha256', data, as)
 
 export const EMPTY_SHA256 = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855'
 
@@ -17,7 +10,7 @@ const BEYOND_ASCII = /[\u0080-\u00ff]/
 
 /** SHA-256 of latin1 text. Most of it is ASCII, which the runtime hashes without an intermediate buffer. */
 export function sha256Hex(text: string): string {
-  return sha256(BEYOND_ASCII.test(text) ? Buffer.from(text, 'latin1') : text, 'hex')
+  return hashAtOnce('sha256', BEYOND_ASCII.test(text) ? Buffer.from(text, 'latin1') : text, 'hex')
 }
 
 const BLOCK_BYTES = 64
@@ -52,8 +45,8 @@ export function hmac(key: SigningKey, text: string): string {
   if (bytes > room.length) room = Buffer.alloc(2 * bytes)
   room.set(key.inner)
   room.write(text, BLOCK_BYTES)
-  key.outer.write(sha256(room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
-  return sha256(key.outer, 'hex')
+  key.outer.write(hashAtOnce('sha256', room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
+  return hashAtOnce('sha256', key.outer, 'hex')
 }
 
 /** What a signature is valid for: a day, a region and one service. */

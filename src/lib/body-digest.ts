@@ -1,12 +1,7 @@
-import crypto, { type Hash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { BLOCK_BYTES, type DigestAlgorithm, type Lane } from './digest-thread.ts'
 import { type DigestThreads, digestThreads } from './digest-threads.ts'
-
-/** A hash object costs Node more than hashing 4 KiB does; from 20.12 on there is a way without one. */
-const digestOf: (algorithm: DigestAlgorithm, bytes: Buffer) => Buffer =
-  typeof crypto.hash === 'function'
-    ? (algorithm, bytes) => crypto.hash(algorithm, bytes, 'buffer')
-    : (algorithm, bytes) => crypto.createHash(algorithm).update(bytes).digest()
+import { hashAtOnce } from './hash-at-once.ts'
 
 /** A piece of a byte weighs a hundred. So many are joined, which those of a sensible client never are. */
 const LOOSE_MAX = 256
@@ -48,8 +43,8 @@ export class BodyDigest {
 
   async digest(): Promise<Buffer> {
     if (this.#lane === undefined && this.#hash === undefined) {
-      if (this.#pieces === undefined) return digestOf(this.#algorithm, this.#only ?? Buffer.alloc(0))
-      this.#hash = crypto.createHash(this.#algorithm)
+      if (this.#pieces === undefined) return hashAtOnce(this.#algorithm, this.#only ?? Buffer.alloc(0), 'buffer')
+      this.#hash = createHash(this.#algorithm)
     }
     await this.#pass()
     return this.#lane === undefined ? this.#hash!.digest() : this.#lane.digest()
@@ -73,7 +68,7 @@ export class BodyDigest {
     this.#kept = 0
     if (this.#hash === undefined) this.#lane ??= this.#threads.open(this.#algorithm)
     if (this.#lane !== undefined) return this.#lane.take(pieces)
-    this.#hash ??= crypto.createHash(this.#algorithm)
+    this.#hash ??= createHash(this.#algorithm)
     for (const piece of pieces) this.#hash.update(piece)
     return undefined
   }

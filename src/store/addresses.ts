@@ -50,6 +50,13 @@ export const at = {
     key('i', bucket, name, versionId, sequence),
 }
 
+/** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
+const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
+const DOCUMENT = 'd'.charCodeAt(0)
+
+export const isOfBucket = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
+export const isDocument = (address: Buffer): boolean => address[0] === DOCUMENT
+
 /** Every record whose key starts so. */
 export function under(prefix: Buffer): KeyRange {
   return { start: prefix, end: afterPrefix(prefix) }

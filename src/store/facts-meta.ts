@@ -1,6 +1,6 @@
 /**
  * What permission is judged on, read once for each request: however many rules ask for a record, all of them see the
- * same one. Whatever is done afterwards goes through `JudgedMeta`, which reads again.
+ * same one. Whatever is done afterwards goes through `JudgedMeta`, which looks whether it still is.
  */
 import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, KeyRange, Making, Meta } from '../meta/meta.ts'

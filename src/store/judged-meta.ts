@@ -5,7 +5,7 @@
  */
 import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, KeyRange, Making, Meta, Minitransaction } from '../meta/meta.ts'
-import { at } from './addresses.ts'
+import { at, isDocument, isOfBucket } from './addresses.ts'
 import { type FactsMeta, nameOf } from './facts-meta.ts'
 import { bucketIn, versionIn } from './reading.ts'
 
@@ -23,10 +23,6 @@ const dependsOn = (entry: Entry | undefined): string => {
   const { owner, attributes } = versionIn(entry)
   return JSON.stringify([owner, attributes.grants, attributes.tags])
 }
-
-/** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
-const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
-const DOCUMENT = 'd'.charCodeAt(0)
 
 export class JudgedMeta implements Meta {
   readonly #meta: Meta
@@ -66,13 +62,13 @@ export class JudgedMeta implements Meta {
     // The bucket was read first: that it is still there tells whose all the rest is. Versions are looked for by way of
     // it, documents are not.
     const isKnown = this.#isEnough && judged !== undefined && !this.#buckets.has(name)
-    if (isKnown) return key[0] === DOCUMENT ? this.#ofJudged(judged) : judged
+    if (isKnown) return isDocument(key) ? this.#ofJudged(judged) : judged
     const found = after(this.#meta.get(key, judged), entry => {
       // Records may have moved between two readings: whoever looks for one that is gone reads all of them anew.
       if (entry === undefined) this.#isEnough = false
       return this.#asJudged(name, judged, entry)
     })
-    return OF_BUCKETS.has(key[0]!) ? this.#ofJudged(found) : found
+    return isOfBucket(key) ? this.#ofJudged(found) : found
   }
 
   /** What was read, unless a bucket is not the one that was judged any more: it may have been read of another. */
