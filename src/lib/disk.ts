@@ -36,6 +36,29 @@ export interface Disk {
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'
 
+/** For the owner of the process alone, like every file that a Disk makes. */
+const MODE = 0o600
+
+/**
+ * A file that somebody writes who does not ask for a mode: there, and nobody else's to read. One that is there is not
+ * opened, since closing it would end the locks that this process has on it.
+ */
+export async function keepPrivate(path: string): Promise<void> {
+  try {
+    const { mode } = await fs.stat(path)
+    if ((mode & 0o077) !== 0) await fs.chmod(path, MODE)
+  } catch (error) {
+    // Another user's, who lets this one write: then it is that user's to say.
+    if ((error as NodeJS.ErrnoException).code === 'EPERM') return
+    if (!isMissing(error)) throw error
+    await realDisk.open(path, 'create').then(file => file.close(), orThere)
+  }
+}
+
+function orThere(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EEXIST') throw error
+}
+
 /** What is left of the pieces behind so many bytes. */
 function behind(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let skipped = bytes
@@ -94,7 +117,7 @@ class RealFile implements DiskFile {
 export const realDisk: Disk = {
   async open(path, how) {
     const flags = how === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_EXCL : constants.O_RDONLY
-    return new RealFile(await fs.open(path, flags, 0o600))
+    return new RealFile(await fs.open(path, flags, MODE))
   },
 
   async makeFolder(path) {

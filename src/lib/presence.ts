@@ -2,7 +2,7 @@
  * Being there, told by the kernel: a process listens on a socket file, and whoever can connect to it knows that the
  * process lives. It ends with the process, however that ends, and holds across containers that share a folder.
  */
-import { open } from 'node:fs/promises'
+import { chmod, open } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 
@@ -37,7 +37,11 @@ export function show(path: string): Promise<Presence> {
         server.off('error', reject)
         // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
         server.on('error', () => {})
-        resolve({ end: () => new Promise(done => server.close(() => done())) })
+        const presence = { end: () => new Promise<void>(done => server.close(() => done())) }
+        // Like every file beside it, where the filesystem can: there is nothing to be read from it.
+        void chmod(address, 0o600)
+          .catch(() => {})
+          .then(() => resolve(presence))
       })
     })
   })

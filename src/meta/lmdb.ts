@@ -3,8 +3,9 @@
  * synchronous. Commits that arrive in one turn of the event loop, or while a write transaction is being synced, share
  * the next write transaction: so many commits cost one sync.
  */
+import { join } from 'node:path'
 import { type Clock, systemClock } from '../lib/clock.ts'
-import { type Disk, realDisk } from '../lib/disk.ts'
+import { type Disk, keepPrivate, realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
 import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
@@ -308,6 +309,8 @@ function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRa
 export async function openLmdbMeta(options: LmdbOptions): Promise<CopiedEngine> {
   const disk = options.disk ?? realDisk
   await disk.makeFolder(options.path)
+  // By itself LMDB lets everybody read what it makes; an empty file is a new one to it.
+  for (const name of ['data.mdb', 'lock.mdb']) await keepPrivate(join(options.path, name))
   const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)
   await disk.syncFolder(options.path)
   return new LmdbMeta(engine, options)

@@ -1,0 +1,50 @@
+/** What lies in a data folder is for the owner of the process alone, whoever may look into the folder. */
+import assert from 'node:assert/strict'
+import { chmodSync, readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { openFolder } from '../../src/server/compose.ts'
+import { round } from '../copy/round.ts'
+import { bytesOf, makeBucket, payload, put, withFolder } from './fixture.ts'
+
+/** Every file below a folder that others than its owner may do anything with. */
+function open(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => {
+    const stat = statSync(join(folder, name))
+    return !stat.isDirectory() && (stat.mode & 0o077) !== 0
+  })
+}
+
+test('every file in a data folder is readable by its owner alone, also in a folder that everybody may look into', () =>
+  withFolder(async folder => {
+    chmodSync(folder, 0o755)
+    const parts = await openFolder({ folder })
+    await makeBucket(parts.store, 'bucket')
+    await put(parts.store, 'bucket', 'small', 'small')
+    await put(parts.store, 'bucket', 'packed', payload(100_000))
+    await put(parts.store, 'bucket', 'solo', payload(3_000_000))
+    assert.deepEqual(await round(parts), [])
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    for (const kind of [/data\.mdb$/, /lock\.mdb$/, /\.snapshot$/, /\.journal$/, /^keyring$/, /\.sock$/]) {
+      assert.ok(
+        names.some(name => kind.test(name)),
+        `there is no ${kind}`,
+      )
+    }
+    assert.deepEqual(open(folder), [])
+    await parts.close()
+    assert.deepEqual(open(folder), [])
+  }))
+
+test('metadata that an earlier version made readable to others are so no longer after a start', () =>
+  withFolder(async folder => {
+    const before = await openFolder({ folder })
+    await makeBucket(before.store, 'bucket')
+    await put(before.store, 'bucket', 'key', 'kept')
+    await before.close()
+    for (const name of ['data.mdb', 'lock.mdb']) chmodSync(join(folder, 'meta', name), 0o664)
+    const after = await openFolder({ folder })
+    assert.deepEqual(open(folder), [])
+    assert.equal((await bytesOf(after.store, { bucket: 'bucket', key: 'key' })).toString(), 'kept')
+    await after.close()
+  }))
