@@ -4,11 +4,7 @@
  * window for the data in its memory. One instance serves the whole process: a call never yields, so none meets another.
  */
 
-/** What is used of the runtime's WebAssembly; its types come only with those of a browser. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object) => { readonly exports: unknown }
-}
+import { INT, LONG, moduleBytes, OP, PAGE_BYTES, wasm } from './wasm.ts'
 
 /** The polynomial, bits reversed. */
 export const CRC64_NVME = 0x9a6c9329ac4bc9b5n
@@ -17,49 +13,6 @@ const STEP = 16
 const TABLE_BYTES = 256 * 8
 const WINDOW = STEP * TABLE_BYTES
 const WINDOW_BYTES = 64 * 1024
-const PAGE_BYTES = 64 * 1024
-
-/** Instructions of WebAssembly that the loop is made of. */
-const OP = {
-  block: [0x02, 0x40],
-  loop: [0x03, 0x40],
-  end: [0x0b],
-  branch: (depth: number) => [0x0c, depth],
-  branchIf: (depth: number) => [0x0d, depth],
-  get: (local: number) => [0x20, local],
-  set: (local: number) => [0x21, local],
-  int: (value: number) => [0x41, ...signed(value)],
-  long: (value: number) => [0x42, ...signed(value)],
-  loadByte: [0x2d, 0, 0],
-  loadLong: (offset: number) => [0x29, 3, ...unsigned(offset)],
-  greater: [0x4b],
-  greaterOrEqual: [0x4f],
-  add: [0x6a],
-  and: [0x71],
-  xor: [0x73],
-  shiftLeft: [0x74],
-  shiftRight: [0x76],
-  longXor: [0x85],
-  longShiftRight: [0x88],
-  toInt: [0xa7],
-} as const
-
-function unsigned(value: number): number[] {
-  const bytes: number[] = []
-  for (let rest = value; ; rest >>>= 7) {
-    if (rest < 0x80) return [...bytes, rest]
-    bytes.push((rest & 0x7f) | 0x80)
-  }
-}
-
-function signed(value: number): number[] {
-  const bytes: number[] = []
-  for (let rest = value; ; rest >>= 7) {
-    const low = rest & 0x7f
-    if (rest >> 6 === 0 || rest >> 6 === -1) return [...bytes, low]
-    bytes.push(low | 0x80)
-  }
-}
 
 const CRC = 0
 const AT = 1
@@ -101,24 +54,7 @@ function loopBody(): number[] {
     ...[...OP.set(CRC), ...OP.get(AT), ...OP.int(1), ...OP.add, ...OP.set(AT), ...OP.branch(0)],
   ]
   const looped = (body: number[]) => [...OP.block, ...OP.loop, ...body, ...OP.end, ...OP.end]
-  return [...looped(steps), ...looped(rest), ...OP.get(CRC), ...OP.end]
-}
-
-function moduleBytes(): Uint8Array {
-  const INT = 0x7f
-  const LONG = 0x7e
-  const section = (id: number, body: number[]) => [id, ...unsigned(body.length), ...body]
-  const name = (text: string) => [text.length, ...Buffer.from(text)]
-  const code = [1, 2, LONG, ...loopBody()]
-  const pages = Math.ceil((WINDOW + WINDOW_BYTES) / PAGE_BYTES)
-  return new Uint8Array([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, [1, 0x60, 3, LONG, INT, INT, 1, LONG]),
-    ...section(3, [1, 0]),
-    ...section(5, [1, 0, pages]),
-    ...section(7, [2, ...name('crc'), 0, 0, ...name('memory'), 2, 0]),
-    ...section(10, [1, ...unsigned(code.length), ...code]),
-  ])
+  return [...looped(steps), ...looped(rest), ...OP.get(CRC)]
 }
 
 interface Machine {
@@ -145,7 +81,10 @@ let window: Uint8Array
 
 /** Made on first use: most processes of the command line never need it. */
 function start(): Machine {
-  const { exports } = new WebAssembly.Instance(new WebAssembly.Module(moduleBytes()))
+  const { Module, Instance } = wasm!
+  const crc = { name: 'crc', parameters: [LONG, INT, INT], results: [LONG], locals: [LONG, LONG], body: loopBody() }
+  const pages = Math.ceil((WINDOW + WINDOW_BYTES) / PAGE_BYTES)
+  const { exports } = new Instance(new Module(moduleBytes({ pages, memory: 'own', functions: [crc] })))
   const made = exports as Machine
   fillTables(made.memory)
   window = new Uint8Array(made.memory.buffer, WINDOW, WINDOW_BYTES)
