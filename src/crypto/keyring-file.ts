@@ -69,8 +69,7 @@ export async function readKeyring(disk: Disk, folder: string): Promise<KeyringCo
  * folder may call it: two writers at once would not see each other's new keys.
  */
 export async function writeKeyring(disk: Disk, folder: string, contents: KeyringContents): Promise<void> {
-  const bytes = encodeKeyring(contents)
-  if (bytes.length > KEYRING_BYTES_MAX) throw new KeyringFull()
+  const bytes = fitting(contents)
   const unfinished = `${keyringPath(folder)}.new`
   // Left by a crash in this very place; it never became the keyring, so nothing was sealed with it.
   await disk.remove(unfinished)
@@ -83,6 +82,13 @@ export async function writeKeyring(disk: Disk, folder: string, contents: Keyring
   }
   await disk.rename(unfinished, keyringPath(folder))
   await disk.syncFolder(folder)
+}
+
+/** As bytes; throws KeyringFull when they are too many. */
+export function fitting(contents: KeyringContents): Buffer {
+  const bytes = encodeKeyring(contents)
+  if (bytes.length > KEYRING_BYTES_MAX) throw new KeyringFull()
+  return bytes
 }
 
 const uint32 = (value: number): Buffer => {

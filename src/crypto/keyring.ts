@@ -11,6 +11,7 @@ import type { Random } from '../lib/random.ts'
 import { deriveKey, KEY_BYTES } from './derive.ts'
 import { unwrapKey, WRAP_NONCE_BYTES, WRAPPED_BYTES, WrongKey, wrapKey } from './key-wrap.ts'
 import {
+  fitting,
   KEYRING_ID_BYTES,
   type KeyringContents,
   KeyringDamaged,
@@ -185,15 +186,19 @@ export class Keyring {
     return this.#signing
   }
 
-  /** Adds a version and makes it the one that wraps; the old ones go on unwrapping. Resolves to its number. */
-  async rotate(what: Rotatable, name?: string): Promise<number> {
+  /**
+   * Adds a version and makes it the one that wraps; the old ones go on unwrapping. Resolves to its number. `before` is
+   * told that number when nothing is left that could refuse: the keyring changes only once it is done.
+   */
+  async rotate(what: Rotatable, name?: string, before?: (version: number) => Promise<void>): Promise<number> {
     if (name !== undefined && what !== 'named') throw new TypeError('only named keys have names')
+    const newest = ({ names, ...keys }: KeyringContents): number =>
+      name === undefined ? keys[what].length : names.get(name)!.version
+    const told = before && ((next: KeyringContents) => before(newest(next)))
     if (name !== undefined) {
-      const { names } = await this.#changeName(name, state => ({ ...state, version: state.version + 1 }))
-      return names.get(name)!.version
+      return newest(await this.#changeName(name, state => ({ ...state, version: state.version + 1 }), told))
     }
-    const next = await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }))
-    return next[what].length
+    return newest(await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }), told))
   }
 
   /** Makes sure that keys of these names are there. */
@@ -206,8 +211,9 @@ export class Keyring {
     }))
   }
 
-  async disable(name: string): Promise<void> {
-    await this.#changeName(name, state => ({ ...state, disabled: true }))
+  /** `before` as for a rotation. */
+  async disable(name: string, before?: () => Promise<void>): Promise<void> {
+    await this.#changeName(name, state => ({ ...state, disabled: true }), before)
   }
 
   async enable(name: string): Promise<void> {
@@ -287,16 +293,28 @@ export class Keyring {
     if (this.keyState(name).disabled) throw new KeyDisabled(name)
   }
 
-  async #changeName(name: string, change: (state: NamedKeyState) => NamedKeyState): Promise<KeyringContents> {
+  async #changeName(
+    name: string,
+    change: (state: NamedKeyState) => NamedKeyState,
+    before?: (next: KeyringContents) => Promise<void>,
+  ): Promise<KeyringContents> {
     nameBytes(name)
-    return this.#change(now => ({ names: new Map(now.names).set(name, change(now.names.get(name) ?? AT_FIRST)) }))
+    const changed = (now: KeyringContents): Partial<KeyringContents> => ({
+      names: new Map(now.names).set(name, change(now.names.get(name) ?? AT_FIRST)),
+    })
+    return this.#change(changed, before)
   }
 
   /** Starts from the file, not from memory: a version that another process added must not be lost. */
-  #change(change: (now: KeyringContents) => Partial<KeyringContents>): Promise<KeyringContents> {
+  #change(
+    change: (now: KeyringContents) => Partial<KeyringContents>,
+    before?: (next: KeyringContents) => Promise<void>,
+  ): Promise<KeyringContents> {
     return this.#inTurn(async () => {
       const now = await this.#stored()
       const next = { ...now, ...change(now), generation: now.generation + 1 }
+      fitting(next)
+      await before?.(next)
       await writeKeyring(this.#home.disk, this.#home.folder, next)
       this.#contents = next
       await this.#home.changed?.()

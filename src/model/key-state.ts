@@ -1,4 +1,4 @@
-import { format, word } from '../lib/codec.ts'
+import { format, optional, struct, text, uint, word } from '../lib/codec.ts'
 
 /**
  * What may be done under a named key. Closing: somebody is about to disable it and looks whether a locked version needs
@@ -7,3 +7,15 @@ import { format, word } from '../lib/codec.ts'
 export type KeyState = 'open' | 'closing' | 'disabled'
 
 export const keyStateFormat = format<KeyState>('F1', word('open', 'closing', 'disabled'))
+
+/** A version that a key of the keyring is to have. */
+export interface NextVersion {
+  readonly of: 'service' | 'storage' | 'named'
+  readonly keyName: string | undefined
+  readonly version: number
+}
+
+export const nextVersionFormat = format<NextVersion>(
+  'F2',
+  struct<NextVersion>({ of: word('service', 'storage', 'named'), keyName: optional(text), version: uint }),
+)

@@ -97,6 +97,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         const isFenced = options.metaUrl !== undefined
         const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
         if (isFenced) await takeDownAllFences(store.engine)
+        await store.namedKeys.finish()
         return {
           store,
           snapshot: () => meta.snapshot(),

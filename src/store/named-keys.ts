@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { badKeyName, KeyringFull, type Rotatable } from '../crypto/keyring.ts'
 import { justAfter } from '../lib/bytes.ts'
 import { Fault } from '../model/faults.ts'
-import { type KeyState, keyStateFormat } from '../model/key-state.ts'
+import { type KeyState, keyStateFormat, type NextVersion, nextVersionFormat } from '../model/key-state.ts'
 import { STORE_LEDGER } from '../model/ledger.ts'
 import { uploadFormat } from '../model/upload.ts'
 import { type Encryption, type Lock, versionFormat } from '../model/version.ts'
@@ -87,10 +87,37 @@ export class NamedKeys {
         throw new Fault('InvalidArgument', { ArgumentName: 'name', reason: 'only named keys have names' })
       checkName(name)
     }
-    const version = await this.#engine.keyring.rotate(of, name).catch(asFault)
-    const rotated = { what: 'key rotated' as const, of, ...(name === undefined ? {} : { keyName: name }), version }
-    await this.#engine.turns.take(this.#engine, STORE_LEDGER, async (_d, note) => note(rotated))
-    return version
+    return this.#alone(async () => {
+      await this.#finish()
+      const before = (version: number): Promise<void> => this.#intend({ of, keyName: name, version })
+      const version = await this.#engine.keyring.rotate(of, name, before).catch(asFault)
+      await decide(this.#engine, async d => d.remove(at.rotation()))
+      return version
+    })
+  }
+
+  /** Noted before it is done, with what is left to do: whoever starts after a crash in between completes it. */
+  #intend(next: NextVersion): Promise<void> {
+    const { of, keyName, version } = next
+    return this.#engine.turns.take(this.#engine, STORE_LEDGER, async (d, note) => {
+      d.put(at.rotation(), nextVersionFormat.encode(next))
+      note({ what: 'key rotated', of, ...(keyName === undefined ? {} : { keyName }), version })
+    })
+  }
+
+  /** Does what the ledger tells of and a crash has left undone. At every start, by the owner of the folder. */
+  finish(): Promise<void> {
+    return this.#alone(() => this.#finish())
+  }
+
+  async #finish(): Promise<void> {
+    const { meta, keyring } = this.#engine
+    const entry = await meta.get(at.rotation())
+    if (entry === undefined) return
+    const { of, keyName, version } = nextVersionFormat.decode(entry.value)
+    const now = keyName === undefined ? keyring.versions[of] : keyring.keyState(keyName).version
+    if (now < version) await keyring.rotate(of, keyName)
+    await decide(this.#engine, async d => d.remove(at.rotation()))
   }
 
   /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
@@ -110,8 +137,15 @@ export class NamedKeys {
       throw new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })
     }
     // Noted before it is done: whatever comes between, the ledger never tells less than has happened.
-    await this.#note(name, 'disabled')
-    await this.#engine.keyring.disable(name).catch(asFault)
+    let isNoted = false
+    const before = async (): Promise<void> => {
+      await this.#note(name, 'disabled')
+      isNoted = true
+    }
+    await this.#engine.keyring.disable(name, before).catch(async (error: unknown) => {
+      if (!isNoted) await this.#set(name, 'open')
+      asFault(error)
+    })
   }
 
   async enable(name: string): Promise<void> {
@@ -123,7 +157,7 @@ export class NamedKeys {
   }
 
   /** Keys change in one process, the owner of the folder: its order is that of all. */
-  #alone(change: () => Promise<void>): Promise<void> {
+  #alone<T>(change: () => Promise<T>): Promise<T> {
     const changed = this.#changing.then(change)
     this.#changing = changed.catch(() => {})
     return changed

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LIMITS } from '../../src/rules/limits.ts'
 import type { Store } from '../../src/store/store.ts'
-import { bytesOf, faultOf, OWNER, payload } from '../store/fixture.ts'
+import { bytesOf, faultOf, makeBucket, OWNER, payload } from '../store/fixture.ts'
 import { type Consoled, ROOT, withConsole } from './fixture.ts'
 
 const KEYS = '/v1/encryption/keys'
@@ -83,10 +83,12 @@ test('P23: what the ledger cannot note about a key does not happen to it', () =>
     const { store } = parts
     const { keyring, turns } = store.engine
     await store.namedKeys.create('one')
+    await makeBucket(store, 'kept')
     const { take } = turns
     turns.take = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.disable('one'), /no ledger/)
     assert.equal(keyring.keyState('one').disabled, false)
+    await putUnder(store, 'one', false)
     turns.take = take
     await store.namedKeys.disable('one')
     assert.equal(keyring.keyState('one').disabled, true)
