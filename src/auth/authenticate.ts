@@ -6,12 +6,19 @@ import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { after, type Soon } from '../lib/soon.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import { type Canonical, canonicalFields, canonicalPairs, canonicalRequest, type Fields } from './canonical.ts'
+import {
+  type Canonical,
+  canonicalFields,
+  canonicalPairs,
+  canonicalRequest,
+  encodedPath,
+  type Fields,
+} from './canonical.ts'
 import { type Claim, hasOldQuerySignature, headerClaim, isPresigned, otherScheme, queryClaim } from './claim.ts'
 import { announcedPayload, anonymousPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
 import { refusal } from './refusal.ts'
 import { SCHEMES, type Scheme } from './schemes.ts'
-import { hmac, type Scope, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
+import { hmac, type Scope, type SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { isoText } from './timestamps.ts'
 
 export interface Authentication {
@@ -36,7 +43,8 @@ const ACCESS_KEY_CHARACTERS_MAX = 128
 export async function authenticate(request: RawRequest, by: Authentication): Promise<Authenticated> {
   const { scheme } = by
   const fields = canonicalFields(request)
-  const pairs = canonicalPairs(splitTarget(request.target).query)
+  const { path, query } = splitTarget(request.target)
+  const pairs = canonicalPairs(query)
   const claim = claimOf(fields, pairs, scheme)
   if (claim === undefined) return { caller: { kind: 'anonymous' }, payload: anonymousPayload(fields, scheme) }
   const announced = announcedPayload(claim.contentHash, scheme)
@@ -47,9 +55,12 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   const found = findCredential(claim.scope.accessKey, by)
   const credential = found instanceof Promise ? await found : found
   const key = signingKey(scheme, credential, scope)
-  const canonical = { request, pairs, fields, signedHeaders: claim.signedHeaders, contentHash: claim.contentHash }
+  const { signedHeaders, contentHash } = claim
+  const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
   const text = stringToSign(canonical, claim, scheme)
-  if (!sameSignature(hmac(key, text), claim.signature)) throw mismatch(canonical, claim, text)
+  if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEncoded(canonical, claim, scheme, key)) {
+    throw mismatch(canonical, claim, text)
+  }
   const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
   return { caller: callerOf(credential), payload: payloadRule(announced, { fields, scheme, chain }) }
 }
@@ -151,6 +162,16 @@ function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): strin
   const { date, region, service, terminator } = claim.scope
   const digest = sha256Hex(canonicalRequest(canonical, claim.presigned?.signatureName))
   return `${scheme.algorithm}\n${claim.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
+}
+
+/**
+ * Clients that send a path with characters as they are, or escapes in lower case, sign what S3 makes of it: every byte
+ * escaped that needs it, and no other. Both spellings name the same key, so either may have been signed.
+ */
+function isSignedEncoded(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): boolean {
+  const path = encodedPath(canonical.path)
+  if (path === canonical.path) return false
+  return sameSignature(hmac(key, stringToSign({ ...canonical, path }, claim, scheme)), claim.signature)
 }
 
 // These never leave the server again, not even towards whoever sent them: faults are logged.

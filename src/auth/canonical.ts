@@ -1,8 +1,8 @@
 /**
  * The canonical form of a request: the text that both sides hash, so that a signature covers method, path, query and
- * the signed headers. Everything is taken from the bytes as sent; text is latin1 throughout, a character for a byte.
+ * the signed headers. Everything is taken from the bytes as sent; text is latin1 throughout, a character for each byte.
  */
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { plusIsSpace, type RawRequest } from '../lib/raw-request.ts'
 
 /** Headers by lower-case name; values of one name joined by commas in the order sent. */
 export type Fields = ReadonlyMap<string, string>
@@ -41,7 +41,7 @@ const ESCAPED_OR_RESERVED = /%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~]/g
 
 const hexByte = (byte: number): string => `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`
 
-/** Decoded once and encoded again. A plus is a plus; a percent sign that begins no escape is itself. */
+/** Decoded once and encoded again. A percent sign that begins no escape is itself. */
 function encodeAgain(text: string): string {
   if (UNRESERVED.test(text)) return text
   return text.replace(ESCAPED_OR_RESERVED, (found, hex: string | undefined) => {
@@ -56,11 +56,14 @@ export function decodeCanonical(text: string): string {
   return text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
+/** A path decoded once and encoded again, a plus being a plus: the same key, spelt in the one canonical way. */
+export const encodedPath = (path: string): string => encodeAgain(path).replaceAll('%2F', '/')
+
 /** Sorted by encoded name, then by encoded value. */
 export function canonicalPairs(query: string): QueryPair[] {
   if (query === '') return []
   const pairs: QueryPair[] = []
-  for (const piece of query.split('&')) {
+  for (const piece of plusIsSpace(query).split('&')) {
     if (piece === '') continue
     const equals = piece.indexOf('=')
     pairs.push({
@@ -74,7 +77,9 @@ export function canonicalPairs(query: string): QueryPair[] {
 }
 
 export interface Canonical {
-  readonly request: RawRequest
+  readonly method: string
+  /** Never empty. */
+  readonly path: string
   readonly pairs: readonly QueryPair[]
   readonly fields: Fields
   /** Lower-case names; every one of them is in `fields`. */
@@ -91,7 +96,6 @@ export function canonicalRequest(from: Canonical, unsignedPair: string | undefin
   }
   let headers = ''
   for (const name of from.signedHeaders) headers += `${name}:${from.fields.get(name)}\n`
-  const path = splitTarget(from.request.target).path || '/'
   const names = from.signedHeaders.join(';')
-  return `${from.request.method}\n${path}\n${query}\n${headers}\n${names}\n${from.contentHash}`
+  return `${from.method}\n${from.path}\n${query}\n${headers}\n${names}\n${from.contentHash}`
 }

@@ -1,5 +1,5 @@
 /** The client's side of a signature: for commands, which speak to servers like every other client. */
-import type { RawRequest } from '../lib/raw-request.ts'
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { canonicalFields, canonicalPairs, canonicalRequest } from './canonical.ts'
 import type { Scheme } from './schemes.ts'
 import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
@@ -36,9 +36,13 @@ export function signRequest(
   const whole = { ...request, headers }
   const fields = canonicalFields(whole)
   const signedHeaders = [...fields.keys()].sort()
-  const pairs = canonicalPairs(request.target.split('?')[1] ?? '')
+  const { path, query } = splitTarget(request.target)
+  const pairs = canonicalPairs(query)
   const scope = scopeOf(scheme, stamp.slice(0, 8), region)
-  const canonical = canonicalRequest({ request: whole, pairs, fields, signedHeaders, contentHash }, undefined)
+  const canonical = canonicalRequest(
+    { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash },
+    undefined,
+  )
   const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
   const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text)
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`

@@ -1,5 +1,5 @@
 import { headerText } from '../lib/header-text.ts'
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { plusIsSpace, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
@@ -22,7 +22,7 @@ export class View implements RequestView {
     }
     const { query } = splitTarget(request.target)
     if (query === '') return
-    for (const pair of query.split('&')) {
+    for (const pair of plusIsSpace(query).split('&')) {
       if (pair === '') continue
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))

@@ -268,19 +268,20 @@ inBoth('attack 18: a signature for another of our services opens nothing', async
   }
 })
 
+/** Asks for one target and signs another. */
+const asking = (client: Client, bucket: string) => (method: string, signed: string, sent: string) => {
+  const plain: Unsigned = { method, target: signed, headers: [['Host', `${bucket}.${BASE_HOST}`]] }
+  const { request } = signedByHeader(signerFor(client), plain, { contentHash: 'UNSIGNED-PAYLOAD' })
+  return exchange(client.port, headOf({ ...request, target: sent }, method === 'PUT' ? 3 : 0), 'abc')
+}
+
 inBoth('attack 21: a path is signed as it is sent, and means what it says', async client => {
-  const bucket = await makeBucket(client)
-  const signer = signerFor(client)
-  const ask = (method: string, signed: string, sent: string) => {
-    const plain: Unsigned = { method, target: signed, headers: [['Host', `${bucket}.${BASE_HOST}`]] }
-    const { request } = signedByHeader(signer, plain, { contentHash: 'UNSIGNED-PAYLOAD' })
-    return exchange(client.port, headOf({ ...request, target: sent }, method === 'PUT' ? 3 : 0), 'abc')
-  }
+  const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Fb', '/a/b'],
     ['/a%20b', '/a+b'],
     ['/%2e', '/%252e'],
-    ['/%C3%A4', '/%c3%a4'],
+    ['/%c3%a4', '/%C3%A4'],
     ['/k?prefix=a&prefix=b', '/k?prefix=a'],
     ['/k?x=', '/k?x=1'],
   ] as const) {
@@ -292,4 +293,31 @@ inBoth('attack 21: a path is signed as it is sent, and means what it says', asyn
   assert.equal(summary(await ask('GET', '/a/b', '/a/b')), '200', 'an escaped slash is a slash of the key')
   assert.equal(summary(await ask('GET', '/a%20b', '/a%20b')), '404 NoSuchKey', 'a plus is a plus')
   assert.equal(summary(await ask('GET', '/%2e', '/%2e')), '404 NoSuchKey', 'decoded once')
+})
+
+inBoth('attack 21: or as S3 spells it, whatever the client left as it was', async client => {
+  const ask = asking(client, await makeBucket(client))
+  for (const [signed, sent] of [
+    ['/a%2Bb', '/a+b'],
+    ['/%C3%A4', '/%c3%a4'],
+    ['/a/b', '/a%2Fb'],
+    ['/~', '/%7E'],
+    ['/%28c%29%21%27%2A%3A%40%24%26%3D%2C%3B', "/(c)!'*:@$&=,;"],
+  ] as const) {
+    assert.equal(summary(await ask('PUT', signed, sent)), '200', `${signed} as ${sent}`)
+    assert.equal(summary(await ask('GET', signed, signed)), '200', `${sent} is ${signed}`)
+  }
+})
+
+inBoth('attack 21: a plus in a query is a space, in the signature and in what it means', async client => {
+  const ask = asking(client, await makeBucket(client))
+  for (const key of ['/a%20b', '/a%2Bb']) assert.equal(summary(await ask('PUT', key, key)), '200')
+  const listed = async (signed: string, sent: string) => {
+    const answer = await ask('GET', `/?prefix=${signed}`, `/?prefix=${sent}`)
+    return [...(answer?.body.toString() ?? '').matchAll(/<Key>([^<]*)</g)].map(found => found[1])
+  }
+  assert.deepEqual(await listed('a%20b', 'a+b'), ['a b'])
+  assert.deepEqual(await listed('a%20b', 'a%20b'), ['a b'])
+  assert.deepEqual(await listed('a%2Bb', 'a%2Bb'), ['a+b'])
+  assert.equal(summary(await ask('GET', '/?prefix=a%2Bb', '/?prefix=a+b')), '403 SignatureDoesNotMatch')
 })
