@@ -93,6 +93,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
       async () => {
         // Once more: whoever began to make the metadata anew since looks for an owner after that, and sees this one.
         await assertWhole(folder)
+        await copy?.mark(ownership.epoch)
         // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
         const isFenced = options.metaUrl !== undefined
         const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
@@ -108,7 +109,11 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
             if (isFenced) await takeDownFence(store.engine, writer)
             await realDisk.remove(join(folder, workerSocket(writer)))
           },
-          close: () => closeIn(store, close, ownership),
+          async close() {
+            // Without, the next start only knows less: it is no reason to end otherwise than others do.
+            await copy?.mark(ownership.epoch).catch(() => {})
+            await closeIn(store, close, ownership)
+          },
         }
       },
     )

@@ -35,7 +35,7 @@ export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFol
 
 export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
   const { folder } = options
-  const { snapshots, journals } = await filesIn(realDisk, copyFolder(folder))
+  const { snapshots, journals, leftOut } = await filesIn(realDisk, copyFolder(folder))
   if (snapshots.length + journals.length === 0) throw new NoCopy(`there is no second copy of the metadata in ${folder}`)
   await assertNobodyThere(folder, realDisk)
   await mark(join(folder, REBUILDING_FILE))
@@ -50,7 +50,8 @@ export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
     return made
   })
   const kept = await swap(folder, fresh)
-  await realDisk.remove(join(copyFolder(folder), FINDINGS_FILE))
+  // The metadata are what the copy says, so nobody has been at work without it.
+  for (const path of [join(copyFolder(folder), FINDINGS_FILE), ...leftOut]) await realDisk.remove(path)
   await realDisk.remove(join(folder, REBUILDING_FILE))
   await realDisk.syncFolder(folder)
   return { ...made, shortcomings, kept }
@@ -112,7 +113,7 @@ async function fill(
       if ((await meta.get(KEYRING_KEY)) === undefined) {
         throw new NoCopy('the second copy is not whole: it does not reach back to the beginning')
       }
-      shortcomings.push(...lacks(report))
+      shortcomings.push(...lacks(report), ...(await untold(place)))
       return records
     } catch (error) {
       if (!(error instanceof DamagedCopy) || (await filesIn(realDisk, place)).snapshots.length < 2) throw error
@@ -164,6 +165,16 @@ function lacks({ lost, cut, damaged }: JournalReport): string[] {
     ...damaged.map(path => `${path} is damaged: what stood there is missing`),
     ...(lost > 0 ? [`${lost} commits could not be written to a journal, and no snapshot followed`] : []),
     ...cut.map(path => `${path} was cut off: up to the last second before may be missing`),
+  ]
+}
+
+/** What no journal can tell, since somebody worked who kept none. */
+async function untold(place: string): Promise<string[]> {
+  const { snapshots, leftOutBefore = 0 } = await filesIn(realDisk, place)
+  if ((snapshots[0]?.generation ?? 0) >= leftOutBefore) return []
+  return [
+    'a version of the program without a second copy worked on the folder, and no snapshot followed: what it \
+changed is missing',
   ]
 }
 

@@ -7,10 +7,12 @@ import { compare, type Finding } from '../meta/copy/comparing.ts'
 import { filesIn, hasRows, lastGeneration } from '../meta/copy/files.ts'
 import { Journal } from '../meta/copy/journal.ts'
 import { CopyKeeper, type KeeperEvent } from '../meta/copy/keeper.ts'
+import { leaveMark, noteLeftOut, wasLeftOut } from '../meta/copy/marks.ts'
 import { DamagedCopy } from '../meta/copy/row-file.ts'
 import { type CopiedEngine, DamagedRecord, type MetaEngine } from '../meta/meta.ts'
-import { parse } from '../store/addresses.ts'
+import { at, parse } from '../store/addresses.ts'
 import type { Freeing } from '../store/freeing.ts'
+import { ownerFormat } from '../store/ownership.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { Tell } from './tell.ts'
 import type { Chore } from './upkeep.ts'
@@ -21,6 +23,8 @@ export interface SecondCopy {
   readonly journal: Journal
   /** The last comparison before this start found that something is lost. */
   readonly hadFindings: boolean
+  /** The owner of this epoch tells both that each knows of the other: when it has begun, and before it ends. */
+  mark(epoch: number): Promise<void>
 }
 
 export interface CopyOptions {
@@ -50,17 +54,35 @@ export async function openCopy(
   if (generation === undefined && (await isEmpty(meta)) && (await hasRows(realDisk, files))) {
     throw new Error(`the metadata of ${folder} are gone, and their second copy is there: run holdfast rebuild`)
   }
+  const own = generation ?? lastGeneration(files) + 1
+  // Before there is a journal of this start: if it dies here, the next one sees the same.
+  if (generation === undefined && (await wasLeftOut(meta, await lastEpoch(meta), files))) {
+    await noteLeftOut(realDisk, place, own, files)
+  }
   const journal = await Journal.open({
     disk: realDisk,
     folder: place,
-    generation: generation ?? lastGeneration(files) + 1,
+    generation: own,
     random: systemRandom,
     durability,
     lastStamp: meta.lastStamp(),
     ...(onGap === undefined ? {} : { onGap }),
   })
   meta.tellTo(journal)
-  return { engine: meta, folder: place, journal, hadFindings: files.hadFindings }
+  const marked = { engine: meta, disk: realDisk, folder: place, random: systemRandom, generation: own }
+  const mark = (epoch: number): Promise<void> => leaveMark(marked, epoch)
+  return { engine: meta, folder: place, journal, hadFindings: files.hadFindings, mark }
+}
+
+/** Of the last owner of the folder, whichever version of the program that was; zero when it cannot be read. */
+async function lastEpoch(meta: MetaEngine): Promise<number> {
+  try {
+    const entry = await meta.get(at.owner())
+    return entry === undefined ? 0 : ownerFormat.decode(entry.value).epoch
+  } catch (error) {
+    if (error instanceof DamagedRecord) return 0
+    throw error
+  }
 }
 
 async function isEmpty(meta: MetaEngine): Promise<boolean> {
@@ -115,6 +137,13 @@ has them and is kept as it is: stop the server and run holdfast rebuild.`
   }
   if (event.what === 'copy damaged') {
     return { level: 'error', copy: 'Files of the second copy of the metadata are damaged.', files: event.paths }
+  }
+  if (event.what === 'left out') {
+    const { gone, changed } = event.believed
+    const copy = `A version of the program that keeps no second copy of the metadata has worked on this folder. \
+${gone} records that it seems to have deleted and ${changed} that it has written are taken as they are: the copy was \
+begun anew.`
+    return { level: 'warn', copy }
   }
   if (event.what === 'sound') return { level: 'info', copy: 'The metadata have everything that their second copy has.' }
   return {

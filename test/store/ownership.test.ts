@@ -122,6 +122,8 @@ test('closing lets the last commit land before anybody else can take the folder'
     const close = meta.close.bind(meta)
     const [reached, landing] = [gate(), gate()]
     meta.commit = async tx => {
+      // Of this one alone: others may come behind it.
+      meta.commit = commit
       reached.open()
       await landing.opened
       return commit(tx)

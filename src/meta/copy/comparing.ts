@@ -6,6 +6,7 @@ import { EMPTY, justAfter } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
 import { type CopiedEngine, DamagedRecord, ENGINE_KEYS, type Entry, type Snapshot } from '../meta.ts'
 import { type CopyFiles, filesIn, type SnapshotFile } from './files.ts'
+import { MARK_KEY } from './marks.ts'
 import { type History, histories } from './merging.ts'
 import { isNote, type Note, readNote } from './notes.ts'
 import { rowsOf } from './row-file.ts'
@@ -50,6 +51,14 @@ export class Untold {
   }
 }
 
+/** What was taken for the work of somebody who kept no journal. */
+export interface Believed {
+  /** Records that are not there any more. */
+  gone: number
+  /** Records that are new, or in a state that the copy does not know. */
+  changed: number
+}
+
 /** One look at both, of one moment. */
 export interface Comparison {
   /** The engine was read after this moment. */
@@ -61,6 +70,8 @@ export interface Comparison {
   readonly findings: Findings
   /** What the engine has, and rightly has not, that no journal tells of; some of it when it is very much. */
   readonly untold: Untold
+  /** Undefined unless the copy was left out since its last snapshot. Counts on the way. */
+  readonly believed: Believed | undefined
   /** Notes that were there, to be taken away once a snapshot says the same. */
   readonly notes: readonly Entry[]
   /** What the engine has, some at a time, without notes; `findings` fill up on the way. */
@@ -92,7 +103,10 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
     const untold = new Untold()
     const noted = notedKeys(notes, journals)
     const { wreckage } = journals
-    const looking = { at, findings, untold, noted, wreckage, isUntold: untoldBy(journals) }
+    const { leftOutBefore = 0 } = files
+    const believed = base !== undefined && base.generation < leftOutBefore ? { gone: 0, changed: 0 } : undefined
+    const isUntold = untoldBy(journals)
+    const looking = { at, findings, untold, noted, wreckage, believed, leftOutBefore, isUntold }
     return {
       at,
       base,
@@ -100,6 +114,7 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
       journals,
       findings,
       untold,
+      believed,
       notes,
       entries: () =>
         base === undefined
@@ -121,7 +136,7 @@ async function notesIn(snapshot: Snapshot): Promise<Entry[]> {
   for await (const page of pagesOf(snapshot, () => {}, ENGINE_KEYS)) {
     for (const entry of page) {
       if (!isNote(entry.key)) return notes
-      notes.push(entry)
+      if (!entry.key.equals(MARK_KEY)) notes.push(entry)
     }
   }
   return notes
@@ -193,6 +208,8 @@ interface Looking {
   readonly untold: Untold
   readonly noted: ReadonlyMap<string, number>
   readonly wreckage: readonly Buffer[]
+  readonly believed: Believed | undefined
+  readonly leftOutBefore: number
   readonly isUntold: (stamp: number) => boolean
 }
 
@@ -208,6 +225,7 @@ async function* sideBySide(
   known: AsyncGenerator<History[]>,
   looking: Looking,
 ): AsyncGenerator<readonly Entry[]> {
+  const { believed, leftOutBefore } = looking
   const damaged = new Set<string>()
   const onDamage = (key: Buffer): void => {
     damaged.add(key.toString('latin1'))
@@ -215,10 +233,15 @@ async function* sideBySide(
   }
   const judge = ({ key, rows }: History, found: Entry | undefined): void => {
     if (isNote(key) || damaged.has(key.toString('latin1'))) return
-    const isNoted = found === undefined && isDeletionNoted(rows.at(-1)!, looking)
-    const verdict = verdictOf(rows, found, { ...looking, isNoted })
+    const last = rows.at(-1)
+    const isNoted = found === undefined && isDeletionNoted(last!, looking)
+    const isLeftOut = believed !== undefined && (last === undefined || last.generation < leftOutBefore)
+    const verdict = verdictOf(rows, found, { ...looking, isNoted, isLeftOut })
     if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
-    if (verdict === 'new' || (verdict === 'gone' && isNoted)) looking.untold.add(key, found)
+    const isDeleted = verdict === 'gone' && last?.value !== undefined
+    if (verdict === 'new' || (isDeleted && (isNoted || isLeftOut))) looking.untold.add(key, found)
+    if (isLeftOut && verdict === 'new') believed.changed++
+    if (isLeftOut && isDeleted && !isNoted) believed.gone++
   }
   let waiting: History[] = []
   let at = 0

@@ -4,6 +4,8 @@ import type { Disk, DiskFile } from '../../lib/disk.ts'
 
 const JOURNAL = /^(\d{8})-([0-9a-f]{12})-(\d{6})\.journal$/
 const SNAPSHOT = /^(\d{8})-(\d{16})\.snapshot$/
+const MARK = /^(\d{8})-([0-9a-f]{12})\.mark$/
+const LEFT_OUT = /^(\d{8})\.left-out$/
 /** There from the moment a round finds that the engine lost something until one finds that it has everything. */
 export const FINDINGS_FILE = 'findings'
 /** What a round that broke off leaves behind. */
@@ -23,11 +25,23 @@ export interface SnapshotFile {
   readonly txn: number
 }
 
+/** What an owner of the folder left in both, see marks.ts. */
+export interface MarkFile {
+  readonly path: string
+  readonly generation: number
+  readonly name: string
+}
+
 export interface CopyFiles {
   readonly journals: readonly JournalFile[]
   /** The newest first. */
   readonly snapshots: readonly SnapshotFile[]
   readonly unfinished: readonly string[]
+  readonly marks: readonly MarkFile[]
+  /** Paths that say so. */
+  readonly leftOut: readonly string[]
+  /** Somebody who kept no journal worked on the metadata before this generation began; undefined: nobody did. */
+  readonly leftOutBefore: number | undefined
   readonly hadFindings: boolean
 }
 
@@ -39,23 +53,40 @@ export const journalPath = (folder: string, generation: number, writer: Buffer, 
 export const snapshotPath = (folder: string, generation: number, txn: number): string =>
   join(folder, `${padded(generation, 8)}-${padded(txn, 16)}.snapshot`)
 
+export const markPath = (folder: string, generation: number, name: Buffer): string =>
+  join(folder, `${padded(generation, 8)}-${name.toString('hex')}.mark`)
+
+export const leftOutPath = (folder: string, generation: number): string =>
+  join(folder, `${padded(generation, 8)}.left-out`)
+
 export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {
   const journals: JournalFile[] = []
   const snapshots: SnapshotFile[] = []
   const unfinished: string[] = []
+  const marks: MarkFile[] = []
+  const leftOut: string[] = []
+  let leftOutBefore: number | undefined
   const names = (await disk.list(folder)).sort()
   for (const name of names) {
     const path = join(folder, name)
     const journal = JOURNAL.exec(name)
     const snapshot = SNAPSHOT.exec(name)
+    const mark = MARK.exec(name)
+    const left = LEFT_OUT.exec(name)
     if (journal !== null) {
       const [, generation, writer, number] = journal
       journals.push({ path, generation: Number(generation), writer: writer!, number: Number(number) })
     } else if (snapshot !== null) {
       snapshots.push({ path, generation: Number(snapshot[1]), txn: Number(snapshot[2]) })
+    } else if (mark !== null) {
+      marks.push({ path, generation: Number(mark[1]), name: mark[2]! })
+    } else if (left !== null) {
+      leftOut.push(path)
+      leftOutBefore = Number(left[1])
     } else if (UNFINISHED.test(name)) unfinished.push(path)
   }
-  return { journals, snapshots: snapshots.reverse(), unfinished, hadFindings: names.includes(FINDINGS_FILE) }
+  const hadFindings = names.includes(FINDINGS_FILE)
+  return { journals, snapshots: snapshots.reverse(), unfinished, marks, leftOut, leftOutBefore, hadFindings }
 }
 
 /** The last generation that left anything behind; zero when there is none. */

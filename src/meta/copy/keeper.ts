@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../../lib/clock.ts'
 import type { Disk } from '../../lib/disk.ts'
 import type { Random } from '../../lib/random.ts'
 import type { CopiedEngine } from '../meta.ts'
-import { type Comparison, compare, type Findings } from './comparing.ts'
+import { type Believed, type Comparison, compare, type Findings } from './comparing.ts'
 import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
 import { type Journal, writeSupplement } from './journal.ts'
 import { DamagedCopy, RowWriter } from './row-file.ts'
@@ -44,6 +44,8 @@ export type KeeperEvent =
   | { readonly what: 'findings'; readonly findings: Findings }
   /** The engine has everything again; said after findings only. */
   | { readonly what: 'sound' }
+  /** Somebody worked on the engine who kept no journal. A new snapshot was made of what is there. */
+  | { readonly what: 'left out'; readonly believed: Believed }
   | { readonly what: 'copy damaged'; readonly paths: readonly string[] }
   | { readonly what: 'no room'; readonly neededBytes: number }
 
@@ -168,6 +170,8 @@ export class CopyKeeper {
       this.state.snapshotBytes = writer.bytes
       this.state.lastSnapshotAt = this.#clock.now()
       writer = undefined
+      const { believed } = comparison
+      if (believed !== undefined) this.#options.tell({ what: 'left out', believed })
       await this.#clear(comparison)
       this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
     } finally {
@@ -221,6 +225,8 @@ export class CopyKeeper {
     for (const { path } of files.snapshots.slice(SNAPSHOTS_KEPT)) await disk.remove(path)
     const oldest = files.snapshots[SNAPSHOTS_KEPT - 1]
     if (oldest === undefined) return
+    // With only one snapshot since, the other one may have to serve once more.
+    if (oldest.generation >= (files.leftOutBefore ?? 0)) for (const path of files.leftOut) await disk.remove(path)
     const covered = { ...oldest, seq: Number.POSITIVE_INFINITY }
     for (const file of files.journals) {
       const last = read.lastOrder.get(file.path)

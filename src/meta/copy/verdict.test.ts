@@ -49,6 +49,22 @@ for (const [known, seen, isNoted, verdict, why] of CASES) {
   })
 }
 
+const LEFT_OUT: readonly (readonly [known: string[], found: string, verdict: Verdict, why: string])[] = [
+  [['3 a'], '', 'gone', 'it may have been deleted'],
+  [['3 a'], '555 x', 'new', 'it may have been written'],
+  [[], '555 x', 'new', 'it may have been made'],
+  [['3 a'], '300 a', 'same', 'nobody touched it'],
+  [['3 a', '8 b'], '300 a', 'outdated', 'nobody writes an older state under its old stamp'],
+  [['3 a'], '300 x', 'outdated', 'nor other bytes'],
+]
+
+for (const [known, seen, verdict, why] of LEFT_OUT) {
+  test(`left out: of [${known}] with ${seen || 'nothing'} in the engine the verdict is ${verdict}: ${why}`, () => {
+    const moment = { at: { generation: 2, txn: 0, seq: 0 }, isNoted: false, isUntold, isLeftOut: true }
+    assert.equal(verdictOf(known.map(rowOf), found(seen), moment), verdict)
+  })
+}
+
 test('a generation that is over counts as settled, whatever its transactions were called', () => {
   const at = { generation: 2, txn: 10, seq: Number.POSITIVE_INFINITY }
   assert.equal(verdictOf([rowOf('3 a'), rowOf('5000 b')], found('300 a'), { at, isNoted: false, isUntold }), 'outdated')

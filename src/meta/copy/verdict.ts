@@ -19,20 +19,22 @@ export interface Moment {
   readonly isNoted: boolean
   /** A process may have given this stamp without its journal having told of it yet. */
   isUntold(stamp: number): boolean
+  /** Somebody who kept no journal may have changed the key since. */
+  readonly isLeftOut?: boolean
 }
 
 /** `known`: everything that the copy knows of the key, the oldest first. */
 export function verdictOf(known: readonly Row[], found: Found | undefined, moment: Moment): Verdict {
-  const { at, isNoted, isUntold } = moment
+  const { at, isNoted, isUntold, isLeftOut = false } = moment
   let settled = -1
   for (const [i, row] of known.entries()) if (compareOrder(row, at) <= 0) settled = i
   const possible = settled < 0 ? known : known.slice(settled)
   if (found === undefined) {
-    const mayBeAbsent = settled < 0 || isNoted || possible.some(({ value }) => value === undefined)
+    const mayBeAbsent = settled < 0 || isNoted || isLeftOut || possible.some(({ value }) => value === undefined)
     return mayBeAbsent ? 'gone' : 'missing'
   }
   // A stamp stands outside the checksum of its record: the value says as much.
   if (possible.some(({ value }) => value?.equals(found.value))) return 'same'
   const isKnown = known.some(({ value, stamp }) => value !== undefined && stamp === found.stamp)
-  return !isKnown && isUntold(found.stamp) ? 'new' : 'outdated'
+  return !isKnown && (isLeftOut || isUntold(found.stamp)) ? 'new' : 'outdated'
 }
