@@ -1,7 +1,8 @@
 /** Listings, a page of 1,000 at a random place: what a page costs must not depend on what else the bucket holds. */
 import { randomBytes } from 'node:crypto'
 import type { Write } from '../src/meta/meta.ts'
-import { type Version, versionFormat } from '../src/model/version.ts'
+import type { Version } from '../src/model/version.ts'
+import { versionFormat } from '../src/model/version-record.ts'
 import { at } from '../src/store/addresses.ts'
 import type { ListedVersion } from '../src/store/listing.ts'
 import type { Listed } from '../src/store/listing-page.ts'
@@ -78,7 +79,7 @@ function recordsOf(store: Store, template: Version, key: string, versions: numbe
   for (let seq = versions; seq >= 1; seq--) {
     const id = versions === 1 ? template.id : versionName(store.engine, seq)
     const address = seq === versions ? at.current(BUCKET, key) : at.older(BUCKET, key, seq)
-    writes.push({ key: address, value: versionFormat.encode({ ...template, seq, id }) })
+    writes.push({ key: address, value: versionFormat.encode({ ...template, seq, id }, address) })
   }
   return writes
 }

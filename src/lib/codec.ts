@@ -3,70 +3,12 @@
  * two-character marker, so that a reader knows the shape it meets and can lift an older one to today's.
  */
 
-import { Slab } from './slab.ts'
+import { Writer } from './record-writer.ts'
 
-const SLAB_BYTES = 2 ** 18
-const WRITER_BYTES = 2 ** 14
+export type { Writer } from './record-writer.ts'
+
 /** What takes more bytes is less likely to come twice. */
 const LAST_BYTES_MAX = 256
-
-/** Lays out one record at a time in the same memory. */
-export class Writer {
-  #buffer: Buffer = Buffer.allocUnsafeSlow(WRITER_BYTES)
-  #at = 0
-  readonly #slab = new Slab(SLAB_BYTES)
-
-  /** Begins anew, whatever became of the last record. */
-  begin(): void {
-    this.#at = 0
-  }
-
-  #reserve(bytes: number): number {
-    const at = this.#at
-    if (at + bytes > this.#buffer.length) {
-      const grown = Buffer.allocUnsafe(Math.max(this.#buffer.length * 2, at + bytes))
-      this.#buffer.copy(grown, 0, 0, at)
-      this.#buffer = grown
-    }
-    this.#at = at + bytes
-    return at
-  }
-
-  byte(value: number): void {
-    const at = this.#reserve(1)
-    this.#buffer[at] = value
-  }
-
-  /** Seven bits a byte, lowest first; exact up to 2^53. */
-  uint(value: number): void {
-    if (!(Number.isSafeInteger(value) && value >= 0)) throw new Error(`not a count: ${value}`)
-    let rest = value
-    while (rest >= 0x80) {
-      this.byte((rest % 0x80) | 0x80)
-      rest = Math.floor(rest / 0x80)
-    }
-    this.byte(rest)
-  }
-
-  raw(bytes: Uint8Array): void {
-    const at = this.#reserve(bytes.length)
-    this.#buffer.set(bytes, at)
-  }
-
-  text(value: string): void {
-    const length = Buffer.byteLength(value)
-    this.uint(length)
-    const at = this.#reserve(length)
-    this.#buffer.write(value, at, length, 'utf8')
-  }
-
-  /** The record so far, as a buffer that nobody writes to any more. */
-  done(): Buffer {
-    const out = this.#slab.cut(this.#at)
-    this.#buffer.copy(out, 0, 0, this.#at)
-    return out
-  }
-}
 
 /** The bytes do not have the shape they should have: a damaged or foreign record. */
 export class BadRecord extends Error {
@@ -115,6 +57,11 @@ export class Reader {
     return at
   }
 
+  /** Where in the buffer it stands. */
+  get at(): number {
+    return this.#at
+  }
+
   byte(): number {
     return this.#buffer[this.#take(1)]!
   }
@@ -147,6 +94,15 @@ export class Reader {
     const length = this.uint()
     const at = this.#take(length)
     return this.#buffer.toString('utf8', at, at + length)
+  }
+
+  /** What a block holds, read to its end. */
+  block<T>(read: Read<T>): T {
+    const at = this.#take(2)
+    const end = this.#at + this.#buffer[at]! * 256 + this.#buffer[at + 1]!
+    const value = read(this)
+    if (this.#at !== end) throw new BadRecord('has a block of another length')
+    return value
   }
 
   /** The value that was read last, if the same bytes come again; they tell where they end, so nothing can follow. */
@@ -334,17 +290,27 @@ export function variants<T extends { readonly kind: string }>(
   }
 }
 
-export interface RecordFormat<T> {
-  encode(value: T): Buffer
+export interface Decodes<T> {
   /** Of all of a buffer, or of a stretch of it. */
   decode(bytes: Buffer, start?: number, end?: number): T
+}
+
+export interface RecordFormat<T> extends Decodes<T> {
+  encode(value: T): Buffer
 }
 
 /** Encoding never waits and never nests, so one writer serves all. */
 const writer = new Writer()
 
+export function encoded<T>(marker: Buffer, write: (to: Writer, value: T) => void, value: T): Buffer {
+  writer.begin()
+  writer.raw(marker)
+  write(writer, value)
+  return writer.done()
+}
+
 /** Reads records that have this marker. */
-export function decoder<T>(marker: string, read: Read<T>, older?: RecordFormat<T>): RecordFormat<T>['decode'] {
+export function decoder<T>(marker: string, read: Read<T>, older?: Decodes<T>): Decodes<T>['decode'] {
   const [first, second] = Buffer.from(marker, 'latin1')
   return (bytes, start = 0, end = bytes.length) => {
     if (end - start < 2 || bytes[start] !== first || bytes[start + 1] !== second) {
@@ -364,12 +330,7 @@ export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<
   const mark = Buffer.from(marker, 'latin1')
   if (mark.length !== 2) throw new Error('a format marker has two characters')
   return {
-    encode(value) {
-      writer.begin()
-      writer.raw(mark)
-      codec.write(writer, value)
-      return writer.done()
-    },
+    encode: value => encoded(mark, codec.write, value),
     decode: decoder(marker, r => codec.read(r), older),
   }
 }

@@ -14,22 +14,38 @@ export function crc32(bytes: Uint8Array, seed = 0): number {
 }
 
 /** Up to here a loop is done before a call of the other has begun. */
-const SHORT_BYTES_MAX = 64
+const SHORT_BYTES_MAX = 96
 
-/** The CRC-32 of each byte alone. */
-const OF_BYTE = new Int32Array(256)
+type I = Int32Array
+/** What a byte does to the CRC-32 when so many others follow it. */
+const FOLLOWED_BY = Array.from({ length: 8 }, () => new Int32Array(256))
+const [T0, T1, T2, T3, T4, T5, T6, T7] = FOLLOWED_BY as [I, I, I, I, I, I, I, I]
 for (let byte = 0; byte < 256; byte++) {
   let rest = byte
-  for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0)
-  OF_BYTE[byte] = rest
+  for (let n = 0; n < 8; n++) {
+    for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0)
+    FOLLOWED_BY[n]![byte] = rest
+  }
 }
 
-/** The same of a stretch of a buffer. */
+/** The same of a stretch of a buffer. Eight bytes at a time, since one after the other takes twice as long. */
 export function crc32Of(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   if (end - start > SHORT_BYTES_MAX) {
     return fastest(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), seed)
   }
   let crc = ~seed
-  for (let at = start; at < end; at++) crc = (crc >>> 8) ^ OF_BYTE[(crc ^ bytes[at]!) & 0xff]!
+  let at = start
+  for (; at + 8 <= end; at += 8) {
+    crc =
+      T7[(crc ^ bytes[at]!) & 0xff]! ^
+      T6[((crc >>> 8) ^ bytes[at + 1]!) & 0xff]! ^
+      T5[((crc >>> 16) ^ bytes[at + 2]!) & 0xff]! ^
+      T4[(crc >>> 24) ^ bytes[at + 3]!]! ^
+      T3[bytes[at + 4]!]! ^
+      T2[bytes[at + 5]!]! ^
+      T1[bytes[at + 6]!]! ^
+      T0[bytes[at + 7]!]!
+  }
+  for (; at < end; at++) crc = (crc >>> 8) ^ T0[(crc ^ bytes[at]!) & 0xff]!
   return ~crc >>> 0
 }

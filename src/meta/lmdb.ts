@@ -21,6 +21,7 @@ import {
   type Minitransaction,
   OutcomeUnknown,
   type Snapshot,
+  type Vouching,
 } from './meta.ts'
 import { type OpenedRecord, seal, unseal } from './sealed-value.ts'
 
@@ -35,6 +36,8 @@ export interface LmdbOptions {
   readonly random?: Random
   readonly clock?: Clock
 }
+
+type RecordMaking<T> = (record: OpenedRecord, index: number, isVouched: boolean) => T
 
 const EIO = 5
 /** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
@@ -102,19 +105,22 @@ class LmdbMeta implements CopiedEngine {
     return this.#records(engineRange(range, limit, reverse), owned)
   }
 
-  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]> {
     this.#assertOpen()
     this.#engine.resetReadTxn()
-    return this.#records(engineRange(range, limit, false), make)
+    return this.#records(engineRange(range, limit, false), make, vouch)
   }
 
-  #records<T>(range: EngineRange | undefined, make: (record: OpenedRecord, index: number) => T): readonly T[] {
+  #records<T>(range: EngineRange | undefined, make: RecordMaking<T>, vouch?: Vouching): readonly T[] {
     const made: T[] = []
     if (range === undefined) return made
     const records = this.#engine.getRange(range)[Symbol.iterator]()
     try {
       for (let next = records.next(); next.done !== true; next = records.next()) {
-        made.push(make(next.value.value, made.length))
+        const record = next.value.value
+        const isVouched = vouch?.(record) ?? false
+        if (!isVouched) record.mustBeSound()
+        made.push(make(record, made.length, isVouched))
       }
     } catch (error) {
       // Its cursor would keep what is deleted from now on.

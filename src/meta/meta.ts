@@ -26,8 +26,14 @@ export interface LentEntry {
   readonly stamp: Stamp
 }
 
-/** What somebody makes of the entries of a range, one after the other. It reads nothing else meanwhile. */
-export type Making<T> = (entry: LentEntry, index: number) => T
+/**
+ * What somebody makes of the entries of a range, one after the other. It reads nothing else meanwhile. `isVouched`: who
+ * vouches for entries was asked about this one just before, and did.
+ */
+export type Making<T> = (entry: LentEntry, index: number, isVouched: boolean) => T
+
+/** Whether an entry is sound as far as it will be looked at, by a checksum that its value has for that part of it. */
+export type Vouching = (entry: LentEntry) => boolean
 
 /** From `start` inclusive to `end` exclusive; no `end` means to the last key. */
 export interface KeyRange {
@@ -65,8 +71,11 @@ export interface Meta {
   get(key: Buffer, known?: Entry): Soon<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
-  /** What is made of up to `limit` entries in key order. They are lent, so that nobody copies what nobody keeps. */
-  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]>
+  /**
+   * What is made of up to `limit` entries in key order. They are lent, so that nobody copies what nobody keeps. An
+   * engine with checksums checks the whole of each entry that `vouch` does not vouch for; one without may not ask it.
+   */
+  lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]>
   /**
    * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
    * was written for want of room, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
@@ -95,7 +104,7 @@ export interface MetaEngine extends Meta {
 /** For engines whose entries are copies anyway. */
 export function lendAll<T>(entries: readonly Entry[], make: Making<T>): readonly T[] {
   const stretch = (bytes: Buffer): Stretch => ({ bytes, start: 0, end: bytes.length })
-  return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i))
+  return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i, false))
 }
 
 /** An engine on this machine's disk, of which a second copy is kept: it tells each commit to a journal. */

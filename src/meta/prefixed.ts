@@ -1,10 +1,15 @@
 /** The same records inside a key prefix: several independent key spaces in one engine. */
 import { afterPrefix } from '../lib/bytes.ts'
-import type { Entry, KeyRange, Meta } from './meta.ts'
+import type { Entry, KeyRange, LentEntry, Meta } from './meta.ts'
 
 export function prefixed(meta: Meta, prefix: Buffer): Meta {
   const outer = (key: Buffer): Buffer => Buffer.concat([prefix, key])
   const inner = (entry: Entry): Entry => ({ ...entry, key: entry.key.subarray(prefix.length) })
+  const lentInner = ({ key, value, stamp }: LentEntry): LentEntry => ({
+    key: { ...key, start: key.start + prefix.length },
+    value,
+    stamp,
+  })
   const outerRange = ({ start, end }: KeyRange): KeyRange => ({
     start: outer(start),
     end: end === undefined ? afterPrefix(prefix) : outer(end),
@@ -15,9 +20,12 @@ export function prefixed(meta: Meta, prefix: Buffer): Meta {
       return entry && inner(entry)
     },
     scan: async (range, limit, reverse) => (await meta.scan(outerRange(range), limit, reverse)).map(inner),
-    lend: (range, limit, make) =>
-      meta.lend(outerRange(range), limit, ({ key, value, stamp }, i) =>
-        make({ key: { ...key, start: key.start + prefix.length }, value, stamp }, i),
+    lend: (range, limit, make, vouch) =>
+      meta.lend(
+        outerRange(range),
+        limit,
+        (entry, i, isVouched) => make(lentInner(entry), i, isVouched),
+        vouch && (entry => vouch(lentInner(entry))),
       ),
     commit: ({ checks, writes }) =>
       meta.commit({

@@ -54,23 +54,29 @@ class Place implements Stretch {
 const expectedOf = (sealed: Uint8Array): number =>
   ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
 
-/** The record that was read last, where the engine has it, once its checksum was found right. */
+/** The record that was read last, where the engine has it. */
 export class OpenedRecord implements LentEntry {
   readonly key = new Place()
   readonly value = new Place()
   stamp = 0
+  #isLongEnough = false
 
-  /** `sealed` is as much of its array as `length` says. */
+  /** `sealed` is as much of its array as `length` says. Nothing is checked yet. */
   open(sealed: Uint8Array, length: number, stamp: number): this {
-    const { key, value } = this
-    value.set(sealed, SEAL_BYTES, Math.max(SEAL_BYTES, length))
+    this.value.set(sealed, SEAL_BYTES, Math.max(SEAL_BYTES, length))
+    this.#isLongEnough = length >= SEAL_BYTES
     this.stamp = stamp
+    return this
+  }
+
+  /** Checks all of it. */
+  mustBeSound(): void {
+    const { key, value } = this
     const { bytes } = value
     const found = crc32Of(bytes, value.start, value.end, crc32Of(key.bytes, key.start, key.end)) >>> 0
-    if (length < SEAL_BYTES || found !== expectedOf(bytes)) {
+    if (!this.#isLongEnough || found !== expectedOf(bytes)) {
       throw new DamagedRecord(Buffer.from(key.bytes.subarray(key.start, key.end)))
     }
-    return this
   }
 
   /** A copy, side by side in memory of its own. */

@@ -1,6 +1,6 @@
 import { bytes, type Codec, flag, format, list, optional, pair, struct, text, uint, word } from '../lib/codec.ts'
 import type { LockMode } from './bucket.ts'
-import { type Content, contentCodec } from './content.ts'
+import type { Content } from './content.ts'
 import { type Grant, grantCodec } from './grant.ts'
 
 export type Pairs = readonly (readonly [string, string])[]
@@ -135,27 +135,6 @@ export const checksumFields = {
 }
 
 export const checksumCodec: Codec<Checksum> = struct<Checksum>(checksumFields)
-
-export const versionFields = {
-  seq: uint,
-  id: text,
-  modifiedAt: uint,
-  owner: text,
-  marker: flag,
-  size: uint,
-  etag: text,
-  parts: uint,
-  checksum: optional(checksumCodec),
-  encryption: optional(encryptionCodec),
-  lock: lockCodec,
-  attributes: attributesCodec,
-  nullSeq: optional(uint),
-  content: contentCodec,
-}
-
-export const VERSION_MARKER = 'V1'
-
-export const versionFormat = format<Version>(VERSION_MARKER, struct<Version>(versionFields))
 
 /** A key whose newest version is a marker: remembers what the current version's record would. */
 export interface Deleted {

@@ -5,7 +5,8 @@
  */
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
-import { type Version, versionFormat } from '../model/version.ts'
+import type { Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import {
   abortOf,

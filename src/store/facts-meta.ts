@@ -3,7 +3,7 @@
  * same one. Whatever is done afterwards goes through `JudgedMeta`, which looks whether it still is.
  */
 import { after, type Soon } from '../lib/soon.ts'
-import type { Entry, KeyRange, Making, Meta } from '../meta/meta.ts'
+import type { Entry, KeyRange, Making, Meta, Vouching } from '../meta/meta.ts'
 import { Lately } from './lately.ts'
 
 export const nameOf = (address: Buffer): string => address.toString('latin1')
@@ -48,8 +48,8 @@ export class FactsMeta implements Meta {
     return this.#meta.scan(range, limit, reverse)
   }
 
-  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return this.#meta.lend(range, limit, make)
+  lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]> {
+    return this.#meta.lend(range, limit, make, vouch)
   }
 
   /** Looking changes nothing. */

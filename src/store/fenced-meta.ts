@@ -4,7 +4,7 @@
  * else owns the folder, or the owner has taken the fence down, nothing that was under way can take effect any more.
  */
 import type { Soon } from '../lib/soon.ts'
-import type { Check, Entry, KeyRange, Making, Meta, Minitransaction } from '../meta/meta.ts'
+import type { Check, Entry, KeyRange, Making, Meta, Minitransaction, Vouching } from '../meta/meta.ts'
 import { at } from './addresses.ts'
 
 /** Somebody else owns the folder: this process must end. */
@@ -39,8 +39,8 @@ export class FencedMeta implements Meta {
     return this.#meta.scan(range, limit, reverse)
   }
 
-  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return this.#meta.lend(range, limit, make)
+  lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]> {
+    return this.#meta.lend(range, limit, make, vouch)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

@@ -4,7 +4,7 @@
  * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
  */
 import { after, type Soon } from '../lib/soon.ts'
-import type { Entry, KeyRange, Making, Meta, Minitransaction } from '../meta/meta.ts'
+import type { Entry, KeyRange, Making, Meta, Minitransaction, Vouching } from '../meta/meta.ts'
 import { at, isDocument, isOfBucket } from './addresses.ts'
 import { type FactsMeta, nameOf } from './facts-meta.ts'
 import { bucketIn, versionIn } from './reading.ts'
@@ -102,8 +102,8 @@ export class JudgedMeta implements Meta {
     return this.#ofJudged(this.#meta.scan(range, limit, reverse))
   }
 
-  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return this.#ofJudged(this.#meta.lend(range, limit, make))
+  async lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]> {
+    return this.#ofJudged(this.#meta.lend(range, limit, make, vouch))
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** What all listings have in common: a cursor that seeks, a page that fills up, and common prefixes. */
 import { afterPrefix, copyOf, justAfter } from '../lib/bytes.ts'
 import { key as address } from '../lib/keys.ts'
-import type { KeyRange, LentEntry, Meta } from '../meta/meta.ts'
+import type { KeyRange, LentEntry, Making, Meta, Vouching } from '../meta/meta.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { isKey } from '../rules/naming.ts'
 import { nameIn } from './addresses.ts'
@@ -45,7 +45,9 @@ export type Shown<T> = T | RolledUp
 export interface Walk<T> {
   readonly kind: string
   readonly range: KeyRange
-  make(entry: LentEntry, name: string): T
+  /** Where records have a checksum for what is shown of them. */
+  readonly vouch?: Vouching
+  make(entry: LentEntry, name: string, isVouched: boolean): T
 }
 
 /**
@@ -80,10 +82,11 @@ export class Cursor<T> {
     if (!this.#more) return undefined
     const size = this.#size
     let last: Buffer | undefined
-    this.#batch = await this.#meta.lend(this.#range, size, (entry, i) => {
+    const make: Making<Shown<T>> = (entry, i, isVouched) => {
       if (i === size - 1) last = copyOf(entry.key)
-      return this.#shown(entry)
-    })
+      return this.#shown(entry, isVouched)
+    }
+    this.#batch = await this.#meta.lend(this.#range, size, make, this.#walk.vouch)
     this.#at = 0
     this.#more = last !== undefined
     if (last !== undefined) this.#range = { start: justAfter(last), end: this.#range.end }
@@ -91,10 +94,10 @@ export class Cursor<T> {
     return this.#batch[0]
   }
 
-  #shown(entry: LentEntry): Shown<T> {
+  #shown(entry: LentEntry, isVouched: boolean): Shown<T> {
     const name = nameIn(entry.key)
     const prefix = rolledUp(name, this.#request)
-    return prefix === undefined ? this.#walk.make(entry, name) : new RolledUp(prefix)
+    return prefix === undefined ? this.#walk.make(entry, name, isVouched) : new RolledUp(prefix)
   }
 
   advance(): void {

@@ -3,7 +3,7 @@
  * keys lie between the records that a plain listing reads.
  */
 import { copyOf, justAfter } from '../lib/bytes.ts'
-import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
+import { ShownRecord, type ShownVersion } from '../model/shown-version.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
 import { all, at, seqOf } from './addresses.ts'
 import { bucketForRead } from './bucket-record.ts'
@@ -43,14 +43,15 @@ export class Listing {
     const { after } = request
     await this.#mustExist(request.bucket)
     const start = after === undefined ? undefined : behind('o', request, after)
+    const shown = new ShownRecord()
     return this.#walk(request, {
       kind: 'o',
       range: rangeOf('o', request, start),
-      make: ({ value }, key): ListedVersion => ({
-        key,
-        version: decodeShown(value.bytes, value.start, value.end),
-        latest: true,
-      }),
+      vouch: ({ key, value }) => shown.isSound(value, key),
+      make({ value }, key, isVouched): ListedVersion {
+        if (!isVouched) shown.read(value)
+        return { key, version: shown.version(), latest: true }
+      },
     })
   }
 

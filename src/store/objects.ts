@@ -13,8 +13,8 @@ import {
   type Pairs,
   UNLOCKED,
   type Version,
-  versionFormat,
 } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { lockShown } from '../rules/ledger.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkRetainUntil, mayRemove, mayRetain } from '../rules/lock.ts'
@@ -249,7 +249,7 @@ export class Objects {
       if (isDeepStrictEqual(before, after)) return target.version
       if (mayRemove(lock, engine.clock.now(), false) !== undefined) await relyOnKey(d, target.version.encryption)
       const changed = { ...target.version, lock }
-      d.put(target.entry.key, versionFormat.encode(changed))
+      d.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
       const { key } = which
       note({ what, key, versionId: changed.id, before, after, ...(bypassed ? { bypass: true } : {}) })
       return changed
@@ -274,7 +274,7 @@ export class Objects {
       const bucket = await bucketForRead(d, which.bucket)
       const target = await mustLocate(d, await readHead(d, bucket, which.key), which.versionId)
       const changed = change(target.version)
-      d.put(target.entry.key, versionFormat.encode(changed))
+      d.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
       return changed
     })
   }

@@ -1,12 +1,13 @@
 /** What a record says, worked out once for each reading of it, however many look at it. */
 
-import type { RecordFormat } from '../lib/codec.ts'
+import type { Decodes } from '../lib/codec.ts'
 import type { Entry } from '../meta/meta.ts'
 import { type Bucket, bucketFormat } from '../model/bucket.ts'
-import { type Version, versionFormat } from '../model/version.ts'
+import type { Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 
 const reader =
-  <T>(format: RecordFormat<T>) =>
+  <T>(format: Decodes<T>) =>
   (entry: Entry): T => {
     entry.read ??= format.decode(entry.value)
     return entry.read as T

@@ -4,7 +4,8 @@
  */
 import { Fault } from '../model/faults.ts'
 import type { Refused } from '../model/ledger.ts'
-import { type Version, versionFormat } from '../model/version.ts'
+import type { Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { mayRemove } from '../rules/lock.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
@@ -38,5 +39,5 @@ export async function removeVersion(engine: Engine, d: Decision, target: Located
 /** The same version at another place among those of its key, in the same commit: nothing is given up. */
 export function moveVersion(d: Decision, from: Located, to: Buffer, version: Version): void {
   d.remove(from.entry.key)
-  d.put(to, versionFormat.encode(version))
+  d.put(to, versionFormat.encode(version, to))
 }

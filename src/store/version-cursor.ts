@@ -5,8 +5,8 @@
  * the last version it gave out, wherever the next one stands by then. Otherwise it could miss or repeat a version.
  */
 import { compareAsUtf8, justAfter } from '../lib/bytes.ts'
-import type { KeyRange, LentEntry, Meta, Stamp } from '../meta/meta.ts'
-import { decodeShown, type ShownVersion } from '../model/shown-version.ts'
+import type { KeyRange, LentEntry, Making, Meta, Stamp, Vouching } from '../meta/meta.ts'
+import { ShownRecord, type ShownVersion } from '../model/shown-version.ts'
 import { at, nameIn } from './addresses.ts'
 import { behindPrefix } from './listing-page.ts'
 
@@ -31,12 +31,6 @@ export interface Found {
 type Seen = Pick<Found, 'key' | 'stamp'>
 
 const seen = ({ key, stamp }: LentEntry): Seen => ({ key: nameIn(key), stamp })
-
-const found = ({ key, value, stamp }: LentEntry): Found => ({
-  key: nameIn(key),
-  version: decodeShown(value.bytes, value.start, value.end),
-  stamp,
-})
 
 class Side {
   start: Buffer
@@ -95,6 +89,7 @@ export class VersionCursor {
   readonly #bucket: string
   readonly #current: Side
   readonly #older: Side
+  readonly #shown = new ShownRecord()
   #behind: VersionPlace | undefined
   #size: number
 
@@ -105,6 +100,13 @@ export class VersionCursor {
     this.#older = new Side(older)
     this.#behind = behind
     this.#size = Math.min(BATCH_MAX, firstBatch)
+  }
+
+  readonly #vouch: Vouching = ({ key, value }) => this.#shown.isSound(value, key)
+
+  readonly #found: Making<Found> = ({ key, value, stamp }, _, isVouched) => {
+    if (!isVouched) this.#shown.read(value)
+    return { key: nameIn(key), version: this.#shown.version(), stamp }
   }
 
   /** Whether what comes next has been fetched. */
@@ -144,9 +146,9 @@ export class VersionCursor {
     }
     for (let tries = 1; ; tries++) {
       const size = this.#size
-      const before = await this.#meta.lend(current, size, seen)
-      const others = await this.#meta.lend(older, size, found)
-      const after = await this.#meta.lend(current, size, found)
+      const before = await this.#meta.lend(current, size, seen, this.#vouch)
+      const others = await this.#meta.lend(older, size, this.#found, this.#vouch)
+      const after = await this.#meta.lend(current, size, this.#found, this.#vouch)
       if (tries < TRIES_MAX && !isSame(before, after)) {
         this.#size = Math.max(BATCH_MIN, size >> 2)
         continue

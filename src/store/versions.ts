@@ -7,7 +7,8 @@ import { after, type Soon } from '../lib/soon.ts'
 import type { Entry } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
-import { type Deleted, deletedFormat, NULL_VERSION, type Version, versionFormat } from '../model/version.ts'
+import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { mayRemove } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
@@ -172,7 +173,8 @@ export async function publish(
   await relyOnKey(d, version.encryption)
   const place = await makeRoom(engine, d, head, allowance)
   const placed = placedAt(version, place)
-  d.put(at.current(head.bucket.name, head.key), versionFormat.encode(placed))
+  const address = at.current(head.bucket.name, head.key)
+  d.put(address, versionFormat.encode(placed, address))
   if (head.deleted !== undefined) d.remove(at.deleted(head.bucket.name, head.key))
   return placed
 }
@@ -206,7 +208,8 @@ export async function publishMarker(
   const { name } = head.bucket
   const { seq, id, nullSeq } = await makeRoom(engine, d, head, allowance)
   const placed: Version = { ...marker, seq, id, nullSeq: undefined }
-  d.put(at.older(name, head.key, seq), versionFormat.encode(placed))
+  const address = at.older(name, head.key, seq)
+  d.put(address, versionFormat.encode(placed, address))
   const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
   d.put(at.deleted(name, head.key), deletedFormat.encode(deleted))
   return placed
@@ -231,7 +234,8 @@ export async function takeOut(
   const wasNull = target.version.id === NULL_VERSION
   const left = wasNull ? undefined : nullSeq
   if (current !== undefined) {
-    if (wasNull) d.put(current.entry.key, versionFormat.encode({ ...current.version, nullSeq: undefined }))
+    const { key } = current.entry
+    if (wasNull) d.put(key, versionFormat.encode({ ...current.version, nullSeq: undefined }, key))
     return
   }
   const [newest, next] = await newestOlder(engine, d, head, 2)

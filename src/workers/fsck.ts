@@ -3,12 +3,13 @@
  * up as a difference that is not one.
  */
 
-import { DamagedRecord } from '../meta/meta.ts'
+import { DamagedRecord, type Entry } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
-import { deletedFormat, NULL_VERSION, type Version, versionFormat } from '../model/version.ts'
+import { deletedFormat, NULL_VERSION, type Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { at, parse, seqOf } from '../store/addresses.ts'
 import { wasTaken } from '../store/completion.ts'
 import type { Engine } from '../store/engine.ts'
@@ -109,35 +110,51 @@ function sizeOf({ content }: Version): number | undefined {
 
 /** A key has a current version or is deleted, never both; its null version stands where its head says. */
 async function checkHeads(engine: Engine, count: Count): Promise<void> {
-  const { meta } = engine
   for await (const entry of recordsOf(engine, 'h', count.damaged)) {
-    const { bucket, name } = parse(entry.key)
-    if ((await meta.get(at.current(bucket, name))) !== undefined) {
-      count.problems.push(`${bucket}/${name}: is both current and deleted`)
-    }
-    const { top } = deletedFormat.decode(entry.value)
-    const newest = await newestOlder(engine, bucket, name)
-    if (newest === undefined || !newest.marker || newest.seq > top) {
-      count.problems.push(`${bucket}/${name}: is deleted, but no marker is on top`)
-    }
+    await unlessDamaged(() => checkDeleted(engine, count, entry))
   }
   for await (const entry of recordsOf(engine, 'v', count.damaged)) {
-    const { bucket, name } = parse(entry.key)
-    const version = versionFormat.decode(entry.value)
-    const current = await meta.get(at.current(bucket, name))
-    const head = current === undefined ? await meta.get(at.deleted(bucket, name)) : current
-    if (head === undefined) {
-      count.problems.push(`${bucket}/${name}@${version.id}: stands behind nothing`)
-      continue
-    }
-    const { seq, nullSeq } =
-      current === undefined
-        ? { seq: Number.MAX_SAFE_INTEGER, ...deletedFormat.decode(head.value) }
-        : versionFormat.decode(head.value)
-    if (version.seq >= seq) count.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
-    if (version.id === NULL_VERSION && nullSeq !== version.seq) {
-      count.problems.push(`${bucket}/${name}: its null version is not where its head says`)
-    }
+    await unlessDamaged(() => checkOlder(engine, count, entry))
+  }
+}
+
+/** A damaged record that a check comes across is reported where those of its kind are gone through. */
+async function unlessDamaged(check: () => Promise<void>): Promise<void> {
+  try {
+    await check()
+  } catch (error) {
+    if (!(error instanceof DamagedRecord)) throw error
+  }
+}
+
+async function checkDeleted(engine: Engine, count: Count, entry: Entry): Promise<void> {
+  const { bucket, name } = parse(entry.key)
+  if ((await engine.meta.get(at.current(bucket, name))) !== undefined) {
+    count.problems.push(`${bucket}/${name}: is both current and deleted`)
+  }
+  const { top } = deletedFormat.decode(entry.value)
+  const newest = await newestOlder(engine, bucket, name)
+  if (newest === undefined || !newest.marker || newest.seq > top) {
+    count.problems.push(`${bucket}/${name}: is deleted, but no marker is on top`)
+  }
+}
+
+async function checkOlder({ meta }: Engine, count: Count, entry: Entry): Promise<void> {
+  const { bucket, name } = parse(entry.key)
+  const version = versionFormat.decode(entry.value)
+  const current = await meta.get(at.current(bucket, name))
+  const head = current === undefined ? await meta.get(at.deleted(bucket, name)) : current
+  if (head === undefined) {
+    count.problems.push(`${bucket}/${name}@${version.id}: stands behind nothing`)
+    return
+  }
+  const { seq, nullSeq } =
+    current === undefined
+      ? { seq: Number.MAX_SAFE_INTEGER, ...deletedFormat.decode(head.value) }
+      : versionFormat.decode(head.value)
+  if (version.seq >= seq) count.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
+  if (version.id === NULL_VERSION && nullSeq !== version.seq) {
+    count.problems.push(`${bucket}/${name}: its null version is not where its head says`)
   }
 }
 

@@ -1,6 +1,7 @@
 /** P32. What is held and what it contains, so that two looks at it can be compared. */
 import { createHash } from 'node:crypto'
-import { type Version, versionFormat } from '../model/version.ts'
+import type { Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { parse } from '../store/addresses.ts'
 import { contentKeyOf } from '../store/content-keys.ts'
 import type { Engine } from '../store/engine.ts'

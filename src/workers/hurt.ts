@@ -1,7 +1,7 @@
 /** Which objects a damaged piece hurts. Walks everything, so it is asked only when something is damaged. */
 import { pageFormat, type Slice } from '../model/content.ts'
 import { partFormat } from '../model/upload.ts'
-import { versionFormat } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { parse } from '../store/addresses.ts'
 import type { Engine } from '../store/engine.ts'
 import { heldBy, recordsOf } from './records.ts'

@@ -7,7 +7,7 @@ import type { Entry, KeyRange } from '../meta/meta.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { uploadFormat } from '../model/upload.ts'
-import { versionFormat } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import {
   abortOf,

@@ -1,7 +1,7 @@
 /** Every kind of record and how it is read, for those who look at all of them. */
 
 import { justAfter } from '../lib/bytes.ts'
-import type { RecordFormat } from '../lib/codec.ts'
+import type { Decodes } from '../lib/codec.ts'
 import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
 import { accountFormat, canonicalIdFormat, keyFormat, keyOfFormat, userFormat } from '../model/account.ts'
 import { bucketFormat } from '../model/bucket.ts'
@@ -10,12 +10,13 @@ import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/cont
 import { type Garbage, garbageFormat } from '../model/garbage.ts'
 import { ledgerEntryFormat, ledgerHeadFormat, ledgerIndexFormat } from '../model/ledger.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
-import { deletedFormat, type Version, versionFormat } from '../model/version.ts'
+import { deletedFormat, type Version } from '../model/version.ts'
+import { versionFormat } from '../model/version-record.ts'
 import { documentFormat } from '../store/documents.ts'
 import type { Engine } from '../store/engine.ts'
 import { ownedFormat } from '../store/owned-buckets.ts'
 
-export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
+export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
   B: bucketFormat,
   d: documentFormat,
   o: versionFormat,
@@ -37,7 +38,7 @@ export const FORMATS: Readonly<Record<string, RecordFormat<unknown>>> = {
   L: ledgerHeadFormat,
   l: ledgerEntryFormat,
   i: ledgerIndexFormat,
-} as Record<string, RecordFormat<unknown>>
+} as Record<string, Decodes<unknown>>
 
 const PAGE = 500
 
