@@ -4,6 +4,7 @@
  * learns from a fault on the way that there is nothing to commit.
  */
 import { createHash, type Hash } from 'node:crypto'
+import { sharedBlocks } from '../lib/digest-threads.ts'
 import { Fault } from '../model/faults.ts'
 import type { ChunkRule, SignatureChain } from './payload-rule.ts'
 import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'
@@ -18,7 +19,11 @@ const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 export async function* decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncGenerator<Buffer, void> {
   const decoder = new ChunkDecoder(rule)
   for await (const piece of body) {
-    for (const data of decoder.take(piece)) yield data
+    const pieces = decoder.take(piece)
+    let bytes = 0
+    for (const data of pieces) bytes += data.length
+    sharedBlocks.giveBack(piece, piece.length - bytes)
+    for (const data of pieces) yield data
   }
   decoder.end()
 }

@@ -5,6 +5,7 @@
  */
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
+import { sharedBlocks } from '../lib/digest-threads.ts'
 import type { BlobId } from './blobs.ts'
 import { CHECK_BYTES, frameSeed, HEAD_BYTES, idSeed, type Kind, writeHead } from './frames.ts'
 
@@ -55,6 +56,7 @@ export class FrameBuilder {
     this.#crc = crc32(piece, this.#crc)
     if (copied) {
       this.#reserve(take).set(piece)
+      sharedBlocks.giveBack(piece)
     } else {
       this.#closePiece()
       this.#pieces.push(piece)

@@ -6,6 +6,7 @@
  * it that was not yet acknowledged is refused, and the next batch starts a new volume.
  */
 import { join } from 'node:path'
+import { sharedBlocks } from '../lib/digest-threads.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, Place } from './blobs.ts'
 import { BLOCK_BYTES, nextBlock, superblockOf, volumeName } from './frames.ts'
@@ -91,6 +92,7 @@ class Volume {
     this.#writing = true
     try {
       await this.#file.write(pieces, start)
+      for (const piece of pieces) sharedBlocks.giveBack(piece)
       // A sync that failed meanwhile may have dropped these bytes as well.
       if (this.failure !== undefined) throw this.failure
     } catch (error) {

@@ -5,6 +5,7 @@
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
+import { sharedBlocks } from '../lib/digest-threads.ts'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
@@ -126,6 +127,7 @@ class FrameCipher {
     inner.setAAD(this.#bound)
     const once = inner.update(plain)
     inner.final()
+    sharedBlocks.giveBack(plain)
     const outer = createCipheriv(CIPHER, this.#outer, this.#nonce, CIPHER_OPTIONS)
     outer.setAAD(this.#bound)
     const twice = outer.update(once)
@@ -186,9 +188,13 @@ class FrameAssembly {
       this.#lone = chunk.subarray(at, at + count)
     } else {
       this.#joined ??= Buffer.allocUnsafeSlow(SEALED_FRAME_BYTES)
-      if (this.#lone !== undefined) this.#joined.set(this.#lone, 0)
+      if (this.#lone !== undefined) {
+        this.#joined.set(this.#lone, 0)
+        sharedBlocks.giveBack(this.#lone)
+      }
       this.#lone = undefined
       chunk.copy(this.#joined, this.#filled, at, at + count)
+      sharedBlocks.giveBack(chunk, count)
     }
     this.#filled += count
     return count

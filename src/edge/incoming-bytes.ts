@@ -1,6 +1,9 @@
 /** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
 import type { IncomingMessage } from 'node:http'
 import { cameIn } from '../lib/collector.ts'
+import { sharedBlocks } from '../lib/digest-threads.ts'
+import type { Lending, Loan } from '../lib/lending.ts'
+import { BLOCK_BYTES, BodyBlocks } from '../lib/shared-blocks.ts'
 import { Fault } from '../model/faults.ts'
 import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
 
@@ -11,11 +14,18 @@ const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
+export class IncomingBytes implements Lending, Wait {
   readonly #message: IncomingMessage
   readonly #patience: Patience
   /** Of one that somebody reads. */
   #pace: Pace | undefined
+  /** Where its bytes are put, when it is lent. */
+  #blocks: BodyBlocks | undefined
+  /** The end of a chunk for which there was no room. */
+  #rest: Buffer | undefined
+  /** Nobody waits for a block to be full any longer, and what takes back that this is about to be so. */
+  #isImpatient = false
+  #calm: (() => void) | undefined
   #isListening = false
   readonly #onEvent = (): void => this.#wake()
   #wake = ignore
@@ -70,6 +80,14 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
     return { next: () => this.#next(), return: () => this.#stop() }
   }
 
+  /** A short one is read as it comes: it is hashed at its end, where it lies. */
+  lend(): Loan {
+    if (!(Number(this.#message.headers['content-length']) > BLOCK_BYTES)) return { bytes: this, end: ignore }
+    const blocks = new BodyBlocks(sharedBlocks)
+    this.#blocks = blocks
+    return { bytes: this, end: () => blocks.end() }
+  }
+
   /**
    * Reads the message itself: an iterator of the runtime's watches for every end that a stream can come to, which costs
    * a small body more than its bytes do.
@@ -88,7 +106,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
       }
       this.#wake = () => {
         const come = this.#step()
-        if (come === undefined && !this.#message.destroyed) return
+        if (come === undefined && !this.#message.destroyed) return this.#waitOn()
         this.#stopWaiting()
         if (come !== undefined) return resolve(come)
         this.#isAbandoned = true
@@ -101,17 +119,58 @@ export class IncomingBytes implements AsyncIterable<Buffer>, Wait {
 
   /** What is there already: bytes, or the end. */
   #step(): IteratorResult<Buffer> | undefined {
-    const value = this.#message.read() as Buffer | null
+    if (this.#blocks !== undefined) return this.#fill(this.#blocks)
+    const value = this.#read()
     if (value === null) return this.#message.readableEnded ? END : undefined
+    return { done: false, value }
+  }
+
+  #read(): Buffer | null {
+    const value = this.#message.read() as Buffer | null
+    if (value === null) return null
     this.#bytes += value.length
     this.#unpaced += value.length
     cameIn(value.length)
-    return { done: false, value }
+    return value
+  }
+
+  /** The same, a block at a time. */
+  #fill(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
+    for (;;) {
+      const chunk = this.#rest ?? this.#read()
+      this.#rest = undefined
+      if (chunk === null) {
+        const isOver = this.#message.readableEnded
+        if (!isOver && !this.#isImpatient) return undefined
+        if (!blocks.isEmpty) return { done: false, value: blocks.take() }
+        return isOver ? END : undefined
+      }
+      const bytes = blocks.fill(chunk)
+      if (bytes === 0) return { done: false, value: chunk }
+      if (bytes < chunk.length) this.#rest = chunk.subarray(bytes)
+      if (blocks.isFull) return { done: false, value: blocks.take() }
+    }
+  }
+
+  /** Some has come, but not a block of it: what there is goes on if the rest is long in coming. */
+  #waitOn(): void {
+    if (this.#unpaced === 0) return
+    const now = this.#patience.now()
+    this.#pace!.arrived(now, this.#unpaced)
+    this.#pace!.wait(now)
+    this.#unpaced = 0
+    this.#calm ??= this.#patience.after(PATIENCE.partialMs, () => {
+      this.#isImpatient = true
+      this.#wake()
+    })
   }
 
   #stopWaiting(): void {
     this.#wake = ignore
     this.#refuse = ignore
+    this.#calm?.()
+    this.#calm = undefined
+    this.#isImpatient = false
     this.#pace?.arrived(this.#patience.now(), this.#unpaced)
     this.#unpaced = 0
     this.#patience.end(this)

@@ -7,6 +7,8 @@ import type { Clock } from '../lib/clock.ts'
 export const PATIENCE = {
   /** Of a body: without any byte. */
   silentMs: 20_000,
+  /** Of a body: until a block is full, before what has come of it is passed on. */
+  partialMs: 20,
   /** Of a body: over so long it must bring so much, 1 KB a second. */
   windowMs: 60_000,
   windowBytesMin: 60 * 1024,
@@ -34,6 +36,10 @@ export class Patience {
 
   now(): number {
     return this.#clock.now()
+  }
+
+  after(ms: number, call: () => void): () => void {
+    return this.#clock.after(ms, call)
   }
 
   begin(wait: Wait): void {

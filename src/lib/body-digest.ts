@@ -1,7 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
-import { BLOCK_BYTES, type DigestAlgorithm, type Lane } from './digest-thread.ts'
+import type { DigestAlgorithm, Lane } from './digest-thread.ts'
 import { type DigestThreads, digestThreads } from './digest-threads.ts'
 import { hashAtOnce } from './hash-at-once.ts'
+import { BLOCK_BYTES } from './shared-blocks.ts'
 
 /** A piece of a byte weighs a hundred. So many are joined, which those of a sensible client never are. */
 const LOOSE_MAX = 256
@@ -9,7 +10,7 @@ const LOOSE_MAX = 256
 /**
  * The digest of a body as it comes in. Up to a block of bytes is kept and hashed at the end, which is over before a
  * thread would have answered; a longer body goes to a thread block by block. Bytes must stay as they are until the
- * block they belong to is gone.
+ * block they belong to is gone; those of a shared block go at once, and whoever lent it may do so when that is awaited.
  */
 export class BodyDigest {
   readonly #algorithm: DigestAlgorithm
@@ -38,7 +39,8 @@ export class BodyDigest {
       if (++this.#loose === LOOSE_MAX) this.#join(this.#pieces)
     }
     this.#kept += chunk.length
-    return this.#kept < BLOCK_BYTES ? undefined : this.#pass()
+    const isShared = this.#threads.blocks.blockOf(chunk) !== undefined
+    return this.#kept < BLOCK_BYTES && !isShared ? undefined : this.#pass()
   }
 
   async digest(): Promise<Buffer> {

@@ -1,30 +1,30 @@
 /**
- * A thread that computes digests. Bytes are copied into memory that is shared with it, in blocks that it gives back, so
- * a body that comes faster than it is hashed waits for a block. A thread that fails fails every digest it had: none is
- * ever made up, and none is waited for in vain.
+ * A thread that computes digests of bytes in shared blocks: of those that lie in one already where they lie, of others
+ * after they were copied. So much may lie ahead of it, so a body that comes faster than it is hashed waits. A thread
+ * that fails fails every digest it had: none is ever made up, and none is waited for in vain.
  */
 import assert from 'node:assert/strict'
 import type crypto from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type threads from 'node:worker_threads'
 import { Worker } from 'node:worker_threads'
+import { BLOCK_BYTES, type SharedBlocks } from './shared-blocks.ts'
 
 export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256'
 
-/** Large enough that messages cost next to nothing, small enough that a thread's blocks stay in its cache. */
-export const BLOCK_BYTES = 256 * 1024
-const BLOCKS = 8
+/** What a thread may have ahead of it. Bytes that were copied count as the whole block which they take. */
+const AHEAD_BYTES_MAX = 8 * BLOCK_BYTES
 /** What a MiB costs compared to the others: threads are to have the same share of the work. */
 const WEIGHT: Readonly<Record<DigestAlgorithm, number>> = { md5: 2, sha1: 1, sha256: 1 }
 
 /** What a thread is told about one of its digests. */
 export type Order =
   | { readonly lane: number; readonly start: DigestAlgorithm }
-  | { readonly lane: number; readonly block: number; readonly bytes: number }
+  | { readonly lane: number; readonly order: number; readonly at: number; readonly bytes: number }
   | { readonly lane: number; readonly end: 'digest' | 'nothing' }
 
 /** What it answers. */
-export type Reply = { readonly block: number } | { readonly lane: number; readonly digest: Uint8Array }
+export type Reply = { readonly order: number } | { readonly lane: number; readonly digest: Uint8Array }
 
 /** A thread, as far as it matters here. */
 export interface Port {
@@ -38,15 +38,15 @@ export interface Port {
 
 /** Runs inside the thread, where it arrives as text: it may use nothing but what it is given. */
 function work({ parentPort, workerData }: typeof threads, { createHash }: typeof crypto): void {
-  const { memory, blockBytes } = workerData as { memory: SharedArrayBuffer; blockBytes: number }
+  const { memory } = workerData as { memory: SharedArrayBuffer }
   const hashes = new Map<number, Hash>()
   parentPort!.on('message', (order: Order) => {
     const hash = hashes.get(order.lane)
     if ('start' in order) {
       hashes.set(order.lane, createHash(order.start))
-    } else if ('block' in order) {
-      hash?.update(new Uint8Array(memory, order.block * blockBytes, order.bytes))
-      parentPort!.postMessage({ block: order.block })
+    } else if ('order' in order) {
+      hash?.update(new Uint8Array(memory, order.at, order.bytes))
+      parentPort!.postMessage({ order: order.order })
     } else {
       hashes.delete(order.lane)
       if (order.end === 'digest') parentPort!.postMessage({ lane: order.lane, digest: hash!.digest() })
@@ -60,31 +60,44 @@ function work({ parentPort, workerData }: typeof threads, { createHash }: typeof
  */
 export function startThread(memory: SharedArrayBuffer): Port {
   const text = `(${work})(require('node:worker_threads'), require('node:crypto'))`
-  return new Worker(text, { eval: true, workerData: { memory, blockBytes: BLOCK_BYTES }, env: {}, execArgv: [] })
+  return new Worker(text, { eval: true, workerData: { memory }, env: {}, execArgv: [] })
 }
 
 interface Waiting {
-  readonly resolve: (block: number) => void
+  readonly bytes: number
+  readonly resolve: () => void
   readonly reject: (error: Error) => void
 }
 
+/** Bytes that a thread has still to hash. */
+interface Ahead {
+  readonly block: number
+  /** As much as counts of them. */
+  readonly bytes: number
+}
+
 export class DigestThread {
+  readonly blocks: SharedBlocks
   readonly #port: Port
-  readonly #memory: Uint8Array
-  readonly #free: number[] = Array.from({ length: BLOCKS }, (_, block) => block)
-  /** For a block, first come, first served: whoever wants several stands in line again for each. */
+  readonly #ahead = new Map<number, Ahead>()
+  #aheadBytes = 0
+  /** For room, first come, first served: whoever has much to hash stands in line again for each block. */
   readonly #line: Waiting[] = []
   readonly #lanes = new Map<number, Lane>()
   #count = 0
+  #orders = 0
   load = 0
   failure: Error | undefined
   /** It has done something: if it fails now, another one may well succeed. */
   hasWorked = false
 
-  constructor(start: (memory: SharedArrayBuffer) => Port, failed: (thread: DigestThread) => void) {
-    const memory = new SharedArrayBuffer(BLOCKS * BLOCK_BYTES)
-    this.#memory = new Uint8Array(memory)
-    this.#port = start(memory)
+  constructor(
+    start: (memory: SharedArrayBuffer) => Port,
+    blocks: SharedBlocks,
+    failed: (thread: DigestThread) => void,
+  ) {
+    this.blocks = blocks
+    this.#port = start(blocks.memory)
     const fail = (why: unknown): void => {
       this.#fail(why)
       failed(this)
@@ -110,30 +123,44 @@ export class DigestThread {
     if (end === 'nothing') this.#forget(lane)
   }
 
-  /** A block to fill, at once if there is one. */
-  block(): number | Promise<number> {
-    const block = this.#line.length === 0 ? this.#free.pop() : undefined
-    return block ?? new Promise((resolve, reject) => this.#line.push({ resolve, reject }))
+  /** Room for so many bytes, at once if there is any. Whoever got it uses it or leaves it. */
+  room(bytes: number): Promise<void> | undefined {
+    if (this.#line.length === 0 && this.#aheadBytes < AHEAD_BYTES_MAX) {
+      this.#aheadBytes += bytes
+      return undefined
+    }
+    return new Promise((resolve, reject) => this.#line.push({ bytes, resolve, reject }))
   }
 
-  bytesOf(block: number): Uint8Array {
-    return this.#memory.subarray(block * BLOCK_BYTES, (block + 1) * BLOCK_BYTES)
+  leave(bytes: number): void {
+    this.#aheadBytes -= bytes
+    while (this.#line.length > 0 && this.#aheadBytes < AHEAD_BYTES_MAX) {
+      const next = this.#line.shift()!
+      this.#aheadBytes += next.bytes
+      next.resolve()
+    }
   }
 
-  unused(block: number): void {
-    const next = this.#line.shift()
-    if (next === undefined) this.#free.push(block)
-    else next.resolve(block)
-  }
-
-  hash({ number: lane }: Lane, block: number, bytes: number): void {
-    this.#port.postMessage({ lane, block, bytes })
+  /** Hashes bytes of a block that the caller holds, and releases it. */
+  hash({ number: lane }: Lane, bytes: Buffer, ahead: Ahead): void {
+    // Its digests have failed, and who asks for one is told so.
+    if (this.failure !== undefined) {
+      this.blocks.release(ahead.block)
+      return
+    }
+    const order = ++this.#orders
+    this.#ahead.set(order, ahead)
+    this.#port.postMessage({ lane, order, at: bytes.byteOffset, bytes: bytes.length })
   }
 
   #take(reply: Reply): void {
     this.hasWorked = true
-    if ('block' in reply) {
-      this.unused(reply.block)
+    if ('order' in reply) {
+      const done = this.#ahead.get(reply.order)
+      if (done === undefined) return
+      this.#ahead.delete(reply.order)
+      this.blocks.release(done.block)
+      this.leave(done.bytes)
       return
     }
     const lane = this.#lanes.get(reply.lane)
@@ -152,9 +179,48 @@ export class DigestThread {
     if (this.failure !== undefined) return
     const failure = new Error(`a thread that computes digests failed: ${why instanceof Error ? why.message : why}`)
     this.failure = failure
+    for (const { block } of this.#ahead.values()) this.blocks.release(block)
+    this.#ahead.clear()
     for (const { reject } of this.#line.splice(0)) reject(failure)
     for (const lane of this.#lanes.values()) lane.failed(failure)
     this.#lanes.clear()
+  }
+}
+
+/** What is left of some pieces. */
+class Pieces {
+  readonly #pieces: readonly Buffer[]
+  #index = 0
+  #from = 0
+
+  constructor(pieces: readonly Buffer[]) {
+    this.#pieces = pieces
+  }
+
+  get first(): Buffer | undefined {
+    const piece = this.#pieces[this.#index]
+    return this.#from === 0 ? piece : piece?.subarray(this.#from)
+  }
+
+  /** At most to the end of the first one. */
+  skip(bytes: number): void {
+    this.#from += bytes
+    if (this.#from < this.#pieces[this.#index]!.length) return
+    this.#index++
+    this.#from = 0
+  }
+
+  /** Copies as many as there is room for, up to one that is none of these; returns how many bytes that were. */
+  copy(into: Buffer, isOne: (piece: Buffer) => boolean): number {
+    let used = 0
+    for (let piece = this.first; piece !== undefined && isOne(piece); piece = this.first) {
+      const taken = piece.subarray(0, into.length - used)
+      into.set(taken, used)
+      used += taken.length
+      this.skip(taken.length)
+      if (used === into.length) break
+    }
+    return used
   }
 }
 
@@ -174,37 +240,41 @@ export class Lane {
     this.algorithm = algorithm
   }
 
-  /** Copies the bytes; resolves when the caller may change them, and only then may more of them come. */
+  /**
+   * Shared blocks are held until their bytes are hashed; other bytes may be changed when this resolves. Only then may
+   * more of them come.
+   */
   async take(pieces: readonly Buffer[]): Promise<void> {
     assert(!this.#isTaking && !this.#isClosed, 'one after the other')
     this.#isTaking = true
     try {
-      await this.#copy(pieces)
+      await this.#pass(pieces)
     } finally {
       this.#isTaking = false
     }
   }
 
-  async #copy(pieces: readonly Buffer[]): Promise<void> {
+  async #pass(pieces: readonly Buffer[]): Promise<void> {
     const thread = this.#thread
-    for (let index = 0, from = 0; index < pieces.length; ) {
+    const { blocks } = thread
+    const left = new Pieces(pieces)
+    for (let piece = left.first; piece !== undefined; piece = left.first) {
       if (thread.failure !== undefined) throw thread.failure
-      const found = thread.block()
-      const block = typeof found === 'number' ? found : await found
-      if (this.#isClosed) return thread.unused(block)
-      const into = thread.bytesOf(block)
-      let used = 0
-      while (index < pieces.length && used < into.length) {
-        const piece = pieces[index]!
-        const take = Math.min(into.length - used, piece.length - from)
-        into.set(piece.subarray(from, from + take), used)
-        used += take
-        from += take
-        if (from < piece.length) continue
-        index++
-        from = 0
+      const shared = blocks.blockOf(piece)
+      const counted = shared === undefined ? BLOCK_BYTES : piece.length
+      const waiting = thread.room(counted)
+      if (waiting !== undefined) await waiting
+      if (this.#isClosed) return thread.leave(counted)
+      if (shared !== undefined) {
+        blocks.hold(shared)
+        left.skip(piece.length)
+        thread.hash(this, piece, { block: shared, bytes: counted })
+      } else {
+        const block = blocks.take()
+        const into = blocks.bytesOf(block)
+        const used = left.copy(into, one => blocks.blockOf(one) === undefined)
+        thread.hash(this, into.subarray(0, used), { block, bytes: counted })
       }
-      thread.hash(this, block, used)
     }
   }
 

@@ -4,8 +4,9 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BodyDigest } from './body-digest.ts'
-import { BLOCK_BYTES, type DigestAlgorithm, type Order, type Port, startThread } from './digest-thread.ts'
+import { type DigestAlgorithm, type Order, type Port, startThread } from './digest-thread.ts'
 import { DigestThreads } from './digest-threads.ts'
+import { BLOCK_BYTES } from './shared-blocks.ts'
 
 const direct = (algorithm: DigestAlgorithm, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
@@ -34,9 +35,15 @@ class Puppet extends EventEmitter implements Port {
   unref(): void {
     this.isHeld = false
   }
-  get blocks(): number[] {
-    return this.orders.flatMap(order => ('block' in order ? [order.block] : []))
+  /** Where the bytes lie that it was to hash. */
+  get places(): number[] {
+    return this.orders.flatMap(order => ('order' in order ? [order.at] : []))
   }
+  /** Hashes the next so many that it was given, as far as anybody can tell. */
+  hash(count = 1): void {
+    for (; count > 0; count--) this.emit('message', { order: ++this.#hashed })
+  }
+  #hashed = 0
 }
 
 function puppets(): { readonly threads: DigestThreads; readonly started: Puppet[] } {
@@ -102,14 +109,14 @@ test('bytes that come faster than they are hashed wait for a block, first come, 
   threads.open('md5')
   await second.update(bytesOf(BLOCK_BYTES))
   const [thread] = started
-  const shared = thread!.blocks.length
+  const shared = thread!.places.length
   let through = 0
   const large = first.update(bytesOf(8 * BLOCK_BYTES))!.then(() => through++)
   await new Promise(setImmediate)
-  assert.equal(thread!.blocks.length, 8, 'there are no more blocks')
-  assert.equal(new Set(thread!.blocks).size, 8, 'no block is filled again before it was given back')
+  assert.equal(thread!.places.length, 8, 'no more than this lies ahead of a thread')
+  assert.equal(new Set(thread!.places).size, 8, 'no block is filled again before it was given back')
   assert.equal(through, 0)
-  for (let n = 0; n < shared; n++) thread!.emit('message', { block: thread!.blocks[n]! })
+  thread!.hash(shared)
   await large
   assert.equal(through, 1)
 })
@@ -120,11 +127,11 @@ test('a digest that is abandoned while it waits for a block leaves the block to 
   const waiting = left.update(bytesOf(9 * BLOCK_BYTES))
   const [thread] = started
   left.abandon()
-  thread!.emit('message', { block: thread!.blocks[0]! })
+  thread!.hash()
   await waiting
-  assert.equal(thread!.blocks.length, 8, 'nothing more is sent for it')
+  assert.equal(thread!.places.length, 8, 'nothing more is sent for it')
   await other.update(bytesOf(BLOCK_BYTES))
-  assert.equal(thread!.blocks.length, 9)
+  assert.equal(thread!.places.length, 9)
 })
 
 for (const [how, event, told] of [
@@ -138,7 +145,7 @@ for (const [how, event, told] of [
     threads.open('md5')
     await digests[1]!.update(bytesOf(BLOCK_BYTES))
     const [thread] = started
-    thread!.emit('message', { block: thread!.blocks[0]! })
+    thread!.hash()
     const asked = digests[0]!.digest()
     const waiting = digests[1]!.update(bytesOf(20 * BLOCK_BYTES))!
     thread!.emit(event, told)
@@ -147,7 +154,7 @@ for (const [how, event, told] of [
     await assert.rejects(async () => digests[1]!.digest(), /a thread that computes digests failed/)
     await digests[2]!.update(bytesOf(BLOCK_BYTES))
     assert.equal(started.length, 3)
-    assert.equal(started[2]!.blocks.length, 1)
+    assert.equal(started[2]!.places.length, 1)
   })
 }
 

@@ -1,4 +1,5 @@
 import { type DigestAlgorithm, DigestThread, type Lane, type Port, startThread } from './digest-thread.ts'
+import { SharedBlocks } from './shared-blocks.ts'
 
 /** One for the tag, one for what was signed: a single large body is hashed both ways at the same time. */
 const THREADS_MAX = 2
@@ -8,12 +9,14 @@ const THREADS_MAX = 2
  * meanwhile. Threads are started when they are first needed.
  */
 export class DigestThreads {
+  readonly blocks: SharedBlocks
   readonly #start: (memory: SharedArrayBuffer) => Port
   readonly #threads: DigestThread[] = []
   #isPossible = true
 
-  constructor(start: (memory: SharedArrayBuffer) => Port = startThread) {
+  constructor(start: (memory: SharedArrayBuffer) => Port = startThread, blocks = new SharedBlocks()) {
     this.#start = start
+    this.blocks = blocks
   }
 
   /** Undefined where no thread can be had: whoever asks has to do the work. */
@@ -29,7 +32,7 @@ export class DigestThreads {
   #another(): DigestThread | undefined {
     if (!this.#isPossible) return undefined
     try {
-      const thread = new DigestThread(this.#start, failed => this.#lost(failed))
+      const thread = new DigestThread(this.#start, this.blocks, failed => this.#lost(failed))
       this.#threads.push(thread)
       return thread
     } catch {
@@ -47,3 +50,6 @@ export class DigestThreads {
 
 /** Of this process, however many stores it has. */
 export const digestThreads = new DigestThreads()
+
+/** Where large bodies are put, so that nobody has to copy them for the threads. */
+export const sharedBlocks = digestThreads.blocks

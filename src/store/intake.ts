@@ -5,6 +5,7 @@
 import { type Body, DiskFull } from '../blobs/blobs.ts'
 import { wrapBlobKey } from '../crypto/key-wrap.ts'
 import { SEALED_FRAME_BYTES, seal } from '../crypto/sealing.ts'
+import { lent } from '../lib/lending.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat, type Content, type Slice } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
@@ -56,12 +57,15 @@ export interface Draft {
 class Meter {
   size = 0
   readonly #options: IntakeOptions
+  readonly #loan: ReturnType<typeof lent>
   readonly #source: AsyncIterator<Buffer> | Iterator<Buffer>
   #ended = false
 
   constructor(body: Body, options: IntakeOptions) {
     this.#options = options
-    this.#source = Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : body[Symbol.iterator]()
+    this.#loan = lent(body)
+    const { bytes } = this.#loan
+    this.#source = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]()
   }
 
   async next(): Promise<Buffer | undefined> {
@@ -88,11 +92,14 @@ class Meter {
     return new Fault('IncompleteBody', { NumberBytesExpected: expected, NumberBytesProvided: this.size })
   }
 
-  /** The body's source may hold a socket or a file: it is told when nobody will read on. */
+  /** The body's source may hold a socket or a file: it is told when nobody will read on, or look at what was read. */
   async stop(): Promise<void> {
-    if (this.#ended) return
-    this.#ended = true
-    await this.#source.return?.()
+    try {
+      if (!this.#ended) await this.#source.return?.()
+    } finally {
+      this.#ended = true
+      this.#loan.end()
+    }
   }
 
   async *rest(first: readonly Buffer[]): AsyncGenerator<Buffer> {

@@ -67,7 +67,7 @@ inBoth('attack 15 PutObject: a large body of which one bit is not what was signe
 /** A thread that ends when it has got its first bytes. */
 class Dying extends EventEmitter implements Port {
   postMessage(order: Order): void {
-    if ('block' in order) setImmediate(() => this.emit('exit', 1))
+    if ('order' in order) setImmediate(() => this.emit('exit', 1))
   }
   ref(): void {}
   unref(): void {}
