@@ -165,10 +165,15 @@ export function behindPrefix(kind: string, bucket: string, prefix: string): Buff
   return afterPrefix(Buffer.concat([address(kind, bucket), Buffer.from(prefix)]))
 }
 
-/** The first address behind a key, or behind all it stands for when it is a common prefix of this listing. */
+/** The common prefix that the mark of a page lies in. Whoever has come so far has seen it and need not see it again. */
+export function seenPrefix(key: string, request: ListRequest): string | undefined {
+  return key.startsWith(request.prefix ?? '') ? rolledUp(key, request) : undefined
+}
+
+/** The first address behind a key, or behind all of the common prefix of this listing that it lies in. */
 export function behind(kind: string, request: ListRequest, key: string): Buffer | undefined {
-  const isPrefix = key.startsWith(request.prefix ?? '') && rolledUp(key, request) === key
-  return isPrefix ? behindPrefix(kind, request.bucket, key) : behindText(kind, request.bucket, key)
+  const seen = seenPrefix(key, request)
+  return seen === undefined ? behindText(kind, request.bucket, key) : behindPrefix(kind, request.bucket, seen)
 }
 
 /** Clients go on behind any text. No key has a zero byte or is too long, so what follows there makes no difference. */

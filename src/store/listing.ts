@@ -19,6 +19,7 @@ import {
   Page,
   rangeOf,
   rolledUp,
+  seenPrefix,
   type Walk,
 } from './listing-page.ts'
 import { isUploadName } from './uploads.ts'
@@ -61,8 +62,11 @@ export class Listing {
   ): Promise<Listed<Upload>> {
     const { bucket, after } = request
     await this.#mustExist(bucket)
-    const inside = after !== undefined && after.uploadId !== undefined && isUploadName(after.key, after.uploadId)
-    const start = inside
+    const isInside =
+      after?.uploadId !== undefined &&
+      isUploadName(after.key, after.uploadId) &&
+      seenPrefix(after.key, request) === undefined
+    const start = isInside
       ? justAfter(at.upload(bucket, after.key, Buffer.from(after.uploadId!, 'hex')))
       : after && behind('u', request, after.key)
     return this.#walk(request, {
@@ -101,7 +105,9 @@ export class Listing {
     const page = new Page<ListedVersion>(request.limit)
     if (page.full) return page.close(false)
     const inside =
-      after?.versionId === undefined ? undefined : await this.#placeInside(bucket, after.key, after.versionId)
+      after?.versionId === undefined || seenPrefix(after.key, request) !== undefined
+        ? undefined
+        : await this.#placeInside(bucket, after.key, after.versionId)
     const start = (kind: string) => (inside === undefined && after ? behind(kind, request, after.key) : undefined)
     const cursor = new VersionCursor(this.#engine.meta, {
       bucket,

@@ -29,6 +29,28 @@ inBoth('2.1 ListObjects: keys in the order of their bytes, prefixes rolled up, p
   assert.equal(text(plain, 'IsTruncated'), 'true')
 })
 
+inBoth('2.1: whoever goes on from inside a common prefix has seen it', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['a', 'b/1', 'b/2', 'b/c/3', 'b/d', 'e']) await put(client, bucket, `/${key}`)
+  const upload = (await client.send({ method: 'POST', bucket, path: '/b/1?uploads' })).xml()
+  for (const key of ['b/2', 'e']) await client.send({ method: 'POST', bucket, path: `/${key}?uploads` })
+  const shown = async (query: string): Promise<string> => {
+    const page = (await get(client, bucket, `/?delimiter=%2F&${query}`)).xml()
+    const prefixes = elements(page, 'CommonPrefixes').map(one => text(one, 'Prefix')!)
+    return [...texts(page, 'Key'), ...prefixes].sort().join(' ')
+  }
+  for (const mark of ['marker=', 'list-type=2&start-after=', 'versions&key-marker=']) {
+    assert.equal(await shown(`${mark}b%2F1`), 'e', mark)
+    assert.equal(await shown(`${mark}b%2Fzzz`), 'e', mark)
+    assert.equal(await shown(`${mark}b`), 'b/ e', mark)
+    assert.equal(await shown(`prefix=b%2F&${mark}b%2F1`), 'b/2 b/c/ b/d', mark)
+    assert.equal(await shown(`prefix=b%2F&${mark}b%2Fc%2F1`), 'b/d', mark)
+  }
+  assert.equal(await shown('versions&key-marker=b%2F1&version-id-marker=null'), 'e')
+  assert.equal(await shown('uploads&key-marker=b%2F1'), 'e')
+  assert.equal(await shown(`uploads&key-marker=b%2F1&upload-id-marker=${text(upload, 'UploadId')}`), 'e')
+})
+
 inBoth('2.1 attack 60 ListObjects: max-keys, encoding and tokens are checked', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'c%20d', 'e%2Bf']) await put(client, bucket, `/${key}`)

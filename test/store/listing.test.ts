@@ -111,10 +111,10 @@ test('ListObjects: common prefixes count as one each and are passed as one', asy
     next: 'd/',
   })
   assert.deepEqual(await shown(store, { delimiter: '/', after: 'd/' }), { keys: ['e'], prefixes: [], next: undefined })
-  // A marker in the middle: what comes behind it under the prefix still shows as the prefix.
+  // A marker in the middle: whoever has come so far has seen the prefix.
   assert.deepEqual(await shown(store, { delimiter: '/', after: 'b/1' }), {
     keys: ['c', 'e'],
-    prefixes: ['b/', 'd/'],
+    prefixes: ['d/'],
     next: undefined,
   })
   assert.deepEqual(await shown(store, { delimiter: '/', after: 'b/c/3' }), {

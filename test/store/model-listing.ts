@@ -28,10 +28,11 @@ function commonPrefix(key: string, { prefix, delimiter }: ModelListRequest): str
   return at < 0 ? undefined : key.slice(0, prefix.length + at + delimiter.length)
 }
 
-/** A marker that is itself a common prefix stands for everything under it. */
+/** A marker that is a common prefix, or lies in one, stands for everything under it. */
 function isBehind(key: string, after: string | undefined, request: ModelListRequest): boolean {
   if (after === undefined) return true
-  if (commonPrefix(key, request) === after) return false
+  const rolledUp = key.startsWith(request.prefix) ? commonPrefix(key, request) : undefined
+  if (rolledUp !== undefined && after.startsWith(rolledUp)) return false
   return byBytes(key, after) > 0
 }
 
