@@ -145,6 +145,12 @@ ${gone} records that it seems to have deleted and ${changed} that it has written
 begun anew.`
     return { level: 'warn', copy }
   }
+  if (event.what === 'condensed') {
+    const { bytesBefore, bytesAfter } = event
+    const copy = `Metadata records are still lost, and journals have grown to ${bytesBefore} bytes. \
+They were made into one of ${bytesAfter}, with all that holdfast rebuild needs.`
+    return { level: 'warn', copy }
+  }
   if (event.what === 'sound') return { level: 'info', copy: 'The metadata have everything that their second copy has.' }
   return {
     level: 'error',

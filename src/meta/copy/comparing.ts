@@ -43,9 +43,14 @@ export class Untold {
   readonly rows: Pick<Row, 'key' | 'value' | 'stamp'>[] = []
   #bytes = 0
 
+  /** False when there is more, for another time. */
+  get isWhole(): boolean {
+    return this.#bytes <= UNTOLD_BYTES_MAX
+  }
+
   add(key: Buffer, found: Entry | undefined): void {
     this.#bytes += rowBytes(key, found?.value)
-    if (this.#bytes > UNTOLD_BYTES_MAX) return
+    if (!this.isWhole) return
     const value = found && Buffer.from(found.value)
     this.rows.push({ key: Buffer.from(key), value, stamp: found?.stamp ?? 0 })
   }
@@ -131,7 +136,8 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
   }
 }
 
-async function notesIn(snapshot: Snapshot): Promise<Entry[]> {
+/** All of them, without the mark. */
+export async function notesIn(snapshot: Snapshot): Promise<Entry[]> {
   const notes: Entry[] = []
   for await (const page of pagesOf(snapshot, () => {}, ENGINE_KEYS)) {
     for (const entry of page) {

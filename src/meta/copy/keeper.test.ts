@@ -1,69 +1,14 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Disk, realDisk } from '../../lib/disk.ts'
-import { systemRandom } from '../../lib/random.ts'
 import { openLmdbMeta } from '../lmdb.ts'
 import { ENGINE_KEYS, META_LIMITS } from '../meta.ts'
 import { ALL, bytes } from '../suite-driver.ts'
-import { CopyKeeper, type KeeperEvent } from './keeper.ts'
 import { newReport } from './sorting.ts'
-import {
-  type Copied,
-  churn,
-  copyFolder,
-  inFolder,
-  metaFolder,
-  openCopied,
-  put,
-  rowsInCopy,
-  rowsInEngine,
-} from './suite-copy.ts'
-
-interface Rounded {
-  readonly keeper: CopyKeeper
-  readonly events: readonly KeeperEvent[]
-}
-
-/** One round to its end. */
-async function round(folder: string, { meta, journal }: Copied): Promise<Rounded> {
-  const events: KeeperEvent[] = []
-  const tell = (event: KeeperEvent): void => void events.push(event)
-  const place = copyFolder(folder)
-  const parts = { engine: meta, disk: realDisk, folder: place, journal, random: systemRandom }
-  const keeper = new CopyKeeper({ ...parts, tell })
-  keeper.begin()
-  while ((await keeper.step()) === 'busy');
-  return { keeper, events }
-}
-
-const findingsOf = ({ events }: Rounded): string[] =>
-  events.flatMap(event =>
-    event.what === 'findings' ? event.findings.shown.map(({ kind, key }) => `${kind} ${key}`) : [],
-  )
-
-const filesOf = (folder: string, ending: string): string[] =>
-  readdirSync(copyFolder(folder))
-    .filter(name => name.endsWith(ending))
-    .sort()
-
-/** As damage does it, or a program that knows of no journal. */
-async function behindItsBack(folder: string, changes: Readonly<Record<string, string | undefined>>): Promise<void> {
-  const meta = await openLmdbMeta({ path: metaFolder(folder) })
-  for (const [key, value] of Object.entries(changes)) await put(meta, key, value)
-  await meta.close()
-}
-
-async function once(folder: string, work: (copied: Copied) => Promise<void>): Promise<Rounded> {
-  const copied = await openCopied(folder)
-  try {
-    await work(copied)
-    return await round(folder, copied)
-  } finally {
-    await copied.close()
-  }
-}
+import { churn, copyFolder, inFolder, metaFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
+import { behindItsBack, filesOf, findingsOf, once, round } from './suite-rounds.ts'
 
 test('rounds keep two snapshots and the journals since; the copy is what the engine has', () =>
   inFolder(async folder => {

@@ -9,10 +9,12 @@ import type { Disk } from '../../lib/disk.ts'
 import type { Random } from '../../lib/random.ts'
 import type { CopiedEngine } from '../meta.ts'
 import { type Believed, type Comparison, compare, type Findings } from './comparing.ts'
+import { type Condensed, condense } from './condensing.ts'
 import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
 import { type Journal, writeSupplement } from './journal.ts'
+import { removeNotes } from './notes.ts'
 import { DamagedCopy, RowWriter } from './row-file.ts'
-import { compareOrder } from './rows.ts'
+import { compareOrder, type Order } from './rows.ts'
 import { isLastOf } from './sorting.ts'
 
 /** The first round waits until a start has proved itself. */
@@ -27,8 +29,6 @@ const JOURNAL_BYTES_MIN = 256 * 2 ** 20
 /** Asked for before a round, besides what the engine has in use. */
 const ROOM_BYTES = 64 * 2 ** 20
 const SNAPSHOTS_KEPT = 2
-/** They share a transaction. */
-const NOTES_AT_ONCE = 64
 
 export interface KeeperOptions {
   readonly engine: CopiedEngine
@@ -47,6 +47,8 @@ export type KeeperEvent =
   /** Somebody worked on the engine who kept no journal. A new snapshot was made of what is there. */
   | { readonly what: 'left out'; readonly believed: Believed }
   | { readonly what: 'copy damaged'; readonly paths: readonly string[] }
+  /** Findings stand for so long that journals had to be made smaller. They have all that is needed. */
+  | ({ readonly what: 'condensed' } & Condensed)
   | { readonly what: 'no room'; readonly neededBytes: number }
 
 /** As of the last round. */
@@ -71,6 +73,8 @@ export class CopyKeeper {
   /** When the last round has had its part of the time, and how large journals were after it. */
   #restedAt = Number.POSITIVE_INFINITY
   #bytesBefore = 0
+  /** Of the last round that found something lost: whatever came before it, journals have told since. */
+  #toldUpTo: Order | undefined
   readonly state: KeeperState = {
     rows: 0,
     findings: 0,
@@ -163,7 +167,13 @@ export class CopyKeeper {
         yield
       }
       await this.#report(comparison, writer)
-      if (comparison.findings.count > 0) return await this.#supplement(comparison)
+      if (comparison.findings.count > 0) {
+        await this.#supplement(comparison)
+        await writer.abandon()
+        writer = undefined
+        await comparison.end()
+        return yield* this.#condensed(comparison)
+      }
       await writer.finish(true)
       await disk.rename(`${path}.new`, path)
       await disk.syncFolder(folder)
@@ -203,6 +213,17 @@ export class CopyKeeper {
     if (untold.rows.length > 0) await writeSupplement({ disk, folder, random }, { ...at, seq: 0 }, untold.rows)
   }
 
+  /** Nor do journals grow without end meanwhile. */
+  async *#condensed(comparison: Comparison): AsyncGenerator<void> {
+    const { engine, disk, folder, journal, tell } = this.#options
+    const { generation } = journal
+    const told = this.#toldUpTo ?? { generation, txn: 0, seq: 0 }
+    this.#toldUpTo = comparison.at
+    const condensed = yield* condense({ engine, disk, folder, generation, told }, comparison)
+    this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
+    if (condensed !== undefined) tell({ what: 'condensed', ...condensed })
+  }
+
   async #hasRoom(): Promise<boolean> {
     const { engine, disk, folder, tell } = this.#options
     const neededBytes = ROOM_BYTES + ((await engine.figures?.())?.usedBytes ?? 0) + this.state.journalBytes
@@ -214,13 +235,7 @@ export class CopyKeeper {
   /** Takes away what the snapshots that are kept make needless: older ones, journals, notes. */
   async #clear({ journals: read, notes }: Comparison): Promise<void> {
     const { engine, disk, folder, journal: own } = this.#options
-    for (let from = 0; from < notes.length; from += NOTES_AT_ONCE) {
-      const some = notes.slice(from, from + NOTES_AT_ONCE)
-      await Promise.all(
-        // A place that was used again meanwhile stays.
-        some.map(({ key, stamp }) => engine.commit({ checks: [{ key, stamp }], writes: [{ key, value: undefined }] })),
-      )
-    }
+    await removeNotes(engine, notes)
     const files = await filesIn(disk, folder)
     for (const { path } of files.snapshots.slice(SNAPSHOTS_KEPT)) await disk.remove(path)
     const oldest = files.snapshots[SNAPSHOTS_KEPT - 1]

@@ -4,8 +4,11 @@
  * leaves the keys in a record beside, until the journal that tells the same is on stable storage.
  */
 import { startsWith } from '../../lib/bytes.ts'
-import type { Entry, Write } from '../meta.ts'
+import type { Entry, Meta, Write } from '../meta.ts'
 import { ENGINE_KEYS } from '../meta.ts'
+
+/** They share a transaction. */
+const NOTES_AT_ONCE = 64
 
 export interface Note {
   readonly generation: number
@@ -57,5 +60,15 @@ export function readNote({ key, value }: Pick<Entry, 'key' | 'value'>): Note {
     writer: key.toString('hex', at + 4, at + 10),
     seq: value.readDoubleBE(0),
     keys,
+  }
+}
+
+/** A place that was used again meanwhile stays. */
+export async function removeNotes(engine: Meta, notes: readonly Entry[]): Promise<void> {
+  for (let from = 0; from < notes.length; from += NOTES_AT_ONCE) {
+    const some = notes.slice(from, from + NOTES_AT_ONCE)
+    await Promise.all(
+      some.map(({ key, stamp }) => engine.commit({ checks: [{ key, stamp }], writes: [{ key, value: undefined }] })),
+    )
   }
 }

@@ -16,6 +16,7 @@ interface End {
 
 const TITLE = 'holdfast rows 1'
 const headFormat = format<Head>('RH', struct<Head>({ title: text }))
+const HEAD = headFormat.encode({ title: TITLE })
 const endFormat = format<End>('RE', struct<End>({ rows: uint }))
 
 /** A file of the copy is not what was written. */
@@ -43,10 +44,10 @@ export class RowWriter {
     this.#file = file
   }
 
-  static async create(disk: Disk, path: string): Promise<RowWriter> {
+  static async create(disk: Disk, path: string, head = frameOf('head', HEAD)): Promise<RowWriter> {
     await disk.remove(path)
     const writer = new RowWriter(disk, path, await disk.open(path, 'create'))
-    await writer.#write(frameOf('head', headFormat.encode({ title: TITLE })))
+    await writer.#write(head)
     return writer
   }
 

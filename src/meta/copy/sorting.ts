@@ -134,6 +134,8 @@ export interface Wanted {
   /** Of what was written up to here, only the last of each key counts. */
   readonly settled: Order
   readonly report: JournalReport
+  /** What the names of runs begin with, where there are several rounds of them. */
+  readonly name?: string
 }
 
 /** Everything that is wanted of these journals, in sorted runs. Those in files are to be removed. */
@@ -141,7 +143,7 @@ export async function sortedRuns(
   disk: Disk,
   folder: string,
   files: CopyFiles,
-  { since, settled, report }: Wanted,
+  { since, settled, report, name = '' }: Wanted,
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
   const paths: string[] = []
   const pieces = new Pieces()
@@ -151,7 +153,7 @@ export async function sortedRuns(
     for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
       for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
       if (pieces.bytes < RUN_BYTES) continue
-      paths.push(await spill(disk, join(folder, `${paths.length}.run`), pieces.take(), settled))
+      paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), settled))
     }
   }
   return { runs: [...paths.map(path => rowsOf(disk, path)), ...pieces.take()], paths }

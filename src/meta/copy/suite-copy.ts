@@ -24,14 +24,14 @@ export const metaFolder = (folder: string): string => join(folder, 'meta')
 /** As a start of the server opens them. */
 export async function openCopied(
   folder: string,
-  { disk = realDisk, durability = 'fsync' }: { disk?: Disk; durability?: 'fsync' | 'os' } = {},
+  options: { disk?: Disk; durability?: 'fsync' | 'os'; generation?: number } = {},
 ): Promise<Copied> {
+  const { disk = realDisk, durability = 'fsync' } = options
   const meta = await openLmdbMeta({ path: metaFolder(folder), durability })
-  const generation = lastGeneration(await filesIn(disk, copyFolder(folder))) + 1
   const journal = await Journal.open({
     disk,
     folder: copyFolder(folder),
-    generation,
+    generation: options.generation ?? lastGeneration(await filesIn(disk, copyFolder(folder))) + 1,
     random: systemRandom,
     durability,
     lastStamp: meta.lastStamp(),

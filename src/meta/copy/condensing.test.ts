@@ -1,0 +1,154 @@
+/** Journals while findings stand: they do not grow without end, and what they are kept for stays in them. */
+import assert from 'node:assert/strict'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { META_LIMITS, type Meta } from '../meta.ts'
+import { bytes } from '../suite-driver.ts'
+import { newReport } from './sorting.ts'
+import { copyFolder, inFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
+import { behindItsBack, filesOf, findingsOf, once, type Rounded, rounds } from './suite-rounds.ts'
+
+const CONDENSED = /-000000000000-\d{6}\.journal$/
+
+const journalBytes = (folder: string): number =>
+  filesOf(folder, '.journal').reduce((sum, name) => sum + statSync(join(copyFolder(folder), name)).size, 0)
+
+const told = ({ events }: Rounded): string[] => events.map(({ what }) => what)
+
+/** Much is written to few keys: 80 MB. */
+async function busy(meta: Meta, salt: string): Promise<void> {
+  for (let n = 0; n < 100; n++) {
+    const value = Buffer.alloc(META_LIMITS.valueBytesMax, `${salt} ${n} `)
+    await meta.commit({ checks: [], writes: Array.from({ length: 8 }, (_, k) => ({ key: bytes(`busy${k}`), value })) })
+  }
+}
+
+const BASE = { lost: '1', older: '1', kept: '1', deleted: '1' }
+
+/** A snapshot, then a record that vanished. */
+async function withFinding(folder: string): Promise<void> {
+  await once(folder, async ({ meta }) => {
+    for (const [key, value] of Object.entries(BASE)) await put(meta, key, value)
+  })
+  await behindItsBack(folder, { lost: undefined })
+}
+
+test('while findings stand journals stay small, nothing that was found is forgotten, and the copy has everything', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    let condensed = 0
+    const copied = await openCopied(folder)
+    const next = rounds(folder, copied)
+    for (let turn = 0; turn < 4; turn++) {
+      await put(copied.meta, `passing${turn}`, 'value')
+      await busy(copied.meta, `turn ${turn}`)
+      await put(copied.meta, `passing${turn}`, undefined)
+      await put(copied.meta, 'deleted', undefined)
+      const rounded = await next()
+      assert.deepEqual(findingsOf(rounded), ['missing lost'])
+      condensed += told(rounded).filter(what => what === 'condensed').length
+      assert.ok(journalBytes(folder) < 110e6, `${journalBytes(folder)} bytes of journals in turn ${turn}`)
+      assert.equal(rounded.keeper.state.journalBytes, journalBytes(folder))
+    }
+    assert.ok(condensed >= 2, `condensed ${condensed} times`)
+    const rows = new Map([...(await rowsInEngine(copied.meta)), ['lost', '1']])
+    await copied.close()
+    const report = newReport()
+    assert.deepEqual(new Map([...(await rowsInCopy(folder, report))].sort()), new Map([...rows].sort()))
+    assert.deepEqual([report.damaged, report.lost], [[], 0])
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+    assert.equal(filesOf(folder, '.snapshot').length, 1)
+    assert.deepEqual([...filesOf(folder, '.run'), ...filesOf(folder, '.new')], [])
+  }))
+
+test('deletions of what nobody else tells of are dropped, others stay', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const copied = await openCopied(folder)
+    await put(copied.meta, 'passing', 'value')
+    await put(copied.meta, 'passing', undefined)
+    await put(copied.meta, 'deleted', undefined)
+    await busy(copied.meta, 'one')
+    await copied.close()
+    assert.deepEqual(told(await once(folder, async () => {})), ['findings', 'condensed'])
+    const [name] = filesOf(folder, '.journal').filter(name => CONDENSED.test(name))
+    const content = readFileSync(join(copyFolder(folder), name!))
+    assert.equal(content.indexOf('passing'), -1)
+    assert.ok(content.indexOf('deleted') >= 0)
+    assert.ok(content.length < 1e6)
+    assert.equal((await rowsInCopy(folder)).get('deleted'), undefined)
+  }))
+
+test('a deletion stays as long as the file of a process that lives tells of the key', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const living = await openCopied(folder)
+    const next = rounds(folder, living)
+    await put(living.meta, 'early', 'value')
+    await living.journal.settle()
+    /** Another process of the same start, with transactions after those of the first. */
+    const other = async (work: (meta: Meta) => Promise<unknown>): Promise<void> => {
+      const copied = await openCopied(folder, { generation: living.journal.generation })
+      await work(copied.meta)
+      await copied.close()
+    }
+    await other(async meta => {
+      await put(meta, 'early', undefined)
+      await put(meta, 'passing', 'value')
+      await put(meta, 'passing', undefined)
+      // The last one may not be shown to readers yet.
+      for (const value of ['2', '3']) await put(meta, 'kept', value)
+    })
+    assert.deepEqual(told(await next()), ['findings'])
+    await other(meta => busy(meta, 'one'))
+    assert.deepEqual(told(await next()), ['findings', 'condensed'])
+    assert.equal((await rowsInCopy(folder)).get('early'), undefined)
+    const [name] = filesOf(folder, '.journal').filter(name => CONDENSED.test(name))
+    assert.equal(readFileSync(join(copyFolder(folder), name!)).indexOf('passing'), -1)
+    assert.deepEqual(findingsOf(await next()), ['missing lost'])
+    await living.close()
+  }))
+
+test('an old note does not explain what vanished after it, also when the journal is gone that said so', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const copied = await openCopied(folder)
+    await put(copied.meta, 'kept', undefined)
+    await put(copied.meta, 'kept', 'again')
+    await busy(copied.meta, 'one')
+    await copied.close()
+    await behindItsBack(folder, { kept: undefined })
+    const both = ['missing kept', 'missing lost']
+    const first = await once(folder, async () => {})
+    assert.deepEqual([findingsOf(first), told(first)], [both, ['findings', 'condensed']])
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), both)
+    assert.equal((await rowsInCopy(folder)).get('kept'), 'again')
+  }))
+
+test('an older state is told after condensing, too, also when a journal is damaged', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const file = join(folder, 'meta', 'data.mdb')
+    const before = await openCopied(folder)
+    for (const value of ['2', '3']) await put(before.meta, 'older', value)
+    await before.close()
+    const old = readFileSync(file)
+    const after = await openCopied(folder)
+    await put(after.meta, 'older', '4')
+    await busy(after.meta, 'one')
+    await after.close()
+    const journal = filesOf(folder, '.journal').at(-1)!
+    const damaged = join(copyFolder(folder), journal)
+    const content = readFileSync(damaged)
+    content[content.indexOf('one 99 ') + 3]! ^= 1
+    writeFileSync(damaged, content)
+    writeFileSync(file, old)
+    for (let n = 0; n < 2; n++) {
+      const found = findingsOf(await once(folder, async () => {}))
+      assert.ok(found.includes('outdated older') && found.includes('missing lost'), `${found}`)
+    }
+    assert.ok(filesOf(folder, '.journal').includes(journal), 'what is damaged is kept')
+    assert.ok(filesOf(folder, '.journal').some(name => CONDENSED.test(name)))
+    assert.equal((await rowsInCopy(folder)).get('older'), '4')
+  }))

@@ -1,0 +1,142 @@
+/**
+ * Journals while findings stand. No snapshot takes their place then, and a server may go on for weeks before somebody
+ * makes its metadata anew. So those that are over are made into one that has of each key only what was written last:
+ * no larger than the metadata, however long it takes. Of the keys that findings are about everything is kept.
+ */
+import { EMPTY } from '../../lib/bytes.ts'
+import type { Disk } from '../../lib/disk.ts'
+import { WRITER_BYTES } from '../../lib/ids.ts'
+import type { MetaEngine } from '../meta.ts'
+import { type Comparison, notesIn } from './comparing.ts'
+import { type JournalFile, journalPath, sizeOf } from './files.ts'
+import { frameOf } from './frames.ts'
+import { JOURNAL_TITLE, journalHead } from './journal.ts'
+import { type History, histories } from './merging.ts'
+import { readNote, removeNotes } from './notes.ts'
+import { RowWriter, rowsOf } from './row-file.ts'
+import { compareOrder, type Order, type Row } from './rows.ts'
+import { isLastOf, newReport, sortedRuns } from './sorting.ts'
+
+/** Less is not worth the reading. */
+const WORTH_BYTES = 64 * 2 ** 20
+/** No process has this name. */
+const NOBODY = Buffer.alloc(WRITER_BYTES)
+/** Of rows that stay where they are; it comes before every commit. */
+const ELSEWHERE = -1
+
+export interface Condensed {
+  readonly bytesBefore: number
+  readonly bytesAfter: number
+}
+
+export interface Condensing {
+  readonly engine: MetaEngine
+  readonly disk: Disk
+  readonly folder: string
+  /** Of the processes that live. */
+  readonly generation: number
+  /** Every journal has told of what was committed up to here. */
+  readonly told: Order
+}
+
+interface Sorted {
+  readonly over: readonly JournalFile[]
+  readonly others: readonly JournalFile[]
+  readonly bytes: number
+}
+
+/** Undefined when there is nothing to gain, or something would be lost by it. */
+export async function* condense(
+  { engine, disk, folder, generation, told }: Condensing,
+  comparison: Comparison,
+): AsyncGenerator<void, Condensed | undefined> {
+  const { files, findings, journals, untold, believed } = comparison
+  const isDoubtful = journals.damaged.length > 0 || believed !== undefined
+  // Then an older state is told only as long as its stamp is known, and not all of those are known by name.
+  if (isDoubtful && findings.count > findings.shown.length) return undefined
+  // What a crash took from them is written down by now, or else their ends still tell that it is missing.
+  if (!untold.isWhole) return undefined
+  const sorted = await sort(disk, generation, comparison)
+  if (sorted === undefined) return undefined
+  const evidence = new Set(findings.shown.map(({ key }) => key.toString('latin1')))
+  const number = 1 + Math.max(0, ...files.journals.filter(isCondensed).map(journal => journal.number))
+  const path = journalPath(folder, generation, NOBODY, number)
+  const since = { ...(files.snapshots.at(-1) ?? { generation: 0, txn: 0 }), seq: Number.POSITIVE_INFINITY }
+  const report = newReport()
+  const wanted = { since, settled: { generation: 0, txn: 0, seq: 0 }, report }
+  const own = await sortedRuns(disk, folder, { ...files, journals: sorted.over }, { ...wanted, name: 'over-' })
+  const rest = { ...wanted, since: { ...since, generation: 0 }, report: newReport(), name: 'other-' }
+  const kept = await sortedRuns(disk, folder, { ...files, journals: sorted.others }, rest)
+  let writer: RowWriter | undefined
+  try {
+    const elsewhere = [...files.snapshots.map(snapshot => rowsOf(disk, snapshot.path)), ...kept.runs].map(rowsElsewhere)
+    const head = journalHead.encode({ title: JOURNAL_TITLE, lost: report.lost, stamp: Number.MAX_SAFE_INTEGER })
+    writer = await RowWriter.create(disk, `${path}.new`, frameOf('head', head))
+    for await (const some of histories([...elsewhere, ...own.runs])) {
+      for (const history of some) for (const row of needed(history, evidence, told)) await writer.add(row, row)
+      yield
+    }
+    await writer.finish(true)
+    const bytesAfter = writer.bytes
+    writer = undefined
+    await disk.rename(`${path}.new`, path)
+    await disk.syncFolder(folder)
+    await forget(engine, sorted)
+    for (const journal of sorted.over) await disk.remove(journal.path)
+    return { bytesBefore: sorted.bytes, bytesAfter }
+  } finally {
+    await writer?.abandon()
+    for (const run of [...own.paths, ...kept.paths]) await disk.remove(run)
+  }
+}
+
+/** Notes of processes that no journal will be left of: nobody could say any more that they are outdated. */
+async function forget(engine: MetaEngine, { over, others }: Sorted): Promise<void> {
+  const left = new Set(others.map(({ writer }) => writer))
+  const gone = new Set(over.map(({ writer }) => writer).filter(writer => !left.has(writer)))
+  const snapshot = await engine.snapshot()
+  const notes = await notesIn(snapshot).finally(() => snapshot.end())
+  const theirs = notes.filter(note => gone.has(readNote(note).writer))
+  await removeNotes(engine, theirs)
+}
+
+const isCondensed = ({ writer }: JournalFile): boolean => writer === NOBODY.toString('hex')
+
+/** Which journals are over and whole; undefined when they have not doubled since the last time. */
+async function sort(
+  disk: Disk,
+  generation: number,
+  { files, journals }: Pick<Comparison, 'files' | 'journals'>,
+): Promise<Sorted | undefined> {
+  const { cut, damaged, lastOrder } = journals
+  /** Of a process that may live: one of an earlier start is over, with or without an end. */
+  const isOpen = (journal: JournalFile): boolean => journal.generation === generation && cut.includes(journal.path)
+  const isLast = (journal: JournalFile): boolean => isLastOf(journal, files)
+  // Until it has rows, only the files before it say which notes are outdated.
+  const begun = files.journals.filter(journal => isOpen(journal) && !lastOrder.has(journal.path))
+  const over = files.journals.filter(
+    journal =>
+      !isOpen(journal) &&
+      // Those that were not read are of generations before the newest snapshot, and do not grow.
+      lastOrder.has(journal.path) &&
+      !damaged.includes(journal.path) &&
+      (isLast(journal) || !begun.some(({ writer }) => writer === journal.writer)),
+  )
+  const bytes = { old: 0, young: 0 }
+  for (const journal of over) bytes[isCondensed(journal) ? 'old' : 'young'] += await sizeOf(disk, journal.path)
+  if (bytes.young <= Math.max(WORTH_BYTES, bytes.old)) return undefined
+  return { over, others: files.journals.filter(journal => !over.includes(journal)), bytes: bytes.old + bytes.young }
+}
+
+async function* rowsElsewhere(source: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {
+  for await (const rows of source) yield rows.map(row => ({ ...row, value: EMPTY, seq: ELSEWHERE }))
+}
+
+/** The last row; a deletion only as long as anything else tells of the key, or may still do. */
+function needed({ key, rows }: History, evidence: ReadonlySet<string>, told: Order): readonly Row[] {
+  const own = rows.filter(({ seq }) => seq !== ELSEWHERE)
+  const last = own.at(-1)
+  if (last === undefined || evidence.has(key.toString('latin1'))) return own
+  const isNeedless = last.value === undefined && own.length === rows.length && compareOrder(last, told) <= 0
+  return isNeedless ? [] : [last]
+}
