@@ -8,6 +8,7 @@ import {
   checksumAlgorithm,
   checksumClaim,
   decodeContentMd5,
+  moreThanOneChecksum,
   wholeChecksum,
 } from '../rules/checksum.ts'
 import { bodyChecksum } from '../store/body-checksum.ts'
@@ -47,12 +48,13 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Sa
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))
   const claim = checksumClaim(sent, false)
-  const trailer = trailers.find(name => name.startsWith(TRAILER))
+  const [trailer, another] = trailers.filter(name => name.startsWith(TRAILER))
   const sdk = request.header(':sdk-checksum-algorithm')
   const announced = sdk === undefined ? undefined : checksumAlgorithm(sdk)
   if (announced !== undefined && claim === undefined && trailer === undefined) throw noneOfTheAnnounced()
   const late = trailer === undefined ? undefined : checksumAlgorithm(trailer.slice(TRAILER.length))
   const algorithm = claim?.algorithm ?? late
+  if (another !== undefined || (late !== undefined && late !== algorithm)) throw moreThanOneChecksum()
   return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
 }
 

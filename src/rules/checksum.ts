@@ -132,6 +132,11 @@ export interface ChecksumClaim {
 
 const COUNTED = /^(.+)-([1-9]\d{0,4})$/
 
+export function moreThanOneChecksum(): Fault {
+  const reason = `Expecting a single ${headerName('checksum-')} header. Multiple checksum Types are not allowed.`
+  return new Fault('InvalidRequest', { reason })
+}
+
 /**
  * R83, CHK-2. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`:
  * the object came in parts, so the value may end in their count.
@@ -142,10 +147,7 @@ export function checksumClaim(
 ): ChecksumClaim | undefined {
   const [only, second] = sent
   if (only === undefined) return undefined
-  if (second !== undefined) {
-    const reason = `Expecting a single ${headerName('checksum-')} header. Multiple checksum Types are not allowed.`
-    throw new Fault('InvalidRequest', { reason })
-  }
+  if (second !== undefined) throw moreThanOneChecksum()
   const algorithm = checksumAlgorithm(only[0])
   const value = only[1].trim()
   const match = counted ? COUNTED.exec(value) : null

@@ -3,6 +3,7 @@
  * is refused and leaves everything as it was. That every operation asks for a signature at all is shown by T15.
  */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import {
   chunkFrames,
@@ -197,6 +198,30 @@ inBoth('attack 12: trailers that are wrong, missing, undeclared or twice', clien
       [`${kind} missing`, { kind, headers, trailers: [] }, '400 MalformedTrailerError'],
       [`${kind} undeclared`, { kind, trailers: [wrong] }, '400 MalformedTrailerError'],
       [`${kind} twice`, { kind, headers, trailers: [wrong, wrong] }, '400 MalformedTrailerError'],
+    ]),
+  )
+})
+
+inBoth('R112: one checksum at most, also in trailers', client => {
+  const named = (algorithm: string): string => `${SCHEMES[client.dialect].headerPrefix}checksum-${algorithm}`
+  const right = (algorithm: string): Pair => [
+    `:checksum-${algorithm}`,
+    createHash(algorithm).update(WHOLE).digest('base64'),
+  ]
+  const [first, second] = [right('sha1'), right('sha256')]
+  return eachRefused(
+    client,
+    (['signed trailer', 'unsigned trailer'] as const).flatMap(kind => [
+      [
+        `${kind}: two of them`,
+        { kind, headers: [[':trailer', `${named('sha1')},${named('sha256')}`]], trailers: [first, second] },
+        '400 InvalidRequest',
+      ],
+      [
+        `${kind}: another than the header's`,
+        { kind, headers: [first, [':trailer', named('sha256')]], trailers: [second] },
+        '400 InvalidRequest',
+      ],
     ]),
   )
 })
