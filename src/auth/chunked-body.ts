@@ -3,11 +3,10 @@
  * is handed on as it comes, before its signature has been seen: whoever reads must commit nothing until the end, and
  * learns from a fault on the way that there is nothing to commit.
  */
-import { createHash, type Hash } from 'node:crypto'
-import { sharedBlocks } from '../lib/digest-threads.ts'
+import type { Lending } from '../lib/lending.ts'
 import { Fault } from '../model/faults.ts'
-import type { ChunkRule, SignatureChain } from './payload-rule.ts'
-import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'
+import { ChunkSignatures } from './chunk-signatures.ts'
+import type { ChunkRule } from './payload-rule.ts'
 import { parseTrailers, TRAILER_BYTES_MAX } from './trailers.ts'
 
 const LINE_BYTES_MAX = 1024
@@ -16,64 +15,53 @@ const LF = 0x0a
 const UNSIGNED_LINE = /^([0-9a-fA-F]{1,16})$/
 const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 
-export async function* decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncGenerator<Buffer, void> {
+export function decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncIterable<Buffer> {
   const decoder = new ChunkDecoder(rule)
-  for await (const piece of body) {
-    const pieces = decoder.take(piece)
-    let bytes = 0
-    for (const data of pieces) bytes += data.length
-    sharedBlocks.giveBack(piece, piece.length - bytes)
-    for (const data of pieces) yield data
+  const plain = checkedData(dataOf(body, decoder), decoder)
+  if (!('lend' in body)) return plain
+  const source = body as Lending
+  const lend: Lending['lend'] = () => {
+    // Lines are taken out before bytes are put where they are lent: data lies there without gaps.
+    const loan = source.lend(decoder)
+    return loan && { bytes: checkedData(loan.bytes, decoder), end: loan.end }
   }
-  decoder.end()
+  return Object.assign(plain, { lend })
 }
 
-/** The signatures of one body, each made over the one before. */
-class Signatures {
-  readonly #chain: SignatureChain
-  #previous: string
-  #claimed = ''
-  #hash: Hash | undefined
-
-  constructor(chain: SignatureChain) {
-    this.#chain = chain
-    this.#previous = chain.seed
+async function* dataOf(body: AsyncIterable<Buffer>, decoder: ChunkDecoder): AsyncGenerator<Buffer, void> {
+  for await (const piece of body) {
+    yield* decoder.take(piece)
+    if (decoder.failure !== undefined) throw decoder.failure
+    await decoder.signatures?.settle()
   }
+}
 
-  begin(claimed: string): void {
-    this.#claimed = claimed
-    this.#hash = undefined
-  }
-
-  update(data: Buffer): void {
-    this.#hash ??= createHash('sha256')
-    this.#hash.update(data)
-  }
-
-  checkChunk(): void {
-    const digest = this.#hash === undefined ? EMPTY_SHA256 : this.#hash.digest('hex')
-    this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, this.#claimed)
-  }
-
-  checkTrailers(signedText: string, claimed: string): void {
-    this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), claimed)
-  }
-
-  #check(algorithm: string, digests: string, claimed: string): void {
-    const { timestamp, scope, key } = this.#chain
-    const text = `${algorithm}\n${timestamp}\n${scope}\n${this.#previous}\n${digests}`
-    if (!sameSignature(hmac(key, text), claimed)) {
-      throw new Fault('SignatureDoesNotMatch', { StringToSign: text, SignatureProvided: claimed })
+async function* checkedData(data: AsyncIterable<Buffer>, decoder: ChunkDecoder): AsyncGenerator<Buffer, void> {
+  const { signatures } = decoder
+  try {
+    for await (const piece of data) {
+      await signatures?.take(piece)
+      yield piece
     }
-    this.#previous = claimed
+    await signatures?.settle()
+    decoder.end()
+  } catch (error) {
+    // What came before is told before.
+    if (error === decoder.failure) await signatures?.settle()
+    throw error
+  } finally {
+    signatures?.abandon()
   }
 }
 
 type State = 'line' | 'data' | 'data-end' | 'tail'
 
+/** Tells the data from the lines around it. */
 class ChunkDecoder {
+  readonly signatures: ChunkSignatures | undefined
+  /** Nothing that comes after it counts. */
+  failure: Fault | undefined
   readonly #rule: ChunkRule
-  readonly #signatures: Signatures | undefined
   #state: State = 'line'
   /** The part of a line, of the end of a chunk or of the tail that has come so far. */
   #text = ''
@@ -82,12 +70,23 @@ class ChunkDecoder {
 
   constructor(rule: ChunkRule) {
     this.#rule = rule
-    this.#signatures = rule.chain === undefined ? undefined : new Signatures(rule.chain)
+    this.signatures = rule.chain === undefined ? undefined : new ChunkSignatures(rule.chain)
   }
 
-  /** The data in this piece, as views of it. */
+  /** The data in this piece, as views of it: all that comes before what is wrong with it, if anything is. */
   take(piece: Buffer): Buffer[] {
     const data: Buffer[] = []
+    if (this.failure !== undefined) return data
+    try {
+      this.#take(piece, data)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      this.failure = error
+    }
+    return data
+  }
+
+  #take(piece: Buffer, data: Buffer[]): void {
     let at = 0
     while (at < piece.length) {
       if (this.#state === 'data') {
@@ -99,7 +98,6 @@ class ChunkDecoder {
       else if (this.#state === 'data-end') at = this.#takeDataEnd(piece, at)
       else at = this.#takeTail(piece, at)
     }
-    return data
   }
 
   end(): void {
@@ -112,7 +110,7 @@ class ChunkDecoder {
     const signatureName = chain === undefined ? undefined : `${chain.scheme.headerPrefix}trailer-signature`
     const found = parseTrailers(this.#text, { declared, signatureName })
     if (found === undefined) throw this.#incomplete()
-    if (found.signature !== undefined) this.#signatures?.checkTrailers(found.signedText, found.signature)
+    if (found.signature !== undefined) this.signatures?.checkTrailers(found.signedText, found.signature)
     for (const [name, value] of found.values) trailers.set(name, value)
   }
 
@@ -124,7 +122,6 @@ class ChunkDecoder {
   }
 
   #takeData(view: Buffer): void {
-    this.#signatures?.update(view)
     this.#decoded += view.length
     this.#chunkLeft -= view.length
     if (this.#chunkLeft === 0) this.#state = 'data-end'
@@ -143,16 +140,15 @@ class ChunkDecoder {
   }
 
   #beginChunk(line: string): void {
-    const found = (this.#signatures === undefined ? UNSIGNED_LINE : SIGNED_LINE).exec(line)
+    const found = (this.signatures === undefined ? UNSIGNED_LINE : SIGNED_LINE).exec(line)
     if (found === null) throw this.#incomplete()
     const size = Number.parseInt(found[1]!, 16)
     // More than was announced is refused before it is read.
     if (size > this.#rule.decodedLength - this.#decoded) throw this.#incomplete()
-    this.#signatures?.begin(found[2]!)
+    this.signatures?.begin(found[2]!, size)
     this.#chunkLeft = size
     this.#state = size === 0 ? 'tail' : 'data'
     if (size > 0) return
-    this.#signatures?.checkChunk()
     if (this.#decoded !== this.#rule.decodedLength) throw this.#incomplete()
   }
 
@@ -161,7 +157,7 @@ class ChunkDecoder {
     this.#text += piece.toString('latin1', at, end)
     if (!'\r\n'.startsWith(this.#text)) throw this.#incomplete()
     if (this.#text.length < 2) return end
-    this.#signatures?.checkChunk()
+    this.signatures?.whole()
     this.#text = ''
     this.#state = 'line'
     return end

@@ -7,7 +7,7 @@ import type { PayloadRule } from './payload-rule.ts'
 
 /** Whoever reads must reach the end before anything takes effect: the checks are complete only then. */
 export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): AsyncIterable<Buffer> {
-  if (rule.kind === 'chunks') return passed(body, bytes => decodeChunks(bytes, rule))
+  if (rule.kind === 'chunks') return decodeChunks(body, rule)
   if (rule.kind === 'sha256') return passed(body, bytes => hashedBody(bytes, rule.hex))
   return body
 }

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http'
 import { cameIn } from '../lib/collector.ts'
 import { sharedBlocks } from '../lib/digest-threads.ts'
-import type { Lending, Loan } from '../lib/lending.ts'
+import type { Lending, Loan, Sieve } from '../lib/lending.ts'
 import { BLOCK_BYTES, BodyBlocks } from '../lib/shared-blocks.ts'
 import { Fault } from '../model/faults.ts'
 import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
@@ -21,8 +21,10 @@ export class IncomingBytes implements Lending, Wait {
   #pace: Pace | undefined
   /** Where its bytes are put, when it is lent. */
   #blocks: BodyBlocks | undefined
-  /** The end of a chunk for which there was no room. */
-  #rest: Buffer | undefined
+  #sieve: Sieve | undefined
+  /** What has come and is to be put there, from `#at` on. */
+  #come: readonly Buffer[] = []
+  #at = 0
   /** Nobody waits for a block to be full any longer, and what takes back that this is about to be so. */
   #isImpatient = false
   #calm: (() => void) | undefined
@@ -81,10 +83,11 @@ export class IncomingBytes implements Lending, Wait {
   }
 
   /** A short one is read as it comes: it is hashed at its end, where it lies. */
-  lend(): Loan {
-    if (!(Number(this.#message.headers['content-length']) > BLOCK_BYTES)) return { bytes: this, end: ignore }
+  lend(sieve?: Sieve): Loan | undefined {
+    if (!(Number(this.#message.headers['content-length']) > BLOCK_BYTES)) return undefined
     const blocks = new BodyBlocks(sharedBlocks)
     this.#blocks = blocks
+    this.#sieve = sieve
     return { bytes: this, end: () => blocks.end() }
   }
 
@@ -94,8 +97,12 @@ export class IncomingBytes implements Lending, Wait {
    */
   #next(): Promise<IteratorResult<Buffer>> {
     if (this.#cut !== undefined) return Promise.reject(this.#cut)
-    const step = this.#step()
-    if (step !== undefined) return Promise.resolve(step)
+    try {
+      const step = this.#step()
+      if (step !== undefined) return Promise.resolve(step)
+    } catch (error) {
+      return Promise.reject(error)
+    }
     this.#pace ??= new Pace()
     this.#pace.wait(this.#patience.now())
     this.#patience.begin(this)
@@ -105,12 +112,17 @@ export class IncomingBytes implements Lending, Wait {
         reject(fault)
       }
       this.#wake = () => {
-        const come = this.#step()
-        if (come === undefined && !this.#message.destroyed) return this.#waitOn()
-        this.#stopWaiting()
-        if (come !== undefined) return resolve(come)
-        this.#isAbandoned = true
-        reject(this.#incomplete())
+        try {
+          const come = this.#step()
+          if (come === undefined && !this.#message.destroyed) return this.#waitOn()
+          this.#stopWaiting()
+          if (come !== undefined) return resolve(come)
+          this.#isAbandoned = true
+          reject(this.#incomplete())
+        } catch (error) {
+          this.#stopWaiting()
+          reject(error)
+        }
       }
       this.#listen()
       this.#wake()
@@ -137,19 +149,30 @@ export class IncomingBytes implements Lending, Wait {
   /** The same, a block at a time. */
   #fill(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
     for (;;) {
-      const chunk = this.#rest ?? this.#read()
-      this.#rest = undefined
-      if (chunk === null) {
-        const isOver = this.#message.readableEnded
-        if (!isOver && !this.#isImpatient) return undefined
-        if (!blocks.isEmpty) return { done: false, value: blocks.take() }
-        return isOver ? END : undefined
+      for (let piece = this.#come[this.#at++]; piece !== undefined; piece = this.#come[this.#at++]) {
+        const bytes = blocks.fill(piece)
+        if (bytes === 0) return { done: false, value: piece }
+        if (bytes < piece.length) {
+          this.#come = [piece.subarray(bytes), ...this.#come.slice(this.#at)]
+          this.#at = 0
+        }
+        if (blocks.isFull) return { done: false, value: blocks.take() }
       }
-      const bytes = blocks.fill(chunk)
-      if (bytes === 0) return { done: false, value: chunk }
-      if (bytes < chunk.length) this.#rest = chunk.subarray(bytes)
-      if (blocks.isFull) return { done: false, value: blocks.take() }
+      const chunk = this.#sieve?.failure === undefined ? this.#read() : null
+      if (chunk === null) return this.#partial(blocks)
+      this.#come = this.#sieve === undefined ? [chunk] : this.#sieve.take(chunk)
+      this.#at = 0
     }
+  }
+
+  /** What there is when no more can be had for now. */
+  #partial(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
+    const failure = this.#sieve?.failure
+    const isOver = failure !== undefined || this.#message.readableEnded
+    if (!isOver && !this.#isImpatient) return undefined
+    if (!blocks.isEmpty) return { done: false, value: blocks.take() }
+    if (failure !== undefined) throw failure
+    return isOver ? END : undefined
   }
 
   /** Some has come, but not a block of it: what there is goes on if the rest is long in coming. */

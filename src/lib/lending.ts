@@ -7,9 +7,18 @@ export interface Loan {
   end(): void
 }
 
+/** Takes something out of a body before its bytes are put where they are lent. */
+export interface Sieve {
+  /** What is left of a piece, as views of it. */
+  take(piece: Buffer): readonly Buffer[]
+  /** Ends the body, behind what was left of it until then. */
+  readonly failure: Error | undefined
+}
+
 /** A body that can be lent to whoever asks, instead of being given for good to whoever just reads it. */
 export interface Lending extends AsyncIterable<Buffer> {
-  lend(): Loan
+  /** Undefined when it is not worth it. */
+  lend(sieve?: Sieve): Loan | undefined
 }
 
 type Source = AsyncIterable<Buffer> | Iterable<Buffer>
@@ -17,7 +26,8 @@ type Source = AsyncIterable<Buffer> | Iterable<Buffer>
 const nothing = (): void => {}
 
 export function lent(body: Source): { readonly bytes: Source; end(): void } {
-  return 'lend' in body ? (body as Lending).lend() : { bytes: body, end: nothing }
+  const loan = 'lend' in body ? (body as Lending).lend() : undefined
+  return loan ?? { bytes: body, end: nothing }
 }
 
 /** A body that something was done with on its way: what can be lent still can. */
@@ -30,8 +40,8 @@ export function passed(
   return {
     [Symbol.asyncIterator]: () => by(source)[Symbol.asyncIterator](),
     lend() {
-      const { bytes, end } = source.lend()
-      return { bytes: by(bytes), end }
+      const loan = source.lend()
+      return loan && { bytes: by(loan.bytes), end: loan.end }
     },
   } satisfies Lending
 }

@@ -5,6 +5,7 @@
 import { type Body, DiskFull } from '../blobs/blobs.ts'
 import { wrapBlobKey } from '../crypto/key-wrap.ts'
 import { SEALED_FRAME_BYTES, seal } from '../crypto/sealing.ts'
+import { sharedBlocks } from '../lib/digest-threads.ts'
 import { lent } from '../lib/lending.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat, type Content, type Slice } from '../model/content.ts'
@@ -170,7 +171,9 @@ async function inlineContent(
   return { kind: 'inline', bytes: Buffer.concat(sealed), seal: { id, key, storageKey: storage.version } }
 }
 
-const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+/** Bytes that may be kept, which those that are lent may not. */
+const joined = (chunks: readonly Buffer[]): Buffer =>
+  chunks.length === 1 && sharedBlocks.blockOf(chunks[0]!) === undefined ? chunks[0]! : Buffer.concat(chunks)
 
 async function blobDraft(
   engine: Engine,

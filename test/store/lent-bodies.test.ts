@@ -13,8 +13,10 @@ import { IncomingBytes } from '../../src/edge/incoming-bytes.ts'
 import { Patience } from '../../src/edge/patience.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
 import { sharedBlocks } from '../../src/lib/digest-threads.ts'
+import { lent } from '../../src/lib/lending.ts'
 import { BLOCK_BYTES } from '../../src/lib/shared-blocks.ts'
-import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
+import type { Inspection } from '../../src/store/inspection.ts'
+import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
 /** Bytes as they come from a client: cut so, over and over. */
 function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
@@ -156,6 +158,75 @@ for (const [what, isWritten] of [
   })
 }
 
+for (const chunkBytes of [65_536, 300_000]) {
+  test(`2.5: one bit of a chunk of ${chunkBytes} bytes that is not what was signed refuses the body`, async () => {
+    const { store } = await freshStore()
+    await makeBucket(store, 'bucket')
+    const body = payload(900_000)
+    const { bytes, rule } = sentAs('chunks', body, chunkBytes)
+    for (const at of [200, bytes.length >> 1, bytes.length - 500]) {
+      for (const end of [bytes.length, bytes.length - 1]) {
+        const altered = Buffer.from(bytes)
+        altered[at]! ^= 1
+        // Of two things that are wrong, the one that came first is told.
+        const pieces = cut(altered.subarray(0, end), [65_536])
+        const checked = checkedBody(incoming(pieces, bytes.length), rule)
+        const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
+        assert.equal(await faultOf(put), 'SignatureDoesNotMatch')
+      }
+    }
+    const [first, second] = [bytes.indexOf(';chunk'), bytes.lastIndexOf('\r\n', bytes.lastIndexOf(';chunk'))]
+    for (const [sent, code] of [
+      [bytes.subarray(0, -1), 'IncompleteBody'],
+      // Without its data the last chunk follows another signature than it says, beside being too early.
+      [Buffer.concat([bytes.subarray(0, first - 5), bytes.subarray(second + 2)]), 'SignatureDoesNotMatch'],
+    ] as const) {
+      const checked = checkedBody(incoming(cut(sent, [65_536]), bytes.length), rule)
+      const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
+      assert.equal(await faultOf(put), code)
+    }
+    await assertAllFree()
+    await assertWhole(store)
+  })
+}
+
+test('2.5: a chunk that was not signed so is refused before the client sends more', async () => {
+  const clock = new ManualClock()
+  const source = new Readable({ read() {} })
+  const headers = { 'content-length': '1000000' }
+  const message = Object.assign(source, { headers }) as unknown as IncomingMessage
+  const { bytes, rule } = sentAs('chunks', payload(900_000), 65_536)
+  const loan = lent(checkedBody(new IncomingBytes(message, new Patience(clock)), rule))
+  const reading = (loan.bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]().next()
+  bytes[200]! ^= 1
+  source.push(bytes.subarray(0, 70_000))
+  await new Promise(setImmediate)
+  await clock.sleep(1_000)
+  assert.equal(await faultOf(reading), 'SignatureDoesNotMatch')
+  loan.end()
+})
+
+test('a short body in very many chunks is kept for good', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const body = payload(3_500)
+  const { bytes, rule } = sentAs('chunks', body, 1)
+  const checked = checkedBody(incoming(cut(bytes, [65_536]), bytes.length), rule)
+  // Between its last byte and its commit somebody else uses the block.
+  const inspection: Inspection = {
+    update: () => undefined,
+    abandon: () => {},
+    async end() {
+      const block = sharedBlocks.take()
+      sharedBlocks.bytesOf(block).fill(0)
+      sharedBlocks.release(block)
+      return undefined
+    },
+  }
+  await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked, inspection })
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'k' })).equals(body))
+})
+
 test('where all blocks are taken, bytes are passed on as they come', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
@@ -182,7 +253,7 @@ test('of a client that stops in the middle of a block, what has come is passed o
   const source = new Readable({ read() {} })
   const headers = { 'content-length': '1000000' }
   const message = Object.assign(source, { headers }) as unknown as IncomingMessage
-  const loan = new IncomingBytes(message, new Patience(clock)).lend()
+  const loan = new IncomingBytes(message, new Patience(clock)).lend()!
   const bytes = loan.bytes[Symbol.asyncIterator]()
   const first = bytes.next()
   source.push(Buffer.from('first'))

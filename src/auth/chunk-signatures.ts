@@ -1,0 +1,85 @@
+/**
+ * The signatures of a body in chunks, each made over the one before. They are checked as the data comes by, which may
+ * be later than the lines between it: each in its turn, and none of a chunk that is not known to be whole.
+ */
+import { createHash, type Hash } from 'node:crypto'
+import { BodyDigest } from '../lib/body-digest.ts'
+import { BLOCK_BYTES } from '../lib/shared-blocks.ts'
+import { Fault } from '../model/faults.ts'
+import type { SignatureChain } from './payload-rule.ts'
+import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'
+
+interface Chunk {
+  readonly claimed: string
+  /** Long ones are hashed beside the event loop. */
+  readonly hash: Hash | BodyDigest | undefined
+  left: number
+  isWhole: boolean
+}
+
+const hashFor = (size: number): Chunk['hash'] => {
+  if (size === 0) return undefined
+  return size > BLOCK_BYTES ? new BodyDigest('sha256') : createHash('sha256')
+}
+
+export class ChunkSignatures {
+  readonly #chain: SignatureChain
+  #previous: string
+  /** Not yet checked, oldest first: those whose lines have been read. */
+  readonly #chunks: Chunk[] = []
+
+  constructor(chain: SignatureChain) {
+    this.#chain = chain
+    this.#previous = chain.seed
+  }
+
+  begin(claimed: string, size: number): void {
+    this.#chunks.push({ claimed, hash: hashFor(size), left: size, isWhole: size === 0 })
+  }
+
+  /** The chunk that began last has come to its end. */
+  whole(): void {
+    this.#chunks.at(-1)!.isWhole = true
+  }
+
+  /** Data, in the order in which it came. Throws a fault when it makes a chunk whole that was signed otherwise. */
+  async take(data: Buffer): Promise<void> {
+    for (let at = 0; at < data.length; ) {
+      await this.settle()
+      const chunk = this.#chunks[0]!
+      const piece = data.subarray(at, at + chunk.left)
+      const hashing = chunk.hash!.update(piece)
+      if (hashing instanceof Promise) await hashing
+      chunk.left -= piece.length
+      at += piece.length
+    }
+    await this.settle()
+  }
+
+  /** Checks what can be checked. */
+  async settle(): Promise<void> {
+    for (let chunk = this.#chunks[0]; chunk?.isWhole === true && chunk.left === 0; chunk = this.#chunks[0]) {
+      const digest = chunk.hash === undefined ? EMPTY_SHA256 : (await chunk.hash.digest()).toString('hex')
+      this.#check(this.#chain.scheme.chunkAlgorithm, `${EMPTY_SHA256}\n${digest}`, chunk.claimed)
+      this.#chunks.shift()
+    }
+  }
+
+  checkTrailers(signedText: string, claimed: string): void {
+    this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), claimed)
+  }
+
+  /** Nobody will ask. */
+  abandon(): void {
+    for (const { hash } of this.#chunks) if (hash instanceof BodyDigest) hash.abandon()
+  }
+
+  #check(algorithm: string, digests: string, claimed: string): void {
+    const { timestamp, scope, key } = this.#chain
+    const text = `${algorithm}\n${timestamp}\n${scope}\n${this.#previous}\n${digests}`
+    if (!sameSignature(hmac(key, text), claimed)) {
+      throw new Fault('SignatureDoesNotMatch', { StringToSign: text, SignatureProvided: claimed })
+    }
+    this.#previous = claimed
+  }
+}
