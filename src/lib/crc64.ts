@@ -4,7 +4,7 @@
  * window for the data in its memory. One instance serves the whole process: a call never yields, so none meets another.
  */
 
-import { INT, LONG, moduleBytes, OP, PAGE_BYTES, wasm } from './wasm.ts'
+import { type Code, INT, LONG, moduleBytes, OP, PAGE_BYTES, wasm } from './wasm.ts'
 
 /** The polynomial, bits reversed. */
 export const CRC64_NVME = 0x9a6c9329ac4bc9b5n
@@ -21,40 +21,40 @@ const LOW = 3
 const HIGH = 4
 
 /** What a table says about one byte of a 64-bit local; entries are eight bytes, so the index is shifted less. */
-function lookUp(local: number, byte: number, table: number): number[] {
+function lookUp(local: number, byte: number, table: number): Code {
   const shift = byte * 8 - 3
   const index =
     shift < 0
-      ? [...OP.get(local), ...OP.toInt, ...OP.int(3), ...OP.shiftLeft]
-      : [...OP.get(local), ...OP.long(shift), ...OP.longShiftRight, ...OP.toInt]
-  return [...index, ...OP.int(0x7f8), ...OP.and, ...OP.loadLong(table * TABLE_BYTES)]
+      ? [OP.get(local), OP.toInt, OP.int(3), OP.shiftLeft]
+      : [OP.get(local), OP.long(shift), OP.longShiftRight, OP.toInt]
+  return [index, OP.int(0x7f8), OP.and, OP.loadLong(table * TABLE_BYTES)]
 }
 
 /** `(crc, at, end) → crc`, over the bytes of memory from `at` to `end`. */
-function loopBody(): number[] {
-  const lookUps: number[] = []
+function loopBody(): Code {
+  const lookUps: Code[] = []
   for (let byte = 0; byte < STEP; byte++) {
-    lookUps.push(...lookUp(byte < 8 ? LOW : HIGH, byte % 8, STEP - 1 - byte))
-    if (byte > 0) lookUps.push(...OP.longXor)
+    lookUps.push(lookUp(byte < 8 ? LOW : HIGH, byte % 8, STEP - 1 - byte))
+    if (byte > 0) lookUps.push(OP.longXor)
   }
   const steps = [
-    ...[...OP.get(AT), ...OP.int(STEP), ...OP.add, ...OP.get(END), ...OP.greater, ...OP.branchIf(1)],
-    ...[...OP.get(AT), ...OP.loadLong(0), ...OP.get(CRC), ...OP.longXor, ...OP.set(LOW)],
-    ...[...OP.get(AT), ...OP.loadLong(8), ...OP.set(HIGH)],
-    ...[...lookUps, ...OP.set(CRC)],
-    ...[...OP.get(AT), ...OP.int(STEP), ...OP.add, ...OP.set(AT), ...OP.branch(0)],
+    [OP.get(AT), OP.int(STEP), OP.add, OP.get(END), OP.greater, OP.branchIf(1)],
+    [OP.get(AT), OP.loadLong(0), OP.get(CRC), OP.longXor, OP.set(LOW)],
+    [OP.get(AT), OP.loadLong(8), OP.set(HIGH)],
+    [lookUps, OP.set(CRC)],
+    [OP.get(AT), OP.int(STEP), OP.add, OP.set(AT), OP.branch(0)],
   ]
   const byteIndex = [
-    ...[...OP.get(CRC), ...OP.toInt, ...OP.get(AT), ...OP.loadByte, ...OP.xor],
-    ...[...OP.int(0xff), ...OP.and, ...OP.int(3), ...OP.shiftLeft],
+    [OP.get(CRC), OP.toInt, OP.get(AT), OP.loadByte, OP.xor],
+    [OP.int(0xff), OP.and, OP.int(3), OP.shiftLeft],
   ]
   const rest = [
-    ...[...OP.get(AT), ...OP.get(END), ...OP.greaterOrEqual, ...OP.branchIf(1)],
-    ...[...byteIndex, ...OP.loadLong(0), ...OP.get(CRC), ...OP.long(8), ...OP.longShiftRight, ...OP.longXor],
-    ...[...OP.set(CRC), ...OP.get(AT), ...OP.int(1), ...OP.add, ...OP.set(AT), ...OP.branch(0)],
+    [OP.get(AT), OP.get(END), OP.greaterOrEqual, OP.branchIf(1)],
+    [byteIndex, OP.loadLong(0), OP.get(CRC), OP.long(8), OP.longShiftRight, OP.longXor],
+    [OP.set(CRC), OP.get(AT), OP.int(1), OP.add, OP.set(AT), OP.branch(0)],
   ]
-  const looped = (body: number[]) => [...OP.block, ...OP.loop, ...body, ...OP.end, ...OP.end]
-  return [...looped(steps), ...looped(rest), ...OP.get(CRC)]
+  const looped = (body: Code) => [OP.block, OP.loop, body, OP.end, OP.end]
+  return [looped(steps), looped(rest), OP.get(CRC)]
 }
 
 interface Machine {

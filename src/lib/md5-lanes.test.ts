@@ -15,7 +15,7 @@ function machine(area: number): { readonly lanes: Md5Lanes; readonly memory: Uin
   const memory = new Uint8Array(shared.buffer)
   const bytes = memory.subarray(DATA)
   for (let at = 0; at < bytes.length; at++) bytes[at] = Math.imul(at + 1, 0x9e3779b1) >>> 24
-  const { exports } = new wasm!.Instance(new wasm!.Module(md5Module(PAGES)), { outside: { memory: shared } })
+  const { exports } = new wasm!.Instance(new wasm!.Module(md5Module(PAGES, area)), { outside: { memory: shared } })
   return { lanes: md5Lanes(exports as Md5Exports, memory, area), memory }
 }
 

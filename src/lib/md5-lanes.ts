@@ -23,7 +23,7 @@ export interface Md5Lanes {
 }
 
 /**
- * MD5 of up to four digests at a time, over bytes in `memory`, with an area of it for itself. Everything in it is its
+ * MD5 of up to four digests at a time, over bytes in `memory`, by a module that works in `area`. Everything in it is its
  * own, since it also travels to a thread as text.
  */
 export function md5Lanes(run: Md5Exports, memory: Uint8Array, area: number): Md5Lanes {
@@ -34,7 +34,7 @@ export function md5Lanes(run: Md5Exports, memory: Uint8Array, area: number): Md5
 
   function one(md5: Md5, at: number, chunks: number): void {
     states.set(md5.state)
-    run.one(area, at, chunks)
+    run.one(at, chunks)
     md5.state.set(states.subarray(0, 4))
   }
 
@@ -42,7 +42,7 @@ export function md5Lanes(run: Md5Exports, memory: Uint8Array, area: number): Md5
     for (let lane = 0; lane < lanes.length; lane++) states.set(lanes[lane]!.md5.state, 4 * lane)
     // A lane without a digest computes something that nobody looks at.
     const at = (lane: number): number => (lanes[lane] ?? lanes[0]!).at
-    run.four(area, at(0), at(1), at(2), at(3), chunks)
+    run.four(at(0), at(1), at(2), at(3), chunks)
     for (let lane = 0; lane < lanes.length; lane++) {
       lanes[lane]!.md5.state.set(states.subarray(4 * lane, 4 * lane + 4))
     }

@@ -11,14 +11,14 @@ export interface WasmModule {
 export interface WasmMemory {
   readonly buffer: SharedArrayBuffer
 }
-interface Runtime {
+export interface WasmRuntime {
   readonly Module: new (bytes: Uint8Array) => WasmModule
   readonly Memory: new (size: { initial: number; maximum: number; shared: true }) => WasmMemory
   readonly Instance: new (module: WasmModule, imports?: object) => { readonly exports: unknown }
 }
 
 /** Undefined where programs may not be compiled. */
-export const wasm = (globalThis as { WebAssembly?: Runtime }).WebAssembly
+export const wasm = (globalThis as { WebAssembly?: WasmRuntime }).WebAssembly
 
 export const PAGE_BYTES = 64 * 1024
 
@@ -97,12 +97,15 @@ export const OP = {
   vectorAdd: vector(0xae),
 } as const
 
+/** Instructions, in as many lists within lists as reads best. */
+export type Code = readonly (number | Code)[]
+
 export interface WasmFunction {
   readonly name: string
   readonly parameters: readonly number[]
   readonly results: readonly number[]
   readonly locals: readonly number[]
-  readonly body: readonly number[]
+  readonly body: Code
 }
 
 /** Its own memory is exported as `memory`; one that is shared is imported as `outside.memory`. */
@@ -112,24 +115,37 @@ export interface WasmShape {
   readonly functions: readonly WasmFunction[]
 }
 
-const counted = (items: readonly (readonly number[])[]): number[] => [...unsigned(items.length), ...items.flat()]
-const sized = (bytes: readonly number[]): number[] => [...unsigned(bytes.length), ...bytes]
-const section = (id: number, body: readonly number[]): number[] => [id, ...sized(body)]
-const text = (value: string): number[] => sized([...Buffer.from(value)])
+function flat(code: Code, into: number[] = []): number[] {
+  for (const part of code) {
+    if (typeof part === 'number') into.push(part)
+    else flat(part, into)
+  }
+  return into
+}
+
+const counted = (items: readonly Code[]): Code => [unsigned(items.length), items]
+const text = (value: string): Code => sized([...Buffer.from(value)])
+const section = (id: number, body: Code): Code => [id, sized(body)]
+
+function sized(code: Code): Code {
+  const bytes = flat(code)
+  return [unsigned(bytes.length), bytes]
+}
 
 export function moduleBytes({ pages, memory, functions }: WasmShape): Uint8Array {
-  const types = functions.map(each => [0x60, ...sized(each.parameters), ...sized(each.results)])
-  const names = functions.map((each, index) => [...text(each.name), 0, ...unsigned(index)])
-  const code = functions.map(({ locals, body }) => sized([...counted(locals.map(type => [1, type])), ...body, 0x0b]))
-  const limits = [3, ...unsigned(pages), ...unsigned(pages)]
+  const types = functions.map(each => [0x60, sized(each.parameters), sized(each.results)])
+  const names = functions.map((each, index) => [text(each.name), 0, unsigned(index)])
+  const code = functions.map(({ locals, body }) => sized([counted(locals.map(type => [1, type])), body, OP.end]))
   const isShared = memory === 'shared'
-  return new Uint8Array([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
-    ...section(1, counted(types)),
-    ...(isShared ? section(2, counted([[...text('outside'), ...text('memory'), 2, ...limits]])) : []),
-    ...section(3, counted(functions.map((_, index) => unsigned(index)))),
-    ...(isShared ? [] : section(5, counted([[0, ...unsigned(pages)]]))),
-    ...section(7, counted(isShared ? names : [...names, [...text('memory'), 2, 0]])),
-    ...section(10, counted(code)),
-  ])
+  const limits = [3, unsigned(pages), unsigned(pages)]
+  const whole: Code = [
+    [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+    section(1, counted(types)),
+    isShared ? section(2, counted([[text('outside'), text('memory'), 2, limits]])) : [],
+    section(3, counted(functions.map((_, index) => unsigned(index)))),
+    isShared ? [] : section(5, counted([[0, unsigned(pages)]])),
+    section(7, counted(isShared ? names : [...names, [text('memory'), 2, 0]])),
+    section(10, counted(code)),
+  ]
+  return new Uint8Array(flat(whole))
 }
