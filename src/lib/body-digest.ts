@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
-import type { DigestAlgorithm, Lane } from './digest-thread.ts'
+import type { Lane } from './digest-thread.ts'
 import { type DigestThreads, digestThreads } from './digest-threads.ts'
+import type { DigestAlgorithm } from './digest-work.ts'
 import { hashAtOnce } from './hash-at-once.ts'
 import { BLOCK_BYTES } from './shared-blocks.ts'
 

@@ -4,27 +4,18 @@
  * that fails fails every digest it had: none is ever made up, and none is waited for in vain.
  */
 import assert from 'node:assert/strict'
-import type crypto from 'node:crypto'
-import type { Hash } from 'node:crypto'
-import type threads from 'node:worker_threads'
 import { Worker } from 'node:worker_threads'
+import { type DigestAlgorithm, digestWork, type Order, type Reply, type ThreadData } from './digest-work.ts'
+import { md5Company } from './md5-company.ts'
+import { md5Lanes } from './md5-lanes.ts'
+import { AREA_BYTES, LANES, md5Module } from './md5-module.ts'
 import { BLOCK_BYTES, type SharedBlocks } from './shared-blocks.ts'
-
-export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256'
+import { PAGE_BYTES, type SharedMemory, wasm } from './wasm.ts'
 
 /** What a thread may have ahead of it. Bytes that were copied count as the whole block which they take. */
 const AHEAD_BYTES_MAX = 8 * BLOCK_BYTES
-/** What a MiB costs compared to the others: threads are to have the same share of the work. */
-const WEIGHT: Readonly<Record<DigestAlgorithm, number>> = { md5: 2, sha1: 1, sha256: 1 }
-
-/** What a thread is told about one of its digests. */
-export type Order =
-  | { readonly lane: number; readonly start: DigestAlgorithm }
-  | { readonly lane: number; readonly order: number; readonly at: number; readonly bytes: number }
-  | { readonly lane: number; readonly end: 'digest' | 'nothing' }
-
-/** What it answers. */
-export type Reply = { readonly order: number } | { readonly lane: number; readonly digest: Uint8Array }
+/** What a MiB of MD5 costs compared to the others, of one body or of several together. */
+const MD5_WEIGHT = 2
 
 /** A thread, as far as it matters here. */
 export interface Port {
@@ -36,31 +27,33 @@ export interface Port {
   unref(): void
 }
 
-/** Runs inside the thread, where it arrives as text: it may use nothing but what it is given. */
-function work({ parentPort, workerData }: typeof threads, { createHash }: typeof crypto): void {
-  const { memory } = workerData as { memory: SharedArrayBuffer }
-  const hashes = new Map<number, Hash>()
-  parentPort!.on('message', (order: Order) => {
-    const hash = hashes.get(order.lane)
-    if ('start' in order) {
-      hashes.set(order.lane, createHash(order.start))
-    } else if ('order' in order) {
-      hash?.update(new Uint8Array(memory, order.at, order.bytes))
-      parentPort!.postMessage({ order: order.order })
-    } else {
-      hashes.delete(order.lane)
-      if (order.end === 'digest') parentPort!.postMessage({ lane: order.lane, digest: hash!.digest() })
-    }
-  })
+let areas = 0
+
+/** Undefined where modules may not be compiled or vectors are not known: then node:crypto computes MD5s. */
+function md5Of({ buffer, wasm: memory }: SharedMemory): ThreadData['md5'] {
+  if (memory === undefined) return undefined
+  // Each thread has another area of the last page. By the time they have all been had, the first has long ended.
+  const offset = (areas++ * AREA_BYTES) % PAGE_BYTES
+  const area = buffer.byteLength - PAGE_BYTES + offset
+  try {
+    return { module: new wasm!.Module(md5Module(buffer.byteLength / PAGE_BYTES, area)), memory, area }
+  } catch {
+    return undefined
+  }
 }
 
 /**
  * As text, not as a file: it is found wherever this program is, in a folder, in a bundle or in a single executable. It
  * gets no environment, since secrets may stand there.
  */
-export function startThread(memory: SharedArrayBuffer): Port {
-  const text = `(${work})(require('node:worker_threads'), require('node:crypto'))`
-  return new Worker(text, { eval: true, workerData: { memory }, env: {}, execArgv: [] })
+export function startThread(memory: SharedMemory): Port {
+  const given = [
+    "threads: require('node:worker_threads'), crypto: require('node:crypto'), wasm: globalThis.WebAssembly",
+    `md5Lanes: ${md5Lanes}, md5Company: ${md5Company}`,
+  ]
+  const text = `(${digestWork})({ ${given} })`
+  const workerData: ThreadData = { memory: memory.buffer, md5: md5Of(memory) }
+  return new Worker(text, { eval: true, workerData, env: {}, execArgv: [] })
 }
 
 interface Waiting {
@@ -84,18 +77,15 @@ export class DigestThread {
   /** For room, first come, first served: whoever has much to hash stands in line again for each block. */
   readonly #line: Waiting[] = []
   readonly #lanes = new Map<number, Lane>()
-  #count = 0
+  #opened = 0
   #orders = 0
-  load = 0
+  #md5s = 0
+  #others = 0
   failure: Error | undefined
   /** It has done something: if it fails now, another one may well succeed. */
   hasWorked = false
 
-  constructor(
-    start: (memory: SharedArrayBuffer) => Port,
-    blocks: SharedBlocks,
-    failed: (thread: DigestThread) => void,
-  ) {
+  constructor(start: (memory: SharedMemory) => Port, blocks: SharedBlocks, failed: (thread: DigestThread) => void) {
     this.blocks = blocks
     this.#port = start(blocks.memory)
     const fail = (why: unknown): void => {
@@ -108,12 +98,22 @@ export class DigestThread {
     this.#port.unref()
   }
 
+  /** What it has to do compared to others. Up to four MD5s count as one: they are computed together. */
+  get load(): number {
+    return MD5_WEIGHT * Math.ceil(this.#md5s / LANES) + this.#others
+  }
+
+  /** One more MD5 would be computed together with those that it has. */
+  get hasCompany(): boolean {
+    return this.#md5s % LANES > 0
+  }
+
   open(algorithm: DigestAlgorithm): Lane {
-    const lane = new Lane(this, ++this.#count, algorithm)
+    const lane = new Lane(this, ++this.#opened, algorithm)
     // Only work that somebody waits for keeps the process running.
     if (this.#lanes.size === 0) this.#port.ref()
     this.#lanes.set(lane.number, lane)
-    this.load += WEIGHT[algorithm]
+    this.#count(algorithm, 1)
     this.#port.postMessage({ lane: lane.number, start: algorithm })
     return lane
   }
@@ -171,8 +171,13 @@ export class DigestThread {
 
   #forget(lane: Lane): void {
     if (!this.#lanes.delete(lane.number)) return
-    this.load -= WEIGHT[lane.algorithm]
+    this.#count(lane.algorithm, -1)
     if (this.#lanes.size === 0) this.#port.unref()
+  }
+
+  #count(algorithm: DigestAlgorithm, change: 1 | -1): void {
+    if (algorithm === 'md5') this.#md5s += change
+    else this.#others += change
   }
 
   #fail(why: unknown): void {

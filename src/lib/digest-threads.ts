@@ -1,5 +1,7 @@
-import { type DigestAlgorithm, DigestThread, type Lane, type Port, startThread } from './digest-thread.ts'
+import { DigestThread, type Lane, type Port, startThread } from './digest-thread.ts'
+import type { DigestAlgorithm } from './digest-work.ts'
 import { SharedBlocks } from './shared-blocks.ts'
+import type { SharedMemory } from './wasm.ts'
 
 /** One for the tag, one for what was signed: a single large body is hashed both ways at the same time. */
 const THREADS_MAX = 2
@@ -10,17 +12,19 @@ const THREADS_MAX = 2
  */
 export class DigestThreads {
   readonly blocks: SharedBlocks
-  readonly #start: (memory: SharedArrayBuffer) => Port
+  readonly #start: (memory: SharedMemory) => Port
   readonly #threads: DigestThread[] = []
   #isPossible = true
 
-  constructor(start: (memory: SharedArrayBuffer) => Port = startThread, blocks = new SharedBlocks()) {
+  constructor(start: (memory: SharedMemory) => Port = startThread, blocks = new SharedBlocks()) {
     this.#start = start
     this.blocks = blocks
   }
 
   /** Undefined where no thread can be had: whoever asks has to do the work. */
   open(algorithm: DigestAlgorithm): Lane | undefined {
+    const company = algorithm === 'md5' ? this.#threads.find(({ hasCompany }) => hasCompany) : undefined
+    if (company !== undefined) return company.open(algorithm)
     const idlest = this.#threads.reduce<DigestThread | undefined>(
       (best, thread) => (best === undefined || thread.load < best.load ? thread : best),
       undefined,

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { MessagePort } from 'node:worker_threads'
 import fc from 'fast-check'
 import { type DigestAlgorithm, digestWork, type Order, type Reply } from './digest-work.ts'
+import { md5Company } from './md5-company.ts'
 import { md5Lanes } from './md5-lanes.ts'
 import { type Md5Exports, md5Module } from './md5-module.ts'
 import { PAGE_BYTES, type WasmRuntime, wasm } from './wasm.ts'
@@ -39,7 +40,7 @@ class Inside extends EventEmitter {
     const md5 = together ? { module, memory: whole, area: DATA_BYTES } : undefined
     const parentPort = this as unknown as MessagePort
     const threads = { parentPort, workerData: { memory: whole.buffer, md5 } }
-    digestWork({ threads, crypto, wasm: { ...wasm!, Instance }, md5Lanes })
+    digestWork({ threads, crypto, wasm: { ...wasm!, Instance }, md5Lanes, md5Company })
   }
 
   postMessage(reply: Reply): void {

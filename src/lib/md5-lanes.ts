@@ -17,14 +17,14 @@ export interface Md5Bytes {
 
 export interface Md5Lanes {
   start(): Md5
-  /** Up to four, each of another digest. */
+  /** As many as there are lanes, or fewer, each of another digest. */
   update(lanes: Md5Bytes[]): void
   digest(md5: Md5): Uint8Array
 }
 
 /**
- * MD5 of up to four digests at a time, over bytes in `memory`, by a module that works in `area`. Everything in it is its
- * own, since it also travels to a thread as text.
+ * MD5 of up to four digests at a time, over bytes in `memory`, by a module that works in `area`. It travels to a thread
+ * as text: everything in it is its own.
  */
 export function md5Lanes(run: Md5Exports, memory: Uint8Array, area: number): Md5Lanes {
   const CHUNK = 64

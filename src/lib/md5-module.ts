@@ -22,6 +22,8 @@ export interface Md5Exports {
 const STATE_BEFORE = 192
 const WORDS = 256
 export const AREA_BYTES = 512
+/** So many digests fit side by side. */
+export const LANES = 4
 
 const CHUNK_BYTES = 64
 const CONSTANTS = Array.from({ length: 64 }, (_, step) => Math.floor(Math.abs(Math.sin(step + 1)) * 2 ** 32) | 0)

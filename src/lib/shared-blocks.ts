@@ -8,6 +8,7 @@
  */
 import assert from 'node:assert/strict'
 import { EMPTY } from './bytes.ts'
+import { PAGE_BYTES, type SharedMemory, sharedMemory } from './wasm.ts'
 
 /** Large enough that messages cost next to nothing, small enough that a thread's blocks stay in its cache. */
 export const BLOCK_BYTES = 256 * 1024
@@ -17,7 +18,7 @@ const BLOCKS = 128
 const RESERVED = 16
 
 export class SharedBlocks {
-  #memory: SharedArrayBuffer | undefined
+  #memory: SharedMemory | undefined
   /** The last one is taken first: few are ever used unless there are many bodies at once. */
   readonly #free = Array.from({ length: BLOCKS }, (_, n) => BLOCKS - 1 - n)
   readonly #holds = new Uint16Array(BLOCKS)
@@ -26,8 +27,9 @@ export class SharedBlocks {
   /** And all blocks that this body has on loan. */
   readonly #loans: (Set<number> | undefined)[] = []
 
-  get memory(): SharedArrayBuffer {
-    this.#memory ??= new SharedArrayBuffer(BLOCKS * BLOCK_BYTES)
+  /** All of them, and then a page for the threads themselves. */
+  get memory(): SharedMemory {
+    this.#memory ??= sharedMemory((BLOCKS * BLOCK_BYTES) / PAGE_BYTES + 1)
     return this.#memory
   }
 
@@ -50,12 +52,12 @@ export class SharedBlocks {
   }
 
   bytesOf(block: number): Buffer {
-    return Buffer.from(this.memory, block * BLOCK_BYTES, BLOCK_BYTES)
+    return Buffer.from(this.memory.buffer, block * BLOCK_BYTES, BLOCK_BYTES)
   }
 
   /** The block that these bytes lie in, if they lie in one. */
   blockOf(bytes: Buffer): number | undefined {
-    return bytes.buffer === this.#memory ? Math.floor(bytes.byteOffset / BLOCK_BYTES) : undefined
+    return bytes.buffer === this.#memory?.buffer ? Math.floor(bytes.byteOffset / BLOCK_BYTES) : undefined
   }
 
   hold(block: number): void {

@@ -22,6 +22,22 @@ export const wasm = (globalThis as { WebAssembly?: WasmRuntime }).WebAssembly
 
 export const PAGE_BYTES = 64 * 1024
 
+/** Memory that threads have in common, and their modules as well where there can be modules. */
+export interface SharedMemory {
+  readonly buffer: SharedArrayBuffer
+  readonly wasm: WasmMemory | undefined
+}
+
+export function sharedMemory(pages: number): SharedMemory {
+  try {
+    const memory = new wasm!.Memory({ initial: pages, maximum: pages, shared: true })
+    return { buffer: memory.buffer, wasm: memory }
+  } catch {
+    // A module's memory takes gigabytes of addresses, which a limit may forbid.
+    return { buffer: new SharedArrayBuffer(pages * PAGE_BYTES), wasm: undefined }
+  }
+}
+
 export const INT = 0x7f
 export const LONG = 0x7e
 export const VECTOR = 0x7b

@@ -1,0 +1,80 @@
+import type { Bytes, Order, Reply } from './digest-work.ts'
+import type { Md5, Md5Lanes } from './md5-lanes.ts'
+
+/** An MD5, and what is to be done for it. */
+interface Member {
+  readonly md5: Md5
+  readonly ahead: Bytes[]
+  isEnded: boolean
+}
+
+export interface Md5Company {
+  start(lane: number): void
+  /** False if this is none of the MD5s that were started here. */
+  take(order: Order): boolean
+}
+
+/** Who computes MD5s together, and when. It travels to a thread as text: everything in it is its own. */
+export function md5Company(lanes: Md5Lanes, reply: (reply: Reply) => void): Md5Company {
+  const members = new Map<number, Member>()
+  /** Those that have bytes ahead, who has waited longest first. */
+  const ready = new Map<number, Member>()
+  let isDue = false
+
+  /**
+   * Who has bytes waits for others to have some too, but only until it has more or is at its end: a client that is slow
+   * or silent keeps nobody waiting for longer than that.
+   */
+  function isTime(): boolean {
+    if (ready.size >= Math.min(4, members.size)) return ready.size > 0
+    return [...ready.values()].some(({ ahead, isEnded }) => isEnded || ahead.length > 1)
+  }
+
+  /** When all that has come in meanwhile has been looked at. */
+  function soon(): void {
+    if (isDue || !isTime()) return
+    isDue = true
+    setImmediate(turn)
+  }
+
+  /** Of all that are ready, up to four go on by an order each. */
+  function turn(): void {
+    isDue = false
+    const group = [...ready].slice(0, 4)
+    lanes.update(group.map(([, { md5, ahead }]) => ({ md5, at: ahead[0]!.at, bytes: ahead[0]!.bytes })))
+    for (const [lane, member] of group) {
+      reply({ order: member.ahead.shift()!.order })
+      ready.delete(lane)
+      if (member.ahead.length > 0) ready.set(lane, member)
+      else if (member.isEnded) finish(lane, member)
+    }
+    soon()
+  }
+
+  function finish(lane: number, { md5 }: Member): void {
+    members.delete(lane)
+    reply({ lane, digest: lanes.digest(md5) })
+  }
+
+  function leave(lane: number, { ahead }: Member): void {
+    members.delete(lane)
+    ready.delete(lane)
+    for (const { order } of ahead) reply({ order })
+  }
+
+  function take(order: Order): boolean {
+    const { lane } = order
+    const member = members.get(lane)
+    if (member === undefined) return false
+    if ('order' in order) {
+      member.ahead.push(order)
+      ready.set(lane, member)
+    } else if ('end' in order && order.end === 'nothing') leave(lane, member)
+    else if (member.ahead.length > 0) member.isEnded = true
+    else finish(lane, member)
+    soon()
+    return true
+  }
+
+  return { start: lane => members.set(lane, { md5: lanes.start(), ahead: [], isEnded: false }), take }
+}
