@@ -5,6 +5,17 @@ import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
 import { type Dialect, neutralName, neutralValue } from './dialect.ts'
 
+const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
+  ['algorithm', 'credential', 'date', 'expires', 'signedheaders', 'signature', 'security-token'].map(
+    name => `:${name}`,
+  ),
+)
+/** Links are made before there is a body; some SDKs sign the checksum of none into them. */
+const ABOUT_THE_BODY = /^:(content-sha256|decoded-content-length|trailer|sdk-checksum-algorithm|checksum-(crc|sha).*)$/
+const CUSTOMER_KEY = /-customer-key(-md5)?$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it looks for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
+
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {
   readonly #dialect: Dialect
@@ -30,6 +41,30 @@ export class View implements RequestView {
       // Which of two counts would depend on their order, which a signature does not cover.
       if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
       this.#query.set(name, value)
+    }
+    if (dialect.scheme.queryMarks.test(query)) this.#takeFromLink()
+  }
+
+  /**
+   * Whoever makes a link signs headers of the dialect into its query, so that whoever uses it need not send them: SDKs
+   * do so with metadata, access lists, holds, sources of copies. They count as if they had been sent.
+   */
+  #takeFromLink(): void {
+    const { prefix } = this.#dialect
+    for (const [sent, value] of this.#query) {
+      const wire = sent.toLowerCase()
+      if (!wire.startsWith(prefix)) continue
+      const name = neutralName(this.#dialect, wire)
+      if (OF_THE_SIGNATURE.has(name) || ABOUT_THE_BODY.test(name)) continue
+      const refuse = (reason: string): never => {
+        throw new Fault('InvalidArgument', { ArgumentName: wire, reason })
+      }
+      if (CUSTOMER_KEY.test(name)) refuse('A customer key must be sent in headers: addresses are kept in logs.')
+      // A header could not hold those either, and what is stored comes back as a header.
+      if (CONTROL.test(value)) refuse('A parameter that stands for a header contains characters that no header can.')
+      const header = this.#headers.get(name)
+      if (header !== undefined && header !== value) refuse('The header and the parameter of the same name differ.')
+      this.#headers.set(name, value)
     }
   }
 

@@ -34,7 +34,7 @@ const word = (text: string | undefined): string =>
 const keyWord = (key: string): string => (key === '' ? NONE : escaped(key, /[^\x21\x23\x24\x26-\x7e]/gu))
 
 /** With these a link could be used by whoever reads the log. */
-const SECRET = /(^|-)(signature|security-token)$/i
+const SECRET = /(^|-)(signature|security-token|customer-key)$/i
 
 function withoutSecrets(target: string): string {
   const { path, query } = splitTarget(target)

@@ -1,0 +1,99 @@
+/** What a presigned link says in its query in place of headers, so that whoever uses it need not send them. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { SCHEMES } from '../../src/auth/schemes.ts'
+import { type Pair, signedByQuery } from '../specimens/signing.ts'
+import { get, outcome, put, text } from './actions.ts'
+import { customerKey, KEY } from './parts.ts'
+import { BASE_HOST, type Client, inBoth, MAIN, makeBucket } from './server.ts'
+import { exchange, type WireAnswer } from './wire.ts'
+
+const BODY = 'abc'
+const md5: Pair = ['Content-MD5', createHash('md5').update(BODY).digest('base64')]
+
+/** Uses a link to `/k` with those parameters, `:name` being one of the dialect, and those headers besides. */
+async function use(client: Client, parameters: readonly Pair[], headers: readonly Pair[] = [], body = BODY) {
+  const query = parameters.map(([name, value]) => `${client.name(name)}=${encodeURIComponent(value)}`).join('&')
+  const signer = {
+    scheme: SCHEMES[client.dialect],
+    ...MAIN,
+    region: 'us-east-1',
+    now: client.clock.now(),
+  }
+  const plain = {
+    method: 'PUT',
+    target: `/k?${query}`,
+    headers: [['Host', `test-bucket.${BASE_HOST}`], ...headers] as Pair[],
+  }
+  const { request } = signedByQuery(signer, plain, { contentHash: undefined, seconds: 600 })
+  const lines = [...request.headers, ['Content-Length', String(body.length)]].map(([n, v]) => `${n}: ${v}\r\n`)
+  return exchange(client.port, `PUT ${request.target} HTTP/1.1\r\n${lines.join('')}\r\n`, body)
+}
+
+const TWICE: readonly Pair[] = [
+  [':meta-a', '1'],
+  [':Meta-A', '2'],
+]
+
+const summary = (answer: WireAnswer | undefined): string => `${answer?.status} ${answer?.code}`.trim()
+
+inBoth('2.3: a link to upload with says what the object shall have', async client => {
+  const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
+  const parameters: Pair[] = [
+    [':meta-colour', 'blü + green'],
+    [':tagging', 'a=b&c=d'],
+    [':acl', 'public-read'],
+    [':storage-class', 'STANDARD_IA'],
+    [':object-lock-legal-hold', 'ON'],
+    [':server-side-encryption', 'AES256'],
+  ]
+  assert.equal(summary(await use(client, parameters, [md5])), '200')
+  const { headers } = await get(client, bucket, '/k')
+  const said = (name: string) => headers.get(client.name(name))
+  assert.equal(Buffer.from(String(said(':meta-colour')), 'latin1').toString(), 'blü + green')
+  assert.equal(said(':tagging-count'), '2')
+  assert.equal(said(':storage-class'), 'STANDARD_IA')
+  assert.equal(said(':object-lock-legal-hold'), 'ON')
+  assert.equal(said(':server-side-encryption'), 'AES256')
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: null })).status, 200)
+})
+
+inBoth('2.3: a link to copy with copies, and does not store nothing in its place', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/from', 'the source')
+  assert.equal(summary(await use(client, [[':copy-source', `${bucket}/from`]], [], '')), '200')
+  assert.equal((await get(client, bucket, '/k')).body.toString(), 'the source')
+})
+
+inBoth('2.3: what a link says is checked as a header is, and a contradiction is refused', async client => {
+  const bucket = await makeBucket(client)
+  assert.equal(summary(await use(client, [[':acl', 'everybody']])), '400 InvalidArgument')
+  assert.equal(summary(await use(client, [[':expected-bucket-owner', '999999999999']])), '403 AccessDenied')
+  assert.equal(summary(await use(client, [[':meta-a', 'x\r\ny: z']])), '400 InvalidArgument')
+  const other: Pair = [client.name(':meta-a'), '2']
+  assert.equal(summary(await use(client, [[':meta-a', '1']], [other])), '400 InvalidArgument')
+  assert.equal(summary(await use(client, TWICE)), '400 InvalidArgument')
+  const keyed = customerKey(KEY).map(([name, value]): Pair => [name, value])
+  assert.equal(summary(await use(client, keyed)), '400 InvalidArgument')
+  assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey')
+  assert.equal(summary(await use(client, [[':meta-a', '2']], [other])), '200')
+})
+
+inBoth('2.3: a checksum in a link was made before there was a body, and says nothing', async client => {
+  const bucket = await makeBucket(client)
+  const ofNothing: Pair[] = [
+    [':checksum-crc32', 'AAAAAA=='],
+    [':sdk-checksum-algorithm', 'CRC32'],
+    [':content-sha256', 'UNSIGNED-PAYLOAD'],
+  ]
+  assert.equal(summary(await use(client, ofNothing)), '200')
+  assert.equal((await get(client, bucket, '/k')).body.toString(), BODY)
+})
+
+inBoth('2.3: without a signature in the query its parameters are no headers', async client => {
+  const bucket = await makeBucket(client)
+  const path = `/k?${client.name(':meta-a')}=1`
+  assert.equal((await client.send({ method: 'PUT', bucket, path, body: BODY })).status, 200)
+  assert.equal((await get(client, bucket, '/k')).headers.get(client.name(':meta-a')), undefined)
+  assert.equal(text((await get(client, bucket, '/')).xml(), 'Name'), bucket)
+})
