@@ -10,6 +10,8 @@ export interface Stretch {
 
 export const copyOf = ({ bytes, start, end }: Stretch): Buffer => Buffer.from(bytes.subarray(start, end))
 
+export const textOf = ({ bytes, start, end }: Stretch): string => bytes.toString('utf8', start, end)
+
 /** The smallest byte string greater than every string that starts with `prefix`; undefined when there is none. */
 export function afterPrefix(prefix: Uint8Array): Buffer | undefined {
   let end = prefix.length

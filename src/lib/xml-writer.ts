@@ -110,6 +110,16 @@ export class XmlWriter {
     return this.#add(markup)
   }
 
+  /** Markup that is bytes already. */
+  addBytes(markup: Buffer): this {
+    if (markup.length < PIECE_CHARACTERS) return this.#add(markup.toString())
+    this.#flush()
+    const bytes = this.#roomFor(markup.length)
+    bytes.set(markup, this.#at)
+    this.#at += markup.length
+    return this
+  }
+
   #add(xml: string): this {
     this.#text += xml
     if (this.#text.length >= PIECE_CHARACTERS) this.#flush()

@@ -16,6 +16,8 @@ const [VERSION, FIRST, SECOND] = Buffer.from('V12') as unknown as [number, numbe
 
 /** As long as what versions have alike usually is, and more. */
 const ALIKE_BYTES_MAX = 512
+/** Some owners or checksums may take turns. */
+const KNOWN = 4
 
 const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
@@ -43,6 +45,33 @@ const readStorageClass = repeated((r: Reader): string | undefined => {
 
 const NOTHING: Alike = { owner: '', marker: false, checksum: undefined, storageClass: undefined }
 
+/** What versions have alike: as which bytes, their checksum, and what they say. */
+class Known {
+  readonly #bytes = new Uint8Array(ALIKE_BYTES_MAX)
+  readonly #view = viewOf(this.#bytes)
+  #length = 0
+  sum = 0
+  alike: Alike = NOTHING
+
+  isAt(view: DataView, from: number, end: number): boolean {
+    const length = end - from
+    if (length !== this.#length) return false
+    let i = 0
+    for (; i + 4 <= length; i += 4) if (this.#view.getInt32(i) !== view.getInt32(from + i)) return false
+    for (; i < length; i++) if (this.#bytes[i] !== view.getUint8(from + i)) return false
+    return true
+  }
+
+  take(bytes: Buffer, from: number, end: number, sum: number): void {
+    this.alike = new Reader(bytes, from, end).block(readAlike)
+    this.sum = sum
+    const length = end - from
+    // What is too long is read each time: no record has a length of 0.
+    this.#length = length <= ALIKE_BYTES_MAX ? length : 0
+    if (this.#length > 0) this.#bytes.set(bytes.subarray(from, end))
+  }
+}
+
 /** The record that was read last; texts are given by their places, since not everybody makes strings of them. */
 export class ShownRecord {
   bytes: Buffer = EMPTY
@@ -57,12 +86,10 @@ export class ShownRecord {
   alike: Alike = NOTHING
 
   #view = viewOf(EMPTY)
-  /** As which bytes `alike` was read last, and their checksum; of no record while there are none. */
-  readonly #known = new Uint8Array(ALIKE_BYTES_MAX)
-  readonly #knownView = viewOf(this.#known)
-  #knownBytes = 0
-  #knownSum = 0
-  #knownAlike: Alike = NOTHING
+  readonly #known = Array.from({ length: KNOWN }, () => new Known())
+  /** The one that was met last, and the one that is forgotten next. */
+  #last: Known = this.#known[0]!
+  #oldest = 0
 
   /**
    * Whether a record vouches by a checksum of its own for what is shown of it, which is read then. Records of the
@@ -76,12 +103,12 @@ export class ShownRecord {
     const ownEnd = HEAD.blockEnd(bytes, alikeEnd)
     if (ownEnd > end) return false
     this.#look(bytes)
-    const isKnown = this.#isKnown(from, alikeEnd)
-    const alikeSum = isKnown ? this.#knownSum : crc32Of(bytes, from, alikeEnd)
+    const isKnown = this.#meet(from, alikeEnd)
+    const alikeSum = isKnown ? this.#last.sum : crc32Of(bytes, from, alikeEnd)
     const sum = crc32Of(key.bytes, key.start, key.end, crc32Of(bytes, alikeEnd, ownEnd, alikeSum))
     if (sum >>> 0 !== this.#view.getUint32(start + HEAD.checksum)) return false
     if (!isKnown) this.#learn(from, alikeEnd, alikeSum)
-    this.alike = this.#knownAlike
+    this.alike = this.#last.alike
     this.#readOwn(alikeEnd + 2, ownEnd)
     return true
   }
@@ -109,21 +136,18 @@ export class ShownRecord {
     this.#view = viewOf(bytes)
   }
 
-  #isKnown(from: number, end: number): boolean {
-    const length = end - from
-    if (length !== this.#knownBytes) return false
-    let i = 0
-    for (; i + 4 <= length; i += 4) if (this.#knownView.getInt32(i) !== this.#view.getInt32(from + i)) return false
-    for (; i < length; i++) if (this.#known[i] !== this.bytes[from + i]) return false
-    return true
+  /** Whether it has met these bytes before. */
+  #meet(from: number, end: number): boolean {
+    if (this.#last.isAt(this.#view, from, end)) return true
+    const known = this.#known.find(one => one.isAt(this.#view, from, end))
+    if (known !== undefined) this.#last = known
+    return known !== undefined
   }
 
   #learn(from: number, end: number, sum: number): void {
-    this.#knownAlike = new Reader(this.bytes, from, end).block(readAlike)
-    const length = end - from
-    this.#knownBytes = length <= ALIKE_BYTES_MAX ? length : 0
-    this.#knownSum = sum
-    if (this.#knownBytes > 0) this.#known.set(this.bytes.subarray(from, end))
+    this.#last = this.#known[this.#oldest]!
+    this.#oldest = (this.#oldest + 1) % KNOWN
+    this.#last.take(this.bytes, from, end, sum)
   }
 
   #readSecond(start: number, end: number): void {
@@ -131,8 +155,8 @@ export class ShownRecord {
     const alikeEnd = from + 2 <= end ? HEAD.blockEnd(this.bytes, from) : end
     const ownEnd = alikeEnd + 2 <= end ? HEAD.blockEnd(this.bytes, alikeEnd) : end + 1
     if (ownEnd > end) throw new BadRecord('ends too early')
-    if (!this.#isKnown(from, alikeEnd)) this.#learn(from, alikeEnd, crc32Of(this.bytes, from, alikeEnd))
-    this.alike = this.#knownAlike
+    if (!this.#meet(from, alikeEnd)) this.#learn(from, alikeEnd, crc32Of(this.bytes, from, alikeEnd))
+    this.alike = this.#last.alike
     this.#readOwn(alikeEnd + 2, ownEnd)
   }
 

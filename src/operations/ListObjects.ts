@@ -1,8 +1,10 @@
 import type { XmlWriter } from '../lib/xml-writer.ts'
+import type { Listed } from '../store/listing-page.ts'
 import type { Context } from './context.ts'
 import { asText, maybe, pageSize } from './inputs.ts'
-import { noOwnerRows, objectRow, ownerRows } from './listing-rows.ts'
+import { noOwnerRows, ownerRows } from './listing-rows.ts'
 import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
+import { type ObjectRow, ObjectRows } from './object-rows.ts'
 import { needs, operation } from './operation.ts'
 import { pageToken } from './page-token.ts'
 
@@ -12,16 +14,17 @@ interface Asked {
   readonly limit: number
 }
 
-const page = (ctx: Context, asked: Asked, after: string | undefined) =>
-  ctx.store.listing.objects({
-    bucket: ctx.target.bucket,
-    prefix: asked.prefix,
-    delimiter: asked.delimiter,
-    limit: asked.limit,
-    after,
-  })
-
-type ListedPage = Awaited<ReturnType<typeof page>>
+const page = (ctx: Context, asked: Asked, after: string | undefined, rows: ObjectRows): Promise<Listed<ObjectRow>> =>
+  ctx.store.listing.objectsAs(
+    {
+      bucket: ctx.target.bucket,
+      prefix: asked.prefix,
+      delimiter: asked.delimiter,
+      limit: asked.limit,
+      after,
+    },
+    rows.add,
+  )
 
 export const ListObjects = operation({
   name: 'ListObjects',
@@ -29,7 +32,8 @@ export const ListObjects = operation({
   permission: needs('ListBucket'),
   input: { prefix, delimiter, encoding, limit: pageSize('max-keys'), marker: maybe.query('marker', asText) },
   async run(ctx, input) {
-    const listed: ListedPage = await page(ctx, input, input.marker)
+    const rows = new ObjectRows(input.encoding, ownerRows(ctx))
+    const listed = await page(ctx, input, input.marker, rows)
     const spell = speller(input.encoding)
     return {
       body: {
@@ -43,8 +47,7 @@ export const ListObjects = operation({
           to.leaf('Delimiter', input.delimiter === '' ? undefined : spell(input.delimiter))
           to.leaf('IsTruncated', listed.next !== undefined)
           to.leaf('EncodingType', input.encoding)
-          const owner = ownerRows(ctx)
-          for (const { key, version } of listed.items) to.add(objectRow(spell(key), version, owner))
+          rows.writeTo(to, listed.items.at(-1))
           writePrefixes(to, listed.prefixes, spell)
         },
       },
@@ -67,7 +70,8 @@ export const ListObjectsV2 = operation({
     fetchOwner: maybe.query('fetch-owner', asText),
   },
   async run(ctx, input) {
-    const listed: ListedPage = await page(ctx, input, input.continuation ?? input.startAfter)
+    const rows = new ObjectRows(input.encoding, input.fetchOwner === 'true' ? ownerRows(ctx) : noOwnerRows)
+    const listed = await page(ctx, input, input.continuation ?? input.startAfter, rows)
     const spell = speller(input.encoding)
     return {
       body: {
@@ -83,8 +87,7 @@ export const ListObjectsV2 = operation({
           to.leaf('ContinuationToken', input.token)
           to.leaf('NextContinuationToken', listed.next === undefined ? undefined : pageToken.write(listed.next.key))
           to.leaf('StartAfter', spell(input.startAfter))
-          const owner = input.fetchOwner === 'true' ? ownerRows(ctx) : noOwnerRows
-          for (const { key, version } of listed.items) to.add(objectRow(spell(key), version, owner))
+          rows.writeTo(to, listed.items.at(-1))
           writePrefixes(to, listed.prefixes, spell)
         },
       },

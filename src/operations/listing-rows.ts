@@ -21,13 +21,14 @@ export function ownerRows(ctx: Context): OwnerRow {
 
 export const noOwnerRows: OwnerRow = () => asMarkup('')
 
-const checksumKind = lastOf((kind: ChecksumKind | undefined): string => {
+export const checksumKind = lastOf((kind: ChecksumKind | undefined): string => {
   if (kind === undefined) return ''
   const algorithm = `<ChecksumAlgorithm>${xmlText(kind.algorithm)}</ChecksumAlgorithm>`
   return `${algorithm}<ChecksumType>${kind.type}</ChecksumType>`
 })
 
-const stored = lastOf(
+/** What comes behind the size. */
+export const stored = lastOf(
   (storageClass: string | undefined) => `</Size><StorageClass>${xmlText(storageClass ?? 'STANDARD')}</StorageClass>`,
 )
 

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formatHttpDate, formatTimestamp, parseHttpDate, parseTimestamp } from './http-date.ts'
+import {
+  formatHttpDate,
+  formatTimestamp,
+  parseHttpDate,
+  parseTimestamp,
+  TIMESTAMP_BYTES_MAX,
+  writeTimestamp,
+} from './http-date.ts'
 
 const MOMENT = Date.UTC(1994, 10, 6, 8, 49, 37)
 
@@ -85,10 +92,16 @@ test('R17: a timestamp is what the runtime writes, whatever came before it', () 
   )
   fc.assert(
     fc.property(fc.array(moment, { minLength: 1, maxLength: 50 }), moments => {
-      for (const ms of moments) assert.equal(formatTimestamp(ms), new Date(ms).toISOString())
+      for (const ms of moments) {
+        const expected = new Date(ms).toISOString()
+        assert.equal(formatTimestamp(ms), expected)
+        const to = Buffer.alloc(TIMESTAMP_BYTES_MAX + 3, '-')
+        assert.equal(to.toString('latin1', 3, writeTimestamp(ms, to, 3)), expected)
+      }
     }),
   )
   assert.throws(() => formatTimestamp(Number.NaN), RangeError)
+  assert.throws(() => writeTimestamp(Number.NaN, Buffer.alloc(TIMESTAMP_BYTES_MAX), 0), RangeError)
 })
 
 test('what is written is read again', () => {

@@ -14,13 +14,54 @@ export const formatHttpDate = (ms: number): string => new Date(ms).toUTCString()
 /** R17. `2026-11-15T02:31:00.000Z`. */
 export function formatTimestamp(ms: number): string {
   const day = Math.floor(ms / DAY_MS)
+  const rest = ms - day * DAY_MS
+  return (
+    dayOf(day) + MINUTES[Math.floor(rest / 60_000)] + SECONDS[Math.floor(rest / 1000) % 60] + FRACTIONS[rest % 1000]
+  )
+}
+
+/** `2026-11-15T`. */
+function dayOf(day: number): string {
   const known = lastDays[day & (lastDays.length - 1)]!
   // Years of more than four digits have a sign and another width, so the length is not counted from the start.
   if (known.day !== day) Object.assign(known, { day, text: new Date(day * DAY_MS).toISOString().slice(0, -13) })
+  return known.text
+}
+
+/** The same as bytes, into a buffer with room for it; returns where it ends. */
+export function writeTimestamp(ms: number, to: Uint8Array, start: number): number {
+  const day = Math.floor(ms / DAY_MS)
+  const known = dayOf(day)
+  let at = start
+  for (let i = 0; i < known.length; i++) to[at++] = known.charCodeAt(i)
   const rest = ms - day * DAY_MS
-  return (
-    known.text + MINUTES[Math.floor(rest / 60_000)] + SECONDS[Math.floor(rest / 1000) % 60] + FRACTIONS[rest % 1000]
-  )
+  const seconds = Math.floor(rest / 1000)
+  const fraction = rest - seconds * 1000
+  const minutes = Math.floor(seconds / 60)
+  const hours = Math.floor(minutes / 60)
+  at = writePair(hours, to, at)
+  to[at++] = COLON
+  at = writePair(minutes - hours * 60, to, at)
+  to[at++] = COLON
+  at = writePair(seconds - minutes * 60, to, at)
+  to[at++] = POINT
+  const hundreds = Math.floor(fraction / 100)
+  to[at++] = ZERO + hundreds
+  at = writePair(fraction - hundreds * 100, to, at)
+  to[at++] = ZULU
+  return at
+}
+
+/** More than the longest takes. */
+export const TIMESTAMP_BYTES_MAX = 32
+
+const [ZERO, COLON, POINT, ZULU] = Buffer.from('0:.Z') as unknown as [number, number, number, number]
+
+function writePair(value: number, to: Uint8Array, at: number): number {
+  const tens = Math.floor(value / 10)
+  to[at] = ZERO + tens
+  to[at + 1] = ZERO + value - tens * 10
+  return at + 2
 }
 
 const DAY_MS = 86_400_000

@@ -106,6 +106,12 @@ export function nameIn({ bytes, start }: Stretch): string {
   return bytes.toString('utf8', from, to)
 }
 
+/** How many bytes of an address come before a name in this bucket. */
+export const beforeName = (bucket: string): number => 1 + Buffer.byteLength(bucket) + 1
+
+/** How many come after it, of a kind with one fixed length of them: the end of the text, then a number or an id. */
+export const AFTER_NAME: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 1 + 8, u: 1 + 16 }
+
 /** The place of an older version, read from its address alone. */
 export function seqOf(address: Buffer): number {
   return readDescending(address, address.length - 8)

@@ -1,10 +1,11 @@
 /** What all listings have in common: a cursor that seeks, a page that fills up, and common prefixes. */
-import { afterPrefix, copyOf, justAfter } from '../lib/bytes.ts'
+import { afterPrefix, copyOf, EMPTY, justAfter, type Stretch } from '../lib/bytes.ts'
+import { BadRecord } from '../lib/codec.ts'
 import { key as address } from '../lib/keys.ts'
 import type { KeyRange, LentEntry, Making, Meta, Vouching } from '../meta/meta.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { isKey } from '../rules/naming.ts'
-import { nameIn } from './addresses.ts'
+import { AFTER_NAME, beforeName } from './addresses.ts'
 
 export interface ListRequest {
   readonly bucket: string
@@ -21,6 +22,10 @@ export interface Listed<T> {
 }
 
 const BATCH_MIN = 2
+/** As long as a seek takes, so many entries can be read instead. */
+const BATCH_DENSE = 16
+/** Among so many common prefixes that needed a seek each, one look whether there are fewer keys behind them by now. */
+const LOOK_EVERY = 16
 /** A full page and the one behind it that tells that there is more. */
 const BATCH_MAX = 1001
 /** With a delimiter nobody knows beforehand whether plain keys or common prefixes come. */
@@ -41,33 +46,79 @@ class RolledUp {
 /** What a page shows for a record. */
 export type Shown<T> = T | RolledUp
 
-/** A kind of record, where those of a listing lie, and what it makes of each. */
+/** A kind of record, where those of a listing lie, and what it makes of each; the name is lent as the entry is. */
 export interface Walk<T> {
-  readonly kind: string
+  readonly kind: keyof typeof AFTER_NAME
   readonly range: KeyRange
   /** Where records have a checksum for what is shown of them. */
   readonly vouch?: Vouching
-  make(entry: LentEntry, name: string, isVouched: boolean): T
+  make(entry: LentEntry, name: Stretch, isVouched: boolean): T
+}
+
+/** The names in the addresses of one kind of record, where they lie, and the common prefixes that they fall under. */
+class Names implements Stretch {
+  bytes: Buffer = EMPTY
+  start = 0
+  end = 0
+  readonly #before: number
+  readonly #after: number
+  readonly #prefixBytes: number
+  readonly #delimiter: Buffer
+
+  constructor(kind: keyof typeof AFTER_NAME, { bucket, prefix = '', delimiter = '' }: ListRequest) {
+    this.#before = beforeName(bucket)
+    this.#after = AFTER_NAME[kind]
+    this.#prefixBytes = Buffer.byteLength(prefix)
+    this.#delimiter = Buffer.from(delimiter)
+  }
+
+  in({ bytes, start, end }: Stretch): this {
+    this.bytes = bytes
+    this.start = start + this.#before
+    this.end = end - this.#after
+    if (this.end < this.start) throw new BadRecord('has a key without a name')
+    return this
+  }
+
+  /** Where the common prefix of the name ends; -1: it falls under none. No text of UTF-8 begins inside a character. */
+  prefixEnd(): number {
+    const { bytes, end } = this
+    const delimiter = this.#delimiter
+    const length = delimiter.length
+    if (length === 0) return -1
+    const first = delimiter[0]
+    for (let at = this.start + this.#prefixBytes; at + length <= end; at++) {
+      if (bytes[at] !== first) continue
+      let same = 1
+      while (same < length && bytes[at + same] === delimiter[same]) same++
+      if (same === length) return at + length
+    }
+    return -1
+  }
 }
 
 /**
- * What is made of the entries of a range, one at a time. They are fetched in batches that grow while they are used up
- * and shrink after a common prefix: a run of plain keys is read by the thousand, a run of common prefixes by twos.
+ * What is made of the entries of a range, one at a time. They are fetched in batches that grow while they are used up:
+ * plain keys are read by the thousand, and so are common prefixes with few keys behind each. A batch that is all of one
+ * common prefix makes the next one small: those with many keys are passed by a seek each.
  */
 export class Cursor<T> {
   readonly #meta: Meta
   readonly #request: ListRequest
   readonly #walk: Walk<T>
+  readonly #names: Names
   #range: KeyRange
   #batch: readonly Shown<T>[] = []
   #at = 0
   #size: number
+  #seeks = 0
   #more = true
 
   constructor(meta: Meta, request: ListRequest, walk: Walk<T>) {
     this.#meta = meta
     this.#request = request
     this.#walk = walk
+    this.#names = new Names(walk.kind, request)
     this.#range = walk.range
     this.#size = Math.min(BATCH_MAX, firstBatch(request))
   }
@@ -95,23 +146,31 @@ export class Cursor<T> {
   }
 
   #shown(entry: LentEntry, isVouched: boolean): Shown<T> {
-    const name = nameIn(entry.key)
-    const prefix = rolledUp(name, this.#request)
-    return prefix === undefined ? this.#walk.make(entry, name, isVouched) : new RolledUp(prefix)
+    const name = this.#names.in(entry.key)
+    const prefixEnd = this.#names.prefixEnd()
+    if (prefixEnd < 0) return this.#walk.make(entry, name, isVouched)
+    return new RolledUp(name.bytes.toString('utf8', name.start, prefixEnd))
   }
 
   advance(): void {
     this.#at++
   }
 
-  /** Goes on behind everything under the common prefix that it stands at. */
-  pass(prefix: string): void {
+  /** Goes on behind everything under the common prefix that it stands at, when so many are wanted at most. */
+  pass(prefix: string, wanted: number): void {
+    const isAlone = this.#at === 0
     while (isRolledUp(this.next) && this.next.prefix === prefix) this.#at++
     if (this.next !== undefined) return
     const start = behindPrefix(this.#walk.kind, this.#request.bucket, prefix)
     if (start === undefined) this.#more = false
     else this.#range = { start: later(this.#range.start, start), end: this.#range.end }
-    this.#size = BATCH_MIN
+    const dense = Math.min(BATCH_MAX, Math.max(BATCH_DENSE, Math.min(this.#batch.length * 2, wanted * 4)))
+    this.#size = isAlone ? this.#sizeOfSeek() : dense
+  }
+
+  #sizeOfSeek(): number {
+    this.#seeks++
+    return this.#seeks % LOOK_EVERY === 0 ? BATCH_DENSE : BATCH_MIN
   }
 }
 
@@ -120,11 +179,10 @@ export const isRolledUp = (shown: unknown): shown is RolledUp => shown instanceo
 const later = (a: Buffer, b: Buffer): Buffer => (a.compare(b) > 0 ? a : b)
 
 /** Items and common prefixes together fill a page. */
-export class Page<T> {
+export class Page<T extends { readonly key: string }> {
   readonly #limit: number
   readonly #items: T[] = []
   readonly #prefixes: string[] = []
-  #lastKey = ''
   #endsWithPrefix = false
 
   constructor(limit: number) {
@@ -132,23 +190,29 @@ export class Page<T> {
   }
 
   get full(): boolean {
-    return this.#items.length + this.#prefixes.length >= this.#limit
+    return this.left <= 0
   }
 
-  add(key: string, item: T): void {
+  /** How many more it takes. */
+  get left(): number {
+    return this.#limit - this.#items.length - this.#prefixes.length
+  }
+
+  add(item: T): void {
     this.#items.push(item)
-    this.#lastKey = key
     this.#endsWithPrefix = false
   }
 
   addPrefix(prefix: string): void {
     this.#prefixes.push(prefix)
-    this.#lastKey = prefix
     this.#endsWithPrefix = true
   }
 
   close(more: boolean): Listed<T> {
-    const next = more ? { key: this.#lastKey, isPrefix: this.#endsWithPrefix } : undefined
+    const isPrefix = this.#endsWithPrefix
+    // Asked for at the end alone: an item need not know its key before.
+    const key = isPrefix ? this.#prefixes.at(-1) : this.#items.at(-1)?.key
+    const next = more && key !== undefined ? { key, isPrefix } : undefined
     return { items: this.#items, prefixes: this.#prefixes, next }
   }
 }

@@ -2,7 +2,7 @@
  * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted
  * keys lie between the records that a plain listing reads.
  */
-import { copyOf, justAfter } from '../lib/bytes.ts'
+import { copyOf, justAfter, type Stretch, textOf } from '../lib/bytes.ts'
 import { ShownRecord, type ShownVersion } from '../model/shown-version.ts'
 import { type Upload, uploadFormat } from '../model/upload.ts'
 import { all, at, seqOf } from './addresses.ts'
@@ -32,6 +32,14 @@ export interface ListedVersion {
   readonly latest: boolean
 }
 
+/** Something made of an object, where its name and its record lie. */
+export type Showing<T> = (name: Stretch, shown: ShownRecord) => T
+
+type ObjectsRequest = ListRequest & { readonly after?: string | undefined }
+
+/** One for all listings: nothing comes between the check of a record and what is made of it. */
+const shown = new ShownRecord()
+
 export class Listing {
   readonly #engine: Engine
 
@@ -39,19 +47,22 @@ export class Listing {
     this.#engine = engine
   }
 
-  /** Current objects behind `after`, in the order of their keys' bytes. */
-  async objects(request: ListRequest & { readonly after?: string | undefined }): Promise<Listed<ListedVersion>> {
+  objects(request: ObjectsRequest): Promise<Listed<ListedVersion>> {
+    return this.objectsAs(request, name => ({ key: textOf(name), version: shown.version(), latest: true }))
+  }
+
+  /** Made of current objects behind `after`, in the order of their keys' bytes; maybe of more than the page has. */
+  async objectsAs<T extends { readonly key: string }>(request: ObjectsRequest, make: Showing<T>): Promise<Listed<T>> {
     const { after } = request
     await this.#mustExist(request.bucket)
     const start = after === undefined ? undefined : behind('o', request, after)
-    const shown = new ShownRecord()
     return this.#walk(request, {
       kind: 'o',
       range: rangeOf('o', request, start),
       vouch: ({ key, value }) => shown.isSound(value, key),
-      make({ value }, key, isVouched): ListedVersion {
+      make({ value }, name, isVouched) {
         if (!isVouched) shown.read(value)
-        return { key, version: shown.version(), latest: true }
+        return make(name, shown)
       },
     })
   }
@@ -83,14 +94,14 @@ export class Listing {
     const cursor = new Cursor(this.#engine.meta, request, walk)
     for (;;) {
       // Most are there already, and waiting for each of them would cost more than listing it.
-      const shown = cursor.next ?? (await cursor.peek())
-      if (shown === undefined) return page.close(false)
+      const next = cursor.next ?? (await cursor.peek())
+      if (next === undefined) return page.close(false)
       if (page.full) return page.close(true)
-      if (isRolledUp(shown)) {
-        page.addPrefix(shown.prefix)
-        cursor.pass(shown.prefix)
+      if (isRolledUp(next)) {
+        page.addPrefix(next.prefix)
+        cursor.pass(next.prefix, page.left)
       } else {
-        page.add(shown.key, shown)
+        page.add(next)
         cursor.advance()
       }
     }
@@ -109,7 +120,7 @@ export class Listing {
         ? undefined
         : await this.#placeInside(bucket, after.key, after.versionId)
     const start = (kind: string) => (inside === undefined && after ? behind(kind, request, after.key) : undefined)
-    const cursor = new VersionCursor(this.#engine.meta, {
+    const cursor = new VersionCursor(this.#engine.meta, shown, {
       bucket,
       current: rangeOf('o', request, start('o')),
       older: rangeOf('v', request, start('v')),
@@ -125,7 +136,7 @@ export class Listing {
       const prefix = rolledUp(key, request)
       if (prefix === undefined) {
         const latest = key === inside?.key ? version.seq === inside.newest : key !== lastKey
-        page.add(key, { key, version, latest })
+        page.add({ key, version, latest })
         lastKey = key
         cursor.advance(found)
       } else {

@@ -6,7 +6,7 @@
  */
 import { compareAsUtf8, justAfter } from '../lib/bytes.ts'
 import type { KeyRange, LentEntry, Making, Meta, Stamp, Vouching } from '../meta/meta.ts'
-import { ShownRecord, type ShownVersion } from '../model/shown-version.ts'
+import type { ShownRecord, ShownVersion } from '../model/shown-version.ts'
 import { at, nameIn } from './addresses.ts'
 import { behindPrefix } from './listing-page.ts'
 
@@ -89,12 +89,13 @@ export class VersionCursor {
   readonly #bucket: string
   readonly #current: Side
   readonly #older: Side
-  readonly #shown = new ShownRecord()
+  readonly #shown: ShownRecord
   #behind: VersionPlace | undefined
   #size: number
 
-  constructor(meta: Meta, { bucket, current, older, behind, firstBatch }: VersionRanges) {
+  constructor(meta: Meta, shown: ShownRecord, { bucket, current, older, behind, firstBatch }: VersionRanges) {
     this.#meta = meta
+    this.#shown = shown
     this.#bucket = bucket
     this.#current = new Side(current)
     this.#older = new Side(older)
