@@ -135,7 +135,10 @@ class FrameReader {
   }
 
   async #fill(pieces: readonly Buffer[], start: number, bytes: number): Promise<void> {
-    const got = await this.#file.read(pieces, this.#place.offset + start)
+    const at = this.#place.offset + start
+    // Of what is long, a thread reads on while this one sends what it has read before.
+    const soon = this.#kind === 'packed' ? this.#file.readSoon?.(pieces, at) : undefined
+    const got = await (soon ?? this.#file.read(pieces, at))
     if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
   }
 

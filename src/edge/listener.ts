@@ -145,6 +145,8 @@ export class Listener {
   #connected(socket: Socket): void {
     const connection = new Connection(socket, this.#patience)
     this.#connections.set(socket, connection)
+    // Every answer that waits behind another one listens for its end; how many there may be is bounded elsewhere.
+    socket.setMaxListeners(0)
     this.#patience.begin(connection)
     socket.once('close', () => {
       this.#connections.delete(socket)

@@ -121,3 +121,18 @@ test('a lent buffer is used again when every write of it has succeeded, and only
     assert.equal(outgoingBuffers.lend(512 * KIB).buffer === lent.buffer, expected)
   }
 })
+
+test('a lent buffer that is all of an answer is used again when nothing of it waits, and only then', async () => {
+  for (const [waiting, expected] of [
+    [0, true],
+    [1, false],
+  ] as const) {
+    const { response, sending } = scene()
+    const lent = outgoingBuffers.lend(64 * KIB)
+    response.writableLength = waiting
+    const ending = sending.end(lent)
+    assert.equal(outgoingBuffers.lend(64 * KIB).buffer === lent.buffer, expected)
+    response.emit('finish')
+    await ending
+  }
+})

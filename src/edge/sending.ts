@@ -70,6 +70,7 @@ export class Sending {
     this.#response.end(body)
     // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
     if (this.#response.writableLength > 0) await this.#happens('finish')
+    else if (body !== undefined) outgoingBuffers.giveBack(body)
   }
 
   async #write(piece: Buffer): Promise<void> {

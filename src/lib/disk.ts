@@ -2,14 +2,19 @@
  * The one way to the filesystem. Everything that keeps bytes is handed a Disk, so that a test can fail the N-th
  * call, cut a write short or forget what was never synced. LMDB is the exception: it writes for itself.
  */
-import { constants, promises as fs } from 'node:fs'
+import { constants, promises as fs, readvSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { systemClock } from './clock.ts'
+import { PromptReads } from './prompt-reads.ts'
+import type { Soon } from './soon.ts'
 
 export interface DiskFile {
   /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
   write(pieces: readonly Uint8Array[], position: number): Promise<void>
   /** Fills the pieces, one behind the other; resolves to how many bytes there were (fewer only at the file's end). */
   read(into: readonly Uint8Array[], position: number): Promise<number>
+  /** The same, on the spot where the bytes are likely to be at hand: there are disks on which they never are. */
+  readSoon?(into: readonly Uint8Array[], position: number): Soon<number>
   /** Resolves when every byte written before the call is on stable storage. A failure is final: never call again. */
   datasync(): Promise<void>
   size(): Promise<number>
@@ -70,6 +75,14 @@ function behind(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Arr
   return index < 0 ? [] : [pieces[index]!.subarray(skipped), ...pieces.slice(index + 1)]
 }
 
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  return length
+}
+
+const promptReads = new PromptReads(systemClock, () => process.resourceUsage().fsRead)
+
 class RealFile implements DiskFile {
   readonly #handle: fs.FileHandle
 
@@ -78,8 +91,7 @@ class RealFile implements DiskFile {
   }
 
   async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
-    let expected = 0
-    for (const piece of pieces) expected += piece.length
+    const expected = lengthOf(pieces)
     const { bytesWritten } = await this.#handle.writev(pieces as Uint8Array[], position)
     // libuv returns a short count when the disk fills up in the middle of a write.
     if (bytesWritten !== expected) {
@@ -87,9 +99,20 @@ class RealFile implements DiskFile {
     }
   }
 
-  async read(into: readonly Uint8Array[], position: number): Promise<number> {
-    let got = 0
-    for (let left = into; left.length > 0; left = behind(into, got)) {
+  read(into: readonly Uint8Array[], position: number): Promise<number> {
+    return this.#readOn(into, position, 0)
+  }
+
+  readSoon(into: readonly Uint8Array[], position: number): Soon<number> {
+    const bytes = lengthOf(into)
+    if (!promptReads.isLikely(bytes)) return this.read(into, position)
+    const got = promptReads.timed(() => readvSync(this.#handle.fd, into as Uint8Array[], position))
+    return got === bytes || got === 0 ? got : this.#readOn(into, position, got)
+  }
+
+  async #readOn(into: readonly Uint8Array[], position: number, sofar: number): Promise<number> {
+    let got = sofar
+    for (let left = behind(into, got); left.length > 0; left = behind(into, got)) {
       const [only] = left
       const { bytesRead } =
         left.length === 1

@@ -11,6 +11,9 @@ import { expirationHeaders, hasLifecycle } from './lifecycle.ts'
 import { type Answers, type Header, needsVersion, operation } from './operation.ts'
 import { responseHeaders } from './response-headers.ts'
 
+/** A client that takes its time keeps no more in memory than by a stream, which has two frames at least. */
+const WHOLE_BYTES_MAX = 128 * 1024
+
 interface Reading {
   readonly headers: readonly Header[]
   readonly status: number
@@ -105,6 +108,16 @@ async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promis
   return { status, start, end, headers }
 }
 
+/**
+ * What is short is read before the answer begins, so that it goes out in one piece, and damage has an answer instead of
+ * ending the connection. What is long comes while it is sent.
+ */
+function bodyOf(handle: ObjectHandle, start: number, end: number): NonNullable<Answers['body']> | Promise<Buffer> {
+  const inline = handle.inline(start, end)
+  if (inline !== undefined) return inline
+  return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.read(start, end)
+}
+
 const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey }
 
 function checkOverrides(ctx: Context, overrides: readonly Header[]): void {
@@ -125,7 +138,7 @@ export const GetObject = operation({
     const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
     try {
       const { headers, status, start, end } = await reading(ctx, handle, asked)
-      return { status, headers, body: handle.inline(start, end) ?? handle.read(start, end), length: end - start }
+      return { status, headers, body: await bodyOf(handle, start, end), length: end - start }
     } catch (error) {
       handle.close()
       throw error

@@ -1,3 +1,4 @@
+import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import type { Version } from '../model/version.ts'
 import type { Engine } from './engine.ts'
 import { readContent } from './outflow.ts'
@@ -65,6 +66,16 @@ export class ObjectHandle {
     if (content.kind !== 'inline' || content.seal !== undefined) return undefined
     this.close()
     return content.bytes.subarray(start, end)
+  }
+
+  /** The same in one piece, for a range that is short; closes the handle. Lent, as what is read is. */
+  async whole(start: number, end: number): Promise<Buffer> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.read(start, end)) chunks.push(chunk)
+    if (chunks.length === 1) return chunks[0]!
+    const whole = Buffer.concat(chunks)
+    for (const chunk of chunks) outgoingBuffers.giveBack(chunk)
+    return whole
   }
 
   /** The part of this number; undefined when the object has none. */
