@@ -85,6 +85,16 @@ test('bodies that come in at once do not get into each other, and abandoned ones
   assert.deepEqual(digests, expected)
 })
 
+test('where modules can have no memory, a thread computes MD5s all the same', async () => {
+  const threads = new DigestThreads(({ buffer }) => startThread({ buffer, wasm: undefined }))
+  const bodies = Array.from({ length: 5 }, (_, n) => bytesOf(2 * BLOCK_BYTES + n, n))
+  const digests = await Promise.all(bodies.map(bytes => digested(new BodyDigest('md5', threads), bytes, 70_000)))
+  assert.deepEqual(
+    digests,
+    bodies.map(bytes => direct('md5', bytes)),
+  )
+})
+
 test('a body of up to a block needs no thread', async () => {
   const { threads, started } = puppets()
   const bytes = bytesOf(BLOCK_BYTES - 1)

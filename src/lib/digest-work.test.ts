@@ -124,6 +124,14 @@ test('who ends while bytes lie ahead gets the digest of all of them; who gives u
   assert.equal(replies.length, 1)
 })
 
+test('what travels as text has no named function inside, which a bundler might wrap in something of its own', () => {
+  for (const travels of [digestWork, md5Company, md5Lanes]) {
+    const inside = travels.toString().replace(/^function \w+/, '')
+    assert.doesNotMatch(inside, /\bfunction\b|\bclass\b/)
+    assert.doesNotMatch(inside, /\b(const|let|var) \w+ = (async )?(\([^)]*\)|\w+) =>|\w+: (async )?(\([^)]*\)|\w+) =>/)
+  }
+})
+
 const step = fc.record({
   lane: fc.nat(6),
   at: fc.nat(DATA_BYTES / 2),

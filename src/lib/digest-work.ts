@@ -43,16 +43,9 @@ interface Given {
 export function digestWork({ threads, crypto, wasm, md5Lanes, md5Company }: Given): void {
   const { memory, md5 } = threads.workerData as ThreadData
   const port = threads.parentPort!
-  const reply = (reply: Reply): void => port.postMessage(reply)
   const hashes = new Map<number, Hash>()
-
-  function together(): ReturnType<typeof md5Company> | undefined {
-    if (md5 === undefined) return undefined
-    const { exports } = new wasm!.Instance(md5.module, { outside: { memory: md5.memory } })
-    return md5Company(md5Lanes(exports as Md5Exports, new Uint8Array(memory), md5.area), reply)
-  }
-
-  const company = together()
+  const run = md5 && (new wasm!.Instance(md5.module, { outside: { memory: md5.memory } }).exports as Md5Exports)
+  const company = run && md5Company(md5Lanes(run, new Uint8Array(memory), md5!.area), port)
   port.on('message', (order: Order) => {
     const { lane } = order
     if (company?.take(order)) return
@@ -62,10 +55,10 @@ export function digestWork({ threads, crypto, wasm, md5Lanes, md5Company }: Give
       else hashes.set(lane, crypto.createHash(order.start))
     } else if ('order' in order) {
       hash?.update(new Uint8Array(memory, order.at, order.bytes))
-      reply({ order: order.order })
+      port.postMessage({ order: order.order })
     } else {
       hashes.delete(lane)
-      if (order.end === 'digest') reply({ lane, digest: hash!.digest() })
+      if (order.end === 'digest') port.postMessage({ lane, digest: hash!.digest() })
     }
   })
 }
