@@ -142,7 +142,9 @@ export class Console {
     known.caller = administrator.accessKey
     const input = await inputOf(found, request, body, message)
     const ctx = this.#context(administrator, identities, known.requestId)
-    return { status: found.route.status, answer: await found.route.run(ctx, input) }
+    const { route } = found
+    const answer = await route.run(ctx, input)
+    return { status: route.goesOn?.(answer) === true ? 202 : route.status, answer }
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {

@@ -42,6 +42,7 @@ function operation(route: Route): Json {
     ...(body === undefined ? {} : { requestBody: body }),
     responses: {
       [route.status]: answer,
+      ...(route.goesOn === undefined ? {} : { 202: { ...answer, description: 'It goes on; ask again' } }),
       default: { description: 'A fault', content: json({ $ref: '#/components/schemas/Fault' }) },
     },
   }

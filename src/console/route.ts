@@ -60,6 +60,8 @@ export interface Route {
   readonly input: Fields
   /** Of an answer without a fault; 204 when there is nothing to say. */
   readonly status: 200 | 201 | 202 | 204
+  /** Whether this answer only says that it goes on, which is a 202. */
+  readonly goesOn?: (answer: unknown) => boolean
   run(ctx: AdminContext, input: Record<string, unknown>): Promise<unknown>
 }
 

@@ -1,4 +1,4 @@
-import { format, optional, struct, text, uint, word } from '../lib/codec.ts'
+import { bytes, format, optional, struct, text, uint, word } from '../lib/codec.ts'
 
 /**
  * What may be done under a named key. Closing: somebody is about to disable it and looks whether a locked version needs
@@ -19,3 +19,13 @@ export const nextVersionFormat = format<NextVersion>(
   'F2',
   struct<NextVersion>({ of: word('service', 'storage', 'named'), keyName: optional(text), version: uint }),
 )
+
+/** How far somebody has got who looks whether a locked version needs a key. */
+export interface LookProgress {
+  /** Of the key's state: another one means that the key was opened since, and there may be new locks. */
+  readonly stamp: number
+  /** The first address that was not looked at. */
+  readonly from: Buffer
+}
+
+export const lookFormat = format<LookProgress>('F3', struct<LookProgress>({ stamp: uint, from: bytes }))

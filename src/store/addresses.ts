@@ -25,6 +25,8 @@ export const at = {
   owner: () => key('x', 'owner'),
   /** Whether a named key may be used, by the digest of its name. */
   namedKey: (digest: Buffer) => key('x', 'key', digest),
+  /** How far a look has got that wants to disable a named key. */
+  keyLook: (digest: Buffer) => key('x', 'key look', digest),
   /** The rotation that the ledger tells of and the keyring may not have yet. */
   rotation: () => key('x', 'rotation'),
   /** How far time has got. */

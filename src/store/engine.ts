@@ -7,6 +7,7 @@ import type { Meta } from '../meta/meta.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Company } from './company.ts'
 import type { Freeing } from './freeing.ts'
+import type { KeyChanges } from './key-changes.ts'
 import type { LockClock } from './lock-clock.ts'
 import type { Refusals } from './noting.ts'
 import type { Entrance, Tickets } from './tickets.ts'
@@ -32,6 +33,7 @@ export interface Engine {
   /** Whoever appends to a ledger takes turns with the others in this process. */
   readonly turns: Turns
   readonly refusals: Refusals
+  readonly keyChanges: KeyChanges
   /** On whose behalf everything is done; the ledger tells. */
   readonly actor: Actor
 }

@@ -2,30 +2,27 @@
  * P23. To disable a key is to delete what it wraps, so locks forbid that too. The key's state stands among the records:
  * whoever makes a version under it, locks one, or brings a locked one back to the top of its key depends on it. So a
  * key is first closed, then every version is looked at, current ones first, and no lock can come in behind the look.
+ * That may take long, so nobody has to wait for it; the key is disabled only if it has been closed all the time.
  */
-import { createHash } from 'node:crypto'
 import { badKeyName, KeyringFull, type Rotatable } from '../crypto/keyring.ts'
-import { justAfter } from '../lib/bytes.ts'
+import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import { type KeyState, keyStateFormat, type NextVersion, nextVersionFormat } from '../model/key-state.ts'
 import { STORE_LEDGER } from '../model/ledger.ts'
-import { uploadFormat } from '../model/upload.ts'
-import type { Encryption, Lock } from '../model/version.ts'
-import { versionFormat } from '../model/version-record.ts'
-import { mayRemove } from '../rules/lock.ts'
-import { all, at } from './addresses.ts'
+import type { Encryption } from '../model/version.ts'
+import { at } from './addresses.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import type { KeyLook, KeyProgress } from './key-changes.ts'
+import { close, type Looking, lookThrough, progressOf, refuseAsBefore, stateOf, withdrawn } from './key-look.ts'
 
-const PAGE = 500
-
-/** Names are longer than keys of records may be. */
-const address = (name: string): Buffer => at.namedKey(createHash('sha256').update(name, 'utf8').digest())
+/** Whoever disables a key hears by then how it went, or that it goes on. */
+const WAIT_MS = 5_000
 
 /** Whoever makes or locks a version under a named key relies on the key. */
 export async function relyOnKey(d: Decision, encryption: Encryption | undefined): Promise<void> {
   if (encryption?.by !== 'named') return
-  const entry = await d.get(address(encryption.keyName!))
+  const entry = await d.get(stateOf(encryption.keyName!))
   if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
   throw new Fault('KMS.DisabledException')
 }
@@ -34,6 +31,8 @@ export interface NamedKey {
   readonly name: string
   readonly version: number
   readonly disabled: boolean
+  /** Somebody disables it: so many versions and uploads were looked at so far. */
+  readonly checking?: number
 }
 
 export interface Rotation {
@@ -54,8 +53,6 @@ function asFault(error: unknown): never {
 
 export class NamedKeys {
   readonly #engine: Engine
-  /** The change of a key's state that was asked for last: one after the other, so that none undoes half of another. */
-  #changing: Promise<unknown> = Promise.resolve()
 
   constructor(engine: Engine) {
     this.#engine = engine
@@ -70,7 +67,8 @@ export class NamedKeys {
   }
 
   get(name: string): NamedKey {
-    return { name, ...this.#engine.keyring.keyState(name) }
+    const look = this.#engine.keyChanges.looks.get(name)
+    return { name, ...this.#engine.keyring.keyState(name), ...(look === undefined ? {} : { checking: look.looked }) }
   }
 
   async create(name: string): Promise<void> {
@@ -88,7 +86,7 @@ export class NamedKeys {
         throw new Fault('InvalidArgument', { ArgumentName: 'name', reason: 'only named keys have names' })
       checkName(name)
     }
-    return this.#alone(async () => {
+    return this.#engine.keyChanges.alone(async () => {
       await this.#finish()
       const before = (version: number): Promise<void> => this.#intend({ of, keyName: name, version })
       const version = await this.#engine.keyring.rotate(of, name, before).catch(asFault)
@@ -108,7 +106,7 @@ export class NamedKeys {
 
   /** Does what the ledger tells of and a crash has left undone. At every start, by the owner of the folder. */
   finish(): Promise<void> {
-    return this.#alone(() => this.#finish())
+    return this.#engine.keyChanges.alone(() => this.#finish())
   }
 
   async #finish(): Promise<void> {
@@ -121,81 +119,90 @@ export class NamedKeys {
     await decide(this.#engine, async d => d.remove(at.rotation()))
   }
 
-  /** Nothing under this key can be read any more. Refused while a lock wants something to stay. */
-  async disable(name: string): Promise<void> {
+  /**
+   * Nothing under this key can be read any more. Refused while a lock wants something to stay. To find that out may
+   * take long: then it goes on by itself, and whoever asks again hears how it went.
+   */
+  async disable(name: string): Promise<'disabled' | 'checking'> {
     checkName(name)
-    await this.#alone(() => this.#disable(name))
+    const look = await this.#engine.keyChanges.alone(() => this.#beginToDisable(name))
+    if (look === undefined) return 'disabled'
+    const disabled = look.outcome.then(() => 'disabled' as const)
+    return soonOr(this.#engine.clock, disabled, 'checking')
   }
 
-  async #disable(name: string): Promise<void> {
-    await this.#set(name, 'closing')
-    const locked = await this.#lockedUnder(name).catch(async (error: unknown) => {
-      await this.#set(name, 'open')
-      throw error
-    })
-    if (locked !== undefined) {
-      await this.#set(name, 'open')
-      throw new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })
-    }
-    // Noted before it is done: whatever comes between, the ledger never tells less than has happened.
+  async #beginToDisable(name: string): Promise<KeyLook | undefined> {
+    const { keyChanges, keyring } = this.#engine
+    const underWay = keyChanges.looks.get(name)
+    if (underWay !== undefined || keyring.keyState(name).disabled) return underWay
+    await refuseAsBefore(this.#engine, name)
+    const looking = await close(this.#engine, name)
+    const progress = { looked: 0, isWithdrawn: false }
+    const outcome = this.#disable(looking, progress).finally(() => keyChanges.looks.delete(name))
+    // Perhaps nobody waits for it any more.
+    outcome.catch(() => {})
+    const look = Object.assign(progress, { outcome })
+    keyChanges.looks.set(name, look)
+    return look
+  }
+
+  async #disable(looking: Looking, look: KeyProgress): Promise<void> {
+    const { keyChanges, keyring } = this.#engine
     let isNoted = false
+    // Noted before it is done: whatever comes between, the ledger never tells less than has happened.
     const before = async (): Promise<void> => {
-      await this.#note(name, 'disabled')
+      await this.#noteDisabled(looking)
       isNoted = true
     }
-    await this.#engine.keyring.disable(name, before).catch(async (error: unknown) => {
-      if (!isNoted) await this.#set(name, 'open')
+    try {
+      await lookThrough(this.#engine, looking, look)
+      await keyChanges.alone(() => keyring.disable(looking.name, before))
+    } catch (error) {
+      if (!isNoted) await keyChanges.alone(() => this.#open(looking))
       asFault(error)
-    })
+    }
   }
 
   async enable(name: string): Promise<void> {
     checkName(name)
-    await this.#alone(async () => {
-      await this.#note(name, 'open')
-      await this.#engine.keyring.enable(name).catch(asFault)
+    const { keyChanges, keyring, turns } = this.#engine
+    await keyChanges.alone(async () => {
+      const look = keyChanges.looks.get(name)
+      if (look !== undefined) look.isWithdrawn = true
+      await turns.take(this.#engine, STORE_LEDGER, async (d, note) => {
+        setState(d, name, 'open')
+        note({ what: 'key enabled', keyName: name })
+      })
+      await keyring.enable(name).catch(asFault)
     })
   }
 
-  /** Keys change in one process, the owner of the folder: its order is that of all. */
-  #alone<T>(change: () => Promise<T>): Promise<T> {
-    const changed = this.#changing.then(change)
-    this.#changing = changed.catch(() => {})
-    return changed
-  }
-
-  #note(name: string, state: 'open' | 'disabled'): Promise<void> {
+  /** Only if it was closed all the time since the look began. */
+  #noteDisabled({ name, stamp }: Looking): Promise<void> {
     return this.#engine.turns.take(this.#engine, STORE_LEDGER, async (d, note) => {
-      d.put(address(name), keyStateFormat.encode(state))
-      note({ what: state === 'open' ? 'key enabled' : 'key disabled', keyName: name })
+      if ((await d.get(stateOf(name)))?.stamp !== stamp) throw withdrawn()
+      setState(d, name, 'disabled')
+      note({ what: 'key disabled', keyName: name })
     })
   }
 
-  #set(name: string, state: KeyState): Promise<void> {
-    return decide(this.#engine, async d => d.put(address(name), keyStateFormat.encode(state)))
+  /** As it was before the look, unless somebody else has said what it is to be. */
+  #open({ name, stamp }: Looking): Promise<void> {
+    return decide(this.#engine, async d => {
+      if ((await d.get(stateOf(name)))?.stamp === stamp) setState(d, name, 'open')
+    })
   }
+}
 
-  /** A locked version under this key, or an upload that is to become one; undefined when there is none. */
-  async #lockedUnder(name: string): Promise<string | undefined> {
-    const time = await this.#engine.lockClock.now()
-    const isLocked = (lock: Lock): boolean => mayRemove(lock, time, false) !== undefined
-    for (const kind of ['o', 'v', 'u']) {
-      const decode = kind === 'u' ? uploadFormat.decode : versionFormat.decode
-      for await (const value of this.#values(kind)) {
-        const { encryption, lock, id } = decode(value)
-        if (encryption?.by === 'named' && encryption.keyName === name && isLocked(lock)) return id.toString('hex')
-      }
-    }
-    return undefined
-  }
+/** With it ends what was known about a look. */
+function setState(d: Decision, name: string, state: KeyState): void {
+  d.put(stateOf(name), keyStateFormat.encode(state))
+  d.remove(progressOf(name))
+}
 
-  async *#values(kind: string): AsyncGenerator<Buffer> {
-    const { end } = all.kind(kind)
-    for (let { start } = all.kind(kind); ; ) {
-      const page = await this.#engine.meta.scan({ start, end }, PAGE)
-      for (const { value } of page) yield value
-      if (page.length < PAGE) return
-      start = justAfter(page.at(-1)!.key)
-    }
-  }
+function soonOr<T, L>(clock: Clock, result: Promise<T>, late: L): Promise<T | L> {
+  return new Promise((resolve, reject) => {
+    const stop = clock.after(WAIT_MS, () => resolve(late))
+    result.then(resolve, reject).finally(stop)
+  })
 }

@@ -16,6 +16,7 @@ import { Copies } from './copies.ts'
 import { Documents } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { Freeing } from './freeing.ts'
+import { KeyChanges } from './key-changes.ts'
 import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
 import { LockClock } from './lock-clock.ts'
@@ -103,7 +104,8 @@ export class Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
     const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
-    return new Store({ ...parts, ...inside, entrance: inside.readers, ...locks, company, freeing: new Freeing() })
+    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges() }
+    return new Store({ ...parts, ...inside, entrance: inside.readers, ...locks, ...rest })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */

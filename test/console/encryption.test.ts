@@ -1,9 +1,11 @@
 /** Encryption keys as an administrator makes, disables and rotates them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Call } from '../../src/cli/command.ts'
+import { encryptionCommands } from '../../src/cli/commands/encryption.ts'
 import { LIMITS } from '../../src/rules/limits.ts'
 import type { Store } from '../../src/store/store.ts'
-import { bytesOf, faultOf, makeBucket, OWNER, payload } from '../store/fixture.ts'
+import { bytesOf, faultOf, gate, makeBucket, OWNER, payload, turn } from '../store/fixture.ts'
 import { type Consoled, ROOT, withConsole } from './fixture.ts'
 
 const KEYS = '/v1/encryption/keys'
@@ -92,4 +94,41 @@ test('P23: what the ledger cannot note about a key does not happen to it', () =>
     turns.take = take
     await store.namedKeys.disable('one')
     assert.equal(keyring.keyState('one').disabled, true)
+  }))
+
+test('P23: while versions are looked at the answer is 202, and the command asks until it knows', () =>
+  withConsole(async ({ ask, parts, clock }) => {
+    const { store } = parts
+    await makeBucket(store, 'kept')
+    await putUnder(store, 'one', false)
+    const { meta } = store.engine
+    const { scan } = meta
+    const slow = gate()
+    meta.scan = async (range, ...rest) => {
+      if (range.start.toString() === 'o') await slow.opened
+      return scan.call(meta, range, ...rest)
+    }
+    const asking: Record<string, unknown>[] = []
+    const admin = {
+      async ask(route: string, input: object): Promise<Record<string, unknown>> {
+        asking.push({ route, ...input })
+        if (asking.length === 3) slow.open()
+        let isAnswered = false
+        const answered = ask({ method: 'PATCH', path: `${KEYS}/one`, body: { disabled: true } }).finally(() => {
+          isAnswered = true
+        })
+        for (; !isAnswered; clock.move(asking.length < 3 ? 50 : 0)) await turn()
+        const answer = await answered
+        assert.equal(answer.status, asking.length < 3 ? 202 : 200)
+        return answer.json()
+      },
+    }
+    const lines: string[] = []
+    const call = { admin: async () => admin, argument: () => 'one', progress: (line: string) => lines.push(line) }
+    const disable = encryptionCommands.find(({ name }) => name === 'encryption disable')!
+    const { value } = (await disable.run(call as unknown as Call)) as { value: unknown }
+    assert.deepEqual(value, { name: 'one', version: 1, disabled: true })
+    assert.deepEqual(lines, Array(2).fill('looking for locked versions: 0 so far'))
+    assert.deepEqual(asking, Array(3).fill({ route: 'ChangeEncryptionKey', name: 'one', disabled: true }))
+    assert.equal(await faultOf(bytesOf(store, { bucket: 'kept', key: 'one' })), 'KMS.DisabledException')
   }))

@@ -31,11 +31,16 @@ const disable = onServer({
   name: 'encryption disable',
   summary: 'nothing under a named key can be read or written; refused while it wraps a locked version',
   arguments: [NAME],
-  run: doing(
-    'ChangeEncryptionKey',
-    call => ({ ...nameOf(call), disabled: true }),
-    call => `encryption key ${call.argument('NAME')} is disabled`,
-  ),
+  async run(call) {
+    const admin = await call.admin()
+    const ask = (): Promise<Row> => admin.ask('ChangeEncryptionKey', { ...nameOf(call), disabled: true })
+    let value = await ask()
+    // Each time the answer comes only after a while.
+    for (; value.checking !== undefined; value = await ask()) {
+      call.progress(`looking for locked versions: ${value.checking} so far`)
+    }
+    return { value, text: `encryption key ${call.argument('NAME')} is disabled` }
+  },
 })
 
 const enable = onServer({

@@ -1,4 +1,6 @@
 /** Encryption keys: those that objects are sealed with. Their values are told to nobody. */
+
+import type { NamedKey } from '../../store/named-keys.ts'
 import { body, flag, maybe, oneOf, path, text } from '../input.ts'
 import { type AdminContext, route } from '../route.ts'
 
@@ -39,6 +41,8 @@ export const ChangeEncryptionKey = route({
   path: '/v1/encryption/keys/{name}',
   summary: 'Say whether a named key opens and seals anything; refused while it wraps a locked version',
   permission: 'admin',
+  // Whether it does may take long to find out; the answer says how much was looked at so far.
+  goesOn: answer => (answer as NamedKey).checking !== undefined,
   input: { name: named, disabled: body(flag, 'It opens and seals nothing') },
   async run(ctx, { name, disabled }) {
     await (disabled ? ctx.store.namedKeys.disable(name) : ctx.store.namedKeys.enable(name))

@@ -1,0 +1,173 @@
+/** P23. To disable a key takes a look at every version. It may take long, be interrupted, and be called off. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Meta } from '../../src/meta/meta.ts'
+import { THE_SERVER } from '../../src/model/ledger.ts'
+import type { Lock } from '../../src/model/version.ts'
+import type { KeyChoice } from '../../src/store/content-keys.ts'
+import type { Store } from '../../src/store/store.ts'
+import {
+  below,
+  bytesOf,
+  chance,
+  type Fresh,
+  faultOf,
+  freshStore,
+  gate,
+  makeBucket,
+  OWNER,
+  openOn,
+  payload,
+  put,
+  turn,
+  unhurried,
+  verdict,
+} from './fixture.ts'
+
+const DISABLED = 'KMS.DisabledException'
+const HELD: Lock = { hold: true, retention: undefined }
+const UNLOCKED: Lock = { hold: undefined, retention: undefined }
+const under = (name: string): KeyChoice => ({ by: 'named', name, context: undefined, bucketKey: false })
+
+const putUnder = (store: Store, name: string, key: string, lock = UNLOCKED) =>
+  store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(10)], encryption: under(name), lock })
+
+/** A request of its own, as the console makes one. */
+const asked = (store: Store): Store => store.through(store.engine.meta, THE_SERVER)
+
+/** Stops each page of versions at a gate; `pages` counts them. */
+function slowed({ meta }: Pick<Fresh, 'meta'>): { pages: number; waiting: ReturnType<typeof gate>; undo(): void } {
+  const seam = meta as { scan: Meta['scan'] }
+  const { scan } = meta
+  const slow = { pages: 0, waiting: gate(), undo: () => void (seam.scan = scan) }
+  seam.scan = async (range, ...rest) => {
+    if (range.start[0] === 'o'.charCodeAt(0) || range.start[0] === 'v'.charCodeAt(0)) {
+      slow.pages++
+      await slow.waiting.opened
+    }
+    return scan.call(meta, range, ...rest)
+  }
+  return slow
+}
+
+test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoever asks again hears', async () => {
+  const fresh = await freshStore()
+  const { store, clock } = fresh
+  await makeBucket(store, 'bucket', 'locked')
+  await putUnder(store, 'one', 'free')
+  const slow = slowed(fresh)
+  const asking = asked(store).namedKeys.disable('one')
+  while (slow.pages === 0) await turn()
+  // The answer waits for the look, which has begun before.
+  for (let left = 5; left > 0; left--) await turn()
+  clock.move(5_000)
+  assert.equal(await asking, 'checking')
+  assert.deepEqual(asked(store).namedKeys.get('one'), { name: 'one', version: 1, disabled: false, checking: 0 })
+  assert.equal(await faultOf(putUnder(store, 'one', 'more')), DISABLED)
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'free' })).equals(payload(10)))
+  // Nobody else waits for it.
+  await asked(store).namedKeys.rotate({ of: 'service' })
+  await asked(store).namedKeys.enable('other')
+  const again = asked(store).namedKeys.disable('one')
+  slow.waiting.open()
+  assert.equal(await again, 'disabled')
+  assert.equal(await faultOf(bytesOf(store, { bucket: 'bucket', key: 'free' })), DISABLED)
+  assert.equal(await asked(store).namedKeys.disable('one'), 'disabled')
+  const told = (await store.ledger.entries('_store')).map(({ what }) => what)
+  assert.equal(told.filter(what => what === 'key disabled').length, 1)
+})
+
+test('P23: a refusal that came after the answer is told to whoever asks next, without another look', async () => {
+  const fresh = await freshStore()
+  const { store, clock } = fresh
+  await makeBucket(store, 'bucket', 'locked')
+  const { id } = await putUnder(store, 'one', 'held', HELD)
+  const slow = slowed(fresh)
+  const asking = asked(store).namedKeys.disable('one')
+  while (slow.pages === 0) await turn()
+  // The answer waits for the look, which has begun before.
+  for (let left = 5; left > 0; left--) await turn()
+  clock.move(5_000)
+  assert.equal(await asking, 'checking')
+  slow.waiting.open()
+  while (asked(store).namedKeys.get('one').checking !== undefined) await turn()
+  const before = slow.pages
+  assert.equal(await faultOf(asked(store).namedKeys.disable('one')), 'KeyInUse')
+  assert.equal(slow.pages, before)
+  await putUnder(store, 'one', 'more')
+  await store.objects.setHold({ bucket: 'bucket', key: 'held', versionId: id }, false)
+  assert.equal(await asked(store).namedKeys.disable('one'), 'disabled')
+})
+
+/** Dies in the middle of a look at so many versions, of which the last is under the key. */
+async function killedInALook(versions: number, lock = UNLOCKED): Promise<Fresh> {
+  const fresh = await freshStore()
+  const { store, meta } = fresh
+  await makeBucket(store, 'bucket', 'locked')
+  const names = Array.from({ length: versions }, (_, n) => `k${String(n).padStart(6, '0')}`)
+  for (let from = 0; from < versions; from += 100) {
+    await Promise.all(names.slice(from, from + 100).map(name => put(store, 'bucket', name, 'plain')))
+  }
+  await putUnder(store, 'one', 'last', lock)
+  const { scan } = meta
+  let pages = 0
+  const dead = gate()
+  const seam = meta as { scan: Meta['scan'] }
+  seam.scan = async (...args) => {
+    if (++pages > 16) await dead.opened
+    return scan.apply(meta, args)
+  }
+  void store.namedKeys.disable('one').catch(() => {})
+  while (pages <= 16) await turn()
+  seam.scan = scan
+  return fresh
+}
+
+test('P23: a look that a crash interrupted goes on where it was', async () => {
+  for (const lock of [UNLOCKED, HELD]) {
+    const fresh = await killedInALook(8_500, lock)
+    const next = await openOn(fresh)
+    assert.equal(await faultOf(putUnder(next, 'one', 'more')), DISABLED, 'the key is not closed')
+    const slow = slowed(fresh)
+    slow.waiting.open()
+    assert.equal(await verdict(next.namedKeys.disable('one')), lock === HELD ? 'KeyInUse' : 'ok')
+    assert.ok(slow.pages <= 3, `${slow.pages} pages`)
+    slow.undo()
+    assert.equal(next.engine.keyring.keyState('one').disabled, lock !== HELD)
+  }
+})
+
+test('P23: what an interrupted look has seen counts for nothing once the key was enabled', async () => {
+  const fresh = await killedInALook(8_500)
+  const next = await openOn(fresh)
+  await next.namedKeys.enable('one')
+  await putUnder(next, 'one', 'a', HELD)
+  const slow = slowed(fresh)
+  slow.waiting.open()
+  assert.equal(await faultOf(next.namedKeys.disable('one')), 'KeyInUse')
+  slow.undo()
+  assert.ok((await bytesOf(next, { bucket: 'bucket', key: 'a' })).equals(payload(10)))
+})
+
+test('P23: a key that is enabled during a look stays so, in two requests at once, and no lock slips in', async () => {
+  const outcomes = new Set<string>()
+  for (let seed = 1; seed <= 100; seed++) {
+    const { store } = await freshStore(seed, meta => unhurried(meta, chance(seed)))
+    await makeBucket(store, 'bucket', 'locked')
+    const { id } = await putUnder(store, 'one', 'key')
+    const which = { bucket: 'bucket', key: 'key', versionId: id }
+    const enabling = async (): Promise<void> => {
+      for (let left = below(chance(seed), 60); left > 0; left--) await turn()
+      await asked(store).namedKeys.enable('one')
+    }
+    const [disabled, held] = await Promise.all([
+      verdict(asked(store).namedKeys.disable('one')),
+      verdict(enabling().then(() => asked(store).objects.setHold(which, true))),
+    ])
+    outcomes.add(`${disabled} ${held}`)
+    const isDisabled = store.engine.keyring.keyState('one').disabled
+    if (held === 'ok') assert.ok((await bytesOf(store, which)).equals(payload(10)), `seed ${seed}: ${disabled}`)
+    assert.equal(isDisabled, held !== 'ok', `seed ${seed}`)
+  }
+  assert.ok(outcomes.has('OperationAborted ok'), [...outcomes].join())
+})
