@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
+import { copyShared } from './bytes.ts'
 import { type DigestAlgorithm, digestWork, type Order, type Reply, type ThreadData } from './digest-work.ts'
 import { md5Company } from './md5-company.ts'
 import { md5Lanes } from './md5-lanes.ts'
@@ -220,7 +221,7 @@ class Pieces {
     let used = 0
     for (let piece = this.first; piece !== undefined && isOne(piece); piece = this.first) {
       const taken = piece.subarray(0, into.length - used)
-      into.set(taken, used)
+      copyShared(taken, into, used)
       used += taken.length
       this.skip(taken.length)
       if (used === into.length) break

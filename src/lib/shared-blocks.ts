@@ -7,7 +7,7 @@
  * none passes its bytes on as they came.
  */
 import assert from 'node:assert/strict'
-import { EMPTY } from './bytes.ts'
+import { copyShared, EMPTY } from './bytes.ts'
 import { PAGE_BYTES, type SharedMemory, sharedMemory } from './wasm.ts'
 
 /** Large enough that messages cost next to nothing, small enough that a thread's blocks stay in its cache. */
@@ -132,7 +132,7 @@ export class BodyBlocks {
       this.#into = this.#blocks.bytesOf(block)
     }
     const bytes = Math.min(chunk.length, BLOCK_BYTES - this.#used)
-    this.#into.set(bytes === chunk.length ? chunk : chunk.subarray(0, bytes), this.#used)
+    copyShared(bytes === chunk.length ? chunk : chunk.subarray(0, bytes), this.#into, this.#used)
     this.#used += bytes
     return bytes
   }
