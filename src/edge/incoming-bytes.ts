@@ -1,6 +1,6 @@
 /** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
 import type { IncomingMessage } from 'node:http'
-import { cameIn } from '../lib/collector.ts'
+import { cameIn, free } from '../lib/collector.ts'
 import { sharedBlocks } from '../lib/digest-threads.ts'
 import type { Lending, Loan, Sieve } from '../lib/lending.ts'
 import { BLOCK_BYTES, BodyBlocks } from '../lib/shared-blocks.ts'
@@ -22,9 +22,10 @@ export class IncomingBytes implements Lending, Wait {
   /** Where its bytes are put, when it is lent. */
   #blocks: BodyBlocks | undefined
   #sieve: Sieve | undefined
-  /** What has come and is to be put there, from `#at` on. */
+  /** What has come and is to be put there, from `#at` on; all of it lies in `#chunk`, unless some was passed on. */
   #come: readonly Buffer[] = []
   #at = 0
+  #chunk: Buffer | undefined
   /** Nobody waits for a block to be full any longer, and what takes back that this is about to be so. */
   #isImpatient = false
   #calm: (() => void) | undefined
@@ -151,14 +152,19 @@ export class IncomingBytes implements Lending, Wait {
     for (;;) {
       for (let piece = this.#come[this.#at++]; piece !== undefined; piece = this.#come[this.#at++]) {
         const bytes = blocks.fill(piece)
-        if (bytes === 0) return { done: false, value: piece }
+        if (bytes === 0) {
+          this.#chunk = undefined
+          return { done: false, value: piece }
+        }
         if (bytes < piece.length) {
           this.#come = [piece.subarray(bytes), ...this.#come.slice(this.#at)]
           this.#at = 0
         }
         if (blocks.isFull) return { done: false, value: blocks.take() }
       }
+      if (this.#chunk !== undefined) free(this.#chunk)
       const chunk = this.#sieve?.failure === undefined ? this.#read() : null
+      this.#chunk = chunk ?? undefined
       if (chunk === null) return this.#partial(blocks)
       this.#come = this.#sieve === undefined ? [chunk] : this.#sieve.take(chunk)
       this.#at = 0

@@ -13,7 +13,7 @@ import { PAGE_BYTES, type SharedMemory, sharedMemory } from './wasm.ts'
 /** Large enough that messages cost next to nothing, small enough that a thread's blocks stay in its cache. */
 export const BLOCK_BYTES = 256 * 1024
 /** What was never used takes no memory. */
-const BLOCKS = 128
+const BLOCKS = 256
 /** Kept for bytes that lie elsewhere and are copied for a thread: those never wait for a client. */
 const RESERVED = 16
 

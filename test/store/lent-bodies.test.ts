@@ -263,7 +263,7 @@ test('of a client that stops in the middle of a block, what has come is passed o
   assert.equal(got.value?.toString(), 'first')
   const second = bytes.next()
   source.push(Buffer.alloc(1_000_000, 2))
-  assert.deepEqual((await second).value, Buffer.alloc(BLOCK_BYTES - 5, 2))
+  assert.ok((await second).value?.equals(Buffer.alloc(BLOCK_BYTES - 5, 2)))
   assert.equal(got.value.toString(), 'first')
   loan.end()
 })
