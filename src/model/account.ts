@@ -82,7 +82,7 @@ export const keyFormat = format<KeyRecord>(
   }),
 )
 
-/** That a key belongs to somebody; everything is in the address. */
+/** That a key belongs to somebody, or that there was a user; everything is in the address. */
 export const keyOfFormat = format<object>('J1', struct<object>({}))
 
 /** Whose a canonical id is. */

@@ -81,9 +81,9 @@ const noSuch = (what: string, name: string): Fault =>
 const isThere = (what: string, name: string): Fault =>
   new Fault('EntityAlreadyExists', { reason: `there is a ${what} ${name} already` })
 /** Whatever was granted to the one that is gone would be the new one's. */
-const wasThere = (accountId: string): Fault =>
+const wasThere = (what: string): Fault =>
   new Fault('EntityAlreadyExists', {
-    reason: `account ${accountId} was deleted, and what still names it would be its again: say so, or take another id`,
+    reason: `${what} was deleted, and what still names it would be its again: say so, or take another`,
   })
 
 export class Accounts {
@@ -116,7 +116,7 @@ export class Accounts {
     return this.#change('accounts', async (d, mark) => {
       if ((await accountIn(d, wish.accountId)) !== undefined) throw isThere('account', wish.accountId)
       const former = await formerIn(d, wish.accountId)
-      if (former !== undefined && wish.again !== true) throw wasThere(wish.accountId)
+      if (former !== undefined && wish.again !== true) throw wasThere(`account ${wish.accountId}`)
       const account: AccountRecord = {
         accountId: wish.accountId,
         canonicalId: wish.canonicalId ?? former ?? canonicalIdOf(wish.accountId),
@@ -198,11 +198,15 @@ export class Accounts {
     return userFormat.decode(entry.value)
   }
 
-  createUser(accountId: string, name: string): Promise<UserRecord> {
+  /** `again`: it is the one of this name that was deleted, with everything that still names it. */
+  createUser(accountId: string, name: string, again = false): Promise<UserRecord> {
     checkUserName(name)
     return this.#change('keys', async d => {
       await this.#account(d, accountId)
       if ((await d.get(at.user(accountId, name))) !== undefined) throw isThere('user', name)
+      const isFormer = (await d.get(at.formerUser(accountId, name))) !== undefined
+      if (isFormer && !again) throw wasThere(`user ${name}`)
+      if (isFormer) d.remove(at.formerUser(accountId, name))
       const limit = ACCOUNT_LIMITS.usersPerAccountMax
       if ((await this.#engine.meta.scan(all.users(accountId), limit)).length >= limit) throw new Fault('LimitExceeded')
       const user: UserRecord = { accountId, name, policies: [], disabled: false, createdAt: this.#engine.clock.now() }
@@ -227,12 +231,13 @@ export class Accounts {
     })
   }
 
-  /** With its keys. */
+  /** With its keys. Policies of buckets go on naming it, so its name is given to nobody else. */
   removeUser(accountId: string, name: string): Promise<void> {
     return this.#change('keys', async d => {
       await userIn(d, accountId, name)
       for (const key of await this.keys({ accountId, user: name })) removeKey(d, key)
       d.remove(at.user(accountId, name))
+      d.put(at.formerUser(accountId, name), keyOfFormat.encode({}))
     })
   }
 

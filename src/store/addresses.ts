@@ -42,6 +42,8 @@ export const at = {
   keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
   /** There was such an account: its canonical id. */
   formerAccount: (accountId: string) => key('x', 'former account', accountId),
+  /** There was such a user. */
+  formerUser: (accountId: string, name: string) => key('x', 'former user', accountId, name),
   /** Changes with everything about accounts. */
   accountsMark: () => key('x', 'accounts'),
   /** There when every bucket stands under its owner. */

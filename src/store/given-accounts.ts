@@ -56,7 +56,7 @@ const belongsTo = (key: KeyFacts, { accountId, user }: KeyOwner): boolean =>
 async function apply(accounts: Accounts, given: GivenAccount): Promise<void> {
   const { accountId } = given
   const before = await ifThere(accounts.get(accountId))
-  // Whoever leaves an account in the file that was deleted wants that one.
+  // Whoever leaves an account in the file that was deleted wants that one, and so with its users.
   if (before === undefined) await accounts.create({ ...given, again: true })
   else {
     const wanted = {
@@ -77,7 +77,7 @@ const filePolicyName = (i: number): string => `accounts-file-${i + 1}`
 
 async function applyUser(accounts: Accounts, accountId: string, given: GivenUser): Promise<void> {
   const { name } = given
-  const user = (await ifThere(accounts.user(accountId, name))) ?? (await accounts.createUser(accountId, name))
+  const user = (await ifThere(accounts.user(accountId, name))) ?? (await accounts.createUser(accountId, name, true))
   const before = user.policies.filter(policy => policy.fromFile).map(({ document }) => document)
   const same = before.length === given.policies.length && before.every((document, i) => document === given.policies[i])
   if (!same) {

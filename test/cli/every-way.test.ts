@@ -84,6 +84,8 @@ test('without a server the same commands work in the folder, and it is whole aft
     // What a command made, the next server knows.
     assert.match(oneLine(await holdfast(['account', 'create', ONE, '--data', data])), /was deleted/)
     await done('account', 'create', ONE, '--again', '--data', data)
+    assert.match(oneLine(await holdfast(['user', 'create', ONE, 'reader', '--data', data])), /was deleted/)
+    await done('user', 'create', ONE, 'reader', '--again', '--data', data)
     const server = await serving(['--data', data])
     try {
       assert.equal((await done('account', 'show', ONE, '--endpoint', server.consoleUrl)).accountId, ONE)

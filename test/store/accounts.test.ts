@@ -219,6 +219,39 @@ test('5.1: what names an account that is gone is nobody else’s, unless somebod
     assert.deepEqual((await fsckDeep(engine)).problems, [])
   }))
 
+test('5.1: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
+  withAccounts(async (accounts, engine) => {
+    for (const accountId of [ONE, TWO]) await accounts.create({ accountId })
+    // A policy may name a user before there is one.
+    for (let turn = 0; turn < 2; turn++) {
+      await accounts.createUser(ONE, 'u', turn > 0)
+      await accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'AKU', secretKey: 's' })
+      await accounts.removeUser(ONE, 'u')
+      await assert.rejects(accounts.createUser(ONE, 'u'), isFault('EntityAlreadyExists'))
+    }
+    // Others of that name are others.
+    await accounts.createUser(TWO, 'u')
+    await accounts.createUser(ONE, 'U')
+    // Nor does the account forget when it is deleted and made again.
+    await accounts.removeUser(ONE, 'U')
+    await accounts.remove(ONE)
+    await accounts.create({ accountId: ONE, again: true })
+    for (const name of ['u', 'U']) await assert.rejects(accounts.createUser(ONE, name), isFault('EntityAlreadyExists'))
+    // One who is there is not made again, whatever is said.
+    await accounts.createUser(ONE, 'u', true)
+    await assert.rejects(accounts.createUser(ONE, 'u', true), isFault('EntityAlreadyExists'))
+    assert.deepEqual((await fsckDeep(engine)).problems, [])
+  }))
+
+test('a user who still stands in the accounts file is the same again at the next start', () =>
+  withAccounts(async accounts => {
+    const given = readAccountsFile(JSON.stringify({ accounts: [{ accountId: ONE, users: [{ name: 'u' }] }] }))
+    await applyAccounts(accounts, given)
+    await accounts.removeUser(ONE, 'u')
+    await applyAccounts(accounts, given)
+    assert.equal((await accounts.user(ONE, 'u')).name, 'u')
+  }))
+
 test('an account that still stands in the accounts file is the same again at the next start', () =>
   withAccounts(async accounts => {
     const file = (...given: object[]) => readAccountsFile(JSON.stringify({ accounts: given }))

@@ -34,7 +34,16 @@ const create = onServer({
   name: 'user create',
   summary: 'make a user, who may do nothing until a policy allows it',
   arguments: [ACCOUNT, USER],
-  run: showing('CreateUser', call => ({ accountId: call.argument('ACCOUNT'), name: call.argument('USER') }), userText),
+  flags: [{ name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' }],
+  run: showing(
+    'CreateUser',
+    call => ({
+      accountId: call.argument('ACCOUNT'),
+      name: call.argument('USER'),
+      again: call.has('again') || undefined,
+    }),
+    userText,
+  ),
 })
 
 const show = onServer({

@@ -102,8 +102,12 @@ export const CreateUser = route({
   summary: 'Make a user, who may do nothing until a policy allows it',
   permission: 'admin',
   status: 201,
-  input: { accountId, name: body(text, 'Letters, digits and +=,.@_-') },
-  run: async (ctx, input) => shownUser(await ctx.accounts.createUser(input.accountId, input.name)),
+  input: {
+    accountId,
+    name: body(text, 'Letters, digits and +=,.@_-'),
+    again: maybe(flag, 'It is the one of this name that was deleted, with everything that still names it'),
+  },
+  run: async (ctx, { accountId, name, again }) => shownUser(await ctx.accounts.createUser(accountId, name, again)),
 })
 
 export const GetUser = route({
