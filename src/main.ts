@@ -4,6 +4,7 @@ import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
 import { LogLines } from './server/log-lines.ts'
 import { serve } from './server/serve.ts'
+import { startFailure } from './server/start-failure.ts'
 import { type Tell, wholeLine } from './server/tell.ts'
 import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
@@ -63,7 +64,9 @@ async function main(): Promise<void> {
   if (words !== undefined) return command(words)
   const config = configure()
   if (config === undefined) return
-  const running = await serve(config, tell)
+  const running = await serve(config, tell).catch((error: unknown) => {
+    throw error instanceof BadConfig ? error : new Error(startFailure(error, config), { cause: error })
+  })
   let stopping = false
   const stop = (): void => {
     if (stopping) return

@@ -122,10 +122,10 @@ test('an unknown flag or a bad value ends with one line and 2, before anything i
 
 test('flags win over variables, variables over defaults', () => {
   const env = { HOLDFAST_BASE_HOST: 'From.Env', HOLDFAST_REGION: 'eu-1' }
-  const config = readConfig(['--base-host', 'flag.example', '--buckets', 'a,b'], env)
+  const config = readConfig(['--base-host', 'flag.example', '--buckets', 'one,two'], env)
   assert.equal(config?.baseHost, 'flag.example')
   assert.equal(config?.region, 'eu-1')
-  assert.deepEqual(config?.buckets, ['a', 'b'])
+  assert.deepEqual(config?.buckets, ['one', 'two'])
   assert.deepEqual(config?.listen, { host: '127.0.0.1', port: 9000 })
   assert.deepEqual(readConfig(['--listen', '[::1]:80'], {})?.listen, { host: '::1', port: 80 })
   assert.equal(readConfig(['--console', 'off'], {})?.console, undefined)

@@ -8,11 +8,21 @@ export interface Certificate {
   readonly key: string
 }
 
+export interface ListenError extends NodeJS.ErrnoException {
+  readonly host: string
+  readonly port: number
+}
+
+/** Runtimes differ in what they say of an address where nobody can listen. */
+export const whereItFailed = (error: Error, host: string, port: number): ListenError =>
+  Object.assign(error, { host, port })
+
 export function listen(server: Server | SecureServer, host: string, port: number): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const fail = (error: Error): void => reject(whereItFailed(error, host, port))
+    server.once('error', fail)
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.off('error', fail)
       resolve(server.address() as AddressInfo)
     })
   })

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { isBucketName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
 import { isLevel, type Level } from './tell.ts'
@@ -100,6 +101,13 @@ const trueOrFalse: Read<boolean> = (value, flag) => {
 
 const names: Read<readonly string[]> = value => value.split(',').filter(name => name !== '')
 
+const bucketNames: Read<readonly string[]> = (value, flag) => {
+  const given = names(value, flag)
+  const wrong = given.find(name => !isBucketName(name))
+  if (wrong === undefined) return given
+  throw new BadConfig(`--${flag}: ${wrong} is no name for a bucket: 3 to 63 of a-z, 0-9, - and ., no IP address`)
+}
+
 const durability: Read<Config['durability']> = (value, flag) => {
   if (value !== 'fsync' && value !== 'os') throw new BadConfig(`--${flag} is fsync or os, not ${value}`)
   return value
@@ -144,7 +152,7 @@ export const FLAGS = {
   ),
   region: flag('NAME', 'accepted in signatures and reported', asIs, 'us-east-1'),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
-  buckets: flag('a,b', 'buckets to have, owned by the root account', names, ''),
+  buckets: flag('a,b', 'buckets to have, owned by the root account', bucketNames, ''),
   'verenc-keys': flag('a,b', 'named encryption keys to have', names, ''),
   'verenc-strict-keys': flag(
     'true|false',

@@ -46,7 +46,10 @@ export async function serveObjects(store: Store, options: ObjectServerOptions, t
   const server = new Renewable(config.listen.host, certificate, secured =>
     listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
   )
-  const address = await server.listen(port)
+  const address = await server.listen(port).catch(async (error: unknown) => {
+    await watching.stop()
+    throw error
+  })
   const overdue = setInterval(() => server.current.endOverdue(), OVERDUE_MS)
   return {
     address,

@@ -38,17 +38,21 @@ export function serve(config: Config, everything: Tell): Promise<Running> {
 }
 
 async function serveAlone(config: Config, tell: Tell): Promise<Running> {
+  const certificate = await readCertificate(config)
   const { folder, rootKey, samples } = await prepare(config, tell)
   const { store } = folder
+  /** What has been started, the last first: it ends with the start that fails. */
+  const ends: (() => Promise<void>)[] = [() => folder.close()]
   try {
-    const certificate = await readCertificate(config)
     const given = { config, rootKey, certificate, role: 'server' as const }
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
+    ends.unshift(() => objects.close())
     const directory = new Directory(store.engine, rootKey)
     const upkeep = new Upkeep(
       [...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine.freeing, tell)],
       tell,
     )
+    ends.unshift(() => upkeep.stop())
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
       merged([INFO, ...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
@@ -76,22 +80,23 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
       },
     }
   } catch (error) {
-    await folder.close()
+    for (const end of ends) await end()
     throw error
   }
 }
 
 /** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
 async function supervise(config: Config, tell: Tell): Promise<Running> {
+  let certificate = await readCertificate(config)
   const crew = new Crew()
   const { folder, rootKey, samples } = await prepare(config, tell, crew)
   const { store, epoch, copy } = folder
   const generation = copy?.journal.generation
+  const here = new ProcessMeasures('supervisor', realDisk)
+  let upkeep: Upkeep | undefined
   try {
-    let certificate = await readCertificate(config)
     const address = await findPort(config.listen)
     const sweeping = sweepingOf(store)
-    let upkeep: Upkeep | undefined
     await crew.start(config.workers, {
       tell,
       admit: writer => folder.admit(writer),
@@ -110,7 +115,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       tell,
     )
     upkeep = tended
-    const [here, kept] = [new ProcessMeasures('supervisor', realDisk), new StoreMeasures(store.engine)]
+    const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> => {
       const own = [INFO, ...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
@@ -141,6 +146,8 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     }
   } catch (error) {
     await crew.abort()
+    here.stop()
+    await upkeep?.stop()
     await folder.close()
     throw error
   }

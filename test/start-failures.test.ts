@@ -1,0 +1,84 @@
+/** Mistakes people make at a start: each ends the program with one line that says what to do. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { withFolder } from './store/fixture.ts'
+
+const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), `../src/main.${extension}`)
+
+/** What it said of its end, without what it tells of itself before, and its exit code. */
+async function failed(...args: readonly string[]): Promise<{ readonly code: unknown; readonly line: string }> {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
+  let errors = ''
+  child.stderr.on('data', chunk => {
+    errors += String(chunk)
+  })
+  const [code] = await once(child, 'close')
+  const lines = errors.split('\n').filter(line => line !== '' && !/root access key|SSE-C|WARNING/.test(line))
+  return { code, line: lines.join('\n') }
+}
+
+/** A port that somebody else has. */
+async function withTaken(use: (port: number) => Promise<void>): Promise<void> {
+  const other = createServer()
+  other.listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  try {
+    await use((other.address() as AddressInfo).port)
+  } finally {
+    other.close()
+  }
+}
+
+for (const workers of ['1', '2']) {
+  test(`${workers} workers: a port that is taken, of the object API or of the console`, () =>
+    withFolder(folder =>
+      withTaken(async port => {
+        const own = ['--data', folder, '--workers', workers]
+        const [taken, free] = [`127.0.0.1:${port}`, '127.0.0.1:0']
+        const said = `holdfast: ${taken} is in use by another program; choose another address with`
+        assert.deepEqual(await failed(...own, '--listen', taken, '--console', free), {
+          code: 1,
+          line: `${said} --listen (EADDRINUSE)`,
+        })
+        assert.deepEqual(await failed(...own, '--listen', free, '--console', taken), {
+          code: 1,
+          line: `${said} --console (EADDRINUSE)`,
+        })
+      }),
+    ))
+}
+
+test('a data folder that is none, or lies in a file', () =>
+  withFolder(async folder => {
+    const file = join(folder, 'file')
+    writeFileSync(file, '')
+    for (const data of [file, join(file, 'below')]) {
+      const { code, line } = await failed('--data', data, '--listen', '127.0.0.1:0', '--console', 'off')
+      assert.equal(code, 1)
+      assert.match(line, /^holdfast: .*file.* is not a folder.*choose another with --data \((EEXIST|ENOTDIR)\)$/)
+    }
+  }))
+
+test('a certificate that cannot be read, is none, or is empty; a bucket that cannot be: nothing is opened', () =>
+  withFolder(async folder => {
+    const [empty, data] = [join(folder, 'empty.pem'), join(folder, 'data')]
+    writeFileSync(empty, '')
+    const own = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off']
+    for (const [args, said] of [
+      [['--tls-cert', '/nowhere', '--tls-key', empty], /^holdfast: --tls-cert: \/nowhere cannot be read \(ENOENT\)$/],
+      [['--tls-cert', empty, '--tls-key', empty], /^holdfast: --tls-cert: .* holds no certificate in PEM form$/],
+      [['--buckets', 'good-one,A_B'], /^holdfast: --buckets: A_B is no name for a bucket: .*$/],
+    ] as const) {
+      const { code, line } = await failed(...own, ...args)
+      assert.equal(code, 2)
+      assert.match(line, said)
+    }
+    assert(!existsSync(data))
+  }))
