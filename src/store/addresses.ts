@@ -1,5 +1,5 @@
 /** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
-import { afterPrefix, type Stretch } from '../lib/bytes.ts'
+import { afterPrefix } from '../lib/bytes.ts'
 import { descending, key, readDescending } from '../lib/keys.ts'
 import type { KeyRange } from '../meta/meta.ts'
 
@@ -98,16 +98,6 @@ export function parse(address: Buffer): { bucket: string; name: string; rest: Bu
     name: address.toString('utf8', first + 1, second),
     rest: address.subarray(second + 1),
   }
-}
-
-/** The name alone. */
-export function nameIn({ bytes, start }: Stretch): string {
-  // They are short: a loop is through before a call of `indexOf` has begun.
-  let from = start + 1
-  while (bytes[from] !== 0) from++
-  let to = ++from
-  while (bytes[to] !== 0) to++
-  return bytes.toString('utf8', from, to)
 }
 
 /** How many bytes of an address come before a name in this bucket. */

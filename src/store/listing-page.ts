@@ -1,5 +1,5 @@
 /** What all listings have in common: a cursor that seeks, a page that fills up, and common prefixes. */
-import { afterPrefix, copyOf, EMPTY, justAfter, type Stretch } from '../lib/bytes.ts'
+import { afterPrefix, copyOf, EMPTY, justAfter, type Stretch, textOf } from '../lib/bytes.ts'
 import { BadRecord } from '../lib/codec.ts'
 import { key as address } from '../lib/keys.ts'
 import type { KeyRange, LentEntry, Making, Meta, Vouching } from '../meta/meta.ts'
@@ -56,7 +56,7 @@ export interface Walk<T> {
 }
 
 /** The names in the addresses of one kind of record, where they lie, and the common prefixes that they fall under. */
-class Names implements Stretch {
+export class Names implements Stretch {
   bytes: Buffer = EMPTY
   start = 0
   end = 0
@@ -65,7 +65,7 @@ class Names implements Stretch {
   readonly #prefixBytes: number
   readonly #delimiter: Buffer
 
-  constructor(kind: keyof typeof AFTER_NAME, { bucket, prefix = '', delimiter = '' }: ListRequest) {
+  constructor(kind: keyof typeof AFTER_NAME, { bucket, prefix = '', delimiter = '' }: Omit<ListRequest, 'limit'>) {
     this.#before = beforeName(bucket)
     this.#after = AFTER_NAME[kind]
     this.#prefixBytes = Buffer.byteLength(prefix)
@@ -78,6 +78,17 @@ class Names implements Stretch {
     this.end = end - this.#after
     if (this.end < this.start) throw new BadRecord('has a key without a name')
     return this
+  }
+
+  /** Whether the name that it is at is this one; most are plain, and need not become a text for that. */
+  is(name: string): boolean {
+    const { bytes, start, end } = this
+    for (let i = 0; i < name.length; i++) {
+      const unit = name.charCodeAt(i)
+      if (unit >= 0x80) return textOf(this) === name
+      if (start + i >= end || bytes[start + i] !== unit) return false
+    }
+    return end - start === name.length
   }
 
   /** Where the common prefix of the name ends; -1: it falls under none. No text of UTF-8 begins inside a character. */

@@ -4,11 +4,11 @@
  * changed after the older ones were read, both are read again. And from one batch to the next the cursor stands behind
  * the last version it gave out, wherever the next one stands by then. Otherwise it could miss or repeat a version.
  */
-import { compareAsUtf8, justAfter } from '../lib/bytes.ts'
-import type { KeyRange, LentEntry, Making, Meta, Stamp, Vouching } from '../meta/meta.ts'
+import { compareAsUtf8, justAfter, textOf } from '../lib/bytes.ts'
+import type { KeyRange, Making, Meta, Stamp, Vouching } from '../meta/meta.ts'
 import type { ShownRecord, ShownVersion } from '../model/shown-version.ts'
-import { at, nameIn } from './addresses.ts'
-import { behindPrefix } from './listing-page.ts'
+import { at } from './addresses.ts'
+import { behindPrefix, Names } from './listing-page.ts'
 
 const BATCH_MIN = 2
 const BATCH_MAX = 1001
@@ -26,11 +26,6 @@ export interface Found {
   readonly version: ShownVersion
   readonly stamp: Stamp
 }
-
-/** What is looked at to see whether a record is still the same. */
-type Seen = Pick<Found, 'key' | 'stamp'>
-
-const seen = ({ key, stamp }: LentEntry): Seen => ({ key: nameIn(key), stamp })
 
 class Side {
   start: Buffer
@@ -90,6 +85,8 @@ export class VersionCursor {
   readonly #current: Side
   readonly #older: Side
   readonly #shown: ShownRecord
+  readonly #currentNames: Names
+  readonly #olderNames: Names
   #behind: VersionPlace | undefined
   #size: number
 
@@ -97,6 +94,8 @@ export class VersionCursor {
     this.#meta = meta
     this.#shown = shown
     this.#bucket = bucket
+    this.#currentNames = new Names('o', { bucket })
+    this.#olderNames = new Names('v', { bucket })
     this.#current = new Side(current)
     this.#older = new Side(older)
     this.#behind = behind
@@ -105,9 +104,19 @@ export class VersionCursor {
 
   readonly #vouch: Vouching = ({ key, value }) => this.#shown.isSound(value, key)
 
-  readonly #found: Making<Found> = ({ key, value, stamp }, _, isVouched) => {
-    if (!isVouched) this.#shown.read(value)
-    return { key: nameIn(key), version: this.#shown.version(), stamp }
+  #findingIn(names: Names): Making<Found> {
+    return ({ key, value, stamp }, _, isVouched) => {
+      if (!isVouched) this.#shown.read(value)
+      return { key: textOf(names.in(key)), version: this.#shown.version(), stamp }
+    }
+  }
+
+  /** Whether the records are what they were when these were made of them. */
+  #isStill(found: readonly Found[]): Making<boolean> {
+    return ({ key, stamp }, i) => {
+      const before = found[i]
+      return before !== undefined && before.stamp === stamp && this.#currentNames.in(key).is(before.key)
+    }
   }
 
   /** Whether what comes next has been fetched. */
@@ -147,14 +156,14 @@ export class VersionCursor {
     }
     for (let tries = 1; ; tries++) {
       const size = this.#size
-      const before = await this.#meta.lend(current, size, seen, this.#vouch)
-      const others = await this.#meta.lend(older, size, this.#found, this.#vouch)
-      const after = await this.#meta.lend(current, size, this.#found, this.#vouch)
-      if (tries < TRIES_MAX && !isSame(before, after)) {
+      const found = await this.#meta.lend(current, size, this.#findingIn(this.#currentNames), this.#vouch)
+      const others = await this.#meta.lend(older, size, this.#findingIn(this.#olderNames), this.#vouch)
+      const isSame = await this.#meta.lend(current, size, this.#isStill(found), this.#vouch)
+      if (tries < TRIES_MAX && !(isSame.length === found.length && isSame.every(Boolean))) {
         this.#size = Math.max(BATCH_MIN, size >> 2)
         continue
       }
-      current.take(after, size)
+      current.take(found, size)
       older.take(others, size)
       if (behind !== undefined && isPassed(current.next, behind)) current.advance()
       this.#size = Math.min(BATCH_MAX, size * 4)
@@ -166,11 +175,6 @@ export class VersionCursor {
 /** Given out already, or newer than where the cursor stands. */
 const isPassed = (current: Found | undefined, behind: VersionPlace): boolean =>
   current !== undefined && current.key === behind.key && current.version.seq >= behind.seq
-
-function isSame(before: readonly Seen[], after: readonly Seen[]): boolean {
-  if (before.length !== after.length) return false
-  return before.every(({ key, stamp }, i) => after[i]!.stamp === stamp && after[i]!.key === key)
-}
 
 /** The current version of a key comes before its older ones. */
 function first(current: Found | undefined, older: Found | undefined): Found | undefined {
