@@ -69,7 +69,7 @@ export async function openCopy(
     ...(onGap === undefined ? {} : { onGap }),
   })
   meta.tellTo(journal)
-  const marked = { engine: meta, disk: realDisk, folder: place, random: systemRandom, generation: own }
+  const marked = { engine: meta, disk: realDisk, folder: place, random: systemRandom, generation: own, durability }
   const mark = (epoch: number): Promise<void> => leaveMark(marked, epoch)
   return { engine: meta, folder: place, journal, hadFindings: files.hadFindings, mark }
 }

@@ -25,17 +25,20 @@ export interface Marked {
   readonly engine: CopiedEngine
   readonly disk: Disk
   readonly folder: string
+  readonly random: Random
+  readonly generation: number
+  readonly durability: 'fsync' | 'os'
 }
 
 export async function leaveMark(
-  { engine, disk, folder, random, generation }: Marked & { readonly random: Random; readonly generation: number },
+  { engine, disk, folder, random, generation, durability }: Marked,
   epoch: number,
 ): Promise<void> {
   const before = (await filesIn(disk, folder)).marks
   const name = random.bytes(WRITER_BYTES)
   await (await disk.open(markPath(folder, generation, name), 'create')).close()
   for (const { path } of before) await disk.remove(path)
-  await disk.syncFolder(folder)
+  if (durability === 'fsync') await disk.syncFolder(folder)
   const said = Buffer.concat([Buffer.alloc(EPOCH_BYTES), name])
   said.writeDoubleBE(epoch, 0)
   const value = noteValue(0, [{ key: said, value: undefined }])
