@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const SOURCE_FOLDERS = ['src', 'test', 'bench']
 const BUN_VERSION_MIN = [1, 4]
+const NODE_VERSION_MIN = 20
 
 const inRoot = (...parts) => join(ROOT, ...parts)
 const changedAt = path => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
@@ -87,6 +88,10 @@ export function chooseRuntime(wanted) {
   }
   const bun = wanted === 'node' ? undefined : findBun()
   if (wanted === 'bun' && bun === undefined) giveUp('no Bun that works was found')
+  // Without this word an older one starts, and fails later in ways that nobody understands.
+  if (bun === undefined && Number.parseInt(process.versions.node, 10) < NODE_VERSION_MIN) {
+    giveUp(`Node ${NODE_VERSION_MIN} or newer is needed; this is ${process.versions.node}`, 2)
+  }
   const runtime = bun ?? { name: 'node', version: process.versions.node, command: process.execPath, args: [] }
   say(`running on ${runtime.name} ${runtime.version}`)
   return runtime

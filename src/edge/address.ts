@@ -40,7 +40,13 @@ export function hostOf(request: RawRequest): string {
   return host.replace(/:\d+$/, '').toLowerCase()
 }
 
-export const NO_SUCH_HOST = 'The Host names no bucket of this service'
+/** R4. Says where the service is: whoever gave the server a name of its own has not told it that name. */
+export const noSuchHost = (host: string, baseHost: string): Fault =>
+  new Fault('InvalidRequest', {
+    reason:
+      `The Host ${host} names no bucket of this service. ` +
+      `It answers at ${baseHost} (--base-host), below it, and at IP addresses.`,
+  })
 
 const isNumericHost = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
 
@@ -57,7 +63,7 @@ export function addressOf(request: RawRequest, baseHost: string): Address {
   // An address in place of a name reaches the service itself: there is no name to put a bucket before.
   if (host !== baseHost && host !== 'localhost' && !isNumericHost(host)) {
     if (isBucketName(host)) return { bucket: host, key: decodeTarget(rest), style: 'alias' }
-    throw new Fault('InvalidRequest', { reason: NO_SUCH_HOST })
+    throw noSuchHost(host, baseHost)
   }
   if (rest.startsWith('/')) throw new Fault('InvalidURI')
   const slash = rest.indexOf('/')

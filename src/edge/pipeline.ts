@@ -14,7 +14,7 @@ import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
-import { type Address, addressOf, NO_SUCH_HOST } from './address.ts'
+import { type Address, addressOf, noSuchHost } from './address.ts'
 import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { Calling, type Finding } from './calling.ts'
@@ -212,7 +212,7 @@ export class Pipeline {
     try {
       await this.#parts.facts.bucket(bucket)
     } catch (error) {
-      throw error instanceof Fault ? new Fault('InvalidRequest', { reason: NO_SUCH_HOST }) : error
+      throw error instanceof Fault ? noSuchHost(bucket, this.#parts.baseHost) : error
     }
   }
 

@@ -46,7 +46,11 @@ export function versionName(engine: Engine, seq: number): string {
 
 function seqOfName(id: string): number {
   if (!VERSION_ID_SHAPE.test(id)) {
-    throw new Fault('InvalidArgument', { ArgumentName: 'versionId', ArgumentValue: id })
+    throw new Fault('InvalidArgument', {
+      reason: 'Invalid version id specified',
+      ArgumentName: 'versionId',
+      ArgumentValue: id,
+    })
   }
   return Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16)
 }

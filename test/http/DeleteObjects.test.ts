@@ -164,6 +164,7 @@ inBoth('attack 39 DeleteObjects: odd keys are literal, bad ones fail alone, cond
     )
   ).xml()
   assert.deepEqual(failures(junk), ['k InvalidArgument', 'k PreconditionFailed'])
+  assert.equal(text(elements(junk, 'Error')[0]!, 'Message'), 'Invalid version id specified')
   assert.equal((await get(client, bucket, '/k')).status, 200)
   const matched = batch([{ key: 'k', etag: '"5d41402abc4b2a76b9719d911017c592"' }])
   assert.deepEqual(removed((await removeAll(client, bucket, matched)).xml()), ['k'])
