@@ -11,13 +11,13 @@ import {
   canonicalFields,
   canonicalPairs,
   canonicalRequest,
-  encodedPath,
+  escapedPath,
   type Fields,
 } from './canonical.ts'
 import { type Claim, hasOldQuerySignature, headerClaim, isPresigned, otherScheme, queryClaim } from './claim.ts'
 import { announcedPayload, anonymousPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
 import { refusal } from './refusal.ts'
-import { SCHEMES, type Scheme } from './schemes.ts'
+import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
 import { hmac, type Scope, type SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { isoText } from './timestamps.ts'
 
@@ -44,7 +44,7 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
-  const pairs = canonicalPairs(query)
+  const pairs = canonicalPairs(queryIn(scheme, query))
   const claim = claimOf(fields, pairs, scheme)
   if (claim === undefined) return { caller: { kind: 'anonymous' }, payload: anonymousPayload(fields, scheme) }
   const announced = announcedPayload(claim.contentHash, scheme)
@@ -58,7 +58,7 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   const { signedHeaders, contentHash } = claim
   const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
   const text = stringToSign(canonical, claim, scheme)
-  if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEncoded(canonical, claim, scheme, key)) {
+  if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEscaped(canonical, claim, scheme, key)) {
     throw mismatch(canonical, claim, text)
   }
   const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
@@ -165,11 +165,12 @@ function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): strin
 }
 
 /**
- * Clients that send a path with characters as they are, or escapes in lower case, sign what S3 makes of it: every byte
- * escaped that needs it, and no other. Both spellings name the same key, so either may have been signed.
+ * Some S3 clients send a path with characters as they are, and sign it with those escaped that S3 wants escaped. Both
+ * spellings name the same key. In svc a path is signed as it is sent, and in no other way.
  */
-function isSignedEncoded(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): boolean {
-  const path = encodedPath(canonical.path)
+function isSignedEscaped(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): boolean {
+  if (scheme.name === 'svc') return false
+  const path = escapedPath(canonical.path)
   if (path === canonical.path) return false
   return sameSignature(hmac(key, stringToSign({ ...canonical, path }, claim, scheme)), claim.signature)
 }

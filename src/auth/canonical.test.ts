@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { RawRequest } from '../lib/raw-request.ts'
 import { authenticate } from './authenticate.ts'
-import { canonicalFields, canonicalPairs, decodeCanonical, encodedPath } from './canonical.ts'
+import { canonicalFields, canonicalPairs, decodeCanonical, escapedPath } from './canonical.ts'
 import { BOTH, presigned, server, signed } from './suite-signer.ts'
 
 const request = (target: string, headers: RawRequest['headers'] = []): RawRequest => ({
@@ -17,27 +17,27 @@ const queryOf = (query: string): string =>
     .map(({ name, value }) => `${name}=${value}`)
     .join('&')
 
-test('attack 21: a path is encoded again byte by byte, and never normalised', () => {
+test('attack 21: what is bare in a path is escaped, and nothing else is touched', () => {
   const cases = {
-    '/a%2Fb': '/a/b',
-    '/a%2fb': '/a/b',
+    '/a%2Fb': '/a%2Fb',
+    '/a%2fb': '/a%2fb',
     '/a/../b': '/a/../b',
     '//a//': '//a//',
     '/%252e': '/%252e',
-    '/%2e': '/.',
+    '/%2e': '/%2e',
     '/a+b': '/a%2Bb',
     '/a%20b': '/a%20b',
-    '/%c3%a4': '/%C3%A4',
+    '/%c3%a4': '/%c3%a4',
     '/\u00e4': '/%E4',
     "/!'()*:@$&=,;[]": '/%21%27%28%29%2A%3A%40%24%26%3D%2C%3B%5B%5D',
-    '/%': '/%25',
+    '/%': '/%',
   }
-  for (const [sent, expected] of Object.entries(cases)) assert.equal(encodedPath(sent), expected, sent)
+  for (const [sent, expected] of Object.entries(cases)) assert.equal(escapedPath(sent), expected, sent)
 })
 
 test('attack 21: the query is decoded once and encoded again', () => {
   const cases = {
-    'a=b+c': 'a=b%20c',
+    'a=b+c': 'a=b%2Bc',
     'a=b%2Bc': 'a=b%2Bc',
     'a=b%20c': 'a=b%20c',
     'a=b%2fc': 'a=b%2Fc',

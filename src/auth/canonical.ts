@@ -2,7 +2,7 @@
  * The canonical form of a request: the text that both sides hash, so that a signature covers method, path, query and
  * the signed headers. Everything is taken from the bytes as sent; text is latin1 throughout, a character for each byte.
  */
-import { plusIsSpace, type RawRequest } from '../lib/raw-request.ts'
+import type { RawRequest } from '../lib/raw-request.ts'
 
 /** Headers by lower-case name; values of one name joined by commas in the order sent. */
 export type Fields = ReadonlyMap<string, string>
@@ -41,7 +41,7 @@ const ESCAPED_OR_RESERVED = /%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~]/g
 
 const hexByte = (byte: number): string => `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`
 
-/** Decoded once and encoded again. A percent sign that begins no escape is itself. */
+/** Decoded once and encoded again. A plus is a plus; a percent sign that begins no escape is itself. */
 function encodeAgain(text: string): string {
   if (UNRESERVED.test(text)) return text
   return text.replace(ESCAPED_OR_RESERVED, (found, hex: string | undefined) => {
@@ -56,14 +56,16 @@ export function decodeCanonical(text: string): string {
   return text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
-/** A path decoded once and encoded again, a plus being a plus: the same key, spelt in the one canonical way. */
-export const encodedPath = (path: string): string => encodeAgain(path).replaceAll('%2F', '/')
+const BARE = /[^A-Za-z0-9\-._~/%]/g
+
+/** A path whose bytes are escaped where they must be; escapes that are there stay as they are. */
+export const escapedPath = (path: string): string => path.replace(BARE, found => hexByte(found.charCodeAt(0)))
 
 /** Sorted by encoded name, then by encoded value. */
 export function canonicalPairs(query: string): QueryPair[] {
   if (query === '') return []
   const pairs: QueryPair[] = []
-  for (const piece of plusIsSpace(query).split('&')) {
+  for (const piece of query.split('&')) {
     if (piece === '') continue
     const equals = piece.indexOf('=')
     pairs.push({

@@ -55,6 +55,10 @@ function scheme(words: {
   }
 }
 
+/** In S3 a plus in a query is a space, as forms write it; in svc it is a plus, as everywhere else in an address. */
+export const queryIn = ({ name }: Scheme, query: string): string =>
+  name === 's3' && query.includes('+') ? query.replaceAll('+', '%20') : query
+
 export const SCHEMES: { readonly svc: Scheme; readonly s3: Scheme } = {
   svc: scheme({
     name: 'svc',

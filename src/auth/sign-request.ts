@@ -1,7 +1,7 @@
 /** The client's side of a signature: for commands, which speak to servers like every other client. */
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { canonicalFields, canonicalPairs, canonicalRequest } from './canonical.ts'
-import type { Scheme } from './schemes.ts'
+import { queryIn, type Scheme } from './schemes.ts'
 import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { basicText } from './timestamps.ts'
 
@@ -37,7 +37,7 @@ export function signRequest(
   const fields = canonicalFields(whole)
   const signedHeaders = [...fields.keys()].sort()
   const { path, query } = splitTarget(request.target)
-  const pairs = canonicalPairs(query)
+  const pairs = canonicalPairs(queryIn(scheme, query))
   const scope = scopeOf(scheme, stamp.slice(0, 8), region)
   const canonical = canonicalRequest(
     { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash },

@@ -1,5 +1,6 @@
+import { queryIn } from '../auth/schemes.ts'
 import { headerText } from '../lib/header-text.ts'
-import { plusIsSpace, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
@@ -33,7 +34,7 @@ export class View implements RequestView {
     }
     const { query } = splitTarget(request.target)
     if (query === '') return
-    for (const pair of plusIsSpace(query).split('&')) {
+    for (const pair of queryIn(dialect.scheme, query).split('&')) {
       if (pair === '') continue
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))

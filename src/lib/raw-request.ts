@@ -28,9 +28,6 @@ export function headerValue(request: RawRequest, name: string): string | undefin
   return headerValues(request, name)[0]
 }
 
-/** A plus in a query is a space, as forms and some clients write it; a plus itself comes as an escape. */
-export const plusIsSpace = (query: string): string => (query.includes('+') ? query.replaceAll('+', '%20') : query)
-
 /** Path and query of the target, both as sent; no `?` gives an empty query. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const mark = target.indexOf('?')

@@ -14,14 +14,19 @@ interface Asked {
   readonly limit: number
 }
 
-const page = (ctx: Context, asked: Asked, after: string | undefined, rows: ObjectRows): Promise<Listed<ObjectRow>> =>
+interface From {
+  readonly after: string | undefined
+  readonly startAfter?: string | undefined
+}
+
+const page = (ctx: Context, asked: Asked, from: From, rows: ObjectRows): Promise<Listed<ObjectRow>> =>
   ctx.store.listing.objectsAs(
     {
       bucket: ctx.target.bucket,
       prefix: asked.prefix,
       delimiter: asked.delimiter,
       limit: asked.limit,
-      after,
+      ...from,
     },
     rows.add,
   )
@@ -33,7 +38,7 @@ export const ListObjects = operation({
   input: { prefix, delimiter, encoding, limit: pageSize('max-keys'), marker: maybe.query('marker', asText) },
   async run(ctx, input) {
     const rows = new ObjectRows(input.encoding, ownerRows(ctx))
-    const listed = await page(ctx, input, input.marker, rows)
+    const listed = await page(ctx, input, { after: input.marker }, rows)
     const spell = speller(input.encoding)
     return {
       body: {
@@ -71,7 +76,7 @@ export const ListObjectsV2 = operation({
   },
   async run(ctx, input) {
     const rows = new ObjectRows(input.encoding, input.fetchOwner === 'true' ? ownerRows(ctx) : noOwnerRows)
-    const listed = await page(ctx, input, input.continuation ?? input.startAfter, rows)
+    const listed = await page(ctx, input, { after: input.continuation, startAfter: input.startAfter }, rows)
     const spell = speller(input.encoding)
     return {
       body: {

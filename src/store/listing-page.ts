@@ -245,6 +245,14 @@ export function seenPrefix(key: string, request: ListRequest): string | undefine
   return key.startsWith(request.prefix ?? '') ? rolledUp(key, request) : undefined
 }
 
+/**
+ * The first address behind a key that a client names to begin with. It need not have seen the common prefix that the
+ * key lies in; one that it names itself it has.
+ */
+export function behindNamed(kind: string, request: ListRequest, key: string): Buffer | undefined {
+  return seenPrefix(key, request) === key ? behind(kind, request, key) : behindText(kind, request.bucket, key)
+}
+
 /** The first address behind a key, or behind all of the common prefix of this listing that it lies in. */
 export function behind(kind: string, request: ListRequest, key: string): Buffer | undefined {
   const seen = seenPrefix(key, request)

@@ -11,6 +11,7 @@ import { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import {
   behind,
+  behindNamed,
   Cursor,
   firstBatch,
   isRolledUp,
@@ -35,7 +36,12 @@ export interface ListedVersion {
 /** Something made of an object, where its name and its record lie. */
 export type Showing<T> = (name: Stretch, shown: ShownRecord) => T
 
-type ObjectsRequest = ListRequest & { readonly after?: string | undefined }
+interface ObjectsRequest extends ListRequest {
+  /** The mark of the page before. */
+  readonly after?: string | undefined
+  /** Without one: the key behind which to begin. */
+  readonly startAfter?: string | undefined
+}
 
 /** One for all listings: nothing comes between the check of a record and what is made of it. */
 const shown = new ShownRecord()
@@ -53,9 +59,10 @@ export class Listing {
 
   /** Made of current objects behind `after`, in the order of their keys' bytes; maybe of more than the page has. */
   async objectsAs<T extends { readonly key: string }>(request: ObjectsRequest, make: Showing<T>): Promise<Listed<T>> {
-    const { after } = request
+    const { after, startAfter } = request
     await this.#mustExist(request.bucket)
-    const start = after === undefined ? undefined : behind('o', request, after)
+    const first = startAfter === undefined ? undefined : behindNamed('o', request, startAfter)
+    const start = after === undefined ? first : behind('o', request, after)
     return this.#walk(request, {
       kind: 'o',
       range: rangeOf('o', request, start),

@@ -307,6 +307,9 @@ inBoth('attack 21: a path is signed as it is sent, and means what it says', asyn
     ['/a%20b', '/a+b'],
     ['/%2e', '/%252e'],
     ['/%c3%a4', '/%C3%A4'],
+    ['/%C3%A4', '/%c3%a4'],
+    ['/a/b', '/a%2Fb'],
+    ['/~', '/%7E'],
     ['/k?prefix=a&prefix=b', '/k?prefix=a'],
     ['/k?x=', '/k?x=1'],
   ] as const) {
@@ -320,29 +323,29 @@ inBoth('attack 21: a path is signed as it is sent, and means what it says', asyn
   assert.equal(summary(await ask('GET', '/%2e', '/%2e')), '404 NoSuchKey', 'decoded once')
 })
 
-inBoth('attack 21: or as S3 spells it, whatever the client left as it was', async client => {
+inBoth('attack 21: in s3 a path may be signed with everything escaped that was sent bare, in svc not', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Bb', '/a+b'],
-    ['/%C3%A4', '/%c3%a4'],
-    ['/a/b', '/a%2Fb'],
-    ['/~', '/%7E'],
     ['/%28c%29%21%27%2A%3A%40%24%26%3D%2C%3B', "/(c)!'*:@$&=,;"],
   ] as const) {
-    assert.equal(summary(await ask('PUT', signed, sent)), '200', `${signed} as ${sent}`)
-    assert.equal(summary(await ask('GET', signed, signed)), '200', `${sent} is ${signed}`)
+    const expected = client.dialect === 's3' ? '200' : '403 SignatureDoesNotMatch'
+    assert.equal(summary(await ask('PUT', signed, sent)), expected, `${signed} as ${sent}`)
+    if (expected === '200') assert.equal(summary(await ask('GET', signed, signed)), '200', `${sent} is ${signed}`)
   }
 })
 
-inBoth('attack 21: a plus in a query is a space, in the signature and in what it means', async client => {
+inBoth('attack 21: a plus in a query is a space in s3 and a plus in svc, signed and meant', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const key of ['/a%20b', '/a%2Bb']) assert.equal(summary(await ask('PUT', key, key)), '200')
   const listed = async (signed: string, sent: string) => {
     const answer = await ask('GET', `/?prefix=${signed}`, `/?prefix=${sent}`)
     return [...(answer?.body.toString() ?? '').matchAll(/<Key>([^<]*)</g)].map(found => found[1])
   }
-  assert.deepEqual(await listed('a%20b', 'a+b'), ['a b'])
+  const isSpace = client.dialect === 's3'
+  assert.deepEqual(await listed(isSpace ? 'a%20b' : 'a%2Bb', 'a+b'), [isSpace ? 'a b' : 'a+b'])
   assert.deepEqual(await listed('a%20b', 'a%20b'), ['a b'])
   assert.deepEqual(await listed('a%2Bb', 'a%2Bb'), ['a+b'])
-  assert.equal(summary(await ask('GET', '/?prefix=a%2Bb', '/?prefix=a+b')), '403 SignatureDoesNotMatch')
+  const other = isSpace ? 'a%2Bb' : 'a%20b'
+  assert.equal(summary(await ask('GET', `/?prefix=${other}`, '/?prefix=a+b')), '403 SignatureDoesNotMatch')
 })
