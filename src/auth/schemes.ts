@@ -80,11 +80,25 @@ export const SCHEMES: { readonly svc: Scheme; readonly s3: Scheme } = {
 
 const ALL = [SCHEMES.svc, SCHEMES.s3]
 
+const ESCAPED_NAME = /(^|&)[^=&]*%/
+const EACH_NAME = /(^|&)[^=&]*/g
+const ESCAPED_LETTER = /%(2[dD]|[46][1-9a-fA-F]|[57][0-9aA])/g
+
+/** With letters in names as they are, however they were sent: a signature is the same for all spellings. */
+function withPlainNames(query: string): string {
+  if (!ESCAPED_NAME.test(query)) return query
+  const plain = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
+  return query.replace(EACH_NAME, name => name.replace(ESCAPED_LETTER, plain))
+}
+
+/** Whether a query carries a signature of this scheme, be it whole or not. */
+export const isSignedIn = (query: string, { queryMarks }: Scheme): boolean => queryMarks.test(withPlainNames(query))
+
 /** The scheme that a request's signature names; undefined when it carries none that we know. */
 export function schemeNamedBy(request: RawRequest): Scheme | undefined {
   const authorization = headerValues(request, 'authorization')[0] ?? ''
   const named = ALL.find(one => authorization.startsWith(one.algorithm))
   if (named !== undefined) return named
   const { query } = splitTarget(request.target)
-  return query === '' ? undefined : ALL.find(({ queryMarks }) => queryMarks.test(query))
+  return query === '' ? undefined : ALL.find(one => isSignedIn(query, one))
 }

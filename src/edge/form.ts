@@ -6,6 +6,7 @@ import type { Authentication } from '../auth/authenticate.ts'
 import type { LengthRange } from '../auth/policy-document.ts'
 import { authenticatePost } from '../auth/post-policy.ts'
 import { BadForm, boundaryOf, type Form, type FormProblem, isFormType, readForm } from '../lib/form-data.ts'
+import { canBeHeader } from '../lib/header-text.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import { BadXml } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
@@ -116,12 +117,9 @@ function headerOf([sent, value]: readonly [string, string], dialect: Dialect): [
   return isOwn || PLAIN_FIELDS.has(name) ? [[name, headerValue(sent, value)]] : []
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
-
 /** Headers are bytes on the wire and go out again as such: no line end may come in by a field. */
 function headerValue(name: string, value: string): string {
-  if (CONTROL.test(value)) throw new Fault('InvalidArgument', { ArgumentName: name })
+  if (!canBeHeader(name, value)) throw new Fault('InvalidArgument', { ArgumentName: name })
   return Buffer.from(value, 'utf8').toString('latin1')
 }
 

@@ -1,5 +1,5 @@
-import { queryIn } from '../auth/schemes.ts'
-import { headerText } from '../lib/header-text.ts'
+import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
+import { canBeHeader, headerText, trimmed } from '../lib/header-text.ts'
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
@@ -14,8 +14,6 @@ const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
 /** Links are made before there is a body; some SDKs sign the checksum of none into them. */
 const ABOUT_THE_BODY = /^:(content-sha256|decoded-content-length|trailer|sdk-checksum-algorithm|checksum-(crc|sha).*)$/
 const CUSTOMER_KEY = /-customer-key(-md5)?$/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what it looks for
-const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {
@@ -28,7 +26,7 @@ export class View implements RequestView {
     this.#dialect = dialect
     for (const [name, value] of request.headers) {
       const neutral = neutralName(dialect, name.toLowerCase())
-      const text = headerText(value.trim())
+      const text = headerText(trimmed(value))
       const before = this.#headers.get(neutral)
       this.#headers.set(neutral, before === undefined ? text : `${before},${text}`)
     }
@@ -43,7 +41,7 @@ export class View implements RequestView {
       if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
       this.#query.set(name, value)
     }
-    if (dialect.scheme.queryMarks.test(query)) this.#takeFromLink()
+    if (isSignedIn(query, dialect.scheme)) this.#takeFromLink()
   }
 
   /**
@@ -51,8 +49,8 @@ export class View implements RequestView {
    * do so with metadata, access lists, holds, sources of copies. They count as if they had been sent.
    */
   #takeFromLink(): void {
-    const { prefix } = this.#dialect
-    for (const [sent, value] of this.#query) {
+    const { prefix, scheme } = this.#dialect
+    for (const [sent, text] of this.#query) {
       const wire = sent.toLowerCase()
       if (!wire.startsWith(prefix)) continue
       const name = neutralName(this.#dialect, wire)
@@ -61,12 +59,18 @@ export class View implements RequestView {
         throw new Fault('InvalidArgument', { ArgumentName: wire, reason })
       }
       if (CUSTOMER_KEY.test(name)) refuse('A customer key must be sent in headers: addresses are kept in logs.')
-      // A header could not hold those either, and what is stored comes back as a header.
-      if (CONTROL.test(value)) refuse('A parameter that stands for a header contains characters that no header can.')
+      const bytes = Buffer.from(text, 'utf8').toString('latin1')
+      if (!canBeHeader(sent, bytes)) {
+        refuse('A parameter that stands for a header contains characters that no header can.')
+      }
+      const value = headerText(trimmed(bytes))
       const header = this.#headers.get(name)
       if (header !== undefined && header !== value) refuse('The header and the parameter of the same name differ.')
       this.#headers.set(name, value)
     }
+    if (this.#headers.has(':content-sha256')) return
+    // Policies that refuse unsigned bodies refuse links as well: they are links' usual ones.
+    this.#headers.set(':content-sha256', this.#query.get(`${scheme.queryPrefix}Content-Sha256`) ?? UNSIGNED_PAYLOAD)
   }
 
   header(name: string): string | undefined {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { headerText, headerWire } from './header-text.ts'
+import { canBeHeader, headerText, headerWire, trimmed } from './header-text.ts'
 
 const wire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 
@@ -22,4 +22,14 @@ test('R14 attack 58: whatever the bytes of a value are, they come back', () => {
 
 test('R14: values that were joined come back one behind the other', () => {
   assert.equal(headerWire([headerText('caf\xe9'), headerText(wire('文'))].join()), `caf\xe9,${wire('文')}`)
+})
+
+test('R14: only spaces and tabs are no part of a value: other white space may be half of a letter', () => {
+  for (const text of ['voilà', 'НАБОР', '\u00a0', 'a  b', '']) assert.equal(trimmed(` \t${wire(text)}\t `), wire(text))
+})
+
+test('2.3: what no header can be called, or say, is none', () => {
+  for (const name of ['x-amz-meta-a', 'x-a_b.c~', 'x-amz-meta-']) assert.equal(canBeHeader(name, 'ü\t'), true, name)
+  for (const name of ['', 'a b', 'a:b', 'a\r\nb', 'ü', 'a"', '\u212a']) assert.equal(canBeHeader(name, ''), false, name)
+  for (const value of ['\n', 'a\rb', '\0', '\x7f']) assert.equal(canBeHeader('a', value), false)
 })

@@ -25,3 +25,20 @@ function wireCharacter(character: string): string {
 /** A character for each byte. */
 export const headerWire = (text: string): string =>
   BEYOND_ASCII.test(text) ? text.replace(EACH_BEYOND_ASCII, wireCharacter) : text
+
+const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t'
+
+/** Without white space at the ends. Space and tab only: a byte of a UTF-8 sequence may look like another kind of it. */
+export function trimmed(wire: string): string {
+  let [start, end] = [0, wire.length]
+  while (start < end && isBlank(wire, start)) start++
+  while (end > start && isBlank(wire, end - 1)) end--
+  return wire.slice(start, end)
+}
+
+const NAME = /^[\w!#$%&'*+\-.^`|~]+$/
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
+
+/** Whether a header could be called so and say so: what stands for one elsewhere comes back as one. */
+export const canBeHeader = (name: string, value: string): boolean => NAME.test(name) && !CONTROL.test(value)

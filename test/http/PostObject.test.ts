@@ -95,6 +95,18 @@ inBoth('2.4 PostObject: a signed form stores its file with what its fields say',
   assert.equal((await get(client, bucket, '/ignored')).status, 404)
 })
 
+inBoth('2.4 PostObject: a field that no header can be called is refused, and stores nothing', async client => {
+  const bucket = await makeBucket(client)
+  for (const name of ['a b', 'a:b', 'ü', 'a\tb']) {
+    const fields = signed(client, [
+      ['key', 'k'],
+      [`:meta-${name}`, '1'],
+    ])
+    assert.equal(outcome(await post(client, { fields })), '400 InvalidArgument', name)
+    assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey', name)
+  }
+})
+
 inBoth('2.4 PostObject: the file names the key, and the form the answer', async client => {
   const bucket = await makeBucket(client)
   const starts: Condition = ['starts-with', '$key', 'up/']

@@ -8,6 +8,15 @@ type Headers = NonNullable<Sending['headers']>
 const put = (client: Client, bucket: string, path: string, headers: Headers = [], body = 'hello world') =>
   client.send({ method: 'PUT', bucket, path, body, headers })
 
+inBoth('R14: metadata keep the last byte of a letter that looks like white space', async client => {
+  const bucket = await makeBucket(client)
+  for (const word of ['voilà', 'НАБОР']) {
+    const sent = Buffer.from(word).toString('latin1')
+    assert.equal((await put(client, bucket, '/k', [[':meta-a', sent]])).status, 200)
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).own('meta-a'), sent)
+  }
+})
+
 inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object is kept', async client => {
   const bucket = await makeBucket(client)
   const answer = await put(client, bucket, '/k', [

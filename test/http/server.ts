@@ -148,7 +148,7 @@ export class Client {
     const hash = createHash('sha256').update(body).digest('hex')
     headers.push([`${scheme.headerPrefix}date`, stamp], [`${scheme.headerPrefix}content-sha256`, hash])
     const sorted = [...headers]
-      .map(([n, v]) => [n.toLowerCase(), v.trim()] as const)
+      .map(([n, v]) => [n.toLowerCase(), v.replace(/^[ \t]+|[ \t]+$/g, '')] as const)
       .sort(([a], [b]) => (a < b ? -1 : 1))
     const names = sorted.map(([n]) => n).join(';')
     const [path = '', query = ''] = what.path.split(/\?(.*)/s)

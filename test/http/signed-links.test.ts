@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { type Pair, signedByQuery } from '../specimens/signing.ts'
-import { get, outcome, put, text } from './actions.ts'
+import { document, get, outcome, put, text } from './actions.ts'
 import { customerKey, KEY } from './parts.ts'
 import { BASE_HOST, type Client, inBoth, MAIN, makeBucket } from './server.ts'
 import { exchange, type WireAnswer } from './wire.ts'
@@ -12,7 +12,13 @@ const BODY = 'abc'
 const md5: Pair = ['Content-MD5', createHash('md5').update(BODY).digest('base64')]
 
 /** Uses a link to `/k` with those parameters, `:name` being one of the dialect, and those headers besides. */
-async function use(client: Client, parameters: readonly Pair[], headers: readonly Pair[] = [], body = BODY) {
+async function use(
+  client: Client,
+  parameters: readonly Pair[],
+  headers: readonly Pair[] = [],
+  body = BODY,
+  spelt = (target: string): string => target,
+) {
   const query = parameters.map(([name, value]) => `${client.name(name)}=${encodeURIComponent(value)}`).join('&')
   const signer = {
     scheme: SCHEMES[client.dialect],
@@ -27,7 +33,7 @@ async function use(client: Client, parameters: readonly Pair[], headers: readonl
   }
   const { request } = signedByQuery(signer, plain, { contentHash: undefined, seconds: 600 })
   const lines = [...request.headers, ['Content-Length', String(body.length)]].map(([n, v]) => `${n}: ${v}\r\n`)
-  return exchange(client.port, `PUT ${request.target} HTTP/1.1\r\n${lines.join('')}\r\n`, body)
+  return exchange(client.port, `PUT ${spelt(request.target)} HTTP/1.1\r\n${lines.join('')}\r\n`, body)
 }
 
 const TWICE: readonly Pair[] = [
@@ -96,4 +102,64 @@ inBoth('2.3: without a signature in the query its parameters are no headers', as
   assert.equal((await client.send({ method: 'PUT', bucket, path, body: BODY })).status, 200)
   assert.equal((await get(client, bucket, '/k')).headers.get(client.name(':meta-a')), undefined)
   assert.equal(text((await get(client, bucket, '/')).xml(), 'Name'), bucket)
+})
+
+inBoth('2.3 attack 4: what a link says counts however its signature is spelt', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/from', 'the source')
+  const x = SCHEMES[client.dialect].queryPrefix
+  const escaped = (target: string): string =>
+    target
+      .replace(`${x}Algorithm`, `${x}%41lgorithm`)
+      .replace(`${x}Credential`, `%58${x.slice(1)}Credential`)
+      .replace(`${x}Signature`, `${x.slice(0, -1)}%2dSignatur%65`)
+  const own: Pair = [client.name(':meta-a'), '2']
+  for (const headers of [[], [own]]) {
+    assert.equal(summary(await use(client, [[':copy-source', `${bucket}/from`]], headers, '', escaped)), '200')
+    assert.equal((await get(client, bucket, '/k')).body.toString(), 'the source')
+    const stored = await use(client, [[':copy-source', `${bucket}/from`]], headers, 'another', escaped)
+    assert.equal(summary(stored), '400 InvalidRequest')
+    assert.equal(
+      summary(await use(client, [[':object-lock-legal-hold', 'ON']], headers, BODY, escaped)).slice(0, 3),
+      '400',
+    )
+    assert.equal((await get(client, bucket, '/k')).body.toString(), 'the source')
+  }
+})
+
+inBoth('2.3 attack 58: what no header can be called is refused, and the object stays readable', async client => {
+  const bucket = await makeBucket(client)
+  for (const name of ['a%0d%0aset-cookie', 'a%20b', 'a:b', '%c3%bc', 'a%22', '%e2%84%aa']) {
+    assert.equal(summary(await use(client, [[`:meta-${name}`, '1']])), '400 InvalidArgument', name)
+    assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey', name)
+  }
+  // Characters that stand for single bytes inside come back as what they are.
+  assert.equal(summary(await use(client, [[':meta-a', ' \uf78d à']])), '200')
+  const { headers } = await get(client, bucket, '/k')
+  assert.equal(Buffer.from(String(headers.get(client.name(':meta-a'))), 'latin1').toString(), '\uf78d à')
+})
+
+inBoth('5.2: a policy that refuses bodies without a signature refuses them by links, too', async client => {
+  const bucket = await makeBucket(client)
+  const statement = {
+    Effect: 'Deny',
+    Principal: '*',
+    Action: 'svc:PutObject',
+    Resource: `arn:svc:svc:::${bucket}/*`,
+    Condition: { StringEquals: { 'svc:x-svc-content-sha256': 'UNSIGNED-PAYLOAD' } },
+  }
+  const policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] })
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', ...document(policy) })).status, 204)
+  assert.equal(summary(await use(client, [])), '403 AccessDenied')
+  const taken = `${SCHEMES[client.dialect].queryPrefix}Content-Sha256`
+  const known = createHash('sha256').update(BODY).digest('hex')
+  // Only the parameter that the signature goes by says what is signed.
+  assert.equal(summary(await use(client, [[':content-sha256', known]])), '403 AccessDenied')
+  assert.equal(
+    summary(await use(client, [], [[client.name(':content-sha256'), 'UNSIGNED-PAYLOAD']])),
+    '403 AccessDenied',
+  )
+  assert.equal(summary(await use(client, [[taken, 'UNSIGNED-PAYLOAD']])), '403 AccessDenied')
+  assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey')
+  await put(client, bucket, '/k', BODY)
 })
