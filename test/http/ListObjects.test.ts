@@ -111,3 +111,18 @@ inBoth('2.1 ListObjectsV2: every key comes once, page by page, whatever the deli
   const owned = (await get(client, bucket, '/?fetch-owner=true&list-type=2&max-keys=1')).xml()
   assert.equal(texts(owned, 'Owner').length, 1)
 })
+
+inBoth('2.2 attack 41: a page goes on behind any key that can be, also the sign for a broken one', async client => {
+  const bucket = await makeBucket(client)
+  const keys = ['\ufeff', '\ufffd', '\ufffd\u0001', '\uffff', '😀']
+  for (const key of keys) await put(client, bucket, `/${encodeURIComponent(key)}`)
+  const seen: string[] = []
+  for (let after: string | undefined = ''; after !== undefined; ) {
+    const query = `list-type=2&max-keys=1&encoding-type=url${after && `&continuation-token=${after}`}`
+    const answer = await get(client, bucket, `/?${query}`)
+    assert.equal(outcome(answer), '200')
+    seen.push(decodeURIComponent(text(answer.xml(), 'Key')!))
+    after = text(answer.xml(), 'NextContinuationToken')
+  }
+  assert.deepEqual(seen, keys)
+})
