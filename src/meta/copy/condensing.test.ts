@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { type Disk, realDisk } from '../../lib/disk.ts'
 import { META_LIMITS, type Meta } from '../meta.ts'
 import { bytes } from '../suite-driver.ts'
 import { newReport } from './sorting.ts'
@@ -151,4 +152,39 @@ test('an older state is told after condensing, too, also when a journal is damag
     assert.ok(filesOf(folder, '.journal').includes(journal), 'what is damaged is kept')
     assert.ok(filesOf(folder, '.journal').some(name => CONDENSED.test(name)))
     assert.equal((await rowsInCopy(folder)).get('older'), '4')
+  }))
+
+test('a note of a process that begins its next file during a round stays: it may be all that tells of a deletion', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const copied = await openCopied(folder)
+    await put(copied.meta, 'kept', '2')
+    await busy(copied.meta, 'one')
+    await copied.journal.settle()
+    const last = filesOf(folder, '.journal').at(-1)!
+    let isOpened = false
+    const disk: Disk = {
+      ...realDisk,
+      async open(path, how) {
+        if (how === 'read' && path.endsWith(last) && !isOpened) {
+          isOpened = true
+          await busy(copied.meta, 'two')
+          await copied.journal.settle()
+        }
+        return realDisk.open(path, how)
+      },
+      async rename(from, to) {
+        if (CONDENSED.test(to)) await put(copied.meta, 'kept', undefined)
+        return realDisk.rename(from, to)
+      },
+    }
+    assert.deepEqual(told(await rounds(folder, copied, disk)()), ['findings', 'condensed'])
+    assert.ok(isOpened)
+    await copied.close()
+    // The power fails before the deletion is on the disk.
+    const journal = join(copyFolder(folder), filesOf(folder, '.journal').at(-1)!)
+    const content = readFileSync(journal)
+    assert.ok(content.lastIndexOf('kept') > 0)
+    writeFileSync(journal, content.subarray(0, content.lastIndexOf('kept')))
+    assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
   }))

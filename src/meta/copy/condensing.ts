@@ -8,11 +8,11 @@ import type { Disk } from '../../lib/disk.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { MetaEngine } from '../meta.ts'
 import { type Comparison, notesIn } from './comparing.ts'
-import { type JournalFile, journalPath, sizeOf } from './files.ts'
+import { filesIn, type JournalFile, journalPath, sizeOf } from './files.ts'
 import { frameOf } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
 import { type History, histories } from './merging.ts'
-import { readNote, removeNotes } from './notes.ts'
+import { type Note, readNote, removeNotes } from './notes.ts'
 import { RowWriter, rowsOf } from './row-file.ts'
 import { compareOrder, type Order, type Row } from './rows.ts'
 import { isLastOf, newReport, sortedRuns } from './sorting.ts'
@@ -47,9 +47,10 @@ interface Sorted {
 
 /** Undefined when there is nothing to gain, or something would be lost by it. */
 export async function* condense(
-  { engine, disk, folder, generation, told }: Condensing,
+  condensing: Condensing,
   comparison: Comparison,
 ): AsyncGenerator<void, Condensed | undefined> {
+  const { disk, folder, generation, told } = condensing
   const { files, findings, journals, untold, believed } = comparison
   const isDoubtful = journals.damaged.length > 0 || believed !== undefined
   // Then an older state is told only as long as its stamp is known, and not all of those are known by name.
@@ -81,7 +82,7 @@ export async function* condense(
     writer = undefined
     await disk.rename(`${path}.new`, path)
     await disk.syncFolder(folder)
-    await forget(engine, sorted)
+    await forget(condensing, sorted, comparison)
     for (const journal of sorted.over) await disk.remove(journal.path)
     return { bytesBefore: sorted.bytes, bytesAfter }
   } finally {
@@ -90,14 +91,28 @@ export async function* condense(
   }
 }
 
-/** Notes of processes that no journal will be left of: nobody could say any more that they are outdated. */
-async function forget(engine: MetaEngine, { over, others }: Sorted): Promise<void> {
-  const left = new Set(others.map(({ writer }) => writer))
+/**
+ * Notes of processes that no journal will be left of: nobody could say any more that they are outdated. A process that
+ * lives may have begun its next file since, and its last notes be all that tells of a deletion. So files are looked at
+ * anew, and only those notes go that were compared, or that say no more than a journal that is over.
+ */
+async function forget(
+  { engine, disk, folder }: Condensing,
+  { over }: Sorted,
+  { notes, journals: { lastSeq } }: Comparison,
+): Promise<void> {
+  const needless = new Set(over.map(({ path }) => path))
+  const { journals } = await filesIn(disk, folder)
+  const left = new Set(journals.filter(({ path }) => !needless.has(path)).map(({ writer }) => writer))
   const gone = new Set(over.map(({ writer }) => writer).filter(writer => !left.has(writer)))
   const snapshot = await engine.snapshot()
-  const notes = await notesIn(snapshot).finally(() => snapshot.end())
-  const theirs = notes.filter(note => gone.has(readNote(note).writer))
-  await removeNotes(engine, theirs)
+  const later = await notesIn(snapshot).finally(() => snapshot.end())
+  const isTold = ({ writer, seq }: Note): boolean => seq <= (lastSeq.get(writer) ?? 0)
+  const outdated = [...notes, ...later.filter(note => isTold(readNote(note)))]
+  await removeNotes(
+    engine,
+    outdated.filter(note => gone.has(readNote(note).writer)),
+  )
 }
 
 const isCondensed = ({ writer }: JournalFile): boolean => writer === NOBODY.toString('hex')

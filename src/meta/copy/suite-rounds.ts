@@ -1,6 +1,6 @@
 /** For tests of the second copy: rounds of its keeper, and what they found. */
 import { readdirSync } from 'node:fs'
-import { realDisk } from '../../lib/disk.ts'
+import { type Disk, realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { openLmdbMeta } from '../lmdb.ts'
 import { CopyKeeper, type KeeperEvent } from './keeper.ts'
@@ -12,11 +12,11 @@ export interface Rounded {
 }
 
 /** Rounds of one keeper, each to its end. */
-export function rounds(folder: string, { meta, journal }: Copied): () => Promise<Rounded> {
+export function rounds(folder: string, { meta, journal }: Copied, disk: Disk = realDisk): () => Promise<Rounded> {
   let events: KeeperEvent[] = []
   const tell = (event: KeeperEvent): void => void events.push(event)
   const place = copyFolder(folder)
-  const parts = { engine: meta, disk: realDisk, folder: place, journal, random: systemRandom }
+  const parts = { engine: meta, disk, folder: place, journal, random: systemRandom }
   const keeper = new CopyKeeper({ ...parts, tell })
   return async () => {
     events = []
