@@ -22,6 +22,7 @@ import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { type Inspection, inspected } from './inspection.ts'
 import { admitRecord, takeIn, withDraft } from './intake.ts'
+import { relyOnKey } from './named-keys.ts'
 import type { ObjectHandle } from './object-handle.ts'
 import type { Objects, Which } from './objects.ts'
 import { readContent } from './outflow.ts'
@@ -112,6 +113,7 @@ export class Uploads {
       const now = engine.clock.now()
       const lock = request.lock ?? UNLOCKED
       initialLock(bucket, lock, now)
+      await relyOnKey(d, keys?.encryption)
       const upload: Upload = {
         // The time comes first, so that the uploads of a key list in the order they were begun.
         id: Buffer.concat([uint64(now).subarray(8 - UPLOAD_TIME_BYTES), engine.random.bytes(16 - UPLOAD_TIME_BYTES)]),

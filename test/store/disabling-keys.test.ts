@@ -32,6 +32,9 @@ const under = (name: string): KeyChoice => ({ by: 'named', name, context: undefi
 const putUnder = (store: Store, name: string, key: string, lock = UNLOCKED) =>
   store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(10)], encryption: under(name), lock })
 
+const beginUnder = (store: Store, name: string, key: string, lock: Lock) =>
+  store.uploads.create({ bucket: 'bucket', key, initiator: OWNER, owner: OWNER, encryption: under(name), lock })
+
 /** A request of its own, as the console makes one. */
 const asked = (store: Store): Store => store.through(store.engine.meta, THE_SERVER)
 
@@ -64,6 +67,8 @@ test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoev
   assert.equal(await asking, 'checking')
   assert.deepEqual(asked(store).namedKeys.get('one'), { name: 'one', version: 1, disabled: false, checking: 0 })
   assert.equal(await faultOf(putUnder(store, 'one', 'more')), DISABLED)
+  // It might stand where the look has been already.
+  assert.equal(await faultOf(beginUnder(store, 'one', 'upload', HELD)), DISABLED)
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'free' })).equals(payload(10)))
   // Nobody else waits for it.
   await asked(store).namedKeys.rotate({ of: 'service' })
