@@ -1,6 +1,6 @@
 /** Journals while findings stand: they do not grow without end, and what they are kept for stays in them. */
 import assert from 'node:assert/strict'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Disk, realDisk } from '../../lib/disk.ts'
@@ -187,4 +187,27 @@ test('a note of a process that begins its next file during a round stays: it may
     assert.ok(content.lastIndexOf('kept') > 0)
     writeFileSync(journal, content.subarray(0, content.lastIndexOf('kept')))
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+  }))
+
+test('what was condensed stays as long as the older one of two snapshots needs it', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    await behindItsBack(folder, { lost: '1' })
+    // Before the second snapshot, and the last one of all keys.
+    await once(folder, async ({ meta }) => {
+      for (const key of ['zz', 'a', 'b']) await put(meta, key, '1')
+    })
+    assert.equal(filesOf(folder, '.snapshot').length, 2)
+    const copied = await openCopied(folder)
+    await put(copied.meta, 'kept', '2')
+    await busy(copied.meta, 'one')
+    await copied.close()
+    await behindItsBack(folder, { lost: undefined })
+    assert.deepEqual(told(await once(folder, async () => {})), ['findings', 'condensed'])
+    const cured = await once(folder, async ({ meta }) => {
+      await put(meta, 'lost', '1')
+    })
+    assert.deepEqual(told(cured), ['sound'])
+    rmSync(join(copyFolder(folder), filesOf(folder, '.snapshot').at(-1)!))
+    assert.equal((await rowsInCopy(folder)).get('kept'), '2')
   }))

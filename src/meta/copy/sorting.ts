@@ -23,7 +23,7 @@ export interface JournalReport {
   readonly lastSeq: Map<string, number>
   /** The greatest stamp that each process is known to have given. */
   readonly lastStamp: Map<string, number>
-  /** The last row of each file. */
+  /** The latest row of each file: of one that was condensed it may stand anywhere. */
   readonly lastOrder: Map<string, Order>
   /** Commits that could not be written down. */
   lost: number
@@ -47,6 +47,8 @@ export const newReport = (): JournalReport => ({
 
 const raise = (map: Map<string, number>, name: string, value: number): void =>
   void map.set(name, Math.max(value, map.get(name) ?? 0))
+
+const laterOf = (a: Order, b: Order): Order => (compareOrder(a, b) < 0 ? b : a)
 
 function keepWreckage({ wreckage }: JournalReport, payload: Buffer): void {
   if (wreckage.length < WRECKAGE_MAX) wreckage.push(payload)
@@ -80,7 +82,7 @@ export async function* journalRows(
       // Behind a frame that is lost a note in the engine may be all that tells of a commit.
       if (reader.damaged === 0 && !wasDamaged) raise(report.lastSeq, writer, last.seq)
       for (const { stamp } of rows) raise(report.lastStamp, writer, stamp)
-      report.lastOrder.set(path, last)
+      report.lastOrder.set(path, rows.reduce(laterOf, report.lastOrder.get(path) ?? last))
       yield rows
     }
     // Whoever was cut off has no end. One that has a successor was ended, so its end is lost.
