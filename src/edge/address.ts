@@ -45,7 +45,7 @@ export const noSuchHost = (host: string, baseHost: string): Fault =>
   new Fault('InvalidRequest', {
     reason:
       `The Host ${host} names no bucket of this service. ` +
-      `It answers at ${baseHost} (--base-host), below it, and at IP addresses.`,
+      `It answers to ${baseHost}, which --base-host sets, to names below it, and to IP addresses.`,
   })
 
 const isNumericHost = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
