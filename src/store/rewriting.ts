@@ -95,8 +95,8 @@ async function rewriteParts(
     mayInline: false,
   })
   return withDraft(draft, async () => {
-    const checksum = await summing.end()
-    const computed = await digests?.end()
+    // Both end, also when one fails: a digest that nobody ends stays in its thread.
+    const [checksum, computed] = await Promise.all([summing.end(), digests?.end()])
     const tags = computed?.map(md5 => etagOf(engine, md5, choice)) ?? table.map(part => part.etag)
     const parts = table.map(({ number, size, start, checksum }, index): ContentPart => {
       return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
