@@ -53,18 +53,24 @@ function slowed({ meta }: Pick<Fresh, 'meta'>): { pages: number; waiting: Return
   return slow
 }
 
-test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoever asks again hears', async () => {
-  const fresh = await freshStore()
-  const { store, clock } = fresh
-  await makeBucket(store, 'bucket', 'locked')
-  await putUnder(store, 'one', 'free')
+/** Asks for a key to be disabled and hears that the look goes on, as it does until the gate is opened. */
+async function askedTooLong(fresh: Fresh): Promise<ReturnType<typeof slowed>> {
   const slow = slowed(fresh)
-  const asking = asked(store).namedKeys.disable('one')
+  const asking = asked(fresh.store).namedKeys.disable('one')
   while (slow.pages === 0) await turn()
   // The answer waits for the look, which has begun before.
   for (let left = 5; left > 0; left--) await turn()
-  clock.move(5_000)
+  fresh.clock.move(5_000)
   assert.equal(await asking, 'checking')
+  return slow
+}
+
+test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoever asks again hears', async () => {
+  const fresh = await freshStore()
+  const { store } = fresh
+  await makeBucket(store, 'bucket', 'locked')
+  await putUnder(store, 'one', 'free')
+  const slow = await askedTooLong(fresh)
   assert.deepEqual(asked(store).namedKeys.get('one'), { name: 'one', version: 1, disabled: false, checking: 0 })
   assert.equal(await faultOf(putUnder(store, 'one', 'more')), DISABLED)
   // It might stand where the look has been already.
@@ -84,16 +90,10 @@ test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoev
 
 test('P23: a refusal that came after the answer is told to whoever asks next, without another look', async () => {
   const fresh = await freshStore()
-  const { store, clock } = fresh
+  const { store } = fresh
   await makeBucket(store, 'bucket', 'locked')
   const { id } = await putUnder(store, 'one', 'held', HELD)
-  const slow = slowed(fresh)
-  const asking = asked(store).namedKeys.disable('one')
-  while (slow.pages === 0) await turn()
-  // The answer waits for the look, which has begun before.
-  for (let left = 5; left > 0; left--) await turn()
-  clock.move(5_000)
-  assert.equal(await asking, 'checking')
+  const slow = await askedTooLong(fresh)
   slow.waiting.open()
   while (asked(store).namedKeys.get('one').checking !== undefined) await turn()
   const before = slow.pages
