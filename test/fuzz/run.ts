@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { openFolder } from '../../src/server/compose.ts'
 import { audit } from '../crash/upkeep.ts'
 import { type Campaign, shoot, Tally } from './campaign.ts'
+import { leftOpen } from './descriptors.ts'
 import { type Figures, type Server, startServer } from './server.ts'
 import { ACCOUNTS, BASE_HOST, ROOT, SECRET, World } from './world.ts'
 
@@ -20,7 +21,6 @@ const LANES = 16
 const ROUND = 250
 /** Buffers, caches and compiled code have their size by then. */
 const WARM_UP = 2_000
-const DESCRIPTORS_MORE_MAX = 5
 const BYTES_MORE_MAX = 50 * 2 ** 20
 const SETTLE_MS_MAX = 20_000
 const FAILURES_SHOWN = 20
@@ -99,15 +99,21 @@ async function settled(running: Server, before: Figures | undefined): Promise<st
   for (const deadline = performance.now() + SETTLE_MS_MAX; ; await wait(250)) {
     const now = running.figures()
     if (now === undefined) return []
-    const descriptors = now.descriptors - before.descriptors
+    const left = stayed(before, now)
     const bytes = grown(before, now)
-    const isSettled = descriptors <= DESCRIPTORS_MORE_MAX && bytes < BYTES_MORE_MAX
+    const isSettled = left === 0 && bytes < BYTES_MORE_MAX
     if (!isSettled && performance.now() < deadline) continue
-    const more = `${descriptors >= 0 ? '+' : ''}${descriptors}`
+    const open = [...now.descriptors.values()].flat()
     const all = [...now.bytes.values()].reduce((sum, one) => sum + one, 0)
-    console.log(`descriptors ${now.descriptors} (${more}), memory ${mib(all)} (one process ${mib(bytes)} more)`)
-    return isSettled ? [] : [`not settled: ${descriptors} descriptors and ${mib(bytes)} more than before`]
+    console.log(`descriptors ${open.length} (${left} left open), memory ${mib(all)} (one process ${mib(bytes)} more)`)
+    return isSettled ? [] : [`not settled: ${left} left open, ${mib(bytes)} more; open: ${open.sort().join(', ')}`]
   }
+}
+
+/** How many descriptors requests left behind, over all processes. */
+function stayed(before: Figures, now: Figures): number {
+  const left = [...now.descriptors].map(([pid, targets]) => leftOpen(before.descriptors.get(pid) ?? [], targets))
+  return left.reduce((sum, one) => sum + Math.max(0, one), 0)
 }
 
 /** How much more the process has that grew the most. */

@@ -1,11 +1,13 @@
 /** A server as a user starts it: a process of its own, a folder, a free port. And what it costs the machine. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import type { Descriptors } from './descriptors.ts'
 
 export interface Figures {
-  readonly descriptors: number
+  /** What is open, by process. */
+  readonly descriptors: ReadonlyMap<number, Descriptors>
   /** Memory of its own, by process; files that it has mapped are not counted. */
   readonly bytes: ReadonlyMap<number, number>
 }
@@ -92,12 +94,24 @@ function family(pid: number): number[] {
 
 function figuresOf(pid: number): Figures | undefined {
   if (!existsSync(`/proc/${pid}/status`)) return undefined
-  let descriptors = 0
+  const descriptors = new Map<number, Descriptors>()
   const bytes = new Map<number, number>()
   for (const one of family(pid)) {
-    descriptors += readdirSync(`/proc/${one}/fd`).length
+    descriptors.set(one, descriptorsOf(one))
     const kib = /^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${one}/status`, 'utf8'))?.[1]
     bytes.set(one, Number(kib ?? 0) * 1024)
   }
   return { descriptors, bytes }
+}
+
+function descriptorsOf(pid: number): Descriptors {
+  const folder = `/proc/${pid}/fd`
+  return readdirSync(folder).flatMap(name => {
+    try {
+      return [readlinkSync(`${folder}/${name}`)]
+    } catch {
+      // It was closed in between.
+      return []
+    }
+  })
 }
