@@ -4,7 +4,7 @@ import { DamagedBlob, type Place } from '../blobs/blobs.ts'
 import { type Arriving, type BlobHead, BlobRefused, blobsIn } from './blob-row.ts'
 import { type IndexEntry, InOrder, indexFormat } from './index-entry.ts'
 import type { Manifest } from './manifest.ts'
-import type { Taking } from './take.ts'
+import type { Taking } from './taking.ts'
 import { DamagedBackup, type RunWriter, type Vault } from './vault.ts'
 
 export type Wanted = BlobHead

@@ -3,33 +3,13 @@
  * them, the manifest last. Whatever ends it before that costs only time: the next run finds the bytes that are there.
  */
 import { createHash } from 'node:crypto'
-import type { Clock } from '../lib/clock.ts'
 import { blobFormat } from '../model/content.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
 import { entriesIn } from './entries.ts'
 import { Keeping, lastWhole, type Wanted } from './keeping.ts'
 import type { Manifest } from './manifest.ts'
+import type { Taking } from './taking.ts'
 import type { RunWriter, Vault } from './vault.ts'
-
-/** A server, or a folder without one. */
-export interface Source {
-  start(): Promise<{ readonly backup: string; readonly takenAt: string }>
-  records(backup: string): AsyncIterable<Buffer>
-  blobs(backup: string, ids: readonly Buffer[]): AsyncIterable<Buffer>
-  keep(backup: string): Promise<void>
-  end(backup: string): Promise<void>
-}
-
-export interface Taking {
-  readonly vault: Vault
-  readonly source: Source
-  readonly clock: Clock
-  /** Read after the snapshot was taken: it knows every key that something in there is sealed with. */
-  readonly keyring?: (id: Buffer) => Promise<Buffer>
-  /** Reads what is kept already, too, and copies again what is damaged. */
-  readonly recheck: boolean
-  readonly progress: (line: string) => void
-}
 
 /** The folder is in use for something else. */
 export class WrongPlace extends Error {}

@@ -1,5 +1,5 @@
 /** Addresses of servers, as flags and their variables name them. */
-import { BadUsage } from './command.ts'
+import { BadUsage } from './failures.ts'
 
 /** What Node's parser takes for an address is more than a client can speak to: `localhost:9001` is one to it. */
 export function httpUrl(text: string, flag: string): URL {

@@ -1,12 +1,6 @@
 /** One declaration says everything about a command: parsing, help and completion are made from it. */
 import type { Admin } from './admin.ts'
 
-/** What was asked for makes no sense; one line says what. Exit code 2. */
-export class BadUsage extends Error {}
-
-/** What was asked for cannot be done; one line says why. Exit code 1. */
-export class Failed extends Error {}
-
 export interface Argument {
   readonly name: string
   readonly meaning: string

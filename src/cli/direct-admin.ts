@@ -2,8 +2,8 @@
 import { Backups } from '../backup/lease.ts'
 import { inTheNameOf } from '../console/administrator.ts'
 import { ADMIN_ROUTES } from '../console/index.ts'
-import { decodeInput, type Sent } from '../console/input.ts'
-import { type AdminContext, isLines, isStream, type Route } from '../console/route.ts'
+import { decodeInput } from '../console/input.ts'
+import { type AdminContext, isLines, isStream } from '../console/route.ts'
 import { ScrubRound } from '../console/scrub-round.ts'
 import { systemClock } from '../lib/clock.ts'
 import { ROOT_ACCOUNT_ID } from '../model/account.ts'
@@ -11,24 +11,7 @@ import type { ServerParts } from '../server/compose.ts'
 import { explain } from '../server/explain.ts'
 import { Accounts } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
-import type { Admin } from './admin.ts'
-
-type Input = Readonly<Record<string, unknown>>
-
-/** Each value at the place where a request would have it. */
-export function placed(route: Route, input: Input): Sent {
-  const path = new Map<string, string>()
-  const query = new Map<string, string>()
-  const body: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(input)) {
-    if (value === undefined) continue
-    const place = route.input[name]?.place
-    if (place === 'path') path.set(name, String(value))
-    else if (place === 'query') query.set(name, String(value))
-    else body[name] = value
-  }
-  return { path, query, body }
-}
+import { type Admin, type Input, placed } from './admin.ts'
 
 export class DirectAdmin implements Admin {
   readonly #parts: ServerParts

@@ -7,9 +7,8 @@ import { ADMIN_SCHEMES } from '../console/administrator.ts'
 import { ADMIN_ROUTES } from '../console/index.ts'
 import { systemClock } from '../lib/clock.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
-import type { Admin } from './admin.ts'
-import { Failed } from './command.ts'
-import { placed } from './direct-admin.ts'
+import { type Admin, placed } from './admin.ts'
+import { Failed } from './failures.ts'
 
 type Input = Readonly<Record<string, unknown>>
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadUsage } from './command.ts'
 import { completionFor, placesOf, SHELLS } from './completion.ts'
+import { BadUsage } from './failures.ts'
 import { COMMANDS } from './index.ts'
 import { distance, parse, suggestion } from './parse.ts'
 

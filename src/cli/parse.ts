@@ -1,6 +1,7 @@
 /** From words to a command and what it is given. */
 import { parseArgs } from 'node:util'
-import { BadUsage, COMMON_FLAGS, type Command } from './command.ts'
+import { COMMON_FLAGS, type Command } from './command.ts'
+import { BadUsage } from './failures.ts'
 import { usageOf } from './help.ts'
 
 export interface Parsed {

@@ -6,13 +6,15 @@ import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, USAGE, variable } from '../server/config.ts'
-import { type Admin, adminFor } from './admin.ts'
-import { BadUsage, type Call, type Command, command, Failed, type Outcome } from './command.ts'
+import type { Admin } from './admin.ts'
+import { type Call, type Command, command, type Outcome } from './command.ts'
 import { completionFor, SHELLS, type Shell } from './completion.ts'
+import { BadUsage, Failed } from './failures.ts'
 import { helpOn, overview } from './help.ts'
 import { COMMANDS } from './index.ts'
 import { type Look, lookFor } from './output.ts'
 import { findCommand, type Parsed, parse, suggestion } from './parse.ts'
+import { adminFor } from './reaching.ts'
 
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2

@@ -1,5 +1,5 @@
 /** Where somebody who wants to see things go wrong takes hold of a request. A server that serves has nobody here. */
-import type { Incoming, Outcome } from './pipeline.ts'
+import type { Incoming, Outcome } from './outcome.ts'
 
 export interface Asked {
   readonly operation: string

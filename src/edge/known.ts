@@ -5,7 +5,7 @@ import { type Outgoing, outgoing } from './answer.ts'
 import type { Finding } from './calling.ts'
 import { DIALECTS, type Dialect } from './dialect.ts'
 import type { LateAnswer } from './late-answer.ts'
-import type { Outcome } from './pipeline.ts'
+import type { Outcome } from './outcome.ts'
 
 export const NO_HEADERS: readonly Header[] = []
 const UNANSWERED: Outgoing = { status: 500, headers: [], body: undefined, close: true }

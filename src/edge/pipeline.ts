@@ -15,20 +15,20 @@ import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
 import { type Address, addressOf, noSuchHost } from './address.ts'
-import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
+import { outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { Calling, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
-import { type Dialect, dialectOf, mixedDialects } from './dialect.ts'
+import { dialectOf, mixedDialects } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { incomingBody } from './incoming-body.ts'
 import { ConnectionCut, type Interfere } from './interference.ts'
 import { Known, NO_HEADERS, withHeaders } from './known.ts'
 import { LateAnswer } from './late-answer.ts'
+import type { Incoming, Outcome } from './outcome.ts'
 import type { Asking } from './request-context.ts'
 import { View } from './request-view.ts'
-import type { Place } from './room.ts'
 import { type Routes, routeTable } from './routes.ts'
 import {
   type Fetch,
@@ -39,38 +39,6 @@ import {
   visitSite,
   type WebsiteHosts,
 } from './website.ts'
-
-export interface Incoming {
-  readonly request: RawRequest
-  readonly body: AsyncIterable<Buffer>
-  readonly remoteAddress: string
-  readonly secure: boolean
-  readonly requestId: string
-  readonly hostId: string
-  /** What it takes up while it is under way. */
-  readonly place: Place
-  /** Tells a waiting client to send its body: only now is it known that somebody will read it. */
-  goOn(): void
-}
-
-export interface Outcome {
-  readonly outgoing: Outgoing
-  readonly dialect: Dialect
-  /** For the log: what was asked, of what, by whom, and how it ended. */
-  readonly operation: string
-  readonly resource: string
-  readonly caller: Caller | undefined
-  readonly code: string
-  /** What refused it: a statement, a list that does not give it, a lock. */
-  readonly why?: string | undefined
-  /** What was asked for, and what decided about it on the way: for whoever keeps a record of decisions. */
-  readonly asked?: Operation | undefined
-  readonly findings?: readonly Finding[]
-  /** The bucket that it is about, if there is one and it was looked at. */
-  readonly bucket?: Bucket | undefined
-  /** Of an answer that began before it was known: how it ended. */
-  readonly ended?: Promise<Outcome>
-}
 
 /** What is found and done for one request. */
 export interface Session {

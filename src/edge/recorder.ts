@@ -1,6 +1,6 @@
 /** What is told about every request: the one place from which log, measures, audit, traces and access logs are fed. */
 import type { RawRequest } from '../lib/raw-request.ts'
-import type { Outcome } from './pipeline.ts'
+import type { Outcome } from './outcome.ts'
 
 export interface Exchange {
   readonly requestId: string

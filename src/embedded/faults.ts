@@ -1,7 +1,7 @@
 /** Lets requests go wrong on purpose. Each fault takes the requests that it matches, as often as it was told to. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Asked, ConnectionCut, type Interfere } from '../edge/interference.ts'
-import type { Incoming, Outcome } from '../edge/pipeline.ts'
+import type { Incoming, Outcome } from '../edge/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import { OPERATIONS } from '../operations/index.ts'

@@ -4,7 +4,8 @@
  */
 
 import type { Listener } from '../edge/listener.ts'
-import type { Incoming, Outcome, Pipeline } from '../edge/pipeline.ts'
+import type { Incoming, Outcome } from '../edge/outcome.ts'
+import type { Pipeline } from '../edge/pipeline.ts'
 import { systemRandom } from '../lib/random.ts'
 import { type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'

@@ -7,12 +7,12 @@ import { OPERATIONS } from '../operations/index.ts'
 import type { Store } from '../store/store.ts'
 import { AccessLog } from '../telemetry/access-log.ts'
 import type { Sample } from '../telemetry/families.ts'
-import { ProcessMeasures } from '../telemetry/process-measures.ts'
+import { ProcessMeasures, type Role } from '../telemetry/process-measures.ts'
 import type { Watchers } from '../telemetry/recording.ts'
 import { RequestMeasures } from '../telemetry/request-measures.ts'
 import { Tracer } from '../telemetry/tracer.ts'
 import { openAudit } from './audit-file.ts'
-import type { ObjectServerOptions } from './object-server.ts'
+import type { Config } from './config.ts'
 import type { Tell } from './tell.ts'
 
 /** So long lines of server access logs come together. */
@@ -26,8 +26,13 @@ export interface Watching {
   stop(): Promise<void>
 }
 
-export function watch(store: Store, options: Pick<ObjectServerOptions, 'role' | 'config'>, tell: Tell): Watching {
-  const { auditLog, tracing } = options.config
+export interface Watched {
+  readonly config: Pick<Config, 'auditLog' | 'tracing'>
+  readonly role: Role
+}
+
+export function watch(store: Store, { config, role }: Watched, tell: Tell): Watching {
+  const { auditLog, tracing } = config
   const measures = new RequestMeasures(
     OPERATIONS.map(({ name }) => name),
     Object.keys(DIALECTS),
@@ -39,7 +44,7 @@ export function watch(store: Store, options: Pick<ObjectServerOptions, 'role' | 
     tell.log({ level: 'warn', accessLog: bucket, error: String(error) }),
   )
   const delivering = setInterval(() => void accessLog.deliver(), DELIVER_MS)
-  const process = new ProcessMeasures(options.role, realDisk)
+  const process = new ProcessMeasures(role, realDisk)
   return {
     watchers: { measures, audit: audit?.log, tracer, accessLog },
     async samples() {

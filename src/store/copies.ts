@@ -2,52 +2,29 @@
 import { createHmac } from 'node:crypto'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
-import type { Attributes, Checksum, Encryption, Lock, Version } from '../model/version.ts'
+import type { Attributes, Checksum, Encryption, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
 import { type ChecksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkKey } from '../rules/naming.ts'
 import { copiedChecksum } from '../rules/part-checksums.ts'
-import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import { ALWAYS, checkPrecondition } from '../rules/precondition.ts'
 import { checksumOfBytes } from './body-checksum.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, type KeyChoice } from './content-keys.ts'
+import type { Copied, CopyRequest } from './copy-request.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { admitRecord } from './intake.ts'
 import { lockOfNew } from './new-lock.ts'
 import { decideNew } from './noting.ts'
-import type { Objects, Which } from './objects.ts'
+import type { Objects } from './objects.ts'
 import { readContent } from './outflow.ts'
 import { partsAfter } from './part-table.ts'
 import { NO_BYPASS } from './removal.ts'
 import { rewrite } from './rewriting.ts'
 import { hold } from './sharing.ts'
 import { type Head, mustLocate, publish, readHead, type Unplaced } from './versions.ts'
-
-export interface CopyRequest {
-  readonly from: Which
-  readonly to: { readonly bucket: string; readonly key: string }
-  readonly owner: string
-  /** Opens a source that was stored with a customer's key. */
-  readonly customerKey?: Buffer
-  readonly encryption?: KeyChoice
-  /** The copy's attributes, given the source's; the source's own by default, without its grants and redirect. */
-  readonly attributes?: (source: Version) => Attributes
-  readonly lock?: Lock
-  /** Looks at the source inside the commit and may refuse it. */
-  readonly check?: (source: Version) => void
-  readonly condition?: Precondition
-  /** R52. Asks for a checksum of the whole by this algorithm, whatever the source has. */
-  readonly algorithm?: ChecksumAlgorithm
-  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
-  readonly reading?: (source: Version) => void
-}
-
-export interface Copied {
-  readonly source: Version
-  readonly version: Version
-}
 
 /** Data and metadata are the source's; who may see it, where it redirects and how it is kept are not. */
 const inherited = ({ attributes }: Version): Attributes => ({

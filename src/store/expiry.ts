@@ -24,9 +24,10 @@ import { type Decision, decide } from './decision.ts'
 import { documentFormat } from './documents.ts'
 import type { Engine } from './engine.ts'
 import { MARKER } from './objects.ts'
+import type { Located } from './reading.ts'
 import { NO_BYPASS } from './removal.ts'
 import { giveUp, mustFindUpload, type UploadName } from './uploads.ts'
-import { type Located, publishMarker, readHead, takeOut } from './versions.ts'
+import { publishMarker, readHead, takeOut } from './versions.ts'
 
 /** What became of it. `kept`: it is not due, or no longer there. `locked`: it is due and protected. */
 export type Fate = 'removed' | 'marked' | 'aborted' | 'locked' | 'kept'

@@ -30,9 +30,10 @@ import { relyOnKey } from './named-keys.ts'
 import { lockOfNew } from './new-lock.ts'
 import { decideNew, noteRefusal } from './noting.ts'
 import { ObjectHandle } from './object-handle.ts'
+import type { Located } from './reading.ts'
 import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
 import type { NotingAttempt } from './turns.ts'
-import { type Located, locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
+import { locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
 
 export interface PutRequest {
   readonly bucket: string

@@ -16,3 +16,9 @@ const reader =
 /** Each for records of its own kind alone: what stands in an entry is what was made of it first. */
 export const bucketIn: (entry: Entry) => Bucket = reader(bucketFormat)
 export const versionIn: (entry: Entry) => Version = reader(versionFormat)
+
+/** A stored version and the record it was read from. */
+export interface Located {
+  readonly entry: Entry
+  readonly version: Version
+}

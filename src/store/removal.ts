@@ -9,8 +9,8 @@ import { versionFormat } from '../model/version-record.ts'
 import { mayRemove } from '../rules/lock.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
+import type { Located } from './reading.ts'
 import { abandon } from './sharing.ts'
-import type { Located } from './versions.ts'
 
 export interface Allowance {
   /** The caller asked to bypass governance retention and has the right to. */

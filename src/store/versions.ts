@@ -15,14 +15,8 @@ import { all, at } from './addresses.ts'
 import type { Decision } from './decision.ts'
 import type { Engine } from './engine.ts'
 import { relyOnKey } from './named-keys.ts'
-import { versionIn } from './reading.ts'
+import { type Located, versionIn } from './reading.ts'
 import { type Allowance, moveVersion, removeVersion } from './removal.ts'
-
-/** A stored version and the record it was read from. */
-export interface Located {
-  readonly entry: Entry
-  readonly version: Version
-}
 
 /** The head of a key: its current version, or that it is deleted, or nothing. */
 export interface Head {

@@ -3,7 +3,7 @@
  * bucket that shall have them. Best effort: what is too much, what cannot be delivered, and what a process had not
  * delivered when it was killed is lost, and counted where that can be.
  */
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Ended } from '../edge/recorder.ts'
 import { NO_ATTRIBUTES } from '../model/version.ts'
 import { isLogged, logTarget } from '../operations/documents/logging.ts'

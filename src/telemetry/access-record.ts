@@ -1,6 +1,6 @@
 /** A request as a line of a server access log, in the fields and the order that readers of such logs know. */
 import { wireName } from '../edge/dialect.ts'
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Ended } from '../edge/recorder.ts'
 import { headerValue, headerValues, splitTarget } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'

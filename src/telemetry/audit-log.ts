@@ -3,7 +3,7 @@
  * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
  */
 import type { Finding } from '../edge/calling.ts'
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'

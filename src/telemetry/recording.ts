@@ -1,5 +1,5 @@
 /** Hands what happened to a request to everybody who keeps a record of it. */
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Ended, Exchange, Recorder } from '../edge/recorder.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AuditLog } from './audit-log.ts'

@@ -1,5 +1,5 @@
 /** The lines that the log has for requests. */
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import type { AdminAct } from './audit-log.ts'
 

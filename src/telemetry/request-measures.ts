@@ -1,5 +1,5 @@
 /** Counts requests: a few additions for each, and nothing that has to be made anew. */
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Ended } from '../edge/recorder.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 

@@ -2,7 +2,7 @@
  * Spans of requests, handed to an OpenTelemetry collector (OTLP over HTTP, as JSON). It never keeps a request waiting:
  * what the collector does not take in time, or what is too much, is dropped and counted.
  */
-import type { Outcome } from '../edge/pipeline.ts'
+import type { Outcome } from '../edge/outcome.ts'
 import type { Ended } from '../edge/recorder.ts'
 import type { Clock } from '../lib/clock.ts'
 import { headerValues } from '../lib/raw-request.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
-import type { Outcome } from '../../src/edge/pipeline.ts'
+import type { Outcome } from '../../src/edge/outcome.ts'
 import type { Ended } from '../../src/edge/recorder.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
 import { signedByQuery } from '../specimens/signing.ts'

@@ -1,16 +1,19 @@
 /** Backups: made of a running server or of a folder without one, verified, listed, and made into a store again. */
 import type { Manifest } from '../../backup/manifest.ts'
 import { pruneBackups } from '../../backup/prune.ts'
-import { type Source, takeBackup } from '../../backup/take.ts'
+import { takeBackup } from '../../backup/take.ts'
+import type { Source } from '../../backup/taking.ts'
 import { DamagedBackup, type Vault } from '../../backup/vault.ts'
 import { verifyBackups } from '../../backup/verify.ts'
 import { systemClock } from '../../lib/clock.ts'
 import { keyringIn, restoreFolder, withVault } from '../../server/backups.ts'
 import { openFolder } from '../../server/compose.ts'
 import { fsck } from '../../workers/fsck.ts'
-import { type Admin, folderOf } from '../admin.ts'
-import { BadUsage, type Call, type Command, command, Failed, type Outcome, onFolder, onServer } from '../command.ts'
+import type { Admin } from '../admin.ts'
+import { type Call, type Command, command, type Outcome, onFolder, onServer } from '../command.ts'
+import { BadUsage, Failed } from '../failures.ts'
 import { harmless, table } from '../output.ts'
+import { folderOf } from '../reaching.ts'
 
 const DIR = { name: 'DIR', meaning: 'where backups are kept: one folder for all of one store' } as const
 

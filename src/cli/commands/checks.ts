@@ -2,9 +2,10 @@ import { systemClock } from '../../lib/clock.ts'
 import { againstCopy } from '../../server/second-copy.ts'
 import { FolderInUse } from '../../store/ownership.ts'
 import { fsck, fsckDeep } from '../../workers/fsck.ts'
-import { openStoreOf } from '../admin.ts'
-import { type Call, type Command, Failed, type Outcome, onFolder, onServer } from '../command.ts'
+import { type Call, type Command, type Outcome, onFolder, onServer } from '../command.ts'
+import { Failed } from '../failures.ts'
 import { harmless } from '../output.ts'
+import { openStoreOf } from '../reaching.ts'
 
 const POLL_MS = 500
 

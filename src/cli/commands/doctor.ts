@@ -7,8 +7,8 @@ import { systemRandom } from '../../lib/random.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { groundOf } from '../../server/filesystem.ts'
-import { adminAt, folderOf } from '../admin.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
+import { adminAt, folderOf } from '../reaching.ts'
 
 export interface Finding {
   readonly check: string

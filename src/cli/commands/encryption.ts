@@ -1,4 +1,5 @@
-import { BadUsage, type Call, type Command, onServer } from '../command.ts'
+import { type Call, type Command, onServer } from '../command.ts'
+import { BadUsage } from '../failures.ts'
 import { facts, table } from '../output.ts'
 import { doing, type Row, rows, showing } from './asking.ts'
 

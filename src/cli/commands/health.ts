@@ -3,8 +3,9 @@ import { existsSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { consoleAddressOf } from '../../server/admin-console.ts'
-import { folderOf } from '../admin.ts'
-import { type Call, type Command, Failed, type Outcome, onFolder } from '../command.ts'
+import { type Call, type Command, type Outcome, onFolder } from '../command.ts'
+import { Failed } from '../failures.ts'
+import { folderOf } from '../reaching.ts'
 
 const PATIENCE_MS = 5_000
 

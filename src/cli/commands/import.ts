@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { KeyPair } from '../../auth/sign-request.ts'
 import { httpUrl } from '../address.ts'
-import { keyOf } from '../admin.ts'
-import { BadUsage, type Call, command, Failed, type Outcome } from '../command.ts'
+import { type Call, command, type Outcome } from '../command.ts'
+import { BadUsage, Failed } from '../failures.ts'
 import { Client, type Place } from '../import/client.ts'
 import { progressOn, SILENT } from '../import/progress.ts'
 import { runImport } from '../import/run.ts'
 import { State } from '../import/state.ts'
+import { keyOf } from '../reaching.ts'
 
 const IN_FLIGHT = 8
 const IN_FLIGHT_MAX = 256

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { LedgerCheck, type LedgerExpectation, type LedgerVerdict } from '../../rules/ledger.ts'
-import { BadUsage, type Call, type Command, Failed, type Outcome, onServer } from '../command.ts'
+import { type Call, type Command, type Outcome, onServer } from '../command.ts'
+import { BadUsage, Failed } from '../failures.ts'
 import { facts, harmless } from '../output.ts'
 import { showing } from './asking.ts'
 

@@ -1,8 +1,9 @@
 /** The way back from damaged metadata. */
 import { rebuildFolder } from '../../server/rebuild.ts'
-import { folderOf } from '../admin.ts'
-import { BadUsage, type Call, type Command, type Outcome, onFolder } from '../command.ts'
+import { type Call, type Command, type Outcome, onFolder } from '../command.ts'
+import { BadUsage } from '../failures.ts'
 import { harmless } from '../output.ts'
+import { folderOf } from '../reaching.ts'
 
 async function rebuild(call: Call): Promise<Outcome> {
   if (call.flag('meta') !== undefined) {

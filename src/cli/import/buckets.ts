@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { child, childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
-import { Failed } from '../command.ts'
+import { Failed } from '../failures.ts'
 import { documentOf, Refused, Unanswered, Untrusted } from './answer.ts'
 import type { Client } from './client.ts'
 

@@ -1,7 +1,7 @@
 /** What a bucket holds, key by key in order, with each key's versions from the oldest to the newest. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { bareEtag } from '../../rules/etag.ts'
-import { Failed } from '../command.ts'
+import { Failed } from '../failures.ts'
 import { documentOf } from './answer.ts'
 import type { Client } from './client.ts'
 

@@ -1,6 +1,6 @@
 /** An import from beginning to end: ready the target, copy what it lacks, compare both sides. */
 import { systemClock } from '../../lib/clock.ts'
-import { Failed } from '../command.ts'
+import { Failed } from '../failures.ts'
 import { Damaged, isTransient, Refused } from './answer.ts'
 import { asked, type BucketFacts, canonicalIdOf, factsOf, readyTarget } from './buckets.ts'
 import { backoffMs, type Client } from './client.ts'

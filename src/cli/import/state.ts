@@ -3,7 +3,7 @@
  * tags that differ although the bytes do not, uploads that were begun. Lines of JSON, only ever appended to.
  */
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
-import { Failed } from '../command.ts'
+import { Failed } from '../failures.ts'
 import type { Listed } from './listing.ts'
 
 type Line =

@@ -1,0 +1,41 @@
+/** A request as it comes to the pipeline, and what comes of it. */
+import type { RawRequest } from '../lib/raw-request.ts'
+import type { Bucket } from '../model/bucket.ts'
+import type { Caller } from '../model/caller.ts'
+import type { Operation } from '../operations/operation.ts'
+import type { Outgoing } from './answer.ts'
+import type { Finding } from './calling.ts'
+import type { Dialect } from './dialect.ts'
+import type { Place } from './room.ts'
+
+export interface Incoming {
+  readonly request: RawRequest
+  readonly body: AsyncIterable<Buffer>
+  readonly remoteAddress: string
+  readonly secure: boolean
+  readonly requestId: string
+  readonly hostId: string
+  /** What it takes up while it is under way. */
+  readonly place: Place
+  /** Tells a waiting client to send its body: only now is it known that somebody will read it. */
+  goOn(): void
+}
+
+export interface Outcome {
+  readonly outgoing: Outgoing
+  readonly dialect: Dialect
+  /** For the log: what was asked, of what, by whom, and how it ended. */
+  readonly operation: string
+  readonly resource: string
+  readonly caller: Caller | undefined
+  readonly code: string
+  /** What refused it: a statement, a list that does not give it, a lock. */
+  readonly why?: string | undefined
+  /** What was asked for, and what decided about it on the way: for whoever keeps a record of decisions. */
+  readonly asked?: Operation | undefined
+  readonly findings?: readonly Finding[]
+  /** The bucket that it is about, if there is one and it was looked at. */
+  readonly bucket?: Bucket | undefined
+  /** Of an answer that began before it was known: how it ended. */
+  readonly ended?: Promise<Outcome>
+}
