@@ -66,7 +66,7 @@ test('a data folder that is none, or lies in a file', () =>
     }
   }))
 
-test('a certificate that cannot be read, is none, or is empty; a bucket that cannot be: nothing is opened', () =>
+test('a certificate, a bucket or an address of a database that cannot be: nothing is opened', () =>
   withFolder(async folder => {
     const [empty, data] = [join(folder, 'empty.pem'), join(folder, 'data')]
     writeFileSync(empty, '')
@@ -74,6 +74,8 @@ test('a certificate that cannot be read, is none, or is empty; a bucket that can
     for (const [args, said] of [
       [['--tls-cert', '/nowhere', '--tls-key', empty], /^holdfast: --tls-cert: \/nowhere cannot be read \(ENOENT\)$/],
       [['--tls-cert', empty, '--tls-key', empty], /^holdfast: --tls-cert: .* holds no certificate in PEM form$/],
+      [['--meta', 'postgres://u:hush/hush@db/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush).*%2F/],
+      [['--meta', 'postgres://u:hush@db:port/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush)/],
       [['--buckets', 'good-one,A_B'], /^holdfast: --buckets: A_B is no name for a bucket: .*$/],
     ] as const) {
       const { code, line } = await failed(...own, ...args)
@@ -81,4 +83,22 @@ test('a certificate that cannot be read, is none, or is empty; a bucket that can
       assert.match(line, said)
     }
     assert(!existsSync(data))
+  }))
+
+test('a database server that is not there is told of at once, without its password', () =>
+  withFolder(async folder => {
+    const place = ['--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '1']
+    const args = [PROGRAM, 'serve', ...place, '--meta', 'postgres://me:hush@127.0.0.1:1/db', '--log-level', 'warn']
+    const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe'] })
+    let said = ''
+    for await (const chunk of child.stderr) {
+      said += String(chunk)
+      if (said.includes('Waiting')) break
+    }
+    child.kill('SIGKILL')
+    const line = said.split('\n').find(text => text.includes('Waiting')) ?? ''
+    const { level, postgres } = JSON.parse(line) as Record<string, string>
+    assert.equal(level, 'warn')
+    assert.match(postgres!, /^Waiting for PostgreSQL at 127\.0\.0\.1:1 \(.*ECONNREFUSED.*\), 0 of at most 30 s\.$/)
+    assert(!said.includes('hush'))
   }))

@@ -16,7 +16,7 @@ import { DirectAdmin } from './direct-admin.ts'
 import { BadUsage, Failed } from './failures.ts'
 import { HttpAdmin } from './http-admin.ts'
 
-type Where = Pick<Call, 'flag' | 'env'>
+type Where = Pick<Call, 'flag' | 'env' | 'progress'>
 
 export const folderOf = (call: Where): string => call.flag('data') ?? './data'
 
@@ -27,6 +27,7 @@ export async function openStoreOf(call: Where): Promise<ServerParts> {
   if (metaUrl === undefined && !existsSync(join(folder, 'meta'))) throw new Failed(`there is no store in ${folder}`)
   return openFolder({
     folder,
+    onWait: line => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
     ...(blobsFolder === undefined ? {} : { blobsFolder }),
   })

@@ -5,6 +5,8 @@
 import pg from 'pg'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
+import { addressesOf } from './postgres-address.ts'
+import { type OnWait, WaitingNotice, whyOf } from './postgres-waiting.ts'
 
 const CONNECT_MS = 5_000
 /** A server that has vanished without a word is given up after this; another connection then asks for the outcome. */
@@ -109,14 +111,6 @@ export class Connection {
   }
 }
 
-/** `postgres://user@one:5432,two:5433/name` names one database that any of these hosts may serve at the moment. */
-export function addressesOf(url: string): readonly string[] {
-  const parts = /^(postgres(?:ql)?:\/\/)([^@/?]*@)?([^/?]*)(.*)$/.exec(url)
-  if (parts === null) throw new Error('the address of PostgreSQL starts with postgres://')
-  const [, scheme, user, hosts, rest] = parts
-  return hosts!.split(',').map(host => `${scheme}${user ?? ''}${host}${rest}`)
-}
-
 async function checkServer(connection: Connection): Promise<void> {
   const text = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
     current_setting('synchronous_commit')`
@@ -133,10 +127,31 @@ export interface ClusterOptions {
   readonly url: string
   readonly clock?: Clock
   readonly random?: Random
+  /** No server can be used at the moment; the search for one goes on. */
+  readonly onWait?: OnWait | undefined
+}
+
+function clientOf(address: string): pg.Client {
+  return new pg.Client({
+    connectionString: address,
+    application_name: 'holdfast',
+    options: SESSION.map(setting => `-c ${setting}`).join(' '),
+    connectionTimeoutMillis: CONNECT_MS,
+    query_timeout: QUERY_MS,
+    keepAlive: true,
+  })
+}
+
+/** As the client reads it, which also knows variables of the environment. */
+function placeOf(address: string): string {
+  const { host, port } = clientOf(address)
+  return host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 export class Cluster {
   readonly #addresses: readonly string[]
+  readonly #places: string
+  readonly #waiting: WaitingNotice
   readonly #clock: Clock
   readonly #random: Random
   #closed = false
@@ -145,12 +160,15 @@ export class Cluster {
     this.#addresses = addressesOf(options.url)
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? systemRandom
+    this.#places = this.#addresses.map(placeOf).join(', ')
+    const search = { at: this.#places, waitsMsMax: REACH_MS }
+    this.#waiting = new WaitingNotice(this.#clock, search, options.onWait ?? (() => {}))
   }
 
   /** Says, when asked later, whether a call that began now has been tried for long enough. */
   patience(): () => boolean {
-    const endsAt = this.#clock.now() + REACH_MS
-    return () => this.#clock.now() >= endsAt
+    const endsAt = this.#clock.elapsed() + REACH_MS
+    return () => this.#clock.elapsed() >= endsAt
   }
 
   /** From now on a search for the primary ends with an error. */
@@ -160,6 +178,15 @@ export class Cluster {
 
   /** A connection to the primary; waits for one, with growing pauses, for a bounded time. */
   async connect(): Promise<Connection> {
+    this.#waiting.begin()
+    try {
+      return await this.#search()
+    } finally {
+      this.#waiting.end()
+    }
+  }
+
+  async #search(): Promise<Connection> {
     const isOver = this.patience()
     for (let pause = BACK_OFF_MS_MIN; ; pause = Math.min(2 * pause, BACK_OFF_MS_MAX)) {
       let failure: unknown
@@ -172,20 +199,17 @@ export class Cluster {
           failure = error
         }
       }
-      if (isOver()) throw new Error('no PostgreSQL primary can be reached', { cause: failure })
+      if (isOver()) {
+        const tried = `no PostgreSQL primary can be reached at ${this.#places} for ${REACH_MS / 1000} s`
+        throw new Error(`${tried}: ${whyOf(failure)}`, { cause: failure })
+      }
+      this.#waiting.failed(failure)
       await this.#clock.sleep(pause * (0.5 + this.#random.fraction()))
     }
   }
 
   async #connectTo(address: string): Promise<Connection> {
-    const client = new pg.Client({
-      connectionString: address,
-      application_name: 'holdfast',
-      options: SESSION.map(setting => `-c ${setting}`).join(' '),
-      connectionTimeoutMillis: CONNECT_MS,
-      query_timeout: QUERY_MS,
-      keepAlive: true,
-    })
+    const client = clientOf(address)
     const connection = new Connection(client)
     try {
       await client.connect()

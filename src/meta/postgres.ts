@@ -18,6 +18,7 @@ import { Commits } from './postgres-commits.ts'
 import { Cluster, type Connection, UnfitServer } from './postgres-connection.ts'
 import { Gets, openSnapshot, Scans } from './postgres-reads.ts'
 import { type Statements, statements } from './postgres-schema.ts'
+import type { OnWait } from './postgres-waiting.ts'
 
 export interface PostgresOptions {
   /** `postgres://user@host:port,host:port/database`: the hosts are tried in turn for the primary. */
@@ -25,6 +26,8 @@ export interface PostgresOptions {
   readonly table?: string
   readonly clock?: Clock
   readonly random?: Random
+  /** No server can be used at the moment. */
+  readonly onWait?: OnWait | undefined
 }
 
 class PostgresMeta implements MetaEngine {
@@ -106,7 +109,8 @@ async function setUp(connection: Connection, sql: Statements): Promise<void> {
 export async function openPostgresMeta(options: PostgresOptions): Promise<MetaEngine> {
   const random = options.random ?? systemRandom
   const sql = statements(options.table ?? 'holdfast_meta')
-  const cluster = new Cluster({ url: options.url, clock: options.clock ?? systemClock, random })
+  const { url, clock = systemClock, onWait } = options
+  const cluster = new Cluster({ url, clock, random, onWait })
   const connections: Connection[] = []
   try {
     connections.push(await cluster.connect(), await cluster.connect())

@@ -12,6 +12,7 @@ import { MemoryDisk } from '../lib/memory-disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { openMemoryMeta } from '../meta/memory.ts'
 import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
+import { waitingText } from '../meta/postgres-waiting.ts'
 import { at } from '../store/addresses.ts'
 import type { Others } from '../store/company.ts'
 import { FencedMeta } from '../store/fenced-meta.ts'
@@ -47,6 +48,8 @@ export interface FolderOptions {
   readonly others?: Others
   /** The journal of the second copy cannot be written. */
   readonly onGap?: (error: unknown) => void
+  /** Told while the server that keeps the metadata cannot be used: which it is, and why. */
+  readonly onWait?: (line: string) => void
 }
 
 /** A folder that is this process's, alone or with workers that it admits. */
@@ -60,10 +63,11 @@ export interface OwnedFolder extends ServerParts {
 }
 
 /** A driver is loaded when it is asked for: a store in memory starts without either. */
-export async function openMeta({ folder, metaUrl, durability = 'fsync' }: FolderOptions): Promise<MetaEngine> {
+export async function openMeta(options: FolderOptions): Promise<MetaEngine> {
+  const { folder, metaUrl, durability = 'fsync', onWait } = options
   if (metaUrl !== undefined) {
     const { openPostgresMeta } = await import('../meta/postgres.ts')
-    return openPostgresMeta({ url: metaUrl })
+    return openPostgresMeta({ url: metaUrl, onWait: waiting => onWait?.(waitingText(waiting)) })
   }
   const { openLmdbMeta } = await import('../meta/lmdb.ts')
   return openLmdbMeta({ path: join(folder, 'meta'), durability })

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { addressesOf } from '../meta/postgres-address.ts'
 import { isBucketName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
@@ -125,7 +126,11 @@ const onOrOff: Read<boolean> = (value, flag) => {
 }
 
 const metaUrl: Read<string> = (value, flag) => {
-  if (!/^postgres(ql)?:\/\//.test(value)) throw new BadConfig(`--${flag} needs a postgres:// address`)
+  try {
+    addressesOf(value)
+  } catch (error) {
+    throw new BadConfig(`--${flag}: ${(error as Error).message}`)
+  }
   return value
 }
 

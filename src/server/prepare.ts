@@ -20,6 +20,7 @@ const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
 export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, tell: Tell): FolderOptions {
   return {
     onGap: error => tell.log(gapLine(error)),
+    onWait: line => tell.log({ level: 'warn', postgres: line }),
     folder: data,
     durability,
     strictKeys: namedKeys.strict,

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { seededRandom } from '../../src/lib/random.ts'
 import type { Meta, MetaEngine } from '../../src/meta/meta.ts'
 import { openPostgresMeta } from '../../src/meta/postgres.ts'
-import { addressesOf, UnfitServer } from '../../src/meta/postgres-connection.ts'
+import { UnfitServer } from '../../src/meta/postgres-connection.ts'
 import { metaSuite } from '../../src/meta/suite.ts'
 import { bytes, incrementOnce, put, textOf } from '../../src/meta/suite-driver.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
@@ -220,15 +220,6 @@ test('postgres: of several hosts the one that answers is used', { skip }, async 
   assert.equal(await incrementOnce(meta, 'a'), true)
   await meta.close()
   await dropTable(table)
-})
-
-test('postgres: an address is split into one for each host', () => {
-  assert.deepEqual(addressesOf('postgres://u:p@one:1,two:2/db?sslmode=require'), [
-    'postgres://u:p@one:1/db?sslmode=require',
-    'postgres://u:p@two:2/db?sslmode=require',
-  ])
-  assert.deepEqual(addressesOf('postgresql://one/db'), ['postgresql://one/db'])
-  assert.throws(() => addressesOf('mysql://one/db'))
 })
 
 test('postgres: the table has a plain name', { skip }, async () => {

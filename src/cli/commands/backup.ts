@@ -107,6 +107,7 @@ async function restore(call: Call): Promise<Outcome> {
   const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
   const target = {
     folder,
+    onWait: (line: string) => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
     ...(blobsFolder === undefined ? {} : { blobsFolder }),
   }
