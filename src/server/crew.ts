@@ -35,6 +35,8 @@ interface Member {
   readonly child: Child
   readonly writer: Buffer
   readonly bornAt: number
+  /** It has come so far as to listen, whatever became of it. */
+  hasServed: boolean
   /** It has its assignment: from now on it may read and write. */
   atWork: boolean
   isListening: boolean
@@ -147,7 +149,15 @@ export class Crew implements Others {
     if (this.#ending) throw new Error('the server is ending')
     const child = cluster.fork()
     endUnclaimed(child.process)
-    const member: Member = { child, writer, bornAt: performance.now(), atWork: false, isListening: false, samples: [] }
+    const member: Member = {
+      child,
+      writer,
+      bornAt: performance.now(),
+      hasServed: false,
+      atWork: false,
+      isListening: false,
+      samples: [],
+    }
     this.#members.add(member)
     await new Promise<void>((resolve, reject) => {
       const gone = (why: string): void => {
@@ -173,6 +183,7 @@ export class Crew implements Others {
         this.#assign(member, parts)
         return
       case 'listen':
+        member.hasServed = true
         member.isListening = true
         resolve()
         return
@@ -222,11 +233,13 @@ export class Crew implements Others {
     if (this.#replacing) this.#replace(member, why, parts)
   }
 
-  #replace({ bornAt, child }: Member, why: string, parts: CrewParts): void {
+  #replace({ bornAt, hasServed, child }: Member, why: string, parts: CrewParts): void {
     const { tell } = parts
     this.#restarts++
     tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
-    this.#shortLives = performance.now() - bornAt < SHORT_LIFE_MS ? this.#shortLives + 1 : 0
+    // However long a slow machine took over it: one that never served died of its start.
+    const wasShort = !hasServed || performance.now() - bornAt < SHORT_LIFE_MS
+    this.#shortLives = wasShort ? this.#shortLives + 1 : 0
     if (this.#shortLives >= SHORT_LIVES_MAX) {
       tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)
       tell.end()

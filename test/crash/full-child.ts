@@ -90,8 +90,8 @@ for (let from = 0; from < removals.length; from += AT_ONCE) {
   }
 }
 if (removed < removals.length) problems.push(`${removals.length - removed} of ${removals.length} deletes were refused`)
-const startedAt = performance.now()
 await settle(store).catch(error => problems.push(`upkeep: ${error}`))
+const startedAt = performance.now()
 let back = false
 while (!back && performance.now() - startedAt < BACK_MS_MAX) back = await attempt(put(300_000))
 const backAfterMs = performance.now() - startedAt

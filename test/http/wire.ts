@@ -12,20 +12,20 @@ export interface WireAnswer {
   readonly code: string
 }
 
-const TURNS_MAX = 20_000
+/** Whatever has not come by then never comes, however busy the machine is. */
+const WAIT_MS_MAX = 30_000
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /** Lets whatever is ready happen. */
 export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** Waits until something holds, as long as something can still happen. */
+/** Waits until something holds; false when it never does. */
 export async function until(holds: () => boolean, meanwhile: () => void = () => {}): Promise<boolean> {
-  for (let turns = 0; turns < TURNS_MAX; turns++) {
-    if (holds()) return true
+  for (const since = performance.now(); !holds(); await turn()) {
+    if (performance.now() - since > WAIT_MS_MAX) return false
     meanwhile()
-    await turn()
   }
-  return holds()
+  return true
 }
 
 export class Wire {

@@ -11,7 +11,8 @@ import { BUCKET, clientOf, play, SOURCE_KEY } from './round.ts'
 import { seed } from './seed.ts'
 import { SOURCES, type Source } from './sources.ts'
 
-const KILLS = [0.15, 0.45, 0.8]
+/** Far enough from the end that no import is over before whoever shall kill it has noticed how far it is. */
+const KILLS = [0.1, 0.35, 0.6]
 
 const { values } = parseArgs({
   options: {

@@ -36,7 +36,8 @@ function startServer(folder: string, ...rest: readonly string[]): { child: Child
   const child = spawn(process.execPath, [CHILD, folder, ...rest], { stdio: ['pipe', 'pipe', 'inherit'] })
   const said = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', resolve)
-    child.once('exit', code => reject(new Error(`the other server ended with ${code} and said nothing`)))
+    // Not when it exits: what it said last may still be on its way.
+    child.once('close', code => reject(new Error(`the other server ended with ${code} and said nothing`)))
   })
   return { child, said }
 }

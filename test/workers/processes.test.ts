@@ -14,6 +14,8 @@ import { BUCKET, clientOf, isAlive, Program, ROOT, socketsIn, solosIn, until, wi
 
 const SOLO_BYTES = 3 * 2 ** 20
 const CONNECTIONS = 12
+/** Where the kernel shares connections out by chance, so many never all come to one worker. */
+const CONNECTIONS_OF_BOTH = 32
 const ROUNDS = 120
 
 const put = (client: Client, key: string, body: Buffer | string, meanwhile?: () => Promise<void>) =>
@@ -46,11 +48,11 @@ test('port 0: all workers share the port that one ready line tells', () =>
 test('promise (c): what one worker has acknowledged, every worker reads and lists from then on', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
-      const clients = Array.from({ length: CONNECTIONS }, () => program.client())
+      const clients = Array.from({ length: CONNECTIONS_OF_BOTH }, () => program.client())
       // Each lane writes one key again and again, and looks at it through somebody else's connection each time.
       const lane = async (client: Client, number: number): Promise<void> => {
         for (let round = 1; round <= ROUNDS; round++) {
-          const other = clients[(number + round) % CONNECTIONS]!
+          const other = clients[(number + round) % CONNECTIONS_OF_BOTH]!
           const size = round % 3 === 0 ? 6000 : 10
           const body = `${round} `.padEnd(size, 'x')
           assert.equal((await put(client, `lane-${number}`, body)).status, 200)
@@ -61,7 +63,7 @@ test('promise (c): what one worker has acknowledged, every worker reads and list
           assert.match(listed.body.toString(), new RegExp(`<Key>${fresh}</Key>`))
         }
       }
-      await Promise.all(clients.map(lane))
+      await Promise.all(clients.slice(0, CONNECTIONS).map(lane))
       // Both were there: with one of them dead some of these connections are, and some are not.
       process.kill(program.workers()[0]!, 'SIGKILL')
       const after = await Promise.allSettled(clients.map(client => get(client, '/?list-type=2')))
@@ -109,7 +111,7 @@ test('kill -9 of a worker under load: replaced, nothing acknowledged lost, the o
           }
         }
       }
-      const lanes = Array.from({ length: CONNECTIONS }, (_, number) => lane(number))
+      const lanes = Array.from({ length: CONNECTIONS_OF_BOTH }, (_, number) => lane(number))
       const before = program.workers()
       await until('there is load', () => acknowledged.size > 100)
       process.kill(before[0]!, 'SIGKILL')
@@ -184,7 +186,7 @@ test('workers end when their supervisor is killed, and the next start finds all 
 test('workers that end as soon as they start end the server, with a line that says so', () =>
   withFolder(folder =>
     withProgram(folder, async program => {
-      const ended = once(program.child, 'exit')
+      const ended = once(program.child, 'close')
       rmSync(join(folder, 'keyring'))
       for (const pid of program.workers()) process.kill(pid, 'SIGKILL')
       assert.deepEqual(await ended, [1, null])

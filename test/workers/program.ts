@@ -92,15 +92,21 @@ export class Program {
   workers(): number[] {
     const tasks = `/proc/${this.child.pid}/task`
     return readdirSync(tasks).flatMap(task => {
-      const children = readFileSync(join(tasks, task, 'children'), 'utf8')
-      return children.split(' ').filter(Boolean).map(Number)
+      try {
+        const children = readFileSync(join(tasks, task, 'children'), 'utf8')
+        return children.split(' ').filter(Boolean).map(Number)
+      } catch {
+        // A thread that has just ended; its children are another one's from then on.
+        return []
+      }
     })
   }
 
   /** The code it ends with. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
-    const ended = once(this.child, 'exit')
+    // A worker that stands still keeps its part of the output open, and outlives a supervisor that is killed.
+    const ended = once(this.child, signal === 'SIGKILL' ? 'exit' : 'close')
     this.child.kill(signal)
     return (await ended)[0]
   }
