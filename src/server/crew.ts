@@ -10,13 +10,9 @@ import { counted, merged, type Sample } from '../telemetry/families.ts'
 import { endUnclaimed } from './handed-over.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { BEATS_MAX, Pulse } from './pulse.ts'
+import { SHORT_LIVES_MAX, ShortLives } from './short-lives.ts'
 import type { Tell } from './tell.ts'
 
-/** A worker that lives shorter than this died of its start, or of what every worker meets at once. */
-const SHORT_LIFE_MS = 5_000
-/** So many short lives in a row, and the next would end in the same way. */
-const SHORT_LIVES_MAX = 5
-const REPLACE_MS = 100
 /** So long whoever asks for measures waits for a worker. */
 const MEASURE_MS_MAX = 2_000
 
@@ -55,7 +51,7 @@ export class Crew implements Others {
   /** Those that are not answered by everybody yet. */
   readonly #questions = new Map<number, Question>()
   #lastQuestion = 0
-  #shortLives = 0
+  readonly #shortLives = new ShortLives()
   #restarts = 0
   readonly #pulse = new Pulse<Member>()
   #beatMs = 0
@@ -237,16 +233,12 @@ export class Crew implements Others {
     const { tell } = parts
     this.#restarts++
     tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
-    // However long a slow machine took over it: one that never served died of its start.
-    const wasShort = !hasServed || performance.now() - bornAt < SHORT_LIFE_MS
-    this.#shortLives = wasShort ? this.#shortLives + 1 : 0
-    if (this.#shortLives >= SHORT_LIVES_MAX) {
+    const pause = this.#shortLives.pauseAfter({ ms: performance.now() - bornAt, hasServed })
+    if (pause === undefined) {
       tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)
       tell.end()
       return
     }
-    // The first one at once: whoever was killed is missed.
-    const pause = this.#shortLives <= 1 ? 0 : REPLACE_MS * 2 ** this.#shortLives
     setTimeout(() => {
       if (this.#replacing) this.#add(parts).catch(error => tell.log({ level: 'error', error: String(error) }))
     }, pause)

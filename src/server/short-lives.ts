@@ -1,0 +1,28 @@
+/**
+ * Whether a worker that ended is replaced at once, after a pause, or not at all: who dies of its start, or of what
+ * every worker meets at once, would be followed by the next without end.
+ */
+const SHORT_LIFE_MS = 5_000
+/** So many short lives in a row, and the next would end in the same way. */
+export const SHORT_LIVES_MAX = 5
+const PAUSE_MS = 100
+
+export interface Life {
+  readonly ms: number
+  /** It came so far as to listen. */
+  readonly hasServed: boolean
+}
+
+export class ShortLives {
+  #inARow = 0
+
+  /** How long to wait before another is started; undefined when there is no use in one. */
+  pauseAfter({ ms, hasServed }: Life): number | undefined {
+    // However long a slow machine took over it: one that never served died of its start.
+    const wasShort = !hasServed || ms < SHORT_LIFE_MS
+    this.#inARow = wasShort ? this.#inARow + 1 : 0
+    if (this.#inARow >= SHORT_LIVES_MAX) return undefined
+    // The first one at once: whoever was killed is missed.
+    return this.#inARow <= 1 ? 0 : PAUSE_MS * 2 ** this.#inARow
+  }
+}
