@@ -8,6 +8,11 @@ import { PATIENCE, type Patience, type Wait } from './patience.ts'
 /** So many requests may wait for their turn on one connection; whoever sends more sends no requests but a flood. */
 const WAITING_MAX = 100
 
+/** What a client's side of a connection takes without anybody reading. */
+const LARGE_BYTES = 64 * 1024
+/** Whoever waits for an answer before the next request has taken it by then, or is not in a hurry. */
+const FRESH_MS = 1_000
+
 /** One request that is being served. */
 interface Turn {
   readonly isSafe: boolean
@@ -22,6 +27,7 @@ export class Connection implements Wait {
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
   #isParting = false
+  #largeSentAt = Number.NEGATIVE_INFINITY
   readonly #turns = new Set<Turn>()
   /** No more requests after those under way. */
   #isLast = false
@@ -42,6 +48,16 @@ export class Connection implements Wait {
       // The answer is on its way; Node would keep the connection for another request.
       if (this.#isLast && this.#underWay === 0) this.#socket.destroySoon()
     })
+  }
+
+  /** An answer of so many bytes was handed over, which is not to say that the client has them. */
+  sent(bytes: number): void {
+    if (bytes > LARGE_BYTES) this.#largeSentAt = this.#patience.now()
+  }
+
+  /** A client that sends one request behind the other may not have begun to read: to cut it off would lose that. */
+  get mayOwe(): boolean {
+    return this.#patience.now() - this.#largeSentAt <= FRESH_MS
   }
 
   /**

@@ -14,6 +14,14 @@ const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
+/** How much of a body that nobody wants is read all the same. */
+export interface Discarding {
+  readonly bytesMax: number
+  readonly ms: number
+  /** What is beyond is left where it is until the time is over, instead of ending this at once. */
+  readonly waitsBeyond: boolean
+}
+
 export class IncomingBytes implements Lending, Wait {
   readonly #message: IncomingMessage
   readonly #patience: Patience
@@ -219,7 +227,7 @@ export class IncomingBytes implements Lending, Wait {
   }
 
   /** Reads and throws away what is on its way, for a moment: until it ends, is too much, or its connection is gone. */
-  async discard(bytesMax: number): Promise<void> {
+  async discard({ bytesMax, ms, waitsBeyond }: Discarding): Promise<void> {
     const message = this.#message
     const { socket } = message
     // Whoever stopped reading may still hold the body, and nothing would come here.
@@ -227,11 +235,13 @@ export class IncomingBytes implements Lending, Wait {
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()
       const since = this.#patience.now()
-      const wait: Wait = { isOver: now => now - since >= PATIENCE.partingMs, giveUp: () => done() }
+      const wait: Wait = { isOver: now => now - since >= ms, giveUp: () => done() }
       let bytes = 0
       const count = (chunk: Buffer): void => {
         bytes += chunk.length
-        if (bytes > bytesMax) done()
+        if (bytes <= bytesMax) return
+        if (waitsBeyond) message.pause()
+        else done()
       }
       const done = (): void => {
         this.#patience.end(wait)

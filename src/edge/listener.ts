@@ -61,6 +61,7 @@ interface Exchanged extends AnswerIds {
   readonly response: ServerResponse
   readonly body: IncomingBytes
   readonly place: Place
+  readonly connection: Connection | undefined
   /** The client waits to be told to send its body. */
   isHeldBack: boolean
 }
@@ -214,6 +215,7 @@ export class Listener {
       response,
       body,
       place: this.#room.enter(),
+      connection,
       isHeldBack: message.headers.expect !== undefined,
     }
     this.#parts.recorder.begun()
@@ -293,6 +295,7 @@ export class Listener {
       exchange.totalMilliseconds = performance.now() - started
       exchange.receivedBytes = body.bytes
       exchange.sentBytes = sending.bytes
+      exchanged.connection?.sent(sending.bytes)
       recorder.ended(told, exchange)
     }
   }
@@ -308,8 +311,11 @@ export class Listener {
     response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
     const body = message.method === 'HEAD' ? undefined : outgoing.body
     if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
-    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) await sending.endUnread(body, exchanged.body)
-    else await sending.end(body)
+    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) {
+      // Its client may take a while now, and must not keep others out meanwhile.
+      exchanged.place.leave()
+      await sending.endUnread(body, exchanged.body, exchanged.connection?.mayOwe === true)
+    } else await sending.end(body)
     if (isUnread) message.socket?.end()
   }
 }

@@ -16,6 +16,8 @@ export const PATIENCE = {
   quietMs: 60_000,
   /** Of an answer: until what was written has been taken. */
   untakenMs: 60_000,
+  /** Of a connection that has had its last answer, but may not have taken the one before. */
+  owedMs: 20_000,
   /** Of a connection that has had its last answer: until it is closed from the other side. */
   partingMs: 2_000,
 } as const

@@ -73,3 +73,11 @@ test('bytes that are held are bounded, more so for strangers, and come back', ()
   other.standing(true)
   other.hold(30)
 })
+
+test('whoever leaves twice has left once', () => {
+  const room = new Room({ requestsMax: 1, strangersMax: 1, bytesMax: 1, strangerBytesMax: 1 })
+  const place = room.enter()
+  place.leave()
+  place.leave()
+  assert.deepEqual([room.enter().isBeyond, room.enter().isBeyond], [false, true])
+})

@@ -59,6 +59,7 @@ export class Place {
   readonly #room: Room
   #isStranger = false
   #bytes = 0
+  #isLeft = false
 
   constructor(room: Room, isBeyond: boolean) {
     this.#room = room
@@ -80,6 +81,8 @@ export class Place {
   }
 
   leave(): void {
+    if (this.#isLeft) return
+    this.#isLeft = true
     this.standing(false)
     this.#room.take({ strangers: 0, bytes: -this.#bytes, strangerBytes: 0 })
     this.#bytes = 0

@@ -2,11 +2,16 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
-import type { IncomingBytes } from './incoming-bytes.ts'
+import type { Discarding, IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
 
 /** What a client may still send of a body that nobody reads, before its connection is cut. */
-const DISCARDED_BYTES_MAX = 256 * 1024
+const BRIEFLY: Discarding = { bytesMax: 256 * 1024, ms: PATIENCE.partingMs, waitsBeyond: false }
+/**
+ * The same, where it may not have taken the answers before that one: cutting the connection would take those from it.
+ * Whoever sends everything before it reads anything gets so far with it.
+ */
+const UNTIL_TAKEN: Discarding = { bytesMax: 4 * 2 ** 20, ms: PATIENCE.owedMs, waitsBeyond: true }
 
 /**
  * What was written has a minute to be taken. From a client that takes little at a time no more is asked than a piece of
@@ -107,11 +112,11 @@ export class Sending {
    * The last answer on a connection whose client is still sending. A little of that is read and thrown away: closing at
    * once would reset the connection, and the client might never see why.
    */
-  async endUnread(body: Buffer | undefined, unread: IncomingBytes): Promise<void> {
+  async endUnread(body: Buffer | undefined, unread: IncomingBytes, mayOwe: boolean): Promise<void> {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
     this.bytes += body?.length ?? 0
-    await unread.discard(DISCARDED_BYTES_MAX)
+    await unread.discard(mayOwe ? UNTIL_TAKEN : BRIEFLY)
     // Answers that stand before it on the connection have not been sent yet.
     await this.end(undefined)
     this.#socket.end()

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ROOM } from '../../src/edge/room.ts'
 import { md5Header } from './actions.ts'
-import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, withServer } from './server.ts'
+import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, type Served, withServer } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
 
 const PIPELINED = 8
@@ -235,6 +235,44 @@ inBoth(
     await wire.closed()
   },
 )
+
+/** A large answer that nobody takes yet, and behind it an upload that is refused: both sent at once. */
+async function refusedBehind(client: Client, { log }: Served, bodyBytes: number): Promise<{ wire: Wire; big: Buffer }> {
+  const bucket = await makeBucket(client)
+  const big = Buffer.alloc(2 ** 20, 7)
+  await client.send({ method: 'PUT', bucket, path: '/big', body: big })
+  const wire = await Wire.open(client.port)
+  wire.socket.pause()
+  const refused = client.head({ ...upload(bucket), path: '/no', body: Buffer.alloc(bodyBytes), as: null })
+  wire.write(client.head({ method: 'GET', bucket, path: '/big' }), refused, Buffer.alloc(bodyBytes))
+  assert(await until(() => log.some(line => line.resource === `/${bucket}/no`)))
+  for (let turns = 0; turns < 500; turns++) await turn()
+  return { wire, big }
+}
+
+for (const [size, bodyBytes] of [
+  ['a little', 2 ** 20],
+  ['more than is thrown away', 24 * 2 ** 20],
+] as const) {
+  inBoth(`an answer comes whole although the upload behind it is refused: ${size} of it comes`, async (...given) => {
+    const { wire, big } = await refusedBehind(...given, bodyBytes)
+    given[1].pass(3_000)
+    wire.socket.resume()
+    const [first, second] = [await wire.answer(), await wire.answer()]
+    assert(first?.body.equals(big), `${first?.body.length} of ${big.length} bytes`)
+    assert.deepEqual([second?.status, second?.code], [403, 'AccessDenied'])
+    assert.equal(second?.headers.get('connection'), 'close')
+    wire.socket.destroy()
+    given[1].pass(20_000)
+  })
+}
+
+inBoth('whoever does not take the answer before a refused upload is cut after 20 seconds', async (...given) => {
+  const { wire } = await refusedBehind(...given, 24 * 2 ** 20)
+  given[1].pass(20_000)
+  wire.socket.resume()
+  await wire.closed()
+})
 
 inBoth('a request behind another one is told to go on between the answers, not inside of one', async client => {
   const bucket = await makeBucket(client)
