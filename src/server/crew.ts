@@ -233,7 +233,8 @@ export class Crew implements Others {
     const { tell } = parts
     this.#restarts++
     tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
-    const pause = this.#shortLives.pauseAfter({ ms: performance.now() - bornAt, hasServed })
+    const life = { ms: performance.now() - bornAt, hasServed, wasKilled: why === 'SIGKILL' }
+    const pause = this.#shortLives.pauseAfter(life)
     if (pause === undefined) {
       tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)
       tell.end()

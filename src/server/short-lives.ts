@@ -11,17 +11,23 @@ export interface Life {
   readonly ms: number
   /** It came so far as to listen. */
   readonly hasServed: boolean
+  /** Somebody ended it who gives no reasons; it is not known to have done anything wrong. */
+  readonly wasKilled: boolean
 }
 
 export class ShortLives {
   #inARow = 0
 
   /** How long to wait before another is started; undefined when there is no use in one. */
-  pauseAfter({ ms, hasServed }: Life): number | undefined {
+  pauseAfter({ ms, hasServed, wasKilled }: Life): number | undefined {
+    if (wasKilled && hasServed) return 0
     // However long a slow machine took over it: one that never served died of its start.
     const wasShort = !hasServed || ms < SHORT_LIFE_MS
     this.#inARow = wasShort ? this.#inARow + 1 : 0
-    if (this.#inARow >= SHORT_LIVES_MAX) return undefined
+    if (this.#inARow >= SHORT_LIVES_MAX) {
+      if (!wasKilled) return undefined
+      this.#inARow = SHORT_LIVES_MAX - 1
+    }
     // The first one at once: whoever was killed is missed.
     return this.#inARow <= 1 ? 0 : PAUSE_MS * 2 ** this.#inARow
   }

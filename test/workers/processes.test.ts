@@ -17,6 +17,8 @@ const CONNECTIONS = 12
 /** Where the kernel shares connections out by chance, so many never all come to one worker. */
 const CONNECTIONS_OF_BOTH = 32
 const ROUNDS = 120
+/** More than the server takes from workers that end by themselves. */
+const KILLS = 8
 
 const put = (client: Client, key: string, body: Buffer | string, meanwhile?: () => Promise<void>) =>
   client.send({ method: 'PUT', bucket: BUCKET, path: `/${key}`, body, as: ROOT, ...(meanwhile && { meanwhile }) })
@@ -192,6 +194,23 @@ test('workers that end as soon as they start end the server, with a line that sa
       assert.deepEqual(await ended, [1, null])
       assert.match(program.errors, /^holdfast: \d workers in a row ended soon after their start: giving up$/m)
       assert.match(program.errors, /the keyring of .* is missing/)
+    }),
+  ))
+
+test('whoever kills workers again and again, each soon after its start, does not end the server', () =>
+  withFolder(folder =>
+    withProgram(folder, async program => {
+      assert.equal((await put(program.client(), 'kept', 'x')).status, 200)
+      for (let round = 0; round < KILLS; round++) {
+        const [victim] = program.workers()
+        process.kill(victim!, 'SIGKILL')
+        const isReplaced = () => program.workers().length === 2 && !program.workers().includes(victim!)
+        await until('it is replaced', isReplaced)
+        await until('both listen', () => socketsIn(folder).length === 2)
+      }
+      assert.equal((await get(program.client(), '/kept')).status, 200)
+      assert.equal(await program.end(), 0)
+      assert.equal(program.errors.match(/the worker ended with SIGKILL/g)?.length, KILLS)
     }),
   ))
 
