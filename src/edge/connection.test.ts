@@ -3,22 +3,44 @@ import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { ManualClock } from '../lib/clock.ts'
 import { Connection } from './connection.ts'
+import type { IncomingBytes } from './incoming-bytes.ts'
 import { Patience } from './patience.ts'
+
+const connectionOf = (socket: Socket): Connection => new Connection(socket, new Patience(new ManualClock(0)))
+
+/** Lets a request be served in its turn, and resolves when it is over. */
+async function inTurn(connection: Connection, isSafe: boolean, serve: () => Promise<void>, passOver: () => void) {
+  const request = {
+    isSafe,
+    body: { isWhole: true } as IncomingBytes,
+    served: undefined as Promise<unknown> | undefined,
+  }
+  const end = (): void => connection.end(request)
+  connection.begin(
+    request,
+    () => serve().finally(end),
+    () => {
+      passOver()
+      end()
+    },
+  )
+  await request.served
+}
 
 /** One request that is being served, so many that wait behind it, and the order in which they are served after it. */
 async function waiting(count: number): Promise<{ isCut: boolean; served: number[]; passedOver: number }> {
   const socket = new Socket()
-  const connection = new Connection(socket, new Patience(new ManualClock(0)))
+  const connection = connectionOf(socket)
   let free = (): void => {}
   const busy = new Promise<void>(resolve => {
     free = resolve
   })
   let passedOver = 0
   const passOver = (): void => void passedOver++
-  const first = connection.inTurn(false, () => busy, passOver)
+  const first = inTurn(connection, false, () => busy, passOver)
   const served: number[] = []
   const others = Array.from({ length: count }, (_, number) =>
-    connection.inTurn(number % 3 === 0, async () => void served.push(number), passOver),
+    inTurn(connection, number % 3 === 0, async () => void served.push(number), passOver),
   )
   const isCut = socket.destroyed
   free()
@@ -37,9 +59,9 @@ test('a flood of requests that wait ends their connection, and all of them are p
 })
 
 test('requests that change nothing do not wait for each other', async () => {
-  const connection = new Connection(new Socket(), new Patience(new ManualClock(0)))
+  const connection = connectionOf(new Socket())
   let free = (): void => {}
-  const first = connection.inTurn(true, () => new Promise(resolve => (free = resolve)), assert.fail)
-  await connection.inTurn(true, async () => free(), assert.fail)
+  const first = inTurn(connection, true, () => new Promise<void>(resolve => (free = resolve)), assert.fail)
+  await inTurn(connection, true, async () => free(), assert.fail)
   await first
 })

@@ -1,5 +1,4 @@
 /** One connection: what is under way on it, and since when it is quiet. */
-import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
@@ -13,41 +12,39 @@ const LARGE_BYTES = 64 * 1024
 /** Whoever waits for an answer before the next request has taken it by then, or is not in a hurry. */
 const FRESH_MS = 1_000
 
-/** One request that is being served. */
-interface Turn {
+const NOBODY: readonly Promise<unknown>[] = []
+
+/** One request that came on a connection, until its answer is out. */
+export interface UnderWay {
   readonly isSafe: boolean
-  readonly served: Promise<unknown>
+  readonly body: IncomingBytes
+  /** Settled when it has been served; there for those that wait behind it. */
+  served: Promise<unknown> | undefined
 }
 
 export class Connection implements Wait {
-  readonly #socket: Socket
+  readonly socket: Socket
   readonly #patience: Patience
-  #underWay = 0
+  readonly #underWay = new Set<UnderWay>()
+  #remoteAddress: string | undefined
   #quietSince: number
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
   #isParting = false
   #largeSentAt = Number.NEGATIVE_INFINITY
-  readonly #turns = new Set<Turn>()
   /** No more requests after those under way. */
   #isLast = false
 
   constructor(socket: Socket, patience: Patience) {
-    this.#socket = socket
+    this.socket = socket
     this.#patience = patience
     this.#quietSince = patience.now()
   }
 
-  begin(body: IncomingBytes, response: ServerResponse): void {
-    this.#underWay++
-    this.#body = body
-    response.once('close', () => {
-      this.#underWay--
-      this.#quietSince = this.#patience.now()
-      this.#refuseAtLast()
-      // The answer is on its way; Node would keep the connection for another request.
-      if (this.#isLast && this.#underWay === 0) this.#socket.destroySoon()
-    })
+  /** Asked for once: that of a socket which is gone is not known any more. */
+  get remoteAddress(): string {
+    this.#remoteAddress ??= this.socket.remoteAddress
+    return this.#remoteAddress ?? ''
   }
 
   /** An answer of so many bytes was handed over, which is not to say that the client has them. */
@@ -65,23 +62,32 @@ export class Connection implements Wait {
    * are served side by side; what changes something waits for all before it, and all behind wait for it. One whose
    * client has left before its turn is passed over instead of served.
    */
-  inTurn(isSafe: boolean, serve: () => Promise<void>, passOver: () => void): Promise<void> {
+  begin(request: UnderWay, serve: () => Promise<void>, passOver: () => void): void {
     // Hardly any client sends the next request before it has its answer.
-    const served = this.#turns.size === 0 ? serve() : this.#behindOthers(isSafe, serve, passOver)
-    const turn = { isSafe, served }
-    this.#turns.add(turn)
-    const over = (): void => void this.#turns.delete(turn)
-    served.then(over, over)
-    return served
+    const before = this.#underWay.size === 0 ? NOBODY : this.#waitedFor(request)
+    this.#underWay.add(request)
+    this.#body = request.body
+    if (before.length > WAITING_MAX) this.socket.destroy()
+    request.served =
+      before.length === 0
+        ? serve()
+        : // Behind an answer that ended the connection there is nobody left who asks.
+          Promise.allSettled(before).then(() => (this.socket.destroyed ? passOver() : serve()))
   }
 
-  #behindOthers(isSafe: boolean, serve: () => Promise<void>, passOver: () => void): Promise<void> {
+  #waitedFor({ isSafe }: UnderWay): Promise<unknown>[] {
     const before: Promise<unknown>[] = []
-    for (const one of this.#turns) if (!isSafe || !one.isSafe) before.push(one.served)
-    if (before.length > WAITING_MAX) this.#socket.destroy()
-    if (before.length === 0) return serve()
-    // Behind an answer that ended the connection there is nobody left who asks.
-    return Promise.allSettled(before).then(() => (this.#socket.destroyed ? passOver() : serve()))
+    for (const one of this.#underWay) if (!isSafe || !one.isSafe) before.push(one.served!)
+    return before
+  }
+
+  /** It was served or passed over. What is written from now on goes out behind its answer. */
+  end(request: UnderWay): void {
+    this.#underWay.delete(request)
+    this.#quietSince = this.#patience.now()
+    this.#refuseAtLast()
+    // Node would keep the connection for another request.
+    if (this.#isLast && !this.isBusy) this.socket.destroySoon()
   }
 
   /**
@@ -90,7 +96,7 @@ export class Connection implements Wait {
    */
   break(fault: Fault, refuse: () => void): void {
     if (this.#refusal !== undefined || this.#isParting) return
-    if (this.#underWay > 0 && this.#body?.isWhole === false) this.#body.cut(fault)
+    if (this.isBusy && this.#body?.isWhole === false) this.#body.cut(fault)
     else {
       this.#refusal = refuse
       this.#refuseAtLast()
@@ -98,28 +104,28 @@ export class Connection implements Wait {
   }
 
   #refuseAtLast(): void {
-    if (this.#underWay > 0 || this.#refusal === undefined || this.#isParting) return
+    if (this.isBusy || this.#refusal === undefined || this.#isParting) return
     this.#isParting = true
-    if (this.#socket.writable) this.#refusal()
-    else this.#socket.destroy()
+    if (this.socket.writable) this.#refusal()
+    else this.socket.destroy()
   }
 
   isOver(now: number): boolean {
     const patienceMs = this.#isParting ? PATIENCE.partingMs : PATIENCE.quietMs
-    return this.#underWay === 0 && now - this.#quietSince >= patienceMs
+    return !this.isBusy && now - this.#quietSince >= patienceMs
   }
 
   get isBusy(): boolean {
-    return this.#underWay > 0
+    return this.#underWay.size > 0
   }
 
   giveUp(): void {
-    this.#socket.destroy()
+    this.socket.destroy()
   }
 
   /** The server stops: a connection on which nothing is under way has no reason to stay. */
   endWhenQuiet(): void {
     this.#isLast = true
-    if (this.#underWay === 0) this.#socket.destroy()
+    if (!this.isBusy) this.socket.destroy()
   }
 }

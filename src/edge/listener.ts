@@ -5,9 +5,12 @@ import type { AddressInfo, Socket } from 'node:net'
 import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
+import { headerValue, type RawRequest } from '../lib/raw-request.ts'
+import type { Soon } from '../lib/soon.ts'
 import { Fault } from '../model/faults.ts'
-import { Connection } from './connection.ts'
-import { DIALECTS, wireName } from './dialect.ts'
+import type { Outgoing } from './answer.ts'
+import { Connection, type UnderWay } from './connection.ts'
+import { DIALECTS, type Dialect, wireName } from './dialect.ts'
 import { IncomingBytes } from './incoming-bytes.ts'
 import { ConnectionCut } from './interference.ts'
 import type { Incoming, Outcome } from './outcome.ts'
@@ -46,7 +49,11 @@ const HTTP_OPTIONS = {
 /** What never became a request. */
 const NO_REQUEST = { method: '', target: '', headers: [] }
 
-const isSecure = (socket: Socket): boolean => (socket as { encrypted?: boolean }).encrypted === true
+const idHeaders = (dialect: Dialect) => ({
+  requestIdHeader: wireName(dialect, ':request-id'),
+  hostIdHeader: wireName(dialect, ':id-2'),
+})
+const ID_HEADERS = { svc: idHeaders(DIALECTS.svc), s3: idHeaders(DIALECTS.s3) }
 
 /** Raw headers come as one flat list of names and values. */
 function pairs(raw: readonly string[]): [string, string][] {
@@ -56,12 +63,12 @@ function pairs(raw: readonly string[]): [string, string][] {
 }
 
 /** One request and what is needed to answer it. */
-interface Exchanged extends AnswerIds {
+interface Exchanged extends AnswerIds, UnderWay {
   readonly message: IncomingMessage
   readonly response: ServerResponse
-  readonly body: IncomingBytes
+  readonly connection: Connection
+  readonly request: RawRequest
   readonly place: Place
-  readonly connection: Connection | undefined
   /** The client waits to be told to send its body. */
   isHeldBack: boolean
 }
@@ -78,6 +85,7 @@ export class Listener {
   readonly #server: Server | SecureServer
   readonly #patience: Patience
   readonly #room = new Room()
+  readonly #isSecure: boolean
   /** Says which process answered. */
   readonly #hostId: string
   readonly #connections = new Map<Socket, Connection>()
@@ -90,11 +98,12 @@ export class Listener {
     this.#patience = new Patience(parts.clock)
     this.#hostId = parts.random.bytes(24).toString('base64')
     const { certificate } = parts
-    const isSecure = certificate !== undefined
-    this.#server = isSecure
-      ? createSecureServer({ ...HTTP_OPTIONS, handshakeTimeout: HEADERS_MS_MAX, ...certificate })
-      : createServer(HTTP_OPTIONS)
-    this.#server.on(isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
+    this.#isSecure = certificate !== undefined
+    this.#server =
+      certificate !== undefined
+        ? createSecureServer({ ...HTTP_OPTIONS, handshakeTimeout: HEADERS_MS_MAX, ...certificate })
+        : createServer(HTTP_OPTIONS)
+    this.#server.on(this.#isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
     // Without listeners of its own, Node would answer 100 or 417 before anybody has looked at the request.
@@ -174,7 +183,7 @@ export class Listener {
       request: NO_REQUEST,
       status: fault.status,
       remoteAddress: socket.remoteAddress ?? '',
-      secure: isSecure(socket),
+      secure: this.#isSecure,
       milliseconds: 0,
       aborted: false,
     }
@@ -203,42 +212,64 @@ export class Listener {
   }
 
   #begin(message: IncomingMessage, response: ServerResponse): void {
-    message.on('error', ignore)
     response.on('error', ignore)
-    const body = new IncomingBytes(message, this.#patience)
-    const connection = this.#connections.get(message.socket)
-    connection?.begin(body, response)
+    const { method = '', url = '', socket } = message
+    // Runtimes sort headers only for who asks for them sorted: that costs a small request more than its object does.
+    const request = { method, target: url, headers: pairs(message.rawHeaders) }
+    const connection = this.#connections.get(socket) ?? new Connection(socket, this.#patience)
     const exchanged: Exchanged = {
       requestId: this.#newRequestId(),
       hostId: this.#hostId,
       message,
       response,
-      body,
-      place: this.#room.enter(),
       connection,
-      isHeldBack: message.headers.expect !== undefined,
+      request,
+      body: new IncomingBytes(message, this.#patience),
+      place: this.#room.enter(),
+      isSafe: method === 'GET' || method === 'HEAD',
+      isHeldBack: headerValue(request, 'expect') !== undefined,
+      served: undefined,
     }
     this.#parts.recorder.begun()
-    const isSafe = message.method === 'GET' || message.method === 'HEAD'
-    if (connection === undefined) void this.#attend(exchanged)
-    else
-      void connection.inTurn(
-        isSafe,
-        () => this.#attend(exchanged),
-        () => this.#leave(exchanged),
-      )
+    connection.begin(
+      exchanged,
+      () => this.#attend(exchanged),
+      () => this.#leave(exchanged),
+    )
   }
 
   /** However a request ended, also when its turn never came. */
-  #leave({ place }: Exchanged): void {
-    place.leave()
+  #leave(exchanged: Exchanged): void {
+    exchanged.place.leave()
+    exchanged.connection.end(exchanged)
     this.#parts.recorder.left()
   }
 
   /** Never fails: what goes wrong ends the connection, and its request alone. */
   async #attend(exchanged: Exchanged): Promise<void> {
+    const { recorder } = this.#parts
     try {
-      await this.#serve(exchanged)
+      const started = performance.now()
+      const outcome = await this.#parts.pipeline.handle(this.#incoming(exchanged))
+      const exchange = this.#exchangeOf(exchanged, outcome, performance.now() - started)
+      const sending = new Sending(exchanged.response, exchanged.connection.socket, this.#patience)
+      if (outcome.ended === undefined) recorder.decided(outcome, exchange)
+      let told = outcome
+      try {
+        const sent = this.#answer(outcome, exchanged, sending)
+        if (sent instanceof Promise) await sent
+        if (outcome.ended !== undefined) {
+          told = await outcome.ended
+          const milliseconds = performance.now() - started
+          recorder.decided(told, { ...exchange, milliseconds, aborted: exchanged.connection.socket.destroyed })
+        }
+      } finally {
+        exchange.totalMilliseconds = performance.now() - started
+        exchange.receivedBytes = exchanged.body.bytes
+        exchange.sentBytes = sending.bytes
+        exchanged.connection.sent(sending.bytes)
+        recorder.ended(told, exchange)
+      }
     } catch (error) {
       if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
       exchanged.response.destroy()
@@ -247,17 +278,13 @@ export class Listener {
     }
   }
 
-  async #serve(exchanged: Exchanged): Promise<void> {
-    const started = performance.now()
-    const { message, response, body, requestId, hostId, place } = exchanged
-    // Kept, since a message forgets its socket when that is gone.
-    const { socket } = message
-    const remoteAddress = socket.remoteAddress ?? ''
-    const incoming: Incoming = {
-      request: { method: message.method ?? '', target: message.url ?? '', headers: pairs(message.rawHeaders) },
+  #incoming(exchanged: Exchanged): Incoming {
+    const { request, body, requestId, hostId, place, connection, response } = exchanged
+    return {
+      request,
       body,
-      remoteAddress,
-      secure: isSecure(socket),
+      remoteAddress: connection.remoteAddress,
+      secure: this.#isSecure,
       requestId,
       hostId,
       place,
@@ -266,57 +293,53 @@ export class Listener {
         exchanged.isHeldBack = false
       },
     }
-    const outcome = await this.#parts.pipeline.handle(incoming)
-    const exchange = {
+  }
+
+  /** What is told about it, as far as that is known when its answer is. */
+  #exchangeOf(
+    { requestId, hostId, request, connection, body }: Exchanged,
+    { outgoing }: Outcome,
+    milliseconds: number,
+  ) {
+    return {
       requestId,
       hostId,
-      request: incoming.request,
-      status: outcome.outgoing.status,
-      remoteAddress,
-      secure: incoming.secure,
-      milliseconds: performance.now() - started,
-      aborted: socket.destroyed || body.isAbandoned,
+      request,
+      status: outgoing.status,
+      remoteAddress: connection.remoteAddress,
+      secure: this.#isSecure,
+      milliseconds,
+      aborted: connection.socket.destroyed || body.isAbandoned,
       receivedBytes: 0,
       sentBytes: 0,
       totalMilliseconds: 0,
     }
-    const sending = new Sending(response, socket, this.#patience)
-    const { recorder } = this.#parts
-    if (outcome.ended === undefined) recorder.decided(outcome, exchange)
-    let told = outcome
-    try {
-      await this.#answer(outcome, exchanged, sending)
-      if (outcome.ended !== undefined) {
-        told = await outcome.ended
-        const milliseconds = performance.now() - started
-        recorder.decided(told, { ...exchange, milliseconds, aborted: socket.destroyed })
-      }
-    } finally {
-      exchange.totalMilliseconds = performance.now() - started
-      exchange.receivedBytes = body.bytes
-      exchange.sentBytes = sending.bytes
-      exchanged.connection?.sent(sending.bytes)
-      recorder.ended(told, exchange)
-    }
   }
 
-  async #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Promise<void> {
-    const { message, response } = exchanged
+  #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Soon<void> {
+    const { message, response, request } = exchanged
     // A body that nobody read is not drained: the connection ends instead.
-    const isUnread = !message.readableEnded && message.headers['content-length'] !== '0' && hasBody(message)
+    const isUnread = !message.readableEnded && hasBody(request)
     const headers: string[] = []
     for (const [name, value] of outgoing.headers) headers.push(name, value)
-    headers.push(wireName(dialect, ':request-id'), exchanged.requestId, wireName(dialect, ':id-2'), exchanged.hostId)
+    const { requestIdHeader, hostIdHeader } = ID_HEADERS[dialect.name]
+    headers.push(requestIdHeader, exchanged.requestId, hostIdHeader, exchanged.hostId)
     if (isUnread || outgoing.close) headers.push('connection', 'close')
     response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
-    const body = message.method === 'HEAD' ? undefined : outgoing.body
+    const body = request.method === 'HEAD' ? undefined : outgoing.body
+    if (isUnread) return this.#endUnread(body, exchanged, sending)
+    return body === undefined || Buffer.isBuffer(body) ? sending.end(body) : sending.stream(body)
+  }
+
+  async #endUnread(body: Outgoing['body'], exchanged: Exchanged, sending: Sending): Promise<void> {
     if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
-    else if (isUnread && !exchanged.isHeldBack && !exchanged.body.isCut) {
+    else if (exchanged.isHeldBack || exchanged.body.isCut) await sending.end(body)
+    else {
       // Its client may take a while now, and must not keep others out meanwhile.
       exchanged.place.leave()
-      await sending.endUnread(body, exchanged.body, exchanged.connection?.mayOwe === true)
-    } else await sending.end(body)
-    if (isUnread) message.socket?.end()
+      await sending.endUnread(body, exchanged.body, exchanged.connection.mayOwe)
+    }
+    exchanged.message.socket?.end()
   }
 }
 
@@ -329,5 +352,7 @@ function tellToSend(response: ServerResponse): void {
   else tell()
 }
 
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+function hasBody(request: RawRequest): boolean {
+  const length = headerValue(request, 'content-length')
+  return length === undefined ? headerValue(request, 'transfer-encoding') !== undefined : length !== '0'
+}

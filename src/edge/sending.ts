@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
+import type { Soon } from '../lib/soon.ts'
 import type { Discarding, IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
 
@@ -70,12 +71,12 @@ export class Sending {
   }
 
   /** Ends the answer, and waits until it has been taken: until then it holds its bytes. */
-  async end(body: Buffer | undefined): Promise<void> {
+  end(body: Buffer | undefined): Soon<void> {
     this.bytes += body?.length ?? 0
     this.#response.end(body)
     // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
-    if (this.#response.writableLength > 0) await this.#happens('finish')
-    else if (body !== undefined) outgoingBuffers.giveBack(body)
+    if (this.#response.writableLength > 0) return this.#happens('finish')
+    if (body !== undefined) outgoingBuffers.giveBack(body)
   }
 
   async #write(piece: Buffer): Promise<void> {
