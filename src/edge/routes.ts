@@ -94,6 +94,7 @@ export function routeTable(operations: readonly Operation[]): Routes {
       const found = answering(method, level, view)
       if (found !== undefined) return found
       const allow = METHODS.filter(other => answering(other, level, view) !== undefined).join(', ')
+      if (allow === '') checkOne(known, view)
       throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
@@ -105,6 +106,14 @@ function checkPart(view: View): void {
   if ((number === undefined) === (upload === undefined)) return
   const reason = number === undefined ? 'A part needs its number' : 'A part needs its upload'
   throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason })
+}
+
+/** Two at once are asked of nothing, by no method: which of them was meant is not for us to guess. */
+function checkOne(known: ReadonlySet<string>, view: View): void {
+  const names = [...view.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
+  if (names.length < 2) return
+  const reason = `Conflicting query string parameters: ${names.join(', ')}`
+  throw new Fault('InvalidArgument', { ArgumentName: 'ResourceType', ArgumentValue: names[0], reason })
 }
 
 const needsOf = ({ match }: Operation): readonly string[] => match.needs ?? []

@@ -95,7 +95,10 @@ async function markerOf(d: Decision, head: Head): Promise<{ deleteMarker: boolea
 /** What a store may call a version. */
 const NAME_OF_ANY_STORE = /^[\w.~+/=-]{1,1024}$/
 
-/** R118. Without versions there is one name only: whatever shape another one has, it names none of them. */
+/**
+ * R118, which goes before R105. Without versions there is one name only: whatever shape another one has, it names none
+ * of them. Where versions are kept, and wherever one is to be removed, a name of another shape than ours is malformed.
+ */
 const isOfNoVersion = ({ bucket }: Head, id: string): boolean =>
   bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
 

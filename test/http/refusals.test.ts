@@ -170,6 +170,24 @@ inBoth('R11: sub-resources of something else are refused, never taken for the pl
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
 })
 
+inBoth('R11: two sub-resources at once are 400 InvalidArgument, and neither is served', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'as it was')
+  for (const [method, path, names] of [
+    ['GET', '/?acl&versioning', 'acl, versioning'],
+    ['PUT', '/?versioning&policy', 'versioning, policy'],
+    ['DELETE', '/?policy&lifecycle', 'policy, lifecycle'],
+    ['GET', '/k?tagging&acl', 'tagging, acl'],
+    ['DELETE', '/k?tagging&uploadId=x', 'tagging, uploadId'],
+    ['PUT', '/k?legal-hold&retention&versionId=null', 'legal-hold, retention'],
+  ] as const) {
+    const answer = await client.send({ method, bucket, path, body: method === 'PUT' ? 'x' : '' })
+    expectFault(answer, 400, 'InvalidArgument')
+    assert.equal(text(answer.xml(), 'Message'), `Conflicting query string parameters: ${names}`)
+  }
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
+})
+
 inBoth('R4: a host of its own that is a bucket’s name leads to that bucket, any other nowhere', async client => {
   const bucket = await makeBucket(client, 'files.example.com')
   await put(client, bucket, '/k', 'here')
