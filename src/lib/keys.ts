@@ -27,8 +27,30 @@ export function readDescending(bytes: Buffer, at: number): number {
   return (~bytes.readUInt32BE(at) >>> 0) * 2 ** 32 + (~bytes.readUInt32BE(at + 4) >>> 0)
 }
 
+/** Texts of keys are short and mostly ASCII: a loop is done before a call of the runtime's has begun. */
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
+  return true
+}
+
+/** Writes a text and the zero byte that ends it; returns where that is. */
+function writeText(out: Buffer, text: string, at: number): number {
+  let end = at
+  for (; end < at + text.length; end++) {
+    const code = text.charCodeAt(end - at)
+    if (code === 0 || code > 0x7f) {
+      if (text.includes('\0')) throw new Error('a text component of a key must not contain a zero byte')
+      end = at + out.write(text, at, 'utf8')
+      break
+    }
+    out[end] = code
+  }
+  out[end] = 0
+  return end
+}
+
 function sizeOf(component: Component): number {
-  if (typeof component === 'string') return Buffer.byteLength(component) + 1
+  if (typeof component === 'string') return (isAscii(component) ? component.length : Buffer.byteLength(component)) + 1
   return typeof component === 'number' ? 8 : component.length
 }
 
@@ -40,14 +62,11 @@ export function key(kind: string, ...components: readonly Component[]): Buffer {
   let length = 1
   for (const c of components) length += sizeOf(c)
   const out = Buffer.allocUnsafe(length)
-  out.write(kind, 0, 1, 'latin1')
+  out[0] = kind.charCodeAt(0)
   let at = 1
   for (const c of components) {
     if (typeof c === 'string') {
-      const wrote = out.write(c, at, 'utf8')
-      if (c.includes('\0')) throw new Error('a text component of a key must not contain a zero byte')
-      at += wrote
-      out[at++] = 0
+      at = writeText(out, c, at) + 1
     } else if (typeof c === 'number') {
       out.set(uint64(c), at)
       at += 8

@@ -3,11 +3,12 @@
  * options it really runs with. lmdb-js by default resolves a write when it is visible, before it is synced.
  */
 import * as lmdb from 'lmdb'
-import { OpenedRecord } from './sealed-value.ts'
+import type { Entry } from './meta.ts'
+import { OpenedRecord, unseal } from './sealed-value.ts'
 
 /** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */
 export interface Engine {
-  getBinaryFast(key: Buffer): Buffer | undefined
+  getBinaryFast(key: Buffer, options?: { readonly transaction: ReadTransaction }): Buffer | undefined
   /** Each record is good until the next is asked for. */
   getRange(options: EngineRange): Iterable<{ value: OpenedRecord }>
   /** Ends the cached read snapshot, so that the next read sees everything committed by any process. */
@@ -75,8 +76,65 @@ const START_INSTRUCTIONS = 80
 /** Address space only: the file grows with what is stored. */
 const MAP_BYTES = 2 ** 40
 
-/** lmdb-js exports its native part without a type. `getEnvFlags` is mdb_env_get_flags. */
-const native = (lmdb as unknown as { nativeAddon: { getEnvFlags(address: number): number } }).nativeAddon
+/** What lmdb-js exports of its native part, without a type. */
+interface Native {
+  /** mdb_env_get_flags. */
+  getEnvFlags(address: number): number
+  /** mdb_txn_begin; the next read through it after a reset renews it. */
+  readonly Txn: new (
+    environment: Engine['env'],
+    flags: number,
+  ) => NativeTransaction
+  /** mdb_txn_reset. */
+  resetTxn(address: number): void
+}
+
+interface NativeTransaction extends ReadTransaction {
+  readonly address: number
+  abort(): void
+}
+
+const native = (lmdb as unknown as { nativeAddon: Native }).nativeAddon
+const READ_ONLY = 0x20000
+
+/**
+ * Single reads, each of what is committed by any process when it begins. lmdb-js by itself keeps the snapshot of a read
+ * for a millisecond, and makes a timer for each: here it ends with the read.
+ */
+export class PromptReads {
+  readonly #engine: Engine
+  readonly #options: { readonly transaction: NativeTransaction }
+
+  constructor(engine: Engine) {
+    this.#engine = engine
+    this.#options = { transaction: new native.Txn(engine.env, READ_ONLY) }
+    this.#end()
+  }
+
+  /** The record; what is known of it already where it still has that stamp. */
+  get(key: Buffer, known: Entry | undefined): Entry | undefined {
+    // Whatever has read through it meanwhile: this is a moment of its own.
+    this.#end()
+    try {
+      const sealed = this.#engine.getBinaryFast(key, this.#options)
+      if (sealed === undefined) return undefined
+      const stamp = lastVersion()
+      if (known !== undefined && known.stamp === stamp) return known
+      // A copy: the next read overwrites this one. Its `length` is set by hand to that of what was read.
+      return { key, value: unseal(key, sealed), stamp }
+    } finally {
+      this.#end()
+    }
+  }
+
+  #end(): void {
+    native.resetTxn(this.#options.transaction.address)
+  }
+
+  close(): void {
+    this.#options.transaction.abort()
+  }
+}
 
 function weakenings(flags: number): string {
   const names = Object.entries(WEAKENING).filter(([, flag]) => (flags & flag) !== 0)

@@ -8,7 +8,7 @@ import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, keepPrivate, realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { admitCommit, admitKey } from './admission.ts'
-import { type Durability, type Engine, type EngineRange, lastVersion, openEngine } from './lmdb-engine.ts'
+import { type Durability, type Engine, type EngineRange, openEngine, PromptReads } from './lmdb-engine.ts'
 import {
   type CommitJournal,
   type CommitMark,
@@ -23,7 +23,7 @@ import {
   type Snapshot,
   type Vouching,
 } from './meta.ts'
-import { type OpenedRecord, seal, unseal } from './sealed-value.ts'
+import { type OpenedRecord, seal } from './sealed-value.ts'
 
 export interface LmdbOptions {
   /** The folder of the database; made when missing. */
@@ -65,6 +65,7 @@ async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
 
 class LmdbMeta implements CopiedEngine {
   readonly #engine: Engine
+  readonly #reads: PromptReads
   readonly #path: string
   readonly #disk: Disk
   readonly #clock: Clock
@@ -79,6 +80,7 @@ class LmdbMeta implements CopiedEngine {
 
   constructor(engine: Engine, options: LmdbOptions) {
     this.#engine = engine
+    this.#reads = new PromptReads(engine)
     this.#path = options.path
     this.#disk = options.disk ?? realDisk
     this.#clock = options.clock ?? systemClock
@@ -89,14 +91,7 @@ class LmdbMeta implements CopiedEngine {
   get(key: Buffer, known?: Entry): Entry | undefined {
     this.#assertOpen()
     admitKey(key)
-    // lmdb-js keeps a read snapshot for about a millisecond. Another process may have acknowledged a commit since.
-    this.#engine.resetReadTxn()
-    const sealed = this.#engine.getBinaryFast(key)
-    if (sealed === undefined) return undefined
-    const stamp = lastVersion()
-    if (known !== undefined && known.stamp === stamp) return known
-    // A copy: the next read overwrites this one. Its `length` is set by hand to that of what was read.
-    return { key, value: unseal(key, sealed), stamp }
+    return this.#reads.get(key, known)
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
@@ -293,6 +288,7 @@ class LmdbMeta implements CopiedEngine {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    this.#reads.close()
     await this.#engine.close()
   }
 }
