@@ -40,7 +40,7 @@ export interface Authenticated {
 export const SKEW_MS_MAX = 900_000
 const ACCESS_KEY_CHARACTERS_MAX = 128
 
-export async function authenticate(request: RawRequest, by: Authentication): Promise<Authenticated> {
+export function authenticate(request: RawRequest, by: Authentication): Soon<Authenticated> {
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
@@ -52,17 +52,21 @@ export async function authenticate(request: RawRequest, by: Authentication): Pro
   checkTime(claim, by)
   const scope = checkScope(claim, by)
   if (claim.token !== undefined) throw refusal('InvalidToken', {})
-  const found = findCredential(claim.scope.accessKey, by)
-  const credential = found instanceof Promise ? await found : found
-  const key = signingKey(scheme, credential, scope)
   const { signedHeaders, contentHash } = claim
   const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
+  return after(findCredential(claim.scope.accessKey, by), credential => {
+    const key = signingKey(scheme, credential, scope)
+    checkSignature(canonical, claim, scheme, key)
+    const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
+    return { caller: callerOf(credential), payload: payloadRule(announced, { fields, scheme, chain }) }
+  })
+}
+
+function checkSignature(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): void {
   const text = stringToSign(canonical, claim, scheme)
   if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEscaped(canonical, claim, scheme, key)) {
     throw mismatch(canonical, claim, text)
   }
-  const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
-  return { caller: callerOf(credential), payload: payloadRule(announced, { fields, scheme, chain }) }
 }
 
 function claimOf(fields: Fields, pairs: Canonical['pairs'], scheme: Scheme): Claim | undefined {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { RawRequest } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
-import { authenticate } from './authenticate.ts'
+import { type Authentication, authenticate as authenticateSoon } from './authenticate.ts'
 import { checkedBody } from './payload.ts'
 import type { PayloadRule } from './payload-rule.ts'
 import { UNSIGNED_CHUNKS_TRAILER, UNSIGNED_PAYLOAD } from './schemes.ts'
@@ -10,6 +10,8 @@ import { collect, streamOf, wire } from './suite-chunks.ts'
 import { BOTH, server, sha, signatureOf, signed, type ToSign } from './suite-signer.ts'
 
 const HELLO = [Buffer.from('hello '), Buffer.from('world')]
+
+const authenticate = async (request: RawRequest, by: Authentication) => authenticateSoon(request, by)
 
 async function faultOf(attempt: Promise<unknown>): Promise<Fault> {
   try {

@@ -3,6 +3,7 @@ import { authenticate } from '../auth/authenticate.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
+import { unless } from '../lib/soon.ts'
 import { type Account, actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Identities } from '../store/directory.ts'
@@ -50,9 +51,12 @@ export async function administratorOf(
   const findCredential = async (accessKey: string): Promise<Credential> =>
     (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
   const by = { scheme: ADMIN_SCHEMES[named.name], region, now, findCredential }
-  const { caller, payload } = await authenticate(request, by).catch((error: unknown) => {
-    throw error instanceof Fault && TELLING.has(error.code) ? refused() : error
-  })
+  const { caller, payload } = await unless(
+    () => authenticate(request, by),
+    error => {
+      throw error instanceof Fault && TELLING.has(error.code) ? refused() : error
+    },
+  )
   // A user's key never administers, whatever its policies say, so no user can give itself or another more.
   if (caller.kind !== 'account' || !identities.mayAdminister({ account: caller.account, user: undefined })) {
     throw refused()

@@ -83,15 +83,22 @@ export class Authorizer {
   }
 
   /** Every need must hold. What a body will say counts as being in the caller's favour until it has been read. */
-  async check(asking: Asking, needs: readonly Need[], bucket: Bucket | undefined): Promise<void> {
-    for (const need of needs) {
-      const request = await this.#requestFor(asking, need, bucket)
+  check(asking: Asking, needs: readonly Need[], bucket: Bucket | undefined): Soon<void> {
+    return needs.length === 1 ? this.#checkOne(asking, needs[0]!, bucket) : this.#checkAll(asking, needs, bucket)
+  }
+
+  async #checkAll(asking: Asking, needs: readonly Need[], bucket: Bucket | undefined): Promise<void> {
+    for (const need of needs) await this.#checkOne(asking, need, bucket)
+  }
+
+  #checkOne(asking: Asking, need: Need, bucket: Bucket | undefined): Soon<void> {
+    return after(this.#requestFor(asking, need, bucket), request => {
       const isMissing = need.ofNew === undefined && isAboutMissing(request)
       // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
       const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
       this.#judged({ action: need.do, on: need.on ?? asking.target, decision })
       if (!decision.allowed) throw new Fault('AccessDenied', { why: whyNot(need.do, decision) })
-    }
+    })
   }
 
   async may(asking: Asking, need: Need, bucket: Bucket | undefined): Promise<boolean> {
@@ -107,29 +114,33 @@ export class Authorizer {
     return (await this.#facts.initiator(name, uploadId)) === callerName(caller)
   }
 
-  async #requestFor(asking: Asking, need: Need, bucket: Bucket | undefined): Promise<AccessRequest> {
+  #requestFor(asking: Asking, need: Need, bucket: Bucket | undefined): Soon<AccessRequest> {
     const name = need.on ?? asking.target
-    const { on, judgedBy } = actionFacts(need.do)
     const isHere = need.on === undefined || need.on.bucket === bucket?.name
-    const at = isHere ? bucket : await this.#facts.bucket(name.bucket)
-    const known = at === undefined ? undefined : this.bucketFacts(at)
-    const facts = known instanceof Promise ? await known : known
+    const { on, judgedBy } = actionFacts(need.do)
     const isStored = need.ofNew === undefined && on === 'object' && judgedBy === 'object'
-    const found = isStored ? this.#facts.object(name) : undefined
-    const stored = found instanceof Promise ? await found : found
-    const object = need.ofNew === 'writer' ? newObject(asking) : stored
-    const isInitiator = on === 'object' && asking.operation.ofUpload && (await this.#isInitiator(asking, name))
-    return {
-      caller: asking.caller,
-      action: need.do,
-      resource:
-        on === 'service' ? {} : on === 'bucket' ? { bucket: name.bucket } : { bucket: name.bucket, key: name.key },
-      bucket: facts,
-      object,
-      context: new Sayings(asking, name),
-      untold: asking.untold,
-      isInitiator,
-      anonymousNeedsPolicy: asking.operation.anonymousNeedsPolicy,
-    }
+    const mayInitiate = on === 'object' && asking.operation.ofUpload
+    return after(isHere ? bucket : this.#facts.bucket(name.bucket), at =>
+      after(at === undefined ? undefined : this.bucketFacts(at), facts =>
+        after(isStored ? this.#facts.object(name) : undefined, stored =>
+          after(mayInitiate && this.#isInitiator(asking, name), isInitiator => ({
+            caller: asking.caller,
+            action: need.do,
+            resource:
+              on === 'service'
+                ? {}
+                : on === 'bucket'
+                  ? { bucket: name.bucket }
+                  : { bucket: name.bucket, key: name.key },
+            bucket: facts,
+            object: need.ofNew === 'writer' ? newObject(asking) : stored,
+            context: new Sayings(asking, name),
+            untold: asking.untold,
+            isInitiator,
+            anonymousNeedsPolicy: asking.operation.anonymousNeedsPolicy,
+          })),
+        ),
+      ),
+    )
   }
 }

@@ -95,7 +95,7 @@ export class Calling implements Context {
     this.#parts.noticed(error)
   }
 
-  settle(told: Told): Promise<void> {
+  async settle(told: Told): Promise<void> {
     const { authorizer, asking, bucket, needs } = this.#parts
     return authorizer.check({ ...asking, told, untold: undefined }, needs, bucket)
   }

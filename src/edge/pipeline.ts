@@ -2,10 +2,10 @@
  * What happens to every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
  * owner, permission, requester pays, input, body, the operation itself. A fault at any point is the answer.
  */
-import { type Authentication, authenticate } from '../auth/authenticate.ts'
+import { type Authenticated, type Authentication, authenticate } from '../auth/authenticate.ts'
 import type { Clock } from '../lib/clock.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
-import type { Soon } from '../lib/soon.ts'
+import { after, lastly, type Soon, unless } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { actorOf, type Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -15,9 +15,9 @@ import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
 import { type Address, addressOf, noSuchHost } from './address.ts'
-import { outgoingFault, wireHeaders } from './answer.ts'
+import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
-import { Calling, type Finding } from './calling.ts'
+import { Calling, type CallingParts, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { dialectOf, mixedDialects } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
@@ -75,6 +75,7 @@ export interface PipelineParts {
 export type Identities = Accounts & Pick<Authentication, 'findCredential'>
 
 const JUDGED_TRIES_MAX = 10
+const NO_TIMES: readonly number[] = []
 const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
 
 const onlyReads = ({ match }: Operation): boolean => match.method === 'GET' || match.method === 'HEAD'
@@ -97,6 +98,14 @@ interface Entered {
   readonly key: string
 }
 
+/** A request that is worked on: everything that is known of it, and what it is judged and done with. */
+interface Work extends Omit<Routed, 'view'>, Entered, Omit<Session, 'end'> {
+  readonly incoming: Incoming
+  readonly accounts: Accounts
+}
+
+type Judged = Pick<CallingParts, 'asking' | 'needs' | 'authorizer' | 'bucket' | 'findings'>
+
 const levelOf = ({ bucket, key }: Address): Level => (bucket === '' ? 'service' : key === '' ? 'bucket' : 'object')
 
 function whyRefused({ detail: { why, lock } }: Fault): string | undefined {
@@ -114,65 +123,87 @@ export class Pipeline {
   }
 
   handle(incoming: Incoming): Promise<Outcome> {
+    let begin: (outgoing: Outgoing) => void = () => {}
+    const known = new Known(new LateAnswer(this.#parts.clock, outgoing => begin(outgoing)))
+    const done = this.#settle(incoming, known)
+    // By far the most requests wait for nothing.
+    if (!(done instanceof Promise)) return Promise.resolve(done)
     return new Promise((resolve, reject) => {
-      const late = new LateAnswer(this.#parts.clock, outgoing => resolve({ ...known, outgoing, ended: done }))
-      const known = new Known(late)
-      const done = this.#settle(incoming, known)
+      begin = outgoing => resolve({ ...known, outgoing, ended: done })
       done.then(outcome => {
-        late.end(outcome.outgoing)
+        known.late.end(outcome.outgoing)
         resolve(outcome)
       }, reject)
     })
   }
 
   /** The whole answer, whenever it is known. */
-  async #settle(incoming: Incoming, known: Known): Promise<Outcome> {
-    const { request } = incoming
-    try {
-      const { dialect, isMixed } = dialectOf(request)
-      known.dialect = dialect
-      if (isMixed) throw mixedDialects()
-      if (incoming.place.isBeyond) throw new Fault('SlowDown')
-      checkFraming(request)
-      checkExpectation(request)
-      const site = siteOf(request, this.#parts.website)
-      if (site !== undefined) return await this.#visit(incoming, known, site)
-      const address = addressOf(request, this.#parts.baseHost)
-      if (address.style === 'alias') await this.#checkAlias(address)
-      known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
-      const view = new View(request, known.dialect)
-      if (request.method === 'OPTIONS') return await this.#preflight(known, address, view)
-      const origin = view.header('origin')
-      if (origin !== undefined) {
-        known.cors = await corsHeaders(this.#parts.facts, address.bucket, request.method, origin)
-      }
-      const operation = this.#routes.find(request.method, levelOf(address), view)
-      known.operation = operation.name
-      known.asked = operation
-      const routed = { known, address, view, operation }
-      const { interfere } = this.#parts
-      if (interfere === undefined) return await this.#answer(incoming, routed)
-      const place = { ...address, operation: operation.name, method: request.method }
-      return await interfere(place, incoming, asked => this.#answer(asked, routed))
-    } catch (error) {
-      if (error instanceof ConnectionCut) throw error
-      const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
-      const refusal = outgoingFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
-      refusal.headers.push(...wireHeaders(known.cors, known.dialect))
-      known.outgoing = refusal
-      known.code = fault.code
-      known.why = whyRefused(fault)
-      return known
-    }
+  #settle(incoming: Incoming, known: Known): Soon<Outcome> {
+    return unless(
+      () => this.#address(incoming, known),
+      error => this.#refused(error, incoming, known),
+    )
   }
 
-  async #answer(incoming: Incoming, routed: Routed): Promise<Outcome> {
-    const { known, address } = routed
-    const answers = await this.#runJudged(incoming, routed)
+  #refused(error: unknown, incoming: Incoming, known: Known): Outcome {
+    if (error instanceof ConnectionCut) throw error
+    const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
+    const refusal = outgoingFault(fault, { ...known, ...incoming, isHead: incoming.request.method === 'HEAD' })
+    refusal.headers.push(...wireHeaders(known.cors, known.dialect))
+    known.outgoing = refusal
+    known.code = fault.code
+    known.why = whyRefused(fault)
+    return known
+  }
+
+  #address(incoming: Incoming, known: Known): Soon<Outcome> {
     const { request } = incoming
-    if (!this.#mayRedirect(known, address, request)) return known.answered(answers)
-    const { facts } = this.#parts
-    return known.answered(await honouredOnBucketHost(answers, { bucket: address.bucket, request, facts }))
+    const { dialect, isMixed } = dialectOf(request)
+    known.dialect = dialect
+    if (isMixed) throw mixedDialects()
+    if (incoming.place.isBeyond) throw new Fault('SlowDown')
+    checkFraming(request)
+    checkExpectation(request)
+    const site = siteOf(request, this.#parts.website)
+    if (site !== undefined) return this.#visit(incoming, known, site)
+    const address = addressOf(request, this.#parts.baseHost)
+    if (address.style !== 'alias') return this.#route(incoming, known, address)
+    return after(this.#checkAlias(address), () => this.#route(incoming, known, address))
+  }
+
+  #route(incoming: Incoming, known: Known, address: Address): Soon<Outcome> {
+    const { request } = incoming
+    known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
+    const view = new View(request, known.dialect)
+    if (request.method === 'OPTIONS') return this.#preflight(known, address, view)
+    const origin = view.header('origin')
+    if (origin === undefined) return this.#operate(incoming, known, address, view)
+    return after(corsHeaders(this.#parts.facts, address.bucket, request.method, origin), cors => {
+      known.cors = cors
+      return this.#operate(incoming, known, address, view)
+    })
+  }
+
+  #operate(incoming: Incoming, known: Known, address: Address, view: View): Soon<Outcome> {
+    const { method } = incoming.request
+    const operation = this.#routes.find(method, levelOf(address), view)
+    known.operation = operation.name
+    known.asked = operation
+    const routed = { known, address, view, operation }
+    const { interfere } = this.#parts
+    if (interfere === undefined) return this.#answer(incoming, routed)
+    const place = { ...address, operation: operation.name, method }
+    return interfere(place, incoming, async asked => this.#answer(asked, routed))
+  }
+
+  #answer(incoming: Incoming, routed: Routed): Soon<Outcome> {
+    const { known, address } = routed
+    const { request } = incoming
+    return after(this.#runJudged(incoming, routed), answers => {
+      if (!this.#mayRedirect(known, address, request)) return known.answered(answers)
+      const honoured = honouredOnBucketHost(answers, { bucket: address.bucket, request, facts: this.#parts.facts })
+      return after(honoured, changed => known.answered(changed))
+    })
   }
 
   /** R4. A host that is not of this service is a bucket of that name, or nothing of ours. */
@@ -198,7 +229,7 @@ export class Pipeline {
       const key = visitedKey(request)
       known.resource = `/${bucket}/${key}`
       known.cors = await corsHeaders(facts, bucket, request.method, headerValues(request, 'origin')[0])
-      const fetch: Fetch = (asked, page) => {
+      const fetch: Fetch = async (asked, page) => {
         const anonymous = { ...asked, target: '/' }
         const view = new View(anonymous, known.dialect)
         const operation = this.#routes.find(asked.method, 'object', view)
@@ -223,79 +254,81 @@ export class Pipeline {
   }
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */
-  async #runJudged(incoming: Incoming, routed: Routed): Promise<Answers> {
-    const hasBody = !onlyReads(routed.operation)
-    for (let tries = 1; ; tries++) {
-      try {
-        return await this.#run(incoming, routed)
-      } catch (error) {
+  #runJudged(incoming: Incoming, routed: Routed, tries = 1): Soon<Answers> {
+    return unless(
+      () => this.#run(incoming, routed),
+      error => {
         if (!this.#parts.isStale(error)) throw error
-        if (hasBody || tries === JUDGED_TRIES_MAX) throw new Fault('OperationAborted')
-      }
-    }
+        if (!onlyReads(routed.operation) || tries === JUDGED_TRIES_MAX) throw new Fault('OperationAborted')
+        return this.#runJudged(incoming, routed, tries + 1)
+      },
+    )
   }
 
-  async #run(incoming: Incoming, routed: Routed): Promise<Answers> {
-    const { known, operation } = routed
-    const identities = this.#parts.identities()
-    const accounts = identities instanceof Promise ? await identities : identities
-    const entered = await this.#enter(incoming, routed, accounts)
-    known.caller = entered.caller
-    const session = this.#parts.session(actorOf(entered.caller, incoming.requestId), onlyReads(operation))
-    try {
-      return await this.#perform(incoming, routed, entered, session, accounts)
-    } finally {
-      session.end()
-    }
+  #run(incoming: Incoming, routed: Routed): Soon<Answers> {
+    const { known, address, operation } = routed
+    return after(this.#parts.identities(), accounts =>
+      after(this.#enter(incoming, routed, accounts), ({ caller, view, body, key }) => {
+        known.caller = caller
+        const session = this.#parts.session(actorOf(caller, incoming.requestId), onlyReads(operation))
+        const { facts, store } = session
+        const work: Work = { known, address, operation, incoming, caller, view, body, key, facts, store, accounts }
+        return lastly(
+          () => this.#judge(work),
+          () => session.end(),
+        )
+      }),
+    )
   }
 
-  /** Judges what is asked, and does it. */
-  async #perform(
-    incoming: Incoming,
-    { known, address, operation }: Routed,
-    { caller, view, body, key }: Entered,
-    { facts, store }: Session,
-    accounts: Accounts,
-  ): Promise<Answers> {
+  #judge(work: Work): Soon<Answers> {
+    const { operation, address, facts } = work
+    const found = hasNoBucket(operation) ? undefined : facts.bucket(address.bucket)
+    return after(found, bucket => this.#judgeIn(work, bucket))
+  }
+
+  #judgeIn(work: Work, bucket: Bucket | undefined): Soon<Answers> {
+    const { known, operation, view, caller, incoming, accounts } = work
     const findings: Finding[] = []
     known.findings = findings
-    const authorizer = new Authorizer(facts, accounts, judgement => findings.push(judgement))
-    const found = hasNoBucket(operation) ? undefined : facts.bucket(address.bucket)
-    const bucket = found instanceof Promise ? await found : found
     known.bucket = bucket
-    const { dialect } = known
     if (bucket !== undefined) {
-      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways: dialect.ways })
+      const { ways } = known.dialect
+      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })
     }
-    const target = { bucket: address.bucket, key, versionId: view.query('versionId') }
-    const { request, remoteAddress, secure } = incoming
-    const now = this.#parts.clock.now()
+    const target = { bucket: work.address.bucket, key: work.key, versionId: view.query('versionId') }
     const asking: Asking = {
-      request,
+      request: incoming.request,
       view,
       caller,
       operation,
       target,
-      now,
-      remoteAddress,
-      secure,
+      now: this.#parts.clock.now(),
+      remoteAddress: incoming.remoteAddress,
+      secure: incoming.secure,
       told: [],
       untold: operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined,
     }
     const needs = operation.permission(view, target)
-    await authorizer.check(asking, needs, bucket)
+    const authorizer = new Authorizer(work.facts, accounts, judgement => findings.push(judgement))
+    return after(authorizer.check(asking, needs, bucket), () =>
+      this.#perform(work, { asking, needs, authorizer, findings, bucket }),
+    )
+  }
+
+  /** Does what is asked, and what may be done. */
+  #perform(work: Work, judged: Judged): Soon<Answers> {
+    const { known, operation, view, caller, incoming, store, accounts, address, body } = work
+    const { asking, needs, authorizer, findings, bucket } = judged
     const charge = this.#charge(view, bucket, caller) ? CHARGED : NO_HEADERS
-    if (this.#parts.tlsForCustomerKeys && !secure) refuseCustomerKeys(view)
+    if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
     const input = operation.decode(view)
     if (!operation.takesForm) incoming.goOn()
-    const { region } = this.#parts
-    const always = charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors]
-    const noticed = (error: Error): void => this.#parts.onError(error, incoming.requestId)
     const calling = new Calling({
       store,
       accounts,
-      region,
-      dialect,
+      region: this.#parts.region,
+      dialect: known.dialect,
       address,
       asking,
       bucket,
@@ -304,24 +337,34 @@ export class Pipeline {
       authorizer,
       findings,
       late: known.late,
-      always,
-      noticed,
+      always: charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors],
+      noticed: error => this.#parts.onError(error, incoming.requestId),
     })
-    return withHeaders(await operation.run(calling, input), charge)
+    const answers = operation.run(calling, input)
+    return charge === NO_HEADERS ? answers : after(answers, made => withHeaders(made, charge))
   }
 
   /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
-  async #enter(incoming: Incoming, routed: Routed, identities: Identities): Promise<Entered> {
+  #enter(incoming: Incoming, routed: Routed, identities: Identities): Soon<Entered> {
     const { known, address, view, operation } = routed
     const { clock, region, clientTimes } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
     const { scheme } = known.dialect
-    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? [], findCredential, scheme }
-    const { caller, payload } = await authenticate(incoming.request, by)
-    incoming.place.standing(caller.kind === 'anonymous')
-    if (!operation.takesForm) {
+    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? NO_TIMES, findCredential, scheme }
+    return after(authenticate(incoming.request, by), authenticated => {
+      const { caller, payload } = authenticated
+      incoming.place.standing(caller.kind === 'anonymous')
+      if (operation.takesForm) return this.#enterByForm(incoming, routed, authenticated, by)
       return { caller, view, key: address.key, body: incomingBody(incoming, payload, view, known.dialect) }
-    }
+    })
+  }
+
+  async #enterByForm(
+    incoming: Incoming,
+    { known, address }: Routed,
+    { caller, payload }: Authenticated,
+    by: Authentication,
+  ): Promise<Entered> {
     if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
       throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
     }

@@ -18,3 +18,17 @@ export function unless<T>(attempt: () => Soon<T>, next: (error: unknown) => Soon
     return next(error)
   }
 }
+
+/** Does it, and `last` when it is over, however it went. */
+export function lastly<T>(attempt: () => Soon<T>, last: () => void): Soon<T> {
+  let value: Soon<T>
+  try {
+    value = attempt()
+  } catch (error) {
+    last()
+    throw error
+  }
+  if (value instanceof Promise) return value.finally(last)
+  last()
+  return value
+}

@@ -1,3 +1,4 @@
+import { after, lastly, type Soon, unless } from '../lib/soon.ts'
 import { Fault } from '../model/faults.ts'
 import type { Version } from '../model/version.ts'
 import { checkRead, rangeApplies } from '../rules/conditions.ts'
@@ -15,7 +16,7 @@ import { responseHeaders } from './response-headers.ts'
 const WHOLE_BYTES_MAX = 128 * 1024
 
 interface Reading {
-  readonly headers: readonly Header[]
+  readonly headers: Header[]
   readonly status: number
   readonly start: number
   readonly end: number
@@ -91,28 +92,40 @@ function checkConditions(ctx: Context, version: Version, overrides: readonly Hea
   throw new Fault('NotModified', {}, said)
 }
 
-/** Conditions and range: what of the object is read, and what is said about it. */
-async function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Promise<Reading> {
-  const { version } = handle
-  const { partNumber: number, overrides } = asked
-  checkConditions(ctx, version, overrides)
-  const stretch = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
-  const { status, start, end } = stretch
-  const headers = described(ctx, version, overrides)
-  if (isLocked(version)) headers.push(...(await lockHeaders(ctx, version)))
+/** What is said of it that takes a look elsewhere: at permissions, or at the bucket's rules. */
+async function lookedUp(ctx: Context, version: Version, asked: Asked): Promise<readonly Header[]> {
+  const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
   if (asked.versionId === undefined && hasLifecycle(ctx)) {
     const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
     headers.push(...(await expirationHeaders(ctx, expiring)))
   }
-  headers.push(...stretch.headers)
-  return { status, start, end, headers }
+  return headers
+}
+
+/** Conditions and range: what of the object is read, and what is said about it. */
+function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Soon<Reading> {
+  const { version } = handle
+  const { partNumber: number, overrides } = asked
+  checkConditions(ctx, version, overrides)
+  return after(number === undefined ? rangeRead(ctx, version) : partRead(ctx, handle, number), stretch => {
+    const { status, start, end } = stretch
+    const headers = described(ctx, version, overrides)
+    if (!isLocked(version) && !hasLifecycle(ctx)) {
+      for (const header of stretch.headers) headers.push(header)
+      return { status, start, end, headers }
+    }
+    return after(lookedUp(ctx, version, asked), more => {
+      headers.push(...more, ...stretch.headers)
+      return { status, start, end, headers }
+    })
+  })
 }
 
 /**
  * What is short is read before the answer begins, so that it goes out in one piece, and damage has an answer instead of
  * ending the connection. What is long comes while it is sent.
  */
-function bodyOf(handle: ObjectHandle, start: number, end: number): NonNullable<Answers['body']> | Promise<Buffer> {
+function bodyOf(handle: ObjectHandle, start: number, end: number): Soon<NonNullable<Answers['body']>> {
   const inline = handle.inline(start, end)
   if (inline !== undefined) return inline
   return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.read(start, end)
@@ -133,16 +146,20 @@ export const GetObject = operation({
   match: { method: 'GET', on: 'object' },
   permission: needsVersion('GetObject', 'GetObjectVersion'),
   input,
-  async run(ctx, asked): Promise<Answers> {
+  run(ctx, asked): Soon<Answers> {
     checkOverrides(ctx, asked.overrides)
-    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
-    try {
-      const { headers, status, start, end } = await reading(ctx, handle, asked)
-      return { status, headers, body: await bodyOf(handle, start, end), length: end - start }
-    } catch (error) {
-      handle.close()
-      throw error
-    }
+    return after(ctx.store.objects.reach(ctx.target, asked.key?.key), handle =>
+      unless(
+        () =>
+          after(reading(ctx, handle, asked), ({ headers, status, start, end }) =>
+            after(bodyOf(handle, start, end), body => ({ status, headers, body, length: end - start })),
+          ),
+        error => {
+          handle.close()
+          throw error
+        },
+      ),
+    )
   },
 })
 
@@ -151,15 +168,18 @@ export const HeadObject = operation({
   match: { method: 'HEAD', on: 'object' },
   permission: needsVersion('GetObject', 'GetObjectVersion'),
   input,
-  async run(ctx, asked): Promise<Answers> {
+  run(ctx, asked): Soon<Answers> {
     checkOverrides(ctx, asked.overrides)
     // Opened as for reading: the key must be right, and the table of parts must stay while it is looked at.
-    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
-    try {
-      const { headers, status, start, end } = await reading(ctx, handle, asked)
-      return { status, headers: [...headers, ['content-length', end - start]] }
-    } finally {
-      handle.close()
-    }
+    return after(ctx.store.objects.reach(ctx.target, asked.key?.key), handle =>
+      lastly(
+        () =>
+          after(reading(ctx, handle, asked), ({ headers, status, start, end }) => {
+            headers.push(['content-length', end - start])
+            return { status, headers }
+          }),
+        () => handle.close(),
+      ),
+    )
   },
 })

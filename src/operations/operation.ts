@@ -3,6 +3,7 @@
  * for, what it reads from the request and what it does. Names of headers are neutral here: `:acl` is the dialect's
  * header of that name, anything without a colon is a plain one. Only the edge knows how they are spelled on the wire.
  */
+import type { Soon } from '../lib/soon.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
 import type { Action } from '../rules/access/actions.ts'
 import type { Context } from './context.ts'
@@ -84,7 +85,7 @@ export interface Declaration<I extends Inputs> {
   readonly tells?: readonly string[]
   /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
   readonly takesForm?: boolean
-  readonly run: (ctx: Context, input: Input<I>) => Promise<Answers>
+  readonly run: (ctx: Context, input: Input<I>) => Soon<Answers>
 }
 
 export interface Operation {
@@ -98,7 +99,7 @@ export interface Operation {
   readonly tells: readonly string[]
   readonly takesForm: boolean
   readonly decode: (request: RequestView) => unknown
-  readonly run: (ctx: Context, input: unknown) => Promise<Answers>
+  readonly run: (ctx: Context, input: unknown) => Soon<Answers>
 }
 
 export function operation<I extends Inputs>(declared: Declaration<I>): Operation {

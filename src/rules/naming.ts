@@ -5,11 +5,17 @@ const LABELS = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-
 const LONE_SURROGATE = /\p{Surrogate}/u
 const ADDRESS = /^\d+\.\d+\.\d+\.\d+$/
 
+/** The last name that was one: a request asks about the same several times. */
+let lastName: string | undefined
+
 /** NAME-1. Bucket names are host labels: 3–63 of a–z, 0–9, dot and hyphen, and nothing that reads as an address. */
 export function isBucketName(name: string): boolean {
+  if (name === lastName) return true
   if (name.length < 3 || name.length > 63) return false
   if (!LABELS.test(name) || ADDRESS.test(name)) return false
-  return !(name.startsWith('xn--') || name.endsWith('-s3alias') || name.endsWith('--ol-s3'))
+  if (name.startsWith('xn--') || name.endsWith('-s3alias') || name.endsWith('--ol-s3')) return false
+  lastName = name
+  return true
 }
 
 export function checkBucketName(name: string): void {
@@ -20,10 +26,21 @@ export function checkBucketName(name: string): void {
  * NAME-2. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business.
  */
 export function checkKey(key: string): void {
+  if (isPlain(key)) return
   if (key.length === 0) throw new Fault('InvalidArgument', { ArgumentName: 'key' })
   const size = Buffer.byteLength(key)
   if (size > LIMITS.keyBytesMax) throw new Fault('KeyTooLongError', { Size: size, MaxSizeAllowed: LIMITS.keyBytesMax })
   if (key.includes('\0') || LONE_SURROGATE.test(key)) throw new Fault('InvalidURI')
+}
+
+/** The usual key: ASCII, and so as long as it has characters. */
+function isPlain(key: string): boolean {
+  if (key.length === 0 || key.length > LIMITS.keyBytesMax) return false
+  for (let i = 0; i < key.length; i++) {
+    const code = key.charCodeAt(i)
+    if (code === 0 || code > 0x7f) return false
+  }
+  return true
 }
 
 export function isKey(key: string): boolean {

@@ -14,8 +14,11 @@ import type { Actor } from '../model/ledger.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
+import { findBucket } from '../store/bucket-record.ts'
+import type { Deciding } from '../store/decision.ts'
 import type { Directory } from '../store/directory.ts'
 import { FactsMeta } from '../store/facts-meta.ts'
+import { findVersion } from '../store/finding.ts'
 import { FactsChanged, JudgedMeta } from '../store/judged-meta.ts'
 import { Lately } from '../store/lately.ts'
 import type { Store } from '../store/store.ts'
@@ -23,13 +26,13 @@ import { Stay } from '../store/tickets.ts'
 import { Recording, type Watchers } from '../telemetry/recording.ts'
 import { isFinal, type Tell } from './tell.ts'
 
-const objectFacts = (store: Store, name: ObjectName): Soon<ObjectFacts | undefined> =>
+const objectFacts = (deciding: Deciding, name: ObjectName): Soon<ObjectFacts | undefined> =>
   unless<ObjectFacts | undefined>(
     () =>
-      after(store.objects.find(name), ({ owner, attributes: { grants, tags } }) => ({
+      after(findVersion(deciding, name), ({ version: { owner, attributes } }) => ({
         ownerCanonicalId: owner,
-        grants,
-        tags,
+        grants: attributes.grants,
+        tags: attributes.tags,
       })),
     error => {
       if (error instanceof Fault) return undefined
@@ -39,21 +42,21 @@ const objectFacts = (store: Store, name: ObjectName): Soon<ObjectFacts | undefin
 
 export function factsOf(store: Store): FactFinder {
   return {
-    bucket: name => store.buckets.find(name),
+    bucket: name => findBucket(store.engine.meta, name),
     document: (bucket, name) => store.documents.get(bucket, name),
-    object: name => objectFacts(store, name),
+    object: name => objectFacts(store.engine, name),
     initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
   }
 }
 
 /** Facts for one request, and the expectation that what is done afterwards meets them again. */
 class ExpectedFacts implements FactFinder {
-  readonly #found: FactFinder
+  readonly #store: Store
   readonly #seen: FactsMeta
   readonly #judged: JudgedMeta
 
   constructor(store: Store, seen: FactsMeta, judged: JudgedMeta) {
-    this.#found = factsOf(store.through(seen))
+    this.#store = store
     this.#seen = seen
     this.#judged = judged
   }
@@ -61,7 +64,7 @@ class ExpectedFacts implements FactFinder {
   bucket(name: string): Soon<Bucket> {
     return unless(
       () =>
-        after(this.#found.bucket(name), bucket => {
+        after(findBucket(this.#seen, name), bucket => {
           this.#judged.expectBucket(name, bucket.id)
           return bucket
         }),
@@ -73,21 +76,23 @@ class ExpectedFacts implements FactFinder {
   }
 
   document(bucket: string, name: string): Promise<string | undefined> {
-    return this.#found.document(bucket, name)
+    return this.#store.through(this.#seen).documents.get(bucket, name)
   }
 
   object(name: ObjectName): Soon<ObjectFacts | undefined> {
+    const { clock, random } = this.#store.engine
+    const deciding = { meta: this.#seen, clock, random }
     // A version by its name stays what it is; the current one may be another a moment later.
     if (name.versionId === undefined) this.#judged.expectObject(name.bucket, name.key)
-    return after(this.#found.object(name), object => {
+    return after(objectFacts(deciding, name), object => {
       if (object !== undefined) return object
       this.#seen.lookAgain()
-      return this.#found.object(name)
+      return objectFacts(deciding, name)
     })
   }
 
   initiator(name: ObjectName, uploadId: string): Promise<string | undefined> {
-    return this.#found.initiator(name, uploadId)
+    return initiatorOf(this.#store.through(this.#seen), name, uploadId)
   }
 }
 

@@ -1,15 +1,26 @@
 /** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
 import { afterPrefix } from '../lib/bytes.ts'
 import { descending, key, readDescending } from '../lib/keys.ts'
+import { lastOf } from '../lib/last-of.ts'
 import type { KeyRange } from '../meta/meta.ts'
 
+let lastCurrent = { bucket: '', name: '', address: key('o', '', '') }
+
+/** The current version: exactly what a plain listing shows. */
+function current(bucket: string, name: string): Buffer {
+  if (name !== lastCurrent.name || bucket !== lastCurrent.bucket) {
+    lastCurrent = { bucket, name, address: key('o', bucket, name) }
+  }
+  return lastCurrent.address
+}
+
+/** A request looks at the same two records several times: those addresses are handed out again. Nobody changes one. */
 export const at = {
-  bucket: (name: string) => key('B', name),
+  bucket: lastOf((name: string) => key('B', name)),
   /** A bucket under its owner. */
   owned: (owner: string, bucket: string) => key('w', owner, bucket),
   document: (bucket: string, name: string) => key('d', bucket, name),
-  /** The current version: exactly what a plain listing shows. */
-  current: (bucket: string, name: string) => key('o', bucket, name),
+  current,
   /** Older versions and markers, newest first. */
   older: (bucket: string, name: string, seq: number) => key('v', bucket, name, descending(seq)),
   /** A key whose newest version is a marker. */

@@ -1,5 +1,5 @@
-import type { Soon } from '../lib/soon.ts'
-import type { Entry } from '../meta/meta.ts'
+import { after, type Soon } from '../lib/soon.ts'
+import type { Entry, Meta } from '../meta/meta.ts'
 import { type Bucket, bucketFormat } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import { isBucketName } from '../rules/naming.ts'
@@ -19,6 +19,11 @@ export async function bucketForWrite(d: Decision, name: string): Promise<Bucket>
 export function bucketForRead(d: Decision, name: string): Soon<Bucket> {
   const entry = isBucketName(name) ? d.get(at.bucket(name)) : undefined
   return entry instanceof Promise ? entry.then(found => bucketOf(name, found)) : bucketOf(name, entry)
+}
+
+/** A bucket as it is now, at once where its record is there at once. */
+export function findBucket(meta: Meta, name: string): Soon<Bucket> {
+  return after(isBucketName(name) ? meta.get(at.bucket(name)) : undefined, entry => bucketOf(name, entry))
 }
 
 export function bucketOf(name: string, entry: Entry | undefined): Bucket {

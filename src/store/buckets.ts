@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
 import { justAfter } from '../lib/bytes.ts'
-import { after, type Soon } from '../lib/soon.ts'
+import type { Soon } from '../lib/soon.ts'
 import type { KeyRange } from '../meta/meta.ts'
 import { type Bucket, bucketFormat, type DefaultRetention, type Ownership, type Versioning } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Grant } from '../model/grant.ts'
 import { configurationShown } from '../rules/ledger.ts'
-import { checkBucketName, isBucketName } from '../rules/naming.ts'
+import { checkBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
-import { bucketForRead, bucketForWrite, bucketOf } from './bucket-record.ts'
+import { bucketForRead, bucketForWrite, findBucket } from './bucket-record.ts'
 import { decide } from './decision.ts'
 import { documentFormat } from './documents.ts'
 import type { Engine } from './engine.ts'
@@ -84,9 +84,7 @@ export class Buckets {
 
   /** The same, at once where the record is there at once. */
   find(name: string): Soon<Bucket> {
-    return after(isBucketName(name) ? this.#engine.meta.get(at.bucket(name)) : undefined, entry =>
-      bucketOf(name, entry),
-    )
+    return findBucket(this.#engine.meta, name)
   }
 
   /** Buckets in order of their names; all of them, or those of one owner. */

@@ -3,7 +3,7 @@ import type { Attributes, Lock, Version } from '../model/version.ts'
 import type { ChecksumAlgorithm } from '../rules/checksum.ts'
 import type { Precondition } from '../rules/precondition.ts'
 import type { KeyChoice } from './content-keys.ts'
-import type { Which } from './objects.ts'
+import type { Which } from './finding.ts'
 
 export interface CopyRequest {
   readonly from: Which

@@ -6,7 +6,18 @@ import { after, type Soon } from '../lib/soon.ts'
 import type { Entry, KeyRange, Making, Meta, Vouching } from '../meta/meta.ts'
 import { Lately } from './lately.ts'
 
-export const nameOf = (address: Buffer): string => address.toString('latin1')
+/** The last of each kind, by the byte that says which. */
+const lately: { readonly address: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({
+  address: Buffer.alloc(0),
+  name: '',
+}))
+
+/** An address as the key of a map. */
+export function nameOf(address: Buffer): string {
+  const kind = address[0]!
+  if (lately[kind]!.address !== address) lately[kind] = { address, name: address.toString('latin1') }
+  return lately[kind]!.name
+}
 
 export class FactsMeta implements Meta {
   readonly #meta: Meta

@@ -22,15 +22,15 @@ import { checkKey } from '../rules/naming.ts'
 import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
-import { Decision, decide } from './decision.ts'
+import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
+import { findVersion, locateIn, type Which } from './finding.ts'
 import { type Inspection, inspected } from './inspection.ts'
 import { takeIn, withDraft } from './intake.ts'
 import { relyOnKey } from './named-keys.ts'
 import { lockOfNew } from './new-lock.ts'
 import { decideNew, noteRefusal } from './noting.ts'
 import { ObjectHandle } from './object-handle.ts'
-import type { Located } from './reading.ts'
 import { type Allowance, NO_BYPASS, protectedBy } from './removal.ts'
 import type { NotingAttempt } from './turns.ts'
 import { locate, mustLocate, publish, publishMarker, readHead, takeOut } from './versions.ts'
@@ -48,12 +48,6 @@ export interface PutRequest {
   readonly inspection?: Inspection
   /** The entity tag, where it is known before: that of the object these bytes are a copy of. */
   readonly etag?: string
-}
-
-export interface Which {
-  readonly bucket: string
-  readonly key: string
-  readonly versionId?: string | undefined
 }
 
 export interface RemoveRequest extends Which {
@@ -138,45 +132,36 @@ export class Objects {
 
   /** The same, at once where its records are there at once. */
   find(which: Which): Soon<Version> {
-    return after(this.#find(which), ({ version }) => version)
+    return after(findVersion(this.#engine, which), ({ version }) => version)
   }
 
   /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
   async open(which: Which, customerKey?: Buffer): Promise<ObjectHandle> {
-    const { entrance } = this.#engine
-    const ticket = entrance.enter()
-    try {
-      const { version } = await this.#find(which)
-      const { encryption } = version
-      const isPlain = encryption === undefined && customerKey === undefined
-      const contentKey = isPlain ? undefined : await contentKeyOf(this.#engine, encryption, customerKey)
-      return new ObjectHandle(this.#engine, version, contentKey, ticket)
-    } catch (error) {
-      entrance.leave(ticket)
-      throw error
-    }
+    return this.reach(which, customerKey)
   }
 
-  #find(which: Which): Soon<Located> {
+  /** The same, at once where its records are there at once. */
+  reach(which: Which, customerKey?: Buffer): Soon<ObjectHandle> {
+    const { entrance } = this.#engine
+    const ticket = entrance.enter()
     return unless(
-      () => this.#locate(new Decision(this.#engine.meta), which),
+      () =>
+        after(findVersion(this.#engine, which), ({ version }) => {
+          const { encryption } = version
+          const isPlain = encryption === undefined && customerKey === undefined
+          const contentKey = isPlain ? undefined : contentKeyOf(this.#engine, encryption, customerKey)
+          return after(contentKey, opened => new ObjectHandle(this.#engine, version, opened, ticket))
+        }),
       error => {
-        if (!(error instanceof Fault)) throw error
-        // A version that is found was there; one that is not may have changed its place between two reads.
-        return decide(this.#engine, async d => this.#locate(d, which))
+        entrance.leave(ticket)
+        throw error
       },
     )
   }
 
   /** A version that somebody else's decision depends on. */
   async relyOn(d: Decision, which: Which): Promise<Version> {
-    return (await this.#locate(d, which)).version
-  }
-
-  #locate(d: Decision, which: Which): Soon<Located> {
-    return after(bucketForRead(d, which.bucket), bucket =>
-      after(readHead(d, bucket, which.key), head => mustLocate(d, head, which.versionId)),
-    )
+    return (await locateIn(d, which)).version
   }
 
   /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */

@@ -24,8 +24,14 @@ export class Tickets implements Entrance {
   }
 
   leave(ticket: number): void {
-    this.#active.delete(ticket)
+    this.left(ticket)
+  }
+
+  /** The same; true the first time. */
+  left(ticket: number): boolean {
+    if (!this.#active.delete(ticket)) return false
     while (this.#waiting.length > 0 && this.passed(this.#waiting[0]!.line)) this.#waiting.shift()!.tell()
+    return true
   }
 
   /** A line behind everybody who is inside now. */
@@ -59,7 +65,8 @@ export class Tickets implements Entrance {
 export class Stay implements Entrance {
   readonly #tickets: Tickets
   readonly #first: number
-  readonly #opened = new Set<number>()
+  /** How much of what was opened is not closed yet. */
+  #opened = 0
   #hasLooked = false
 
   constructor(tickets: Tickets) {
@@ -68,14 +75,12 @@ export class Stay implements Entrance {
   }
 
   enter(): number {
-    const ticket = this.#tickets.enter()
-    this.#opened.add(ticket)
-    return ticket
+    this.#opened++
+    return this.#tickets.enter()
   }
 
   leave(ticket: number): void {
-    this.#opened.delete(ticket)
-    this.#tickets.leave(ticket)
+    if (this.#tickets.left(ticket)) this.#opened--
     this.#leaveAtLast()
   }
 
@@ -86,6 +91,6 @@ export class Stay implements Entrance {
   }
 
   #leaveAtLast(): void {
-    if (this.#hasLooked && this.#opened.size === 0) this.#tickets.leave(this.#first)
+    if (this.#hasLooked && this.#opened === 0) this.#tickets.leave(this.#first)
   }
 }
