@@ -3,7 +3,7 @@ import type { Outcome } from '../edge/outcome.ts'
 import type { Ended, Exchange, Recorder } from '../edge/recorder.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AuditLog } from './audit-log.ts'
-import { logLine } from './request-log.ts'
+import { RequestLine } from './request-log.ts'
 import type { RequestMeasures } from './request-measures.ts'
 import type { Tracer } from './tracer.ts'
 
@@ -28,7 +28,7 @@ export class Recording implements Recorder {
 
   decided(outcome: Outcome, exchange: Exchange): void {
     const { log, audit } = this.#watchers
-    log(logLine(outcome, exchange))
+    log(new RequestLine(outcome, exchange))
     audit?.decided(outcome, exchange)
   }
 
