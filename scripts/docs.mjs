@@ -4,15 +4,18 @@
  * for anything.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { build, giveUp, installMissing, ROOT } from './runtime.mjs'
+import { build, giveUp, installMissing, ROOT, withoutProxyHere } from './runtime.mjs'
 
 const PAGES = ['README.md', 'docs/tour.md']
 const BLOCK_SECONDS_MAX = 120
 const READY = 'holdfast ready '
 const MARK = '@@ block'
+/** Where the server listens that the pages start, unless somebody else has these ports. */
+const PORTS = [9000, 9001]
 
 /** A page's blocks: what to run, and what it must print when the page says so. */
 function blocksOf(page) {
@@ -53,9 +56,8 @@ serve_in_background() {
   stop
   "$@" > server.log 2>&1 &
   server=$!
-  for _ in $(seq 600); do
+  while kill -0 "$server"; do
     grep -q '^${READY}' server.log && return
-    kill -0 "$server" || break
     sleep 0.1
   done
   cat server.log >&2
@@ -68,19 +70,39 @@ trap stop EXIT
 const literally = text => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 const asPattern = shown => new RegExp(`^${shown.trim().split('…').map(literally).join('[\\s\\S]*?')}$`)
 
+/** This port, or another one where somebody has it. */
+function portLike(port) {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', error => (error.code === 'EADDRINUSE' ? resolve(portLike(0)) : reject(error)))
+    server.listen(port, '127.0.0.1', () => {
+      const { port: found } = server.address()
+      server.close(() => resolve(found))
+    })
+  })
+}
+
 /** Runs a page in a clone of its own; returns one line for each block that did not do what the page says. */
-function tryPage(path) {
+async function tryPage(path) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
   try {
     const clone = join(folder, 'holdfast')
-    if (spawnSync('git', ['clone', '--quiet', ROOT, clone], { stdio: 'inherit' }).status !== 0)
-      giveUp('git clone failed')
+    // The checkout may belong to another user than the one who runs this; without this word git does not read it.
+    const settings = join(folder, 'gitconfig')
+    writeFileSync(settings, '[safe]\n\tdirectory = *\n')
+    const cloning = { stdio: 'inherit', env: { ...process.env, GIT_CONFIG_GLOBAL: settings } }
+    if (spawnSync('git', ['clone', '--quiet', ROOT, clone], cloning).status !== 0) giveUp('git clone failed')
     cpSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'), { recursive: true, verbatimSymlinks: true })
     cpSync(join(ROOT, path), join(clone, path))
-    const blocks = blocksOf(readFileSync(join(clone, path), 'utf8'))
+    const [listen, console] = await Promise.all(PORTS.map(portLike))
+    const page = readFileSync(join(clone, path), 'utf8').replaceAll(`:${PORTS[0]}`, `:${listen}`)
+    const blocks = blocksOf(page)
     const script = PRELUDE + blocks.map(asScript).join('')
     const timeout = BLOCK_SECONDS_MAX * 1000 * (blocks.length + 1)
-    const run = spawnSync('bash', ['-c', script], { cwd: clone, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
+    const env = withoutProxyHere()
+    if (listen !== PORTS[0]) env.HOLDFAST_LISTEN = `127.0.0.1:${listen}`
+    if (console !== PORTS[1]) env.HOLDFAST_CONSOLE = `127.0.0.1:${console}`
+    const run = spawnSync('bash', ['-c', script], { cwd: clone, env, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
     return judge(path, blocks, run)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -110,7 +132,7 @@ installMissing()
 build()
 const totals = { passed: 0, failed: 0 }
 for (const page of PAGES) {
-  const { passed, failed } = tryPage(page)
+  const { passed, failed } = await tryPage(page)
   totals.passed += passed
   totals.failed += failed
 }

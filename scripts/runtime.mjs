@@ -145,11 +145,17 @@ function isRecent(version) {
   return major > majorMin || (major === majorMin && minor >= minorMin)
 }
 
+/** Bun's fetch and curl send what is meant for this machine to a proxy, too, where the surroundings name one. */
+export function withoutProxyHere(env = process.env) {
+  const here = names => [names, '127.0.0.1', 'localhost', '.localhost'].filter(Boolean).join()
+  return { ...env, NO_PROXY: here(env.NO_PROXY), no_proxy: here(env.no_proxy) }
+}
+
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
 
 /** Becomes the command, as far as a process can: its input and output, its signals, and its way to end. */
-export function become(command, args) {
-  const child = spawn(command, args, { stdio: 'inherit' })
+export function become(command, args, env = process.env) {
+  const child = spawn(command, args, { stdio: 'inherit', env })
   for (const signal of PASSED_ON) process.on(signal, () => child.kill(signal))
   child.on('error', error => giveUp(`${command}: ${error.message}`))
   child.on('exit', (code, signal) => {

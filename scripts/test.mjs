@@ -5,7 +5,7 @@
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT } from './runtime.mjs'
+import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, withoutProxyHere } from './runtime.mjs'
 
 /** These need a database server, minutes of time, or other people's clients. */
 const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
@@ -24,9 +24,11 @@ if (files.length === 0) giveUp('there are no tests to run')
 const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME ?? 'node')
 process.chdir(ROOT)
 const paths = files.sort().map(path => `./${path}`)
-if (runtime.name === 'bun') become(runtime.command, [...runtime.args, 'test', '--timeout', `${TIMEOUT_MS}`, ...paths])
-else
-  become(runtime.command, ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...sideBySide(), ...paths])
+const args =
+  runtime.name === 'bun'
+    ? [...runtime.args, 'test', '--timeout', `${TIMEOUT_MS}`]
+    : ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...sideBySide()]
+become(runtime.command, [...args, ...paths], withoutProxyHere())
 
 /** By itself Node leaves one core to the runner, which does next to nothing: of two, that is half of them. */
 function sideBySide() {

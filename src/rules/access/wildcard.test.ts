@@ -81,5 +81,6 @@ test('attack 67: a policy full of patterns against the longest header costs mill
   const before = process.cpuUsage().user
   assert(patterns.every(pattern => !matches(pattern, agent)))
   const ms = (process.cpuUsage().user - before) / 1000
-  assert(ms < 100, `${ms} ms`)
+  // A few milliseconds; the bound is for slow machines, and far below what anything but a step per letter would take.
+  assert(ms < 1_000, `${ms} ms`)
 })
