@@ -4,6 +4,7 @@
  */
 import { EMPTY, justAfter } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
+import { LikelySet } from '../../lib/likely-set.ts'
 import { type CopiedEngine, DamagedRecord, ENGINE_KEYS, type Entry, type Snapshot } from '../meta.ts'
 import { type CopyFiles, filesIn, type SnapshotFile } from './files.ts'
 import { MARK_KEY } from './marks.ts'
@@ -29,10 +30,17 @@ export interface Finding {
 export class Findings {
   count = 0
   readonly shown: Finding[] = []
+  readonly #keys = new LikelySet()
 
   add(kind: FindingKind, key: Buffer): void {
     this.count++
+    this.#keys.add(key)
     if (this.shown.length < SHOWN_MAX) this.shown.push({ kind, key: Buffer.from(key) })
+  }
+
+  /** Never false of a key that something was found about, also when it is not shown. */
+  mayBeAbout(key: Buffer): boolean {
+    return this.#keys.mayHave(key)
   }
 }
 
@@ -238,7 +246,8 @@ async function* sideBySide(
     looking.findings.add('damaged', key)
   }
   const judge = ({ key, rows }: History, found: Entry | undefined): void => {
-    if (isNote(key) || damaged.has(key.toString('latin1'))) return
+    // Each key comes by once: what is left behind would only take up memory.
+    if (isNote(key) || (damaged.size > 0 && damaged.delete(key.toString('latin1')))) return
     const last = rows.at(-1)
     const isNoted = found === undefined && isDeletionNoted(last!, looking)
     const isLeftOut = believed !== undefined && (last === undefined || last.generation < leftOutBefore)

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { type Disk, realDisk } from '../../lib/disk.ts'
 import { META_LIMITS, type Meta } from '../meta.ts'
 import { bytes } from '../suite-driver.ts'
+import { SHOWN_MAX } from './comparing.ts'
 import { newReport } from './sorting.ts'
 import { copyFolder, inFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
 import { behindItsBack, filesOf, findingsOf, once, type Rounded, rounds } from './suite-rounds.ts'
@@ -152,6 +153,41 @@ test('an older state is told after condensing, too, also when a journal is damag
     assert.ok(filesOf(folder, '.journal').includes(journal), 'what is damaged is kept')
     assert.ok(filesOf(folder, '.journal').some(name => CONDENSED.test(name)))
     assert.equal((await rowsInCopy(folder)).get('older'), '4')
+  }))
+
+test('however many there are, and although a journal is damaged, journals are condensed and nothing is forgotten', () =>
+  inFolder(async folder => {
+    // More than are known by name, and the older state behind all of them.
+    const lost = Array.from({ length: SHOWN_MAX + 100 }, (_, n) => `lost${n}`)
+    await once(folder, async ({ meta }) => {
+      const writes = [...lost, 'zz'].map(key => ({ key: bytes(key), value: bytes('1') }))
+      for (let at = 0; at < writes.length; at += 100)
+        await meta.commit({ checks: [], writes: writes.slice(at, at + 100) })
+    })
+    await behindItsBack(folder, Object.fromEntries(lost.map(key => [key, undefined])))
+    const file = join(folder, 'meta', 'data.mdb')
+    const before = await openCopied(folder)
+    for (const value of ['2', '3']) await put(before.meta, 'zz', value)
+    await before.close()
+    const old = readFileSync(file)
+    const after = await openCopied(folder)
+    await put(after.meta, 'zz', '4')
+    await busy(after.meta, 'one')
+    await after.close()
+    const damaged = join(copyFolder(folder), filesOf(folder, '.journal').at(-1)!)
+    const content = readFileSync(damaged)
+    content[content.indexOf('one 99 ') + 3]! ^= 1
+    writeFileSync(damaged, content)
+    writeFileSync(file, old)
+    const counts: number[] = []
+    for (let n = 0; n < 3; n++) {
+      const rounded = await once(folder, async () => {})
+      counts.push(rounded.keeper.state.findings)
+      if (n === 0) assert.deepEqual(told(rounded), ['copy damaged', 'findings', 'condensed'])
+    }
+    assert.ok(counts[0]! > lost.length, `${counts[0]} findings`)
+    assert.deepEqual(counts, [counts[0], counts[0], counts[0]])
+    assert.equal((await rowsInCopy(folder)).get('zz'), '4')
   }))
 
 test('a note of a process that begins its next file during a round stays: it may be all that tells of a deletion', () =>

@@ -7,7 +7,7 @@ import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { MetaEngine } from '../meta.ts'
-import { type Comparison, notesIn } from './comparing.ts'
+import { type Comparison, type Findings, notesIn } from './comparing.ts'
 import { filesIn, type JournalFile, journalPath, sizeOf } from './files.ts'
 import { frameOf } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
@@ -21,6 +21,8 @@ import { isLastOf, newReport, sortedRuns } from './sorting.ts'
 const WORTH_BYTES = 64 * 2 ** 20
 /** No process has this name. */
 const NOBODY = Buffer.alloc(WRITER_BYTES)
+/** Of what was overwritten, whenever that was, nothing is written down again, and so no value is needed. */
+const ALL: Order = { generation: Number.POSITIVE_INFINITY, txn: 0, seq: 0 }
 /** Of rows that stay where they are; it comes before every commit. */
 const ELSEWHERE = -1
 
@@ -51,20 +53,16 @@ export async function* condense(
   comparison: Comparison,
 ): AsyncGenerator<void, Condensed | undefined> {
   const { disk, folder, generation, told } = condensing
-  const { files, findings, journals, untold, believed } = comparison
-  const isDoubtful = journals.damaged.length > 0 || believed !== undefined
-  // Then an older state is told only as long as its stamp is known, and not all of those are known by name.
-  if (isDoubtful && findings.count > findings.shown.length) return undefined
+  const { files, findings, untold } = comparison
   // What a crash took from them is written down by now, or else their ends still tell that it is missing.
   if (!untold.isWhole) return undefined
   const sorted = await sort(disk, generation, comparison)
   if (sorted === undefined) return undefined
-  const evidence = new Set(findings.shown.map(({ key }) => key.toString('latin1')))
   const number = 1 + Math.max(0, ...files.journals.filter(isCondensed).map(journal => journal.number))
   const path = journalPath(folder, generation, NOBODY, number)
   const since = { ...(files.snapshots.at(-1) ?? { generation: 0, txn: 0 }), seq: Number.POSITIVE_INFINITY }
   const report = newReport()
-  const wanted = { since, settled: { generation: 0, txn: 0, seq: 0 }, report }
+  const wanted = { since, settled: ALL, report, keeps: (key: Buffer) => findings.mayBeAbout(key) }
   const own = await sortedRuns(disk, folder, { ...files, journals: sorted.over }, { ...wanted, name: 'over-' })
   const rest = { ...wanted, since: { ...since, generation: 0 }, report: newReport(), name: 'other-' }
   const kept = await sortedRuns(disk, folder, { ...files, journals: sorted.others }, rest)
@@ -74,7 +72,7 @@ export async function* condense(
     const head = journalHead.encode({ title: JOURNAL_TITLE, lost: report.lost, stamp: Number.MAX_SAFE_INTEGER })
     writer = await RowWriter.create(disk, `${path}.new`, frameOf('head', head))
     for await (const some of histories([...elsewhere, ...own.runs])) {
-      for (const history of some) for (const row of needed(history, evidence, told)) await writer.add(row, row)
+      for (const history of some) for (const row of needed(history, findings, told)) await writer.add(row, row)
       yield
     }
     await writer.finish(true)
@@ -147,11 +145,15 @@ async function* rowsElsewhere(source: AsyncIterable<readonly Row[]>): AsyncGener
   for await (const rows of source) yield rows.map(row => ({ ...row, value: EMPTY, seq: ELSEWHERE }))
 }
 
-/** The last row; a deletion only as long as anything else tells of the key, or may still do. */
-function needed({ key, rows }: History, evidence: ReadonlySet<string>, told: Order): readonly Row[] {
+/**
+ * The last row; a deletion only as long as anything else tells of the key, or may still do. Where something was found
+ * all of them: in a copy that is damaged or was left out an older state is told only as long as its stamp is known.
+ */
+function needed({ key, rows }: History, findings: Findings, told: Order): readonly Row[] {
   const own = rows.filter(({ seq }) => seq !== ELSEWHERE)
   const last = own.at(-1)
-  if (last === undefined || evidence.has(key.toString('latin1'))) return own
+  if (last === undefined) return own
+  if (findings.mayBeAbout(key)) return own
   const isNeedless = last.value === undefined && own.length === rows.length && compareOrder(last, told) <= 0
   return isNeedless ? [] : [last]
 }

@@ -136,6 +136,8 @@ export interface Wanted {
   /** Of what was written up to here, only the last of each key counts. */
   readonly settled: Order
   readonly report: JournalReport
+  /** Of these keys the others count as well. */
+  readonly keeps?: (key: Buffer) => boolean
   /** What the names of runs begin with, where there are several rounds of them. */
   readonly name?: string
 }
@@ -145,8 +147,9 @@ export async function sortedRuns(
   disk: Disk,
   folder: string,
   files: CopyFiles,
-  { since, settled, report, name = '' }: Wanted,
+  wanted: Wanted,
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
+  const { since, report, name = '' } = wanted
   const paths: string[] = []
   const pieces = new Pieces()
   for (const journal of files.journals) {
@@ -155,7 +158,7 @@ export async function sortedRuns(
     for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
       for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
       if (pieces.bytes < RUN_BYTES) continue
-      paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), settled))
+      paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), wanted))
     }
   }
   return { runs: [...paths.map(path => rowsOf(disk, path)), ...pieces.take()], paths }
@@ -165,12 +168,14 @@ async function spill(
   disk: Disk,
   path: string,
   pieces: readonly AsyncIterable<readonly Row[]>[],
-  settled: Order,
+  { settled, keeps = () => false }: Wanted,
 ): Promise<string> {
   const writer = await RowWriter.create(disk, path)
   try {
     for await (const some of histories(pieces)) {
-      for (const { rows } of some) for (const row of shed(rows, settled)) await writer.add(row, row)
+      for (const { key, rows } of some) {
+        for (const row of keeps(key) ? rows : shed(rows, settled)) await writer.add(row, row)
+      }
     }
     await writer.finish(false)
     return path
