@@ -144,3 +144,25 @@ test('flags win over variables, variables over defaults', () => {
   assert.equal(readConfig([], { HOLDFAST_REQUIRE_TLS_FOR_CUSTOMER_KEYS: 'true' })?.tlsForCustomerKeys, true)
   assert.throws(() => readConfig([], { HOLDFAST_REQUIRE_TLS_FOR_CUSTOMER_KEYS: 'maybe' }), BadConfig)
 })
+
+test('names and keys that nobody could use are refused', () => {
+  for (const args of [
+    ['--data', ''],
+    ['--blobs', ''],
+    ['--region', ''],
+    ['--region', 'eu/1'],
+    ...['', 'a b', 'http://x.example', 'x.example:9000', '.example', 'x.example.'].flatMap(name => [
+      ['--base-host', name],
+      ['--website-host', name],
+    ]),
+  ]) {
+    assert.throws(() => readConfig(args, {}), BadConfig, args.join(' '))
+  }
+  const root = (accessKey: string, secretKey: string) =>
+    readConfig([], { HOLDFAST_ROOT_ACCESS_KEY: accessKey, HOLDFAST_ROOT_SECRET_KEY: secretKey })
+  for (const accessKey of ['a/b/c', 'a b c', 'AK,X=', 'ключ']) {
+    assert.throws(() => root(accessKey, 'hush-hush'), /^Error: HOLDFAST_ROOT_ACCESS_KEY (?!.*hush)/)
+  }
+  assert.throws(() => root('AKROOT', 'hush\n'), BadConfig)
+  assert.equal(root('AKROOT', 'any words at all/+=')?.rootKey?.accessKey, 'AKROOT')
+})

@@ -66,6 +66,17 @@ test('a data folder that is none, or lies in a file', () =>
     }
   }))
 
+test('a data folder that cannot be made, though the one above it is there', async t => {
+  if (!existsSync('/proc/self')) return t.skip('this system has no /proc')
+  const own = ['--listen', '127.0.0.1:0', '--console', 'off']
+  for (const data of ['/proc/holdfast', '/proc/holdfast/below']) {
+    assert.deepEqual(await failed('--data', data, ...own), {
+      code: 1,
+      line: `holdfast: no folder /proc/holdfast can be made; choose another with --data (ENOENT)`,
+    })
+  }
+})
+
 test('a certificate, a bucket or an address of a database that cannot be: nothing is opened', () =>
   withFolder(async folder => {
     const [empty, data] = [join(folder, 'empty.pem'), join(folder, 'data')]

@@ -137,6 +137,34 @@ class RealFile implements DiskFile {
   }
 }
 
+const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
+
+/** Makes one folder; false when it was there. */
+async function madeOne(path: string): Promise<boolean> {
+  try {
+    await fs.mkdir(path, { mode: 0o700 })
+    return true
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST' || !(await fs.stat(path)).isDirectory()) throw error
+    return false
+  }
+}
+
+/**
+ * Makes a folder and those above it, and returns the topmost that was not there. Node's own recursive way never ends
+ * where a folder cannot be made in one that is there, as below /proc.
+ */
+async function topmostMade(path: string): Promise<string | undefined> {
+  try {
+    return (await madeOne(path)) ? path : undefined
+  } catch (error) {
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+  }
+  const above = await topmostMade(dirname(path))
+  const isNew = await madeOne(path)
+  return above ?? (isNew ? path : undefined)
+}
+
 export const realDisk: Disk = {
   async open(path, how) {
     const flags = how === 'create' ? constants.O_RDWR | constants.O_CREAT | constants.O_EXCL : constants.O_RDONLY
@@ -146,7 +174,7 @@ export const realDisk: Disk = {
   async makeFolder(path) {
     // A folder that is there already may have been made by somebody who died before its name was durable.
     const whole = resolve(path)
-    const first = (await fs.mkdir(whole, { recursive: true, mode: 0o700 })) ?? whole
+    const first = (await topmostMade(whole)) ?? whole
     for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) {
       await realDisk.syncFolder(dirname(folder))
     }

@@ -6,6 +6,8 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { addressesOf } from '../meta/postgres-address.ts'
+import { Fault } from '../model/faults.ts'
+import { checkAccessKey, checkSecretKey } from '../rules/accounts.ts'
 import { isBucketName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
@@ -65,6 +67,26 @@ interface Flag<T> {
 }
 
 const asIs: Read<string> = value => value
+
+/** Nothing is no folder: it would be the one in which the program happens to stand. */
+const folder: Read<string> = (value, flag) => {
+  if (value === '') throw new BadConfig(`--${flag} needs a folder`)
+  return value
+}
+
+const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
+
+const hostName: Read<string> = (value, flag) => {
+  const name = value.toLowerCase()
+  if (!HOST_NAME.test(name)) throw new BadConfig(`--${flag} is a host name without protocol and port, not "${value}"`)
+  return name
+}
+
+/** It is one step of the scope that a signature names. */
+const regionName: Read<string> = (value, flag) => {
+  if (!/^[\w.-]{1,64}$/.test(value)) throw new BadConfig(`--${flag} is letters, digits, - and ., not "${value}"`)
+  return value
+}
 
 const hostAndPort: Read<HostAndPort> = (value, flag) => {
   const match = /^(.+):(\d{1,5})$/.exec(value)
@@ -142,20 +164,18 @@ const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string)
 })
 
 export const FLAGS = {
-  data: flag('DIR', 'everything the server keeps', asIs, './data'),
+  data: flag('DIR', 'everything the server keeps', folder, './data'),
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
   console: flag('HOST:PORT', 'admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
-  'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', value => value.toLowerCase(), 'localhost'),
-  'website-host': flag('NAME', 'websites answer at <bucket>.NAME; website.<base host> without', value =>
-    value.toLowerCase(),
-  ),
+  'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', hostName, 'localhost'),
+  'website-host': flag('NAME', 'websites answer at <bucket>.NAME; website.<base host> without', hostName),
   'website-on-bucket-host': flag(
     'true|false',
     "objects that redirect do so on their bucket's own host as well",
     trueOrFalse,
     'true',
   ),
-  region: flag('NAME', 'accepted in signatures and reported', asIs, 'us-east-1'),
+  region: flag('NAME', 'accepted in signatures and reported', regionName, 'us-east-1'),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
   buckets: flag('a,b', 'buckets to have, owned by the root account', bucketNames, ''),
   'verenc-keys': flag('a,b', 'named encryption keys to have', names, ''),
@@ -166,7 +186,7 @@ export const FLAGS = {
     'false',
   ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
-  blobs: flag('DIR', 'where bytes live; in the data folder without', asIs),
+  blobs: flag('DIR', 'where bytes live; in the data folder without', folder),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'worker-timeout': flag('SECONDS', 'a worker that does not answer for so long is replaced', seconds, '30'),
   'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
@@ -293,5 +313,22 @@ function rootKey(env: NodeJS.ProcessEnv, listening: readonly HostAndPort[]): Con
   if (WELL_KNOWN.has(secretKey.toLowerCase()) && !listening.every(isLoopback)) {
     throw new BadConfig('HOLDFAST_ROOT_SECRET_KEY is one that everybody knows: others can reach this address')
   }
+  for (const [name, check, value] of [
+    ['HOLDFAST_ROOT_ACCESS_KEY', checkAccessKey, accessKey],
+    ['HOLDFAST_ROOT_SECRET_KEY', checkSecretKey, secretKey],
+  ] as const) {
+    // Nobody could sign with it: a slash, for one, ends a key where it stands in a signature.
+    if (!holds(() => check(value))) throw new BadConfig(`${name} has characters that a key cannot have, or too few`)
+  }
   return { accessKey, secretKey }
+}
+
+function holds(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch (error) {
+    if (error instanceof Fault) return false
+    throw error
+  }
 }

@@ -25,8 +25,10 @@ function ofAddress(error: ListenError, config: Config): string | undefined {
   }
 }
 
-function ofFolder({ code, path }: NodeJS.ErrnoException): string | undefined {
+function ofFolder({ code, path, syscall }: NodeJS.ErrnoException): string | undefined {
   switch (code) {
+    case 'ENOENT':
+      return syscall === 'mkdir' ? `no folder ${path} can be made; choose another with --data` : undefined
     case 'EACCES':
     case 'EPERM':
       return `this user may not write ${path}; give it the folder, or choose another with --data`

@@ -52,6 +52,13 @@ inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object
   }
 })
 
+inBoth('R15 PutObject: a type that is sent empty is none', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', [['Content-Type', '']])
+  const head = await client.send({ method: 'HEAD', bucket, path: '/k' })
+  assert.equal(head.headers.get('content-type'), 'binary/octet-stream')
+})
+
 inBoth('R19 D12 PutObject: a checksum that is only asked for is made', async client => {
   const bucket = await makeBucket(client)
   const asking = (algorithm: string): Headers => [[':checksum-algorithm', algorithm]]

@@ -146,6 +146,27 @@ inBoth('R23 R24 PutObject: context and bucket key are said again as they were se
   }
 })
 
+inBoth('R24 R55: what a request says of the bucket key goes before the bucket’s default', async client => {
+  const bucket = await makeBucket(client)
+  const said = async (value: 'true' | 'false'): Promise<(string | undefined)[]> => {
+    const flag: Headers = [[`${ALGORITHM}-bucket-key-enabled`, value]]
+    const answers = [
+      await put(client, bucket, '/k', 'x', flag),
+      await get(client, bucket, '/k'),
+      await copy(client, bucket, '/copied', `${bucket}/k`, flag),
+      await beginning(client, bucket, '/uploaded', flag),
+    ]
+    return answers.map(answer => {
+      assert.equal(answer.own('server-side-encryption'), namedKeys(client))
+      return answer.own('server-side-encryption-bucket-key-enabled')
+    })
+  }
+  await encryptBucket(client, bucket, `${byDefault(client, 'house')}<BucketKeyEnabled>true</BucketKeyEnabled>`)
+  assert.deepEqual(await said('false'), [undefined, undefined, undefined, undefined])
+  await encryptBucket(client, bucket, byDefault(client, 'house'))
+  assert.deepEqual(await said('true'), ['true', 'true', 'true', 'true'])
+})
+
 inBoth(
   'R22 R55 R68 attack 76: a bucket’s default, and what it blocks, hold for every way to write',
   async (client, { parts }) => {

@@ -149,6 +149,15 @@ inBoth('R11: sub-resources that are not offered are 501 for every method, on buc
   ][][]) {
     expectFault(await client.send({ method: 'PUT', bucket, path: '/k', headers, body: 'x' }), 501, 'NotImplemented')
   }
+  // Conditions that are not offered: what was to go only if they hold stays.
+  for (const [name, value] of [
+    [':if-match-size', '1'],
+    [':if-match-last-modified-time', 'Mon, 01 Jan 2018 00:00:00 GMT'],
+    [':if-match-initiated-time', 'Mon, 01 Jan 2018 00:00:00 GMT'],
+  ] as const) {
+    const answer = await client.send({ method: 'DELETE', bucket, path: '/k', headers: [[name, value]] })
+    expectFault(answer, 501, 'NotImplemented')
+  }
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
 })
 

@@ -80,6 +80,8 @@ export interface Sending {
   readonly meanwhile?: () => Promise<void>
   /** Null sends no signature. */
   readonly as?: Who | null
+  /** What is signed as the hash of the body, instead of its own. */
+  readonly hash?: string
   /** Told of every piece of the answer's body as it comes. */
   readonly heard?: (piece: Buffer, status: number) => void
 }
@@ -145,7 +147,7 @@ export class Client {
   #sign(what: Sending, headers: [string, string][], body: Buffer, as: Who): void {
     const scheme = this.#scheme
     const stamp = new Date(this.clock.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
-    const hash = createHash('sha256').update(body).digest('hex')
+    const hash = what.hash ?? createHash('sha256').update(body).digest('hex')
     headers.push([`${scheme.headerPrefix}date`, stamp], [`${scheme.headerPrefix}content-sha256`, hash])
     const sorted = [...headers]
       .map(([n, v]) => [n.toLowerCase(), v.replace(/^[ \t]+|[ \t]+$/g, '')] as const)
