@@ -113,7 +113,7 @@ export const sealing: Decoder<KeyChoice | undefined> = {
  * beginning of an upload calls a bad request.
  */
 export async function sealingFor(
-  ctx: Pick<Context, 'bucket' | 'store'>,
+  ctx: Pick<Context, 'bucket' | 'store'> & { readonly request?: RequestView },
   asked: KeyChoice | undefined,
   blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
 ): Promise<KeyChoice | undefined> {
@@ -128,7 +128,7 @@ export async function sealingFor(
     by: 'named',
     name: rule.keyId ?? DEFAULT_KEY_NAME,
     context: undefined,
-    bucketKey: rule.bucketKey === true,
+    bucketKey: bucketKeyOf(ctx.request?.header(BUCKET_KEY)) ?? rule.bucketKey === true,
     ...(rule.isDouble ? { isDouble: true } : {}),
   }
 }
