@@ -41,7 +41,8 @@ function contentEncoding(value: string): string | undefined {
 
 export const objectHeaders: Decoder<Pairs> = {
   decode(request) {
-    const headers: [string, string][] = [['content-type', request.header('content-type') ?? DEFAULT_CONTENT_TYPE]]
+    // R15. An empty one names no type either.
+    const headers: [string, string][] = [['content-type', request.header('content-type') || DEFAULT_CONTENT_TYPE]]
     for (const name of KEPT) {
       const sent = request.header(name)
       const value = sent !== undefined && name === 'content-encoding' ? contentEncoding(sent) : sent
