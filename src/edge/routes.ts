@@ -28,8 +28,17 @@ const NOT_OFFERED: ReadonlySet<string> = new Set([
   'torrent',
 ])
 
-/** Headers that make another operation of a request: passed over, a rename or an append would overwrite. */
-const HEADERS_NOT_OFFERED = [':rename-source', ':write-offset-bytes'] as const
+/**
+ * Headers that make another operation of a request, or a condition of it that is not offered: passed over, a rename or
+ * an append would overwrite, and what was to go only at a certain size or date would go at any.
+ */
+const HEADERS_NOT_OFFERED = [
+  ':rename-source',
+  ':write-offset-bytes',
+  ':if-match-initiated-time',
+  ':if-match-last-modified-time',
+  ':if-match-size',
+] as const
 
 const METHODS: readonly Method[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
 
