@@ -147,6 +147,7 @@ export async function authenticateForm(
     length: undefined,
     announced: [],
     hashSigned: false,
+    mayDiffer: false,
     trailers: () => new Map(),
     hold: () => {},
   }

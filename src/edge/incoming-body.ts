@@ -1,5 +1,6 @@
 import { checkedBody } from '../auth/payload.ts'
 import type { PayloadRule } from '../auth/payload-rule.ts'
+import { EMPTY_SHA256 } from '../auth/signing.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Dialect } from './dialect.ts'
 import type { View } from './request-view.ts'
@@ -15,6 +16,11 @@ function announcedLength(payload: PayloadRule, view: View): number | undefined {
   return view.byteCount('content-length')
 }
 
+function mayDiffer(payload: PayloadRule, length: number | undefined, view: View): boolean {
+  if (payload.kind !== 'sha256') return payload.kind === 'chunks'
+  return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || view.header('transfer-encoding') !== undefined
+}
+
 export function incomingBody(
   { body, place }: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
   payload: PayloadRule,
@@ -22,11 +28,13 @@ export function incomingBody(
   dialect: Dialect,
 ): IncomingBody {
   const declared = view.header(':trailer')
+  const length = announcedLength(payload, view)
   return {
     stream: checkedBody(body, payload),
-    length: announcedLength(payload, view),
+    length,
     hold: bytes => place.hold(bytes),
     hashSigned: payload.kind === 'sha256',
+    mayDiffer: mayDiffer(payload, length, view),
     announced:
       declared === undefined ? [] : declared.split(',').map(name => neutral(dialect, name.trim().toLowerCase())),
     trailers() {

@@ -14,6 +14,7 @@ import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
+import { checkUnread } from '../operations/unread-body.ts'
 import { type Address, addressOf, noSuchHost } from './address.ts'
 import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
@@ -222,8 +223,7 @@ export class Pipeline {
 
   /** A bucket as a website: pages are read as anybody may, whoever asks. */
   async #visit(incoming: Incoming, known: Known, bucket: string): Promise<Outcome> {
-    const { request } = incoming
-    const { facts } = this.#parts
+    const [{ request }, { facts }] = [incoming, this.#parts]
     known.operation = 'Website'
     try {
       const key = visitedKey(request)
@@ -340,7 +340,7 @@ export class Pipeline {
       always: charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors],
       noticed: error => this.#parts.onError(error, incoming.requestId),
     })
-    const answers = operation.run(calling, input)
+    const answers = after(checkUnread(operation, view, body), () => operation.run(calling, input))
     return charge === NO_HEADERS ? answers : after(answers, made => withHeaders(made, charge))
   }
 

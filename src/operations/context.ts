@@ -77,6 +77,8 @@ export interface IncomingBody {
   readonly announced: readonly string[]
   /** The client signed a hash of the whole body, which is compared at its end. */
   readonly hashSigned: boolean
+  /** Its bytes may be others than those that were signed; where false, that is settled without reading. */
+  readonly mayDiffer: boolean
 }
 
 /** Everything an operation works with. Read only: nothing is handed on by changing it. */

@@ -10,6 +10,7 @@ import type { UploadName } from '../store/uploads.ts'
 import type { Context } from './context.ts'
 import { invalidArgument } from './inputs.ts'
 import type { Decoder } from './operation.ts'
+import { checkNothing } from './unread-body.ts'
 
 export const uploadId: Decoder<string> = { decode: request => request.query('uploadId') ?? '' }
 
@@ -60,6 +61,7 @@ export async function refuseBody(ctx: Context): Promise<void> {
   const refused = (): Fault => new Fault('InvalidRequest', { reason: 'This request does not support content' })
   if ((ctx.body.length ?? 0) > 0) throw refused()
   for await (const chunk of ctx.body.stream) if (chunk.length > 0) throw refused()
+  checkNothing(ctx.request)
 }
 
 /** R65. Words that say whether something comes from a source. */
