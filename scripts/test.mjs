@@ -26,7 +26,7 @@ process.chdir(ROOT)
 const paths = files.sort().map(path => `./${path}`)
 const args =
   runtime.name === 'bun'
-    ? [...runtime.args, 'test', '--timeout', `${TIMEOUT_MS}`]
+    ? [...runtime.args, 'test', `--timeout=${TIMEOUT_MS}`, `--parallel=${availableParallelism()}`, '--no-isolate']
     : ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...sideBySide()]
 become(runtime.command, [...args, ...paths], withoutProxyHere())
 
