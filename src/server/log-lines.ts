@@ -8,8 +8,8 @@ const TOGETHER_BYTES_MAX = 4096
 
 export class LogLines {
   readonly #write: (text: string) => void
-  #waiting = ''
-  #waitingBytes = 0
+  #waiting: string[] = []
+  #characters = 0
   #isDue = false
 
   constructor(write: (text: string) => void) {
@@ -18,10 +18,9 @@ export class LogLines {
 
   /** A whole line, which goes out before this turn of the event loop is over. */
   add(line: string): void {
-    const bytes = Buffer.byteLength(line)
-    if (this.#waitingBytes + bytes > TOGETHER_BYTES_MAX) this.flush()
-    this.#waiting += line
-    this.#waitingBytes += bytes
+    if (this.#characters + line.length > TOGETHER_BYTES_MAX) this.flush()
+    this.#waiting.push(line)
+    this.#characters += line.length
     if (this.#isDue) return
     this.#isDue = true
     setImmediate(() => {
@@ -32,10 +31,13 @@ export class LogLines {
 
   /** Writes what waits. */
   flush(): void {
-    if (this.#waiting === '') return
-    const text = this.#waiting
-    this.#waiting = ''
-    this.#waitingBytes = 0
-    this.#write(text)
+    const lines = this.#waiting
+    if (lines.length === 0) return
+    this.#waiting = []
+    this.#characters = 0
+    const text = lines.join('')
+    // Measured once for all of them: lines seldom have characters of more than a byte.
+    if (Buffer.byteLength(text) <= TOGETHER_BYTES_MAX) this.#write(text)
+    else for (const line of lines) this.#write(line)
   }
 }
