@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { cameIn, free } from '../lib/collector.ts'
 import { sharedBlocks } from '../lib/digest-threads.ts'
 import type { Lending, Loan, Sieve } from '../lib/lending.ts'
+import { headerValue, type RawRequest } from '../lib/raw-request.ts'
 import { BLOCK_BYTES, BodyBlocks } from '../lib/shared-blocks.ts'
 import { Fault } from '../model/faults.ts'
 import { PATIENCE, Pace, type Patience, type Wait } from './patience.ts'
@@ -25,6 +26,7 @@ export interface Discarding {
 export class IncomingBytes implements Lending, Wait {
   readonly #message: IncomingMessage
   readonly #patience: Patience
+  readonly #request: RawRequest
   /** Of one that somebody reads. */
   #pace: Pace | undefined
   /** Where its bytes are put, when it is lent. */
@@ -38,6 +40,8 @@ export class IncomingBytes implements Lending, Wait {
   #isImpatient = false
   #calm: (() => void) | undefined
   #isListening = false
+  /** Short bodies come together with their heads, and are here as soon as the runtime gets to look behind those. */
+  #isNew = true
   readonly #onEvent = (): void => this.#wake()
   #wake = ignore
   #bytes = 0
@@ -47,14 +51,34 @@ export class IncomingBytes implements Lending, Wait {
   #isAbandoned = false
   #refuse: (fault: Fault) => void = ignore
 
-  constructor(message: IncomingMessage, patience: Patience) {
+  constructor(message: IncomingMessage, patience: Patience, request: RawRequest) {
     this.#message = message
     this.#patience = patience
+    this.#request = request
   }
 
   /** All of it has come, whether or not anybody has read it. */
   get isWhole(): boolean {
     return this.#message.complete
+  }
+
+  /** There is one, and nobody has read it to its end. */
+  get isUnread(): boolean {
+    const length = this.#announced
+    const isThere =
+      length === undefined ? headerValue(this.#request, 'transfer-encoding') !== undefined : length !== '0'
+    return isThere && !this.#isRead
+  }
+
+  /** A stream says that it ended a while after its last bytes were taken: who waits for that waits for nothing. */
+  get #isRead(): boolean {
+    const message = this.#message
+    return message.readableEnded || (message.complete && message.readableLength === 0)
+  }
+
+  /** Asked for by hand, since headers that the runtime has to sort cost more than a small body. */
+  get #announced(): string | undefined {
+    return headerValue(this.#request, 'content-length')
   }
 
   get isCut(): boolean {
@@ -93,7 +117,7 @@ export class IncomingBytes implements Lending, Wait {
 
   /** A short one is read as it comes: it is hashed at its end, where it lies. */
   lend(sieve?: Sieve): Loan | undefined {
-    if (!(Number(this.#message.headers['content-length']) > BLOCK_BYTES)) return undefined
+    if (!(Number(this.#announced) > BLOCK_BYTES)) return undefined
     const blocks = new BodyBlocks(sharedBlocks)
     this.#blocks = blocks
     this.#sieve = sieve
@@ -106,6 +130,10 @@ export class IncomingBytes implements Lending, Wait {
    */
   #next(): Promise<IteratorResult<Buffer>> {
     if (this.#cut !== undefined) return Promise.reject(this.#cut)
+    if (this.#isNew && !this.#message.complete) {
+      this.#isNew = false
+      return new Promise(setImmediate).then(() => this.#next())
+    }
     try {
       const step = this.#step()
       if (step !== undefined) return Promise.resolve(step)
@@ -142,7 +170,7 @@ export class IncomingBytes implements Lending, Wait {
   #step(): IteratorResult<Buffer> | undefined {
     if (this.#blocks !== undefined) return this.#fill(this.#blocks)
     const value = this.#read()
-    if (value === null) return this.#message.readableEnded ? END : undefined
+    if (value === null) return this.#isRead ? END : undefined
     return { done: false, value }
   }
 
@@ -182,7 +210,7 @@ export class IncomingBytes implements Lending, Wait {
   /** What there is when no more can be had for now. */
   #partial(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
     const failure = this.#sieve?.failure
-    const isOver = failure !== undefined || this.#message.readableEnded
+    const isOver = failure !== undefined || this.#isRead
     if (!isOver && !this.#isImpatient) return undefined
     if (!blocks.isEmpty) return { done: false, value: blocks.take() }
     if (failure !== undefined) throw failure
@@ -261,7 +289,7 @@ export class IncomingBytes implements Lending, Wait {
   }
 
   #incomplete(): Fault {
-    const expected = this.#message.headers['content-length']
+    const expected = this.#announced
     return new Fault('IncompleteBody', {
       ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
       NumberBytesProvided: this.#bytes,

@@ -224,7 +224,7 @@ export class Listener {
       response,
       connection,
       request,
-      body: new IncomingBytes(message, this.#patience),
+      body: new IncomingBytes(message, this.#patience, request),
       place: this.#room.enter(),
       isSafe: method === 'GET' || method === 'HEAD',
       isHeldBack: headerValue(request, 'expect') !== undefined,
@@ -317,9 +317,9 @@ export class Listener {
   }
 
   #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Soon<void> {
-    const { message, response, request } = exchanged
+    const { response, request } = exchanged
     // A body that nobody read is not drained: the connection ends instead.
-    const isUnread = !message.readableEnded && hasBody(request)
+    const { isUnread } = exchanged.body
     const headers: string[] = []
     for (const [name, value] of outgoing.headers) headers.push(name, value)
     const { requestIdHeader, hostIdHeader } = ID_HEADERS[dialect.name]
@@ -350,9 +350,4 @@ function tellToSend(response: ServerResponse): void {
   }
   if (response.socket === null) response.once('socket', tell)
   else tell()
-}
-
-function hasBody(request: RawRequest): boolean {
-  const length = headerValue(request, 'content-length')
-  return length === undefined ? headerValue(request, 'transfer-encoding') !== undefined : length !== '0'
 }

@@ -75,6 +75,25 @@ inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', asyn
   assert.deepEqual(said, ['200', one, one, '200', two, '204', '404 NoSuchKey', '200', '200', two])
 })
 
+inBoth('a body that comes with its head, behind it or in pieces is whole, and its connection stays', async client => {
+  const bucket = await makeBucket(client)
+  const wire = await Wire.open(client.port)
+  for (const length of [1, 4_096, 20_000]) {
+    const body = Buffer.alloc(length, `${length}`)
+    const sent = { method: 'PUT', bucket, path: '/k', body }
+    const head = Buffer.from(client.head(sent), 'latin1')
+    for (const cut of [0, head.length, head.length + (length >> 1), head.length + length - 1]) {
+      const all = Buffer.concat([head, body])
+      wire.write(all.subarray(0, cut))
+      for (let turns = 0; turns < 20; turns++) await turn()
+      const answer = await wire.write(all.subarray(cut)).answer()
+      assert.deepEqual([answer?.status, answer?.headers.get('connection')], [200, 'keep-alive'])
+      assert.deepEqual((await client.send({ method: 'GET', bucket, path: '/k' })).body, body)
+    }
+  }
+  assert(!wire.isClosed)
+})
+
 inBoth(
   'attack 48: a body that stops coming is 400 RequestTimeout after 20 seconds',
   async (client, { pass, clock }) => {

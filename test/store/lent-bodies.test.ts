@@ -14,6 +14,7 @@ import { Patience } from '../../src/edge/patience.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
 import { sharedBlocks } from '../../src/lib/digest-threads.ts'
 import { lent } from '../../src/lib/lending.ts'
+import type { RawRequest } from '../../src/lib/raw-request.ts'
 import { BLOCK_BYTES } from '../../src/lib/shared-blocks.ts'
 import type { Inspection } from '../../src/store/inspection.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
@@ -28,11 +29,16 @@ function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   }
 }
 
+const announcing = (length: number): RawRequest => ({
+  method: 'PUT',
+  target: '/bucket/k',
+  headers: [['Content-Length', String(length)]],
+})
+
 function incoming(pieces: Iterable<Buffer>, length: number, patience = new Patience(systemClock)): IncomingBytes {
-  const headers = { 'content-length': String(length) }
-  const message = Object.assign(Readable.from(pieces, { objectMode: false }), { headers })
+  const message = Readable.from(pieces, { objectMode: false })
   message.on('error', () => {})
-  return new IncomingBytes(message as unknown as IncomingMessage, patience)
+  return new IncomingBytes(message as unknown as IncomingMessage, patience, announcing(length))
 }
 
 const SIGNED_HOW = ['nothing', 'hash', 'chunks'] as const
@@ -193,10 +199,9 @@ for (const chunkBytes of [65_536, 300_000]) {
 test('2.5: a chunk that was not signed so is refused before the client sends more', async () => {
   const clock = new ManualClock()
   const source = new Readable({ read() {} })
-  const headers = { 'content-length': '1000000' }
-  const message = Object.assign(source, { headers }) as unknown as IncomingMessage
+  const message = source as unknown as IncomingMessage
   const { bytes, rule } = sentAs('chunks', payload(900_000), 65_536)
-  const loan = lent(checkedBody(new IncomingBytes(message, new Patience(clock)), rule))
+  const loan = lent(checkedBody(new IncomingBytes(message, new Patience(clock), announcing(1_000_000)), rule))
   const reading = (loan.bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]().next()
   bytes[200]! ^= 1
   source.push(bytes.subarray(0, 70_000))
@@ -251,9 +256,8 @@ test('where all blocks are taken, bytes are passed on as they come', async () =>
 test('of a client that stops in the middle of a block, what has come is passed on all the same', async () => {
   const clock = new ManualClock()
   const source = new Readable({ read() {} })
-  const headers = { 'content-length': '1000000' }
-  const message = Object.assign(source, { headers }) as unknown as IncomingMessage
-  const loan = new IncomingBytes(message, new Patience(clock)).lend()!
+  const message = source as unknown as IncomingMessage
+  const loan = new IncomingBytes(message, new Patience(clock), announcing(1_000_000)).lend()!
   const bytes = loan.bytes[Symbol.asyncIterator]()
   const first = bytes.next()
   source.push(Buffer.from('first'))
