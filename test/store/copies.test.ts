@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Lane } from '../../src/lib/digest-thread.ts'
+import { digestThreads } from '../../src/lib/digest-threads.ts'
+import type { DigestAlgorithm } from '../../src/lib/digest-work.ts'
 import { NO_ATTRIBUTES } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
@@ -16,6 +19,7 @@ import {
   put,
   remove,
   settle,
+  turn,
 } from './fixture.ts'
 
 const from = { bucket: 'bucket', key: 'source' }
@@ -175,3 +179,52 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
   await settle(store)
   assert.equal((await fsck(store.engine)).blobs, 0)
 })
+
+/** While it runs, one kind of digest fails at its end; returns those that nobody has ended. */
+async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): Promise<DigestAlgorithm[]> {
+  const open = new Set<Lane>()
+  digestThreads.open = asked => {
+    const lane: Lane | undefined = Object.getPrototypeOf(digestThreads).open.call(digestThreads, asked)
+    if (lane === undefined) return undefined
+    open.add(lane)
+    const [digest, abandon] = [lane.digest.bind(lane), lane.abandon.bind(lane)]
+    lane.abandon = () => {
+      open.delete(lane)
+      abandon()
+    }
+    lane.digest = async () => {
+      open.delete(lane)
+      const computed = await digest()
+      if (asked === algorithm) throw new Error('its thread is gone')
+      return computed
+    }
+    return lane
+  }
+  try {
+    await work()
+    // The other one may still be on its way to its end.
+    for (let turns = 0; open.size > 0 && turns < 1_000; turns++) await turn()
+    return [...open].map(lane => lane.algorithm)
+  } finally {
+    Reflect.deleteProperty(digestThreads, 'open')
+  }
+}
+
+for (const algorithm of ['sha256', 'md5'] as const) {
+  test(`R52: a copy sealed anew by parts ends all its digests, also when ${algorithm} fails`, async () => {
+    const { store } = await freshStore()
+    await makeBucket(store, 'bucket')
+    await multipart(store, [payload(PART_BYTES_MIN, 1), payload(2 ** 20, 2)])
+    const encryption = { by: 'named', name: 'tenant', context: undefined, bucketKey: false } as const
+    const left = await failing(algorithm, () =>
+      assert.rejects(
+        store.copies.copy({ from, to, owner: OWNER, encryption, algorithm: 'SHA256' }),
+        /its thread is gone/,
+      ),
+    )
+    assert.deepEqual(left, [])
+    assert.equal(await faultOf(store.objects.head(to)), 'NoSuchKey')
+    await settle(store)
+    await assertWhole(store)
+  })
+}
