@@ -164,5 +164,7 @@ test('names and keys that nobody could use are refused', () => {
     assert.throws(() => root(accessKey, 'hush-hush'), /^Error: HOLDFAST_ROOT_ACCESS_KEY (?!.*hush)/)
   }
   assert.throws(() => root('AKROOT', 'hush\n'), BadConfig)
-  assert.equal(root('AKROOT', 'any words at all/+=')?.rootKey?.accessKey, 'AKROOT')
+  for (const accessKey of ['AKROOT', 'a', 'some:body=~']) {
+    assert.equal(root(accessKey, 'any words at all/+=')?.rootKey?.accessKey, accessKey)
+  }
 })
