@@ -3,6 +3,8 @@
  * afterwards. A blob has no name until a record points at it: this floor knows ids, places and files, no buckets.
  */
 
+import type { Soon } from '../lib/soon.ts'
+
 /** 16 bytes: the first six name the process that wrote it, so that a sweep can tell whose unnamed bytes these are. */
 export type BlobId = Buffer
 
@@ -44,6 +46,8 @@ export interface Blobs {
   write(id: BlobId, body: Body, frameBytes?: number): Promise<Place>
   /** Payload bytes [start, end), every frame checked before any of it is handed on. Streams with back-pressure. */
   read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer>
+  /** The same in one piece, and at once where it is at hand; undefined where it has to be streamed. */
+  readAtOnce(id: BlobId, place: Place, start: number, end: number): Soon<Buffer | undefined>
   /** Frees a file of its own at once; packed bytes come back by compaction. */
   remove(id: BlobId, place: Place): Promise<void>
 

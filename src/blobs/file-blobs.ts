@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
+import { lastly, type Soon } from '../lib/soon.ts'
 import {
   type BlobId,
   type Blobs,
@@ -17,7 +18,7 @@ import {
 } from './blobs.ts'
 import { FolderSync } from './folder-sync.ts'
 import { FrameBuilder } from './frame-builder.ts'
-import { type FrameSource, readFrames } from './frame-reader.ts'
+import { type FrameSource, readAtOnce, readFrames } from './frame-reader.ts'
 import { checkFrameBytes, ID_BYTES, parseVolumeName, WRITER_BYTES } from './frames.ts'
 import { type OpenVolume, OpenVolumes } from './open-volumes.ts'
 import { type SoloFiles, SoloFolders, SoloWriter, soloFolder, soloPath } from './solo.ts'
@@ -148,9 +149,20 @@ class FileBlobs implements Blobs {
   }
 
   read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer> {
-    assert(0 <= start && start <= end && end <= place.length, `[${start}, ${end}) is not within ${place.length} bytes`)
+    checkRange(place, start, end)
     const source = place.volume === undefined ? this.#soloSource(id) : this.#volumeSource(id, place.volume)
     return readFrames(source, id, place, [start, end])
+  }
+
+  readAtOnce(id: BlobId, place: Place, start: number, end: number): Soon<Buffer | undefined> {
+    checkRange(place, start, end)
+    if (place.volume === undefined) return undefined
+    const volume = this.#readers.borrow(place.volume)
+    const { file } = volume
+    const giveBack = (): void => this.#readers.giveBack(volume)
+    if (file !== undefined) return lastly(() => readAtOnce(file, id, place, [start, end]), giveBack)
+    giveBack()
+    return undefined
   }
 
   #soloSource(id: BlobId): FrameSource {
@@ -263,6 +275,10 @@ class FileBlobs implements Blobs {
     await this.#writer.seal()
     this.#readers.forgetAll()
   }
+}
+
+function checkRange(place: Place, start: number, end: number): void {
+  assert(0 <= start && start <= end && end <= place.length, `[${start}, ${end}) is not within ${place.length} bytes`)
 }
 
 async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {

@@ -7,6 +7,7 @@ import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { DiskFile } from '../lib/disk.ts'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
+import { after, lastly, type Soon } from '../lib/soon.ts'
 import { type BlobId, DamagedBlob, type Place } from './blobs.ts'
 import {
   CHECK_BYTES,
@@ -68,23 +69,25 @@ class FrameReader {
   }
 
   /** The first chunk: with it the head is checked, in the same read where it is near. */
-  async open(first: number, last: number): Promise<Chunk> {
+  open(first: number, last: number): Soon<Chunk> {
     const skipped = frameStart(first, this.#place.frameBytes) - HEAD_BYTES
     if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEAD_BYTES + skipped)
+    return this.#apart(first, last)
+  }
+
+  async #apart(first: number, last: number): Promise<Chunk> {
     const head = Buffer.allocUnsafe(HEAD_BYTES)
-    const [chunk] = await Promise.all([
-      first < last ? this.chunk(first, last) : NO_FRAMES,
-      this.#fill([head], 0, head.length).then(() => this.#checkHead(head)),
-    ])
+    const checked = after(this.#fill([head], 0, head.length), () => this.#checkHead(head))
+    const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, checked])
     return chunk
   }
 
-  chunk(first: number, last: number): Promise<Chunk> {
+  async chunk(first: number, last: number): Promise<Chunk> {
     return this.#chunk(first, last, 0)
   }
 
   /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
-  async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
+  #chunk(first: number, last: number, ahead: number): Soon<Chunk> {
     const { frameBytes, length } = this.#place
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
@@ -99,10 +102,12 @@ class FrameReader {
       pieces.push(payload.subarray(n * frameBytes, (n + 1) * frameBytes))
     }
     if (footBytes > 0) pieces.push(foot)
-    await this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
-    if (ahead > 0) this.#checkHead(marks)
-    if (footBytes > 0) this.#checkFoot(foot)
-    return { payload, checks, first, last }
+    const filled = this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
+    return after(filled, () => {
+      if (ahead > 0) this.#checkHead(marks)
+      if (footBytes > 0) this.#checkFoot(foot)
+      return { payload, checks, first, last }
+    })
   }
 
   /** How many frames of the chunk are as they were written, up to the first that is not. */
@@ -134,12 +139,13 @@ class FrameReader {
     return Math.ceil(this.#place.length / this.#place.frameBytes)
   }
 
-  async #fill(pieces: readonly Buffer[], start: number, bytes: number): Promise<void> {
+  #fill(pieces: readonly Buffer[], start: number, bytes: number): Soon<void> {
     const at = this.#place.offset + start
     // Of what is long, a thread reads on while this one sends what it has read before.
     const soon = this.#kind === 'packed' ? this.#file.readSoon?.(pieces, at) : undefined
-    const got = await (soon ?? this.#file.read(pieces, at))
-    if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
+    return after(soon ?? this.#file.read(pieces, at), got => {
+      if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
+    })
   }
 
   #checkHead(bytes: Buffer): void {
@@ -155,11 +161,47 @@ class FrameReader {
   }
 }
 
+const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
+  new DamagedBlob(id, `frame ${frame} does not match its checksum`)
+
+/**
+ * Payload bytes [start, end) in one piece, without waiting where the file is at hand; undefined when there are more of
+ * them than a reader may take at once.
+ */
+export function readAtOnce(
+  file: DiskFile,
+  id: BlobId,
+  place: Place,
+  [start, end]: readonly [number, number],
+): Soon<Buffer | undefined> {
+  const { frameBytes } = place
+  const first = Math.floor(start / frameBytes)
+  const last = Math.ceil(end / frameBytes)
+  if (start >= end || last - first > framesAtOnce(frameBytes)) return undefined
+  const reader = new FrameReader(file, id, place, [start, end])
+  readers++
+  return lastly(
+    () =>
+      after(reader.open(first, last), chunk => {
+        const sound = reader.soundFrames(chunk)
+        if (sound < last - first) throw damagedFrame(id, first + sound)
+        return reader.bytesOf(chunk, sound)
+      }),
+    () => readers--,
+  )
+}
+
 /** Where the frames are read from. */
 export interface FrameSource {
   open(): Promise<DiskFile>
   /** Called once, whatever happened, opening included. */
   release(): void
+}
+
+/** It is awaited in the next round, or at the end: until then a failure is nobody's. */
+function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
+  chunk.catch(() => {})
+  return chunk
 }
 
 /** Payload bytes [start, end). Nothing is opened before the first of them is asked for. */
@@ -173,25 +215,23 @@ export async function* readFrames(
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
   const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes), last)
-  let ahead: Promise<Chunk> | undefined
+  let ahead: Soon<Chunk> | undefined
   readers++
   try {
     const reader = new FrameReader(await source.open(), id, place, [start, end])
     ahead = reader.open(first, upTo(first))
     while (ahead !== undefined) {
       const chunk: Chunk = await ahead
-      ahead = chunk.last < last ? reader.chunk(chunk.last, upTo(chunk.last)) : undefined
-      // It is awaited in the next round, or below: until then a failure is nobody's.
-      ahead?.catch(() => {})
+      ahead = chunk.last < last ? inTheBackground(reader.chunk(chunk.last, upTo(chunk.last))) : undefined
       const sound = reader.soundFrames(chunk)
       if (sound > 0) yield reader.bytesOf(chunk, sound)
       const damaged = chunk.first + sound
-      if (damaged < chunk.last) throw new DamagedBlob(id, `frame ${damaged} does not match its checksum`)
+      if (damaged < chunk.last) throw damagedFrame(id, damaged)
     }
   } finally {
     readers--
     // A read that still runs must not meet a closed file.
-    await ahead?.catch(() => {})
+    if (ahead instanceof Promise) await ahead.catch(() => {})
     source.release()
   }
 }

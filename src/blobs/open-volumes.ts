@@ -6,6 +6,8 @@ import { parseVolumeName } from './frames.ts'
 export interface OpenVolume {
   readonly name: string
   readonly opening: Promise<DiskFile>
+  /** Once it is open. */
+  file: DiskFile | undefined
   readers: number
   /** Out of the cache: the last reader closes it. */
   dropped: boolean
@@ -71,9 +73,14 @@ export class OpenVolumes {
       this.#drop(oldest)
     }
     const opening = this.#disk.open(join(this.#folder, name), 'read')
-    const volume: OpenVolume = { name, opening, readers: 0, dropped: false, usedSinceSweep: true }
+    const volume: OpenVolume = { name, opening, file: undefined, readers: 0, dropped: false, usedSinceSweep: true }
     this.#open.set(name, volume)
-    opening.catch(() => this.#drop(volume))
+    opening.then(
+      file => {
+        volume.file = file
+      },
+      () => this.#drop(volume),
+    )
     return volume
   }
 

@@ -1,7 +1,8 @@
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
+import { after, type Soon, unless } from '../lib/soon.ts'
 import type { Version } from '../model/version.ts'
 import type { Engine } from './engine.ts'
-import { readContent } from './outflow.ts'
+import { readAtOnce, readContent } from './outflow.ts'
 import { type PartsPage, type PlacedPart, partsAfter } from './part-table.ts'
 
 /** An object that is being read. Closing it, also by reading to the end of a `read`, lets its bytes be freed. */
@@ -69,7 +70,22 @@ export class ObjectHandle {
   }
 
   /** The same in one piece, for a range that is short; closes the handle. Lent, as what is read is. */
-  async whole(start: number, end: number): Promise<Buffer> {
+  whole(start: number, end: number): Soon<Buffer> {
+    return unless(
+      () =>
+        after(readAtOnce(this.#engine, this.version.content, start, end), whole => {
+          if (whole === undefined) return this.#joined(start, end)
+          this.close()
+          return whole
+        }),
+      error => {
+        this.close()
+        throw error
+      },
+    )
+  }
+
+  async #joined(start: number, end: number): Promise<Buffer> {
     const chunks: Buffer[] = []
     for await (const chunk of this.read(start, end)) chunks.push(chunk)
     if (chunks.length === 1) return chunks[0]!

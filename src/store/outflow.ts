@@ -1,7 +1,8 @@
 /** Reads contents: any range, slice by slice, looked up only when its turn comes, so that memory stays flat. */
-import { DamagedBlob } from '../blobs/blobs.ts'
+import { DamagedBlob, type Place } from '../blobs/blobs.ts'
 import { unwrapBlobKey } from '../crypto/key-wrap.ts'
 import { open } from '../crypto/sealing.ts'
+import { after, type Soon } from '../lib/soon.ts'
 import {
   type BlobRecord,
   blobFormat,
@@ -25,10 +26,22 @@ export class BrokenReference extends Error {
 }
 
 export async function blobRecord(engine: Engine, id: Buffer): Promise<BlobRecord> {
-  const entry = await engine.meta.get(at.blob(id))
-  if (entry === undefined) throw new BrokenReference('blob record', id)
-  return blobFormat.decode(entry.value)
+  return soonBlobRecord(engine, id)
 }
+
+function soonBlobRecord(engine: Engine, id: Buffer): Soon<BlobRecord> {
+  return after(engine.meta.get(at.blob(id)), entry => {
+    if (entry === undefined) throw new BrokenReference('blob record', id)
+    return blobFormat.decode(entry.value)
+  })
+}
+
+const placeOf = ({ volume, offset, storedLength, frameBytes }: BlobRecord): Place => ({
+  volume,
+  offset,
+  length: storedLength,
+  frameBytes,
+})
 
 export async function contentRecord(engine: Engine, id: Buffer): Promise<ContentRecord> {
   const entry = await engine.meta.get(at.content(id))
@@ -40,6 +53,20 @@ export async function contentPage(engine: Engine, id: Buffer, page: number): Pro
   const entry = await engine.meta.get(at.page(id, page))
   if (entry === undefined) throw new BrokenReference('content page', id)
   return pageFormat.decode(entry.value)
+}
+
+/**
+ * The same of a content that is one plain blob, in one piece, and at once where that is at hand; undefined for all
+ * others, and where it has to be streamed.
+ */
+export function readAtOnce(engine: Engine, content: Content, start: number, end: number): Soon<Buffer | undefined> {
+  if (content.kind !== 'slices' || content.slices.length !== 1) return undefined
+  const slice = content.slices[0]!
+  if (slice.of !== 'blob' || slice.key !== undefined) return undefined
+  return after(soonBlobRecord(engine, slice.id), record => {
+    if (record.storageKey !== undefined) return undefined
+    return engine.blobs.readAtOnce(slice.id, placeOf(record), slice.start + start, slice.start + end)
+  })
 }
 
 /** Plaintext bytes [start, end) of a content. `contentKey` opens sealed slices. */
@@ -125,12 +152,7 @@ async function* readSlice(
     return
   }
   const record = await blobRecord(engine, slice.id)
-  const place = {
-    volume: record.volume,
-    offset: record.offset,
-    length: record.storedLength,
-    frameBytes: record.frameBytes,
-  }
+  const place = placeOf(record)
   const { id } = slice
   if (record.storageKey === undefined) {
     yield* engine.blobs.read(id, place, start, end)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PackedRecord, Place } from '../../src/blobs/blobs.ts'
+import type { Blobs, PackedRecord, Place } from '../../src/blobs/blobs.ts'
 import { crc32 } from '../../src/lib/crc.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { contentOf, idOf, isDamaged, open, pathOf, payload, readAll, replace } from './fixture.ts'
@@ -15,14 +15,22 @@ async function stored(kind: 'packed' | 'solo') {
   return { disk, bytes, place, path: pathOf(idOf(1), place) }
 }
 
+/** Both ways of reading tell the same, where there are two: of a volume that could be opened. */
 async function readAnew(disk: MemoryDisk, place: Place): Promise<Buffer> {
   const blobs = await open(disk)
   try {
-    return await readAll(blobs, idOf(1), place)
+    const [streamed] = await Promise.allSettled([readAll(blobs, idOf(1), place)])
+    const isOpen = place.volume !== undefined && !/missing/.test(String((streamed as { reason?: unknown }).reason))
+    const [whole] = await Promise.allSettled([atOnce(blobs, place)])
+    assert.deepEqual(whole, isOpen ? streamed : { status: 'fulfilled', value: undefined })
+    if (streamed.status === 'rejected') throw streamed.reason
+    return streamed.value
   } finally {
     await blobs.close()
   }
 }
+
+const atOnce = async (blobs: Blobs, place: Place) => blobs.readAtOnce(idOf(1), place, 0, place.length)
 
 async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedRecord[]> {
   const blobs = await open(disk)

@@ -59,6 +59,10 @@ test('a range read answers what slicing would', async () => {
       const place = await blobs.write(id, [bytes], frameBytes)
       const [start, end] = ends.map(fraction => Math.round(fraction * length)).sort((a, b) => a - b) as [number, number]
       assert.deepEqual(await readAll(blobs, id, place, start, end), bytes.subarray(start, end))
+      const whole = await blobs.readAtOnce(id, place, start, end)
+      // Packed bytes need not be streamed, unless they have more frames than are read together.
+      const isShort = place.volume !== undefined && start < end && length / frameBytes < 200
+      if (isShort || whole !== undefined) assert.deepEqual(whole, bytes.subarray(start, end))
     }),
     { numRuns: 300 },
   )

@@ -169,6 +169,7 @@ test('what compaction noted about a volume says nothing once that is appended to
     admit: bytes => blobs.admit(bytes),
     write: (id, body, frameBytes) => blobs.write(id, body, frameBytes),
     read: (id, place, start, end) => blobs.read(id, place, start, end),
+    readAtOnce: (id, place, start, end) => blobs.readAtOnce(id, place, start, end),
     remove: (id, place) => blobs.remove(id, place),
     volumes: async () => (await blobs.volumes()).map(volume => (early ? { ...volume, open: false } : volume)),
     records: volume => blobs.records(volume),
