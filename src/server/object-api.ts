@@ -14,6 +14,7 @@ import type { Actor } from '../model/ledger.ts'
 import { OPERATIONS } from '../operations/index.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
+import { isBucketName } from '../rules/naming.ts'
 import { findBucket } from '../store/bucket-record.ts'
 import type { Deciding } from '../store/decision.ts'
 import type { Directory } from '../store/directory.ts'
@@ -69,7 +70,8 @@ class ExpectedFacts implements FactFinder {
           return bucket
         }),
       error => {
-        this.#judged.expectBucket(name, undefined)
+        // What cannot be a name never will be one, and has no place in the store to be looked at.
+        if (isBucketName(name)) this.#judged.expectBucket(name, undefined)
         throw error
       },
     )

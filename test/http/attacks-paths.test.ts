@@ -83,6 +83,9 @@ inBoth('attack 38: sources of copies that are none', async client => {
       'none/k',
       `${bucket}/none`,
       `//${bucket}/k`,
+      `%00/${bucket}/k`,
+      `${bucket}%00/k`,
+      `${'b'.repeat(9_000)}/k`,
     ]) {
       const answer = await copy(source)
       assert([400, 404].includes(answer.status), `${source}: ${outcome(answer)}`)
