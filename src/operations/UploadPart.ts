@@ -1,7 +1,7 @@
 import { quotedEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { customerKey } from './customer-key.ts'
-import { checkUploadKey, encryptionHeaders } from './encryption.ts'
+import { checkSameSealing, checkUploadKey, encryptionHeaders } from './encryption.ts'
 import { checkClaimed, claimsOf } from './integrity.ts'
 import { type Header, needs, operation } from './operation.ts'
 import { bodyLength } from './PutObject.ts'
@@ -18,6 +18,7 @@ export const UploadPart = operation({
     checkClaimed(ctx)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, input.customerKey, true)
+    checkSameSealing(upload, ctx.request)
     const declared = declaredChecksum(upload)
     const claims = claimsOf(ctx.request, ctx.body, declared?.algorithm)
     const summed: Header[] = []

@@ -14,7 +14,7 @@ import {
   sourceConditions,
 } from './copy-source.ts'
 import { customerKey, sourceCustomerKey } from './customer-key.ts'
-import { checkUploadKey, encryptionHeaders } from './encryption.ts'
+import { checkSameSealing, checkUploadKey, encryptionHeaders } from './encryption.ts'
 import { maybe } from './inputs.ts'
 import { operation } from './operation.ts'
 import { partNumber, refuseBody, uploadId, uploadName, writePartChecksum } from './uploads.ts'
@@ -40,6 +40,7 @@ export const UploadPartCopy = operation({
     const name = uploadName(ctx, input.uploadId)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, own, true)
+    checkSameSealing(upload, ctx.request)
     let read: Version | undefined
     const part = await readingSource(() =>
       ctx.store.uploads.copyPart({

@@ -188,7 +188,7 @@ export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefi
   }
 }
 
-/** R87. What the end of an upload says about its encryption does not contradict what its beginning fixed. */
+/** R87. What a part or the end of an upload says about its encryption does not contradict what its beginning fixed. */
 export function checkSameSealing({ encryption }: Upload, request: RequestView): void {
   const is = new Map(encryptionHeaders({ encryption }))
   is.set(...contextHeader({ encryption }))

@@ -1,6 +1,19 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { begin, beginning, customerKey, expectFault, finish, KEY, OTHER_KEY, part, putPart } from './parts.ts'
+import {
+  begin,
+  beginning,
+  childrenAt,
+  customerKey,
+  expectFault,
+  finish,
+  KEY,
+  keyNameHeader,
+  namedKeys,
+  OTHER_KEY,
+  part,
+  putPart,
+} from './parts.ts'
 import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
 inBoth('R34 R73 UploadPart: a part is stored and replaced; the last one counts', async client => {
@@ -63,4 +76,32 @@ inBoth('R25 R86 attack 74 UploadPart: an upload with a customer key takes parts 
   assert.notEqual(put.headers.get('etag'), `"${createHash('md5').update('x').digest('hex')}"`)
   const plain = await begin(client, bucket, '/p')
   expectFault(await putPart(client, plain, 1, 'x', customerKey(KEY)), 400, 'InvalidRequest')
+})
+
+inBoth('R87 UploadPart: a part is not stored otherwise than it asks to be sealed', async client => {
+  const bucket = await makeBucket(client)
+  await client.send({ method: 'PUT', bucket, path: '/source', body: 'x' })
+  const sealed = (algorithm: string): [string, string] => [':server-side-encryption', algorithm]
+  for (const [given, said, status] of [
+    [[], [sealed('AES256')], 400],
+    [[], [sealed(namedKeys(client))], 400],
+    [customerKey(KEY), [...customerKey(KEY), sealed('AES256')], 400],
+    [[sealed('AES256')], [sealed(namedKeys(client))], 400],
+    [[sealed('AES256')], [sealed('AES256')], 200],
+    [[sealed(namedKeys(client))], [sealed(namedKeys(client)), [keyNameHeader(client), 'another']], 400],
+    [[sealed('AES256')], [], 200],
+  ] as const) {
+    const place = await begin(client, bucket, '/k', given)
+    const path = `/k?partNumber=1&uploadId=${place.id}`
+    const copied: [string, string][] = [[':copy-source', `${bucket}/source`]]
+    for (const answer of [
+      await client.send({ method: 'PUT', bucket, path, headers: said, body: 'x' }),
+      await client.send({ method: 'PUT', bucket, path, headers: [...said, ...copied] }),
+    ]) {
+      assert.equal(answer.status, status, answer.body.toString())
+      if (status === 400) assert.equal(answer.code(), 'InvalidRequest')
+    }
+    const listed = await client.send({ method: 'GET', bucket, path: `/k?uploadId=${place.id}` })
+    assert.equal(childrenAt(listed.xml(), 'Part').length, status === 200 ? 1 : 0)
+  }
 })
