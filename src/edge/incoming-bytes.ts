@@ -97,7 +97,7 @@ export class IncomingBytes implements Lending, Wait {
 
   /** Whoever reads, now or later, gets the fault. */
   cut(fault: Fault): void {
-    this.#cut ??= fault
+    this.#cut ??= fault.code === 'IncompleteBody' ? this.#incomplete() : fault
     // Whoever ends in the middle of a body has left, or is about to.
     this.#isAbandoned ||= this.#cut.code === 'IncompleteBody'
     this.#refuse(this.#cut)
@@ -292,7 +292,7 @@ export class IncomingBytes implements Lending, Wait {
     const expected = this.#announced
     return new Fault('IncompleteBody', {
       ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
-      NumberBytesProvided: this.#bytes,
+      NumberBytesProvided: this.#bytes + this.#message.readableLength,
     })
   }
 }
