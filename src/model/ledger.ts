@@ -63,6 +63,8 @@ export type Note =
       readonly keyName?: string
       readonly version: number
     }
+  /** Somebody began to have all content keys wrapped by these versions of the keyring's own keys. */
+  | { readonly what: 'keys rewrapped'; readonly service: number; readonly named: number }
 
 export interface LockTimeShown {
   readonly lockTime: string

@@ -20,7 +20,7 @@ export type KeyChoice =
     }
   | { readonly by: 'customer'; readonly key: Buffer; readonly md5: string }
 
-function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyUse {
+export function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyUse {
   if (encryption.by === 'service') return { by: 'service' }
   if (encryption.by === 'named') return { by: 'named', name: encryption.keyName!, context: encryption.context }
   if (customerKey === undefined) throw new Fault('InvalidRequest', { reason: 'The object needs its customer key' })

@@ -15,6 +15,7 @@ import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import type { KeyLook, KeyProgress } from './key-changes.ts'
 import { close, type Looking, lookThrough, progressOf, refuseAsBefore, stateOf, withdrawn } from './key-look.ts'
+import { type Rewrapped, rewrapSome } from './rewrapping.ts'
 
 /** Whoever disables a key hears by then how it went, or that it goes on. */
 const WAIT_MS = 5_000
@@ -93,6 +94,11 @@ export class NamedKeys {
       await decide(this.#engine, async d => d.remove(at.rotation()))
       return version
     })
+  }
+
+  /** What older versions wrap is wrapped by the newest ones: one step of a round through the store. */
+  rewrap(from?: Buffer): Promise<Rewrapped> {
+    return rewrapSome(this.#engine, from)
   }
 
   /** Noted before it is done, with what is left to do: whoever starts after a crash in between completes it. */

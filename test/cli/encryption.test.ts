@@ -18,6 +18,8 @@ test('R22 P23: encryption keys are made, disabled, enabled and rotated, with a s
       assert.equal((await run('create', 'pay roll')).version, 1)
       assert.equal((await run('disable', 'pay roll')).disabled, true)
       assert.equal((await run('rotate', 'storage')).version, 2)
+      assert.equal((await run('rotate', 'service')).version, 2)
+      assert.deepEqual(await run('rewrap'), { looked: 0, rewrapped: 0, left: 0 })
     } finally {
       assert.equal(await server.stop(), 0)
     }
@@ -25,6 +27,6 @@ test('R22 P23: encryption keys are made, disabled, enabled and rotated, with a s
     assert.equal((await run('rotate', 'named', '--name', 'pay roll')).version, 2)
     const { keyring: _id, ...shown } = await run('list')
     const keys = [{ name: 'pay roll', version: 2, disabled: false }]
-    assert.deepEqual(shown, { service: 1, storage: 2, named: 1, keys })
+    assert.deepEqual(shown, { service: 2, storage: 2, named: 1, keys })
     assert.equal((await holdfast(['encryption', 'rotate', 'everything', '--data', data])).code, 2)
   }))

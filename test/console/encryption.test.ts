@@ -55,6 +55,23 @@ test('R22: named keys are made once, listed in order, and rotated', () =>
     assert.deepEqual(await told(consoled), [...rotated, last])
   }))
 
+test('P31: keys are wrapped anew step by step, on request; the ledger of the store tells who asked', () =>
+  withConsole(async consoled => {
+    const { ask, parts } = consoled
+    const rewrap = (body: object = {}) => ask({ method: 'POST', path: '/v1/encryption/rewrap', body })
+    await ask({ method: 'POST', path: '/v1/buckets', body: { name: 'kept', lock: true } })
+    await putUnder(parts.store, 'held', true)
+    await ask({ method: 'POST', path: '/v1/encryption/rotate', body: { what: 'named' } })
+    assert.deepEqual((await rewrap()).json(), { looked: 1, rewrapped: 1, left: 0 })
+    assert.deepEqual((await rewrap({ from: '76' })).json(), { looked: 0, rewrapped: 0, left: 0 })
+    for (const from of ['', 'zz', '7', '78', 7]) {
+      assert.equal((await rewrap({ from })).json().code, 'InvalidArgument', String(from))
+    }
+    assert((await bytesOf(parts.store, { bucket: 'kept', key: 'held' })).equals(payload(100)))
+    const [, last] = await told(consoled)
+    assert.deepEqual(last, { what: 'keys rewrapped', service: 1, named: 2, by: ROOT.accessKey })
+  }))
+
 test('P23 P31: a key is disabled unless a locked version needs it, and the ledger of the store tells', () =>
   withConsole(async consoled => {
     const { ask, parts } = consoled

@@ -1,5 +1,6 @@
 /** Encryption keys: those that objects are sealed with. Their values are told to nobody. */
 
+import { Fault } from '../../model/faults.ts'
 import type { NamedKey } from '../../store/named-keys.ts'
 import { body, flag, maybe, oneOf, path, text } from '../input.ts'
 import { type AdminContext, route } from '../route.ts'
@@ -47,6 +48,28 @@ export const ChangeEncryptionKey = route({
   async run(ctx, { name, disabled }) {
     await (disabled ? ctx.store.namedKeys.disable(name) : ctx.store.namedKeys.enable(name))
     return shown(ctx, name)
+  },
+})
+
+const HEXADECIMAL = /^(?:[0-9a-f]{2})+$/
+
+/** Where a step of the round ended. */
+function place(from: string | undefined): Buffer | undefined {
+  if (from === undefined) return undefined
+  if (HEXADECIMAL.test(from)) return Buffer.from(from, 'hex')
+  throw new Fault('InvalidArgument', { ArgumentName: 'from', reason: 'from is not what a step returned' })
+}
+
+export const RewrapEncryption = route({
+  name: 'RewrapEncryption',
+  method: 'POST',
+  path: '/v1/encryption/rewrap',
+  summary: 'After a rotation, wrap the keys of what is stored by the newest ones: one step, and where the next begins',
+  permission: 'admin',
+  input: { from: maybe(text, 'Where the step before ended; without, a round begins') },
+  async run({ store }, { from }) {
+    const { next, ...done } = await store.namedKeys.rewrap(place(from))
+    return { ...done, next: next?.toString('hex') }
   },
 })
 
