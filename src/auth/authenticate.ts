@@ -13,6 +13,7 @@ import {
   canonicalRequest,
   escapedPath,
   type Fields,
+  type SignedHeaders,
 } from './canonical.ts'
 import { type Claim, hasOldQuerySignature, headerClaim, isPresigned, otherScheme, queryClaim } from './claim.ts'
 import { announcedPayload, anonymousPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
@@ -87,17 +88,18 @@ function claimOf(fields: Fields, pairs: Canonical['pairs'], scheme: Scheme): Cla
 }
 
 /** What a signature does not cover, anyone on the way can add: so it covers the host and every dialect header. */
-function checkSignedHeaders(fields: Fields, signedHeaders: readonly string[], scheme: Scheme): void {
-  const signed = new Set(signedHeaders)
-  const missing = signed.has('host') ? [] : ['host']
-  for (const name of fields.keys()) if (name.startsWith(scheme.headerPrefix) && !signed.has(name)) missing.push(name)
+function checkSignedHeaders(fields: Fields, signed: SignedHeaders, scheme: Scheme): void {
+  const missing = signed.set.has('host') ? [] : ['host']
+  for (const name of fields.keys()) {
+    if (name.startsWith(scheme.headerPrefix) && !signed.set.has(name)) missing.push(name)
+  }
   if (missing.length > 0) {
     throw new Fault('AccessDenied', {
       reason: 'There were headers present in the request which were not signed',
       HeadersNotSigned: missing.join(', '),
     })
   }
-  if (signedHeaders.some(name => !fields.has(name))) {
+  if (signed.names.some(name => !fields.has(name))) {
     throw new Fault('AccessDenied', { reason: 'There were headers signed which are not present in the request' })
   }
 }

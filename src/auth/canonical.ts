@@ -14,12 +14,14 @@ export interface QueryPair {
 }
 
 // Space and tab only: a byte of a UTF-8 sequence may look like another kind of white space in latin1.
-const UNTIDY = /^[ \t]|[ \t]$|[ \t][ \t]|\t/
 const RUN = /[ \t]+/g
+
+const isTidy = (value: string): boolean =>
+  !value.includes('  ') && !value.includes('\t') && !value.startsWith(' ') && !value.endsWith(' ')
 
 /** Without white space at the ends, and single spaces inside. */
 function tidy(value: string): string {
-  if (!UNTIDY.test(value)) return value
+  if (isTidy(value)) return value
   const collapsed = value.replace(RUN, ' ')
   const start = collapsed.startsWith(' ') ? 1 : 0
   const end = collapsed.length > start && collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length
@@ -78,14 +80,29 @@ export function canonicalPairs(query: string): QueryPair[] {
   return pairs
 }
 
+/** The headers that a signature covers. */
+export interface SignedHeaders {
+  /** In lower case, and in order. */
+  readonly names: readonly string[]
+  readonly set: ReadonlySet<string>
+  /** As they stand in the signed text. */
+  readonly text: string
+}
+
+/** Of a list with semicolons. */
+export function signedHeadersIn(list: string): SignedHeaders {
+  const names = list.split(';').sort()
+  return { names, set: new Set(names), text: names.join(';') }
+}
+
 export interface Canonical {
   readonly method: string
   /** Never empty. */
   readonly path: string
   readonly pairs: readonly QueryPair[]
   readonly fields: Fields
-  /** Lower-case names; every one of them is in `fields`. */
-  readonly signedHeaders: readonly string[]
+  /** Every one of them is in `fields`. */
+  readonly signedHeaders: SignedHeaders
   /** What the client says of the body: its hash, or why there is none. */
   readonly contentHash: string
 }
@@ -97,7 +114,6 @@ export function canonicalRequest(from: Canonical, unsignedPair: string | undefin
     if (name !== unsignedPair) query += query === '' ? `${name}=${value}` : `&${name}=${value}`
   }
   let headers = ''
-  for (const name of from.signedHeaders) headers += `${name}:${from.fields.get(name)}\n`
-  const names = from.signedHeaders.join(';')
-  return `${from.method}\n${from.path}\n${query}\n${headers}\n${names}\n${from.contentHash}`
+  for (const name of from.signedHeaders.names) headers += `${name}:${from.fields.get(name)}\n`
+  return `${from.method}\n${from.path}\n${query}\n${headers}\n${from.signedHeaders.text}\n${from.contentHash}`
 }

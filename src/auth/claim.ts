@@ -3,7 +3,7 @@
  * different places, and name their mistakes differently.
  */
 import { Fault, type FaultDetail } from '../model/faults.ts'
-import { decodeCanonical, type Fields, type QueryPair } from './canonical.ts'
+import { decodeCanonical, type Fields, type QueryPair, type SignedHeaders, signedHeadersIn } from './canonical.ts'
 import { refusal } from './refusal.ts'
 import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import { basicTimestamp, dateHeader, type Timestamp } from './timestamps.ts'
@@ -19,7 +19,7 @@ export interface ClaimedScope {
 export interface Claim {
   readonly scope: ClaimedScope
   readonly timestamp: Timestamp
-  readonly signedHeaders: readonly string[]
+  readonly signedHeaders: SignedHeaders
   readonly signature: string
   readonly contentHash: string
   /** Of a presigned request: how long it is valid, and the query name of its signature. */
@@ -35,13 +35,6 @@ export function claimedScope(credential: string): ClaimedScope | undefined {
   if (parts.length !== 5 || parts.includes('')) return undefined
   const [accessKey, date, region, service, terminator] = parts as [string, string, string, string, string]
   return { accessKey, date, region, service, terminator }
-}
-
-/** Clients list them in order already; sorting again costs more than looking. */
-function sorted(signedHeaders: string): string[] {
-  const names = signedHeaders.split(';')
-  for (let i = 1; i < names.length; i++) if (names[i - 1]! > names[i]!) return names.sort()
-  return names
 }
 
 const headerMalformed = (reason: string, detail: FaultDetail = {}): Fault =>
@@ -69,7 +62,7 @@ const partsMalformed = (): Fault => headerMalformed(`it must have ${PARTS.join('
 interface Authorization {
   readonly scheme: Scheme
   readonly scope: ClaimedScope
-  readonly signedHeaders: readonly string[]
+  readonly signedHeaders: SignedHeaders
   readonly signature: string
 }
 
@@ -80,7 +73,7 @@ function readAuthorization(text: string, scheme: Scheme): Authorization {
   const [credential, signedHeaders, signature] = authorizationParts(text.slice(algorithm.length + 1))
   const scope = claimedScope(credential)
   if (scope === undefined) throw headerMalformed(expectedCredential(scheme))
-  return { scheme, scope, signedHeaders: sorted(signedHeaders), signature }
+  return { scheme, scope, signedHeaders: signedHeadersIn(signedHeaders), signature }
 }
 
 const REMEMBERED_MAX = 1024
@@ -89,14 +82,26 @@ const remembered = new Map<string, Authorization>()
 
 /** A part of its own, and nothing in it that could begin another one. */
 const SIGNATURE_LAST = /, *Signature=[0-9a-f]+$/
+const DIGITS = /^[0-9a-f]+$/
+
+/** The one that was asked for last: requests of one client come one after the other. */
+let last: { readonly head: string; readonly said: Authorization } | undefined
 
 /** The same as reading it: a signature that stands last changes nothing of what is before. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
+  if (last !== undefined && last.said.scheme === scheme && text.startsWith(last.head)) {
+    const signature = text.slice(last.head.length)
+    const { scope, signedHeaders } = last.said
+    if (DIGITS.test(signature)) return { scheme, scope, signedHeaders, signature }
+  }
   if (!SIGNATURE_LAST.test(text)) return readAuthorization(text, scheme)
   const start = text.lastIndexOf('=') + 1
   const head = text.slice(0, start)
   const known = remembered.get(head)
-  if (known?.scheme === scheme) return { ...known, signature: text.slice(start) }
+  if (known?.scheme === scheme) {
+    last = { head, said: known }
+    return { ...known, signature: text.slice(start) }
+  }
   const read = readAuthorization(text, scheme)
   if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   remembered.set(head, read)
@@ -202,7 +207,7 @@ export function queryClaim(pairs: readonly QueryPair[], fields: Fields, scheme: 
       seconds: expiresSeconds(take('Expires'), `${scheme.queryPrefix}Expires`),
       signatureName: `${scheme.queryPrefix}Signature`,
     },
-    signedHeaders: sorted(take('SignedHeaders')),
+    signedHeaders: signedHeadersIn(take('SignedHeaders')),
     signature: take('Signature'),
     contentHash: fields.get(`${scheme.headerPrefix}content-sha256`) ?? find('Content-Sha256') ?? UNSIGNED_PAYLOAD,
     token: find('Security-Token') ?? fields.get(`${scheme.headerPrefix}security-token`),

@@ -1,6 +1,6 @@
 /** The client's side of a signature: for commands, which speak to servers like every other client. */
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
-import { canonicalFields, canonicalPairs, canonicalRequest } from './canonical.ts'
+import { canonicalFields, canonicalPairs, canonicalRequest, signedHeadersIn } from './canonical.ts'
 import { queryIn, type Scheme } from './schemes.ts'
 import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { basicText } from './timestamps.ts'
@@ -35,7 +35,7 @@ export function signRequest(
   ]
   const whole = { ...request, headers }
   const fields = canonicalFields(whole)
-  const signedHeaders = [...fields.keys()].sort()
+  const signedHeaders = signedHeadersIn([...fields.keys()].join(';'))
   const { path, query } = splitTarget(request.target)
   const pairs = canonicalPairs(queryIn(scheme, query))
   const scope = scopeOf(scheme, stamp.slice(0, 8), region)
@@ -45,7 +45,7 @@ export function signRequest(
   )
   const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
   const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text)
-  const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.join(';')}`
+  const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.text}`
   headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
   return whole
 }

@@ -1,4 +1,5 @@
 /** What a request addresses, from its Host and its raw path. Keys are bytes as sent: decoded once, never normalised. */
+import { lastOf } from '../lib/last-of.ts'
 import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
@@ -30,14 +31,19 @@ export function decodeTarget(text: string): string {
   }
 }
 
+/** Undefined for what names none. Most requests say the same as the one before. */
+const hostIn = lastOf((sent: string): string | undefined =>
+  /^[A-Za-z0-9.\-_]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(sent)
+    ? sent.replace(/:\d+$/, '').toLowerCase()
+    : undefined,
+)
+
 /** The host without its port, in lower case. */
 export function hostOf(request: RawRequest): string {
   const hosts = headerValues(request, 'host')
-  const host = hosts[0] ?? ''
-  if (hosts.length !== 1 || !/^[A-Za-z0-9.\-_]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(host)) {
-    throw new Fault('InvalidRequest', { reason: 'The Host header is missing or malformed' })
-  }
-  return host.replace(/:\d+$/, '').toLowerCase()
+  const host = hosts.length === 1 ? hostIn(hosts[0]!) : undefined
+  if (host === undefined) throw new Fault('InvalidRequest', { reason: 'The Host header is missing or malformed' })
+  return host
 }
 
 /** R4. Says where the service is: whoever gave the server a name of its own has not told it that name. */

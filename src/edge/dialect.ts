@@ -147,6 +147,21 @@ export function neutralName({ prefix, odd }: Dialect, name: string): string {
   return odd.has(neutral) ? name : `:${neutral}`
 }
 
+const NAMES_MAX = 1_000
+/** Neutral names by how they were sent: clients send the same ones all day. */
+const NAMES: Readonly<Record<Dialect['name'], Map<string, string>>> = { svc: new Map(), s3: new Map() }
+
+/** The neutral name of a header as it was sent. */
+export function neutralNameSent(dialect: Dialect, sent: string): string {
+  const names = NAMES[dialect.name]
+  const known = names.get(sent)
+  if (known !== undefined) return known
+  const neutral = neutralName(dialect, sent.toLowerCase())
+  if (names.size >= NAMES_MAX) names.delete(names.keys().next().value!)
+  names.set(sent, neutral)
+  return neutral
+}
+
 /** A header's value on the wire. */
 export const wireValue = (dialect: Dialect, name: string, value: string): string =>
   dialect.values.get(name)?.get(value) ?? value

@@ -4,7 +4,7 @@ import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { decodeTarget } from './address.ts'
-import { type Dialect, neutralName, neutralValue } from './dialect.ts'
+import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
 
 const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
   ['algorithm', 'credential', 'date', 'expires', 'signedheaders', 'signature', 'security-token'].map(
@@ -18,17 +18,16 @@ const CUSTOMER_KEY = /-customer-key(-md5)?$/
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {
   readonly #dialect: Dialect
-  /** By neutral name. */
+  /** By neutral name, as they were sent: most are never looked at. */
   readonly #headers = new Map<string, string>()
   readonly #query = new Map<string, string>()
 
   constructor(request: RawRequest, dialect: Dialect) {
     this.#dialect = dialect
     for (const [name, value] of request.headers) {
-      const neutral = neutralName(dialect, name.toLowerCase())
-      const text = headerText(trimmed(value))
+      const neutral = neutralNameSent(dialect, name)
       const before = this.#headers.get(neutral)
-      this.#headers.set(neutral, before === undefined ? text : `${before},${text}`)
+      this.#headers.set(neutral, before === undefined ? value : `${trimmed(before)},${trimmed(value)}`)
     }
     const { query } = splitTarget(request.target)
     if (query === '') return
@@ -63,25 +62,31 @@ export class View implements RequestView {
       if (!canBeHeader(sent, bytes)) {
         refuse('A parameter that stands for a header contains characters that no header can.')
       }
-      const value = headerText(trimmed(bytes))
-      const header = this.#headers.get(name)
-      if (header !== undefined && header !== value) refuse('The header and the parameter of the same name differ.')
-      this.#headers.set(name, value)
+      const header = this.#text(name)
+      if (header !== undefined && header !== headerText(trimmed(bytes))) {
+        refuse('The header and the parameter of the same name differ.')
+      }
+      this.#headers.set(name, bytes)
     }
     if (this.#headers.has(':content-sha256')) return
     // Policies that refuse unsigned bodies refuse links as well: they are links' usual ones.
     this.#headers.set(':content-sha256', this.#query.get(`${scheme.queryPrefix}Content-Sha256`) ?? UNSIGNED_PAYLOAD)
   }
 
-  header(name: string): string | undefined {
+  #text(name: string): string | undefined {
     const value = this.#headers.get(name)
+    return value === undefined ? undefined : headerText(trimmed(value))
+  }
+
+  header(name: string): string | undefined {
+    const value = this.#text(name)
     return value === undefined ? undefined : neutralValue(this.#dialect, name, value)
   }
 
   headersUnder(prefix: string): readonly (readonly [string, string])[] {
     const found: [string, string][] = []
     for (const [name, value] of this.#headers) {
-      if (name.startsWith(prefix)) found.push([name.slice(prefix.length), value])
+      if (name.startsWith(prefix)) found.push([name.slice(prefix.length), headerText(trimmed(value))])
     }
     return found
   }

@@ -40,9 +40,10 @@ export function callerName(caller: Caller): string {
 /** A caller as the ledger names it. */
 export function actorOf(caller: Caller, request: string): Actor {
   if (caller.kind === 'anonymous') return { account: 'anonymous', request }
-  const { account, accessKey } = caller
-  const user = caller.kind === 'user' ? { user: caller.user.name } : {}
-  return { account: account.accountId, ...user, accessKey, request }
+  const { accessKey } = caller
+  const account = caller.account.accountId
+  if (caller.kind === 'user') return { account, user: caller.user.name, accessKey, request }
+  return { account, accessKey, request }
 }
 
 /** What objects written without a signature are owned by. */

@@ -111,6 +111,8 @@ const NO_CHECKSUM = Buffer.alloc(4)
 const MARK = Buffer.from(MARKER, 'latin1')
 
 export const readAlike: (from: Reader) => Alike = repeated(alikeCodec.read)
+const readHeaders = repeated(headers.read)
+const readGrants = repeated(grants.read)
 
 /** Written out, since this is how every object is opened. */
 function read(from: Reader): Version {
@@ -132,10 +134,10 @@ function read(from: Reader): Version {
     encryption: encryption.read(from),
     lock: lockCodec.read(from),
     attributes: {
-      headers: headers.read(from),
+      headers: readHeaders(from),
       metadata: metadata.read(from),
       tags: tags.read(from),
-      grants: grants.read(from),
+      grants: readGrants(from),
       redirect: redirect.read(from),
       storageClass,
     },

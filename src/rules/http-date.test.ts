@@ -109,6 +109,7 @@ test('what is written is read again', () => {
     fc.property(fc.integer({ min: Date.UTC(1970, 0, 1), max: Date.UTC(9999, 11, 31) }), ms => {
       assert.equal(parseTimestamp(formatTimestamp(ms)), ms)
       assert.equal(parseHttpDate(formatHttpDate(ms)), Math.floor(ms / 1000) * 1000)
+      assert.equal(formatHttpDate(ms), new Date(ms).toUTCString())
     }),
   )
 })

@@ -1,4 +1,5 @@
 /** Moments as headers and documents write them. Inside, a moment is milliseconds since 1970, UTC. */
+import { lastOf } from '../lib/last-of.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const TIME = '(\\d{2}):(\\d{2}):(\\d{2})'
@@ -9,7 +10,14 @@ const ISO =
   /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(?:[Zz]|([+-])(\d{2}):?(\d{2}))?)?$/
 
 /** R5, R17. `Sun, 06 Nov 1994 08:49:37 GMT`. */
-export const formatHttpDate = (ms: number): string => new Date(ms).toUTCString()
+export function formatHttpDate(ms: number): string {
+  const day = Math.floor(ms / DAY_MS)
+  const seconds = Math.floor((ms - day * DAY_MS) / 1000)
+  return `${httpDayOf(day)}${MINUTES[Math.floor(seconds / 60)]}${HTTP_SECONDS[seconds % 60]}`
+}
+
+/** `Sun, 06 Nov 1994 `. */
+const httpDayOf = lastOf((day: number): string => new Date(day * DAY_MS).toUTCString().slice(0, -'00:00:00 GMT'.length))
 
 /** R17. `2026-11-15T02:31:00.000Z`. */
 export function formatTimestamp(ms: number): string {
@@ -70,6 +78,7 @@ const digits = (value: number, count: number): string => String(value).padStart(
 /** In as few pieces as can be remembered: joining them is the work. */
 const MINUTES = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`)
 const SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)}.`)
+const HTTP_SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)} GMT`)
 const FRACTIONS = Array.from({ length: 1000 }, (_, n) => `${digits(n, 3)}Z`)
 
 /** A listing shows a thousand moments, most of them of a few days. */
