@@ -22,7 +22,10 @@ const onWire = (value: string): string =>
 export function wireHeaders(headers: readonly Header[], dialect: Dialect): [string, string][] {
   const out: [string, string][] = []
   for (const [name, value] of headers) {
-    if (value !== undefined) out.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
+    if (value === undefined) continue
+    // What is not the dialect's own is called the same everywhere, and says the same.
+    if (!name.startsWith(':')) out.push([name, typeof value === 'number' ? String(value) : onWire(value)])
+    else out.push([wireName(dialect, name), onWire(wireValue(dialect, name, String(value)))])
   }
   return out
 }

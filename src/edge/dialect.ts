@@ -147,20 +147,35 @@ export function neutralName({ prefix, odd }: Dialect, name: string): string {
   return odd.has(neutral) ? name : `:${neutral}`
 }
 
-const NAMES_MAX = 1_000
-/** Neutral names by how they were sent: clients send the same ones all day. */
-const NAMES: Readonly<Record<Dialect['name'], Map<string, string>>> = { svc: new Map(), s3: new Map() }
+/** What is to be known of a header's name. */
+interface SentName {
+  /** Whose extension it is. */
+  readonly spoken: Dialect | undefined
+  /** Its neutral name in each dialect. */
+  readonly svc: string
+  readonly s3: string
+}
 
-/** The neutral name of a header as it was sent. */
-export function neutralNameSent(dialect: Dialect, sent: string): string {
-  const names = NAMES[dialect.name]
+const NAMES_MAX = 1_000
+/** Names as they were sent: clients send the same ones all day. */
+const names = new Map<string, SentName>()
+
+function nameSent(sent: string): SentName {
   const known = names.get(sent)
   if (known !== undefined) return known
-  const neutral = neutralName(dialect, sent.toLowerCase())
+  const name = sent.toLowerCase()
+  const read = {
+    spoken: ALL.find(({ prefix }) => name.startsWith(prefix)),
+    svc: neutralName(DIALECTS.svc, name),
+    s3: neutralName(DIALECTS.s3, name),
+  }
   if (names.size >= NAMES_MAX) names.delete(names.keys().next().value!)
-  names.set(sent, neutral)
-  return neutral
+  names.set(sent, read)
+  return read
 }
+
+/** The neutral name of a header as it was sent. */
+export const neutralNameSent = (dialect: Dialect, sent: string): string => nameSent(sent)[dialect.name]
 
 /** A header's value on the wire. */
 export const wireValue = (dialect: Dialect, name: string, value: string): string =>
@@ -185,9 +200,8 @@ function hasOldSignature(request: RawRequest): boolean {
 function spokenIn({ headers }: RawRequest): Dialect[] {
   const spoken: Dialect[] = []
   for (const [sent] of headers) {
-    if (sent[0] !== 'x' && sent[0] !== 'X') continue
-    const name = sent.toLowerCase()
-    for (const one of ALL) if (name.startsWith(one.prefix) && !spoken.includes(one)) spoken.push(one)
+    const dialect = nameSent(sent).spoken
+    if (dialect !== undefined && !spoken.includes(dialect)) spoken.push(dialect)
   }
   return spoken
 }

@@ -22,24 +22,61 @@ function mayDiffer(payload: PayloadRule, length: number | undefined, view: View)
 }
 
 export function incomingBody(
-  { body, place }: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
+  incoming: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
   payload: PayloadRule,
   view: View,
   dialect: Dialect,
 ): IncomingBody {
-  const declared = view.header(':trailer')
-  const length = announcedLength(payload, view)
-  return {
-    stream: checkedBody(body, payload),
-    length,
-    hold: bytes => place.hold(bytes),
-    hashSigned: payload.kind === 'sha256',
-    mayDiffer: mayDiffer(payload, length, view),
-    announced:
-      declared === undefined ? [] : declared.split(',').map(name => neutral(dialect, name.trim().toLowerCase())),
-    trailers() {
-      if (payload.kind !== 'chunks') return new Map()
-      return new Map([...payload.trailers].map(([name, value]) => [neutral(dialect, name), value]))
-    },
+  return new CheckedBody(incoming, payload, view, dialect)
+}
+
+/** A class, since most requests have no body: what nobody asks for is not made. */
+class CheckedBody implements IncomingBody {
+  readonly length: number | undefined
+  readonly mayDiffer: boolean
+  readonly #body: AsyncIterable<Buffer>
+  readonly #place: Place
+  readonly #payload: PayloadRule
+  readonly #dialect: Dialect
+  readonly #declared: string | undefined
+  #stream: AsyncIterable<Buffer> | undefined
+
+  constructor(
+    { body, place }: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
+    payload: PayloadRule,
+    view: View,
+    dialect: Dialect,
+  ) {
+    this.#body = body
+    this.#place = place
+    this.#payload = payload
+    this.#dialect = dialect
+    this.#declared = view.header(':trailer')
+    this.length = announcedLength(payload, view)
+    this.mayDiffer = mayDiffer(payload, this.length, view)
+  }
+
+  get stream(): AsyncIterable<Buffer> {
+    this.#stream ??= checkedBody(this.#body, this.#payload)
+    return this.#stream
+  }
+
+  hold(bytes: number): void {
+    this.#place.hold(bytes)
+  }
+
+  get hashSigned(): boolean {
+    return this.#payload.kind === 'sha256'
+  }
+
+  get announced(): readonly string[] {
+    const names = this.#declared?.split(',') ?? []
+    return names.map(name => neutral(this.#dialect, name.trim().toLowerCase()))
+  }
+
+  trailers(): ReadonlyMap<string, string> {
+    const payload = this.#payload
+    if (payload.kind !== 'chunks') return new Map()
+    return new Map([...payload.trailers].map(([name, value]) => [neutral(this.#dialect, name), value]))
   }
 }

@@ -2,6 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
+import { lentRecords } from '../lib/lent-slabs.ts'
 import type { Soon } from '../lib/soon.ts'
 import type { Discarding, IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
@@ -76,7 +77,9 @@ export class Sending {
     this.#response.end(body)
     // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
     if (this.#response.writableLength > 0) return this.#happens('finish')
-    if (body !== undefined) outgoingBuffers.giveBack(body)
+    if (body === undefined) return
+    outgoingBuffers.giveBack(body)
+    lentRecords.giveBack(body)
   }
 
   async #write(piece: Buffer): Promise<void> {

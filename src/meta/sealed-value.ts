@@ -4,6 +4,7 @@
  */
 import type { Stretch } from '../lib/bytes.ts'
 import { crc32, crc32Of } from '../lib/crc.ts'
+import { lentRecords } from '../lib/lent-slabs.ts'
 import { Slab } from '../lib/slab.ts'
 import { DamagedRecord, type Entry, type LentEntry } from './meta.ts'
 
@@ -28,6 +29,9 @@ export function seal(key: Buffer, value: Buffer): Buffer {
  * to get them, and their slab with them.
  */
 const readSlab = new Slab(2 ** 16)
+
+/** Longer ones most often hold a content, of which somebody may say when it has been sent. */
+const LENT_FROM_BYTES = 1_024
 
 /** The engine reads everything into the same memory and hands out the same array, whose `length` it sets by hand. */
 class Place implements Stretch {
@@ -94,7 +98,8 @@ export class OpenedRecord implements LentEntry {
 /** A copy of the value that is sealed under this key. */
 export function unseal(key: Buffer, sealed: Uint8Array): Buffer {
   const { length } = sealed
-  const value = readSlab.cut(Math.max(0, length - SEAL_BYTES))
+  const bytes = Math.max(0, length - SEAL_BYTES)
+  const value = bytes < LENT_FROM_BYTES ? readSlab.cut(bytes) : lentRecords.lend(bytes)
   if (value.length > 0) value.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, value.length))
   const found = crc32(value, crc32Of(key, 0, key.length)) >>> 0
   if (length < SEAL_BYTES || found !== expectedOf(sealed)) throw new DamagedRecord(Buffer.from(key))

@@ -178,7 +178,7 @@ export const HeadObject = operation({
             headers.push(['content-length', end - start])
             return { status, headers }
           }),
-        () => handle.close(),
+        () => handle.dismiss(),
       ),
     )
   },

@@ -1,4 +1,5 @@
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
+import { lentRecords } from '../lib/lent-slabs.ts'
 import { after, type Soon, unless } from '../lib/soon.ts'
 import type { Version } from '../model/version.ts'
 import type { Engine } from './engine.ts'
@@ -60,13 +61,25 @@ export class ObjectHandle {
 
   /**
    * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
-   * have to be read.
+   * have to be read. Lent with their record: whoever gets them is the last to use it, and may say when that is over.
    */
   inline(start: number, end: number): Buffer | undefined {
-    const { content } = this.version
-    if (content.kind !== 'inline' || content.seal !== undefined) return undefined
+    const bytes = this.#inRecord()
+    if (bytes === undefined) return undefined
     this.close()
-    return content.bytes.subarray(start, end)
+    return bytes.subarray(start, end)
+  }
+
+  #inRecord(): Buffer | undefined {
+    const { content } = this.version
+    return content.kind === 'inline' && content.seal === undefined ? content.bytes : undefined
+  }
+
+  /** Closes the handle of an object whose bytes nobody wants, when nobody will look at its record again. */
+  dismiss(): void {
+    const bytes = this.#inRecord()
+    if (bytes !== undefined) lentRecords.giveBack(bytes)
+    this.close()
   }
 
   /** The same in one piece, for a range that is short; closes the handle. Lent, as what is read is. */

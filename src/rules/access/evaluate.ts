@@ -202,6 +202,7 @@ function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies
 }
 
 function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question: Question): Reason[] {
+  if (policies.identity.length === 0) return []
   return policies.identity.flatMap((policy, number) =>
     applying(policy, effect, question).map(
       ({ statement, index }): Reason => ({
