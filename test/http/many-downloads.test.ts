@@ -16,13 +16,20 @@ const BYTES = 3 * 2 ** 20 + 1234
 const CLIENTS = 48
 
 /** Every four bytes say which object they belong to and where they stand in it. */
-function contentOf(object: number): Buffer {
-  const bytes = Buffer.alloc(BYTES)
-  for (let at = 0; at + 4 <= BYTES; at += 4) bytes.writeUInt32LE(object * 2 ** 24 + at / 4, at)
+function contentOf(object: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length)
+  for (let at = 0; at + 4 <= length; at += 4) bytes.writeUInt32LE(object * 2 ** 24 + at / 4, at)
   return bytes
 }
 
-const contents = Array.from({ length: OBJECTS }, (_, object) => contentOf(object))
+const large = Array.from({ length: OBJECTS }, (_, object) => contentOf(object, BYTES))
+
+/** They stand in their records. */
+const SMALL_OBJECTS = 12
+const smallBytes = (object: number): number => 4096 - 250 * object
+const small = Array.from({ length: SMALL_OBJECTS }, (_, n) => contentOf(OBJECTS + n, smallBytes(n)))
+
+const contents = [...large, ...small]
 
 interface Wanted {
   readonly object: number
@@ -47,6 +54,20 @@ function mannerOf(n: number): Manner {
     wanted: n % 3 === 0 ? [whole, part, whole] : [n % 2 === 0 ? whole : part],
     leavesAt: n % 4 === 1 ? 50_000 + 40_000 * n : Number.POSITIVE_INFINITY,
     looksAwayAfter: n % 5 === 2 ? 30_000 : Number.POSITIVE_INFINITY,
+  }
+}
+
+/** Asks for many small objects, whole and in part, one behind the other or a few at a time. */
+function mannerOfSmall(n: number): Manner {
+  const wanted = Array.from({ length: 60 }, (_, m): Wanted => {
+    const object = (n * 7 + m * 5) % SMALL_OBJECTS
+    const start = m % 3 === 0 ? 0 : m * 10
+    return { object: OBJECTS + object, start, end: smallBytes(object) - (m % 4 === 1 ? n : 0) }
+  })
+  return {
+    wanted,
+    leavesAt: n % 6 === 5 ? 30_000 : Number.POSITIVE_INFINITY,
+    looksAwayAfter: n % 5 === 2 ? 3_000 : 2e9,
   }
 }
 
@@ -93,8 +114,8 @@ class Reading {
   }
 }
 
-async function download(client: Client, n: number, secure: boolean): Promise<void> {
-  const { wanted, leavesAt, looksAwayAfter } = mannerOf(n)
+async function download(client: Client, manner: Manner, secure: boolean): Promise<void> {
+  const { wanted, leavesAt, looksAwayAfter } = manner
   const to = { port: client.port, host: '127.0.0.1' }
   const socket: Socket = secure ? connectSecurely({ ...to, rejectUnauthorized: false }) : connect(to)
   await once(socket, secure ? 'secureConnect' : 'connect')
@@ -129,7 +150,9 @@ async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promis
     const sealed = object % 3 === 2 ? { encryption: { by: 'service' } as const } : {}
     await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body], ...sealed })
   }
-  await Promise.all(Array.from({ length: CLIENTS }, (_, n) => download(svc, n, secure)))
+  // Small ones are lent by the engine on the disk, and by none in memory.
+  const manners = Array.from({ length: CLIENTS }, (_, n) => (secure ? [mannerOf(n)] : [mannerOf(n), mannerOfSmall(n)]))
+  await Promise.all(manners.flat().map(manner => download(svc, manner, secure)))
 }
 
 test('clients of every manner get the bytes they asked for, and nobody else’s', () =>
