@@ -20,14 +20,37 @@ async function installing<T>(what: string, steps: () => Promise<T>): Promise<T> 
   }
 }
 
+/**
+ * The versions that were tried: whatever is published tomorrow must not make a run fail in which nothing of ours has
+ * changed. To try another one is a change like others.
+ */
+const FROM_PIP = {
+  awscli: 'awscli==1.46.2',
+  // With the common runtime, boto3 knows all five checksums.
+  boto3: 'boto3[crt]==1.44.0',
+  moto: 'moto[server]==5.2.5',
+  s3cmd: 's3cmd==2.4.0',
+}
+
+const FROM_NPM = {
+  '@aws-sdk/client-s3': '3.1164.0',
+  '@aws-sdk/lib-storage': '3.1164.0',
+  '@aws-sdk/s3-request-presigner': '3.1162.0',
+  '@smithy/node-http-handler': '4.14.2',
+  minio: '8.0.7',
+}
+
+export type PipPackage = keyof typeof FROM_PIP
+export type NpmPackage = keyof typeof FROM_NPM
+
 /** A Python environment with this package; the folder of its programs. */
-export function fromPip(folder: string, packageName: string, wanted = packageName): Promise<string> {
+export function fromPip(folder: string, packageName: PipPackage): Promise<string> {
   return installing(packageName, async () => {
     const place = join(folder, `venv-${packageName}`)
     const options = { env: FOR_INSTALLING, timeoutMs: INSTALL_MS }
     await run('python3', ['-m', 'venv', place], options)
     const bin = join(place, 'bin')
-    await run(join(bin, 'python'), ['-m', 'pip', 'install', '--quiet', wanted], options)
+    await run(join(bin, 'python'), ['-m', 'pip', 'install', '--quiet', FROM_PIP[packageName]], options)
     return bin
   })
 }
@@ -39,12 +62,13 @@ export async function pipVersion(bin: string, packageName: string): Promise<stri
 }
 
 /** A folder whose node_modules hold these packages; a script must stand in it to find them. */
-export function fromNpm(folder: string, packages: readonly string[]): Promise<string> {
+export function fromNpm(folder: string, packages: readonly NpmPackage[]): Promise<string> {
   return installing(packages.join(', '), async () => {
     const place = join(folder, `npm-${packages[0]!.replace('/', '-')}`)
     await mkdir(place, { recursive: true })
     const quiet = ['--no-audit', '--no-fund', '--ignore-scripts', '--no-save']
-    await run('npm', ['install', ...quiet, '--prefix', place, ...packages], {
+    const wanted = packages.map(name => `${name}@${FROM_NPM[name]}`)
+    await run('npm', ['install', ...quiet, '--prefix', place, ...wanted], {
       cwd: place,
       env: FOR_INSTALLING,
       timeoutMs: INSTALL_MS,

@@ -3,7 +3,7 @@ import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './command.ts'
 import type { Served } from './holdfast.ts'
-import { fromNpm, fromPip, npmVersion, pipVersion, Unavailable } from './install.ts'
+import { fromNpm, fromPip, type NpmPackage, npmVersion, pipVersion, Unavailable } from './install.ts'
 import { plainServer, type Round } from './round.ts'
 import { BASE_HOST, clientEnvironment, KEYS, type World } from './world.ts'
 
@@ -39,8 +39,7 @@ const boto3 = (name: string, server: Round['server']): Round => ({
   name,
   server,
   async prepare(world) {
-    // With the common runtime, boto3 knows all five checksums.
-    const bin = await installedOnce('boto3', () => fromPip(world.folder, 'boto3', 'boto3[crt]'))
+    const bin = await installedOnce('boto3', () => fromPip(world.folder, 'boto3'))
     const env = scriptEnvironment(world, server(world), `${name}-round`)
     const script = join(world.scripts, 'boto3_round.py')
     return {
@@ -52,7 +51,7 @@ const boto3 = (name: string, server: Round['server']): Round => ({
 
 interface JavaScript {
   readonly name: string
-  readonly packages: readonly string[]
+  readonly packages: readonly NpmPackage[]
   readonly script: string
   readonly server: Round['server']
 }
@@ -81,7 +80,7 @@ const AWS_SDK = {
     '@smithy/node-http-handler',
   ],
   script: 'aws-sdk-round.mjs',
-}
+} as const
 
 export const SCRIPTED: readonly Round[] = [
   boto3('boto3', plainServer),

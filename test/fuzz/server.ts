@@ -36,7 +36,9 @@ const STOP_MS_MAX = 40_000
 
 export async function startServer({ command, data, accounts, baseHost, rootKey }: Starting): Promise<Server> {
   const [program = '', ...before] = command
-  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--accounts', accounts]
+  const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
+  // This is not about what lasts: a disk that others keep busy must not look like a server that hangs.
+  const flags = ['--data', data, ...listen, '--accounts', accounts, '--durability', 'os']
   const { PATH = '' } = process.env
   const child = spawn(program, [...before, 'serve', '--base-host', baseHost, ...flags], {
     env: { PATH, HOLDFAST_ROOT_ACCESS_KEY: rootKey.accessKey, HOLDFAST_ROOT_SECRET_KEY: rootKey.secretKey },

@@ -9,7 +9,7 @@ const READY_MS_MAX = 60_000
 
 /** An installed one, by the folder of its programs, or one of its own; `Unavailable` where that cannot be had. */
 export async function startMoto(folder: string, installed?: string): Promise<Running> {
-  const bin = installed ?? (await fromPip(folder, 'moto', 'moto[server]'))
+  const bin = installed ?? (await fromPip(folder, 'moto'))
   const version = await pipVersion(bin, 'moto')
   const { PATH = '' } = process.env
   const child = spawn(join(bin, 'moto_server'), ['-H', '127.0.0.1', '-p', '0'], {
