@@ -25,7 +25,7 @@ export interface UnderWay {
 export class Connection implements Wait {
   readonly socket: Socket
   readonly #patience: Patience
-  readonly #underWay = new Set<UnderWay>()
+  readonly #underWay: UnderWay[] = []
   #remoteAddress: string | undefined
   #quietSince: number
   #body: IncomingBytes | undefined
@@ -64,8 +64,8 @@ export class Connection implements Wait {
    */
   begin(request: UnderWay, serve: () => Promise<void>, passOver: () => void): void {
     // Hardly any client sends the next request before it has its answer.
-    const before = this.#underWay.size === 0 ? NOBODY : this.#waitedFor(request)
-    this.#underWay.add(request)
+    const before = this.#underWay.length === 0 ? NOBODY : this.#waitedFor(request)
+    this.#underWay.push(request)
     this.#body = request.body
     if (before.length > WAITING_MAX) this.socket.destroy()
     request.served =
@@ -83,7 +83,10 @@ export class Connection implements Wait {
 
   /** It was served or passed over. What is written from now on goes out behind its answer. */
   end(request: UnderWay): void {
-    this.#underWay.delete(request)
+    // Nearly always the only one; of several, any may take its place.
+    const last = this.#underWay.pop()!
+    const at = this.#underWay.indexOf(request)
+    if (at >= 0) this.#underWay[at] = last
     this.#quietSince = this.#patience.now()
     this.#refuseAtLast()
     // Node would keep the connection for another request.
@@ -116,7 +119,7 @@ export class Connection implements Wait {
   }
 
   get isBusy(): boolean {
-    return this.#underWay.size > 0
+    return this.#underWay.length > 0
   }
 
   giveUp(): void {

@@ -64,20 +64,20 @@ export class IncomingBytes implements Lending, Wait {
 
   /** There is one, and nobody has read it to its end. */
   get isUnread(): boolean {
-    const length = this.#announced
+    const length = this.#announced()
     const isThere =
       length === undefined ? headerValue(this.#request, 'transfer-encoding') !== undefined : length !== '0'
-    return isThere && !this.#isRead
+    return isThere && !this.#isRead()
   }
 
   /** A stream says that it ended a while after its last bytes were taken: who waits for that waits for nothing. */
-  get #isRead(): boolean {
+  #isRead(): boolean {
     const message = this.#message
     return message.readableEnded || (message.complete && message.readableLength === 0)
   }
 
   /** Asked for by hand, since headers that the runtime has to sort cost more than a small body. */
-  get #announced(): string | undefined {
+  #announced(): string | undefined {
     return headerValue(this.#request, 'content-length')
   }
 
@@ -117,7 +117,7 @@ export class IncomingBytes implements Lending, Wait {
 
   /** A short one is read as it comes: it is hashed at its end, where it lies. */
   lend(sieve?: Sieve): Loan | undefined {
-    if (!(Number(this.#announced) > BLOCK_BYTES)) return undefined
+    if (!(Number(this.#announced()) > BLOCK_BYTES)) return undefined
     const blocks = new BodyBlocks(sharedBlocks)
     this.#blocks = blocks
     this.#sieve = sieve
@@ -170,7 +170,7 @@ export class IncomingBytes implements Lending, Wait {
   #step(): IteratorResult<Buffer> | undefined {
     if (this.#blocks !== undefined) return this.#fill(this.#blocks)
     const value = this.#read()
-    if (value === null) return this.#isRead ? END : undefined
+    if (value === null) return this.#isRead() ? END : undefined
     return { done: false, value }
   }
 
@@ -210,7 +210,7 @@ export class IncomingBytes implements Lending, Wait {
   /** What there is when no more can be had for now. */
   #partial(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
     const failure = this.#sieve?.failure
-    const isOver = failure !== undefined || this.#isRead
+    const isOver = failure !== undefined || this.#isRead()
     if (!isOver && !this.#isImpatient) return undefined
     if (!blocks.isEmpty) return { done: false, value: blocks.take() }
     if (failure !== undefined) throw failure
@@ -289,7 +289,7 @@ export class IncomingBytes implements Lending, Wait {
   }
 
   #incomplete(): Fault {
-    const expected = this.#announced
+    const expected = this.#announced()
     return new Fault('IncompleteBody', {
       ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
       NumberBytesProvided: this.#bytes + this.#message.readableLength,
