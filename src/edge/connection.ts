@@ -34,6 +34,8 @@ export class Connection implements Wait {
   #largeSentAt = Number.NEGATIVE_INFINITY
   /** No more requests after those under way. */
   #isLast = false
+  /** Its client was told that it ends with an answer. */
+  #isEnding = false
 
   constructor(socket: Socket, patience: Patience) {
     this.socket = socket
@@ -69,10 +71,18 @@ export class Connection implements Wait {
     this.#body = request.body
     if (before.length > WAITING_MAX) this.socket.destroy()
     request.served =
-      before.length === 0
+      before.length === 0 && !this.#isEnding
         ? serve()
         : // Behind an answer that ended the connection there is nobody left who asks.
-          Promise.allSettled(before).then(() => (this.socket.destroyed ? passOver() : serve()))
+          Promise.allSettled(before).then(() => (this.#isEnding || this.socket.destroyed ? passOver() : serve()))
+  }
+
+  /**
+   * RFC 9112, 9.6. An answer says that it is the last one: its client will ask for all else again, on another
+   * connection, and nothing of it may have been done here by then.
+   */
+  endsWithAnswer(): void {
+    this.#isEnding = true
   }
 
   #waitedFor({ isSafe }: UnderWay): Promise<unknown>[] {

@@ -324,7 +324,10 @@ export class Listener {
     for (const [name, value] of outgoing.headers) headers.push(name, value)
     const { requestIdHeader, hostIdHeader } = ID_HEADERS[dialect.name]
     headers.push(requestIdHeader, exchanged.requestId, hostIdHeader, exchanged.hostId)
-    if (isUnread || outgoing.close) headers.push('connection', 'close')
+    if (isUnread || outgoing.close) {
+      headers.push('connection', 'close')
+      exchanged.connection.endsWithAnswer()
+    }
     response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
     const body = request.method === 'HEAD' ? undefined : outgoing.body
     if (isUnread) return this.#endUnread(body, exchanged, sending)

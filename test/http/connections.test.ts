@@ -258,6 +258,30 @@ inBoth(
   },
 )
 
+for (const [what, last] of Object.entries<Partial<Sending>>({
+  'an upload is refused': { as: null },
+  'it waits to be told to go on': { as: null, headers: [WAIT] },
+  'nobody reads its body': { method: 'GET' },
+})) {
+  inBoth(`RFC 9112, 9.6: what stands behind the last answer is not done: ${what}`, async (client, { log, pass }) => {
+    const bucket = await makeBucket(client)
+    const ended: Sending = { ...upload(bucket), path: '/no', body: 'never read', ...last }
+    const wire = await Wire.open(client.port)
+    for (const one of [ended, { ...upload(bucket), body: 'one' }, { ...upload(bucket), body: 'two' }]) {
+      wire.write(client.head(one), one.body!)
+    }
+    assert.equal((await wire.answer())?.headers.get('connection'), 'close')
+    for (let turns = 0; turns < 500; turns++) await turn()
+    pass(2_000)
+    assert.equal(await wire.answer(), undefined)
+    assert.deepEqual(
+      log.filter(({ resource }) => resource === `/${bucket}/k`),
+      [],
+    )
+    assert.equal(await isThere(client, bucket), false)
+  })
+}
+
 /** A large answer that nobody takes yet, and behind it an upload that is refused: both sent at once. */
 async function refusedBehind(client: Client, { log }: Served, bodyBytes: number): Promise<{ wire: Wire; big: Buffer }> {
   const bucket = await makeBucket(client)
