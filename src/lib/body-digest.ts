@@ -8,6 +8,9 @@ import { BLOCK_BYTES } from './shared-blocks.ts'
 /** A piece of a byte weighs a hundred. So many are joined, which those of a sensible client never are. */
 const LOOSE_MAX = 256
 
+/** MD5s of less are over before they have been copied to be computed together. */
+const TOGETHER_BYTES_MIN = 16 * 1024
+
 /**
  * The digest of a body as it comes in. Up to a block of bytes is kept and hashed at the end, which is over before a
  * thread would have answered; a longer body goes to a thread block by block. Bytes must stay as they are until the
@@ -46,6 +49,9 @@ export class BodyDigest {
 
   async digest(): Promise<Buffer> {
     if (this.#lane === undefined && this.#hash === undefined) {
+      if (this.#algorithm === 'md5' && this.#kept >= TOGETHER_BYTES_MIN) {
+        return this.#threads.together.digest(this.#pieces ?? [this.#only!], this.#kept)
+      }
       if (this.#pieces === undefined) return hashAtOnce(this.#algorithm, this.#only ?? Buffer.alloc(0), 'buffer')
       this.#hash = createHash(this.#algorithm)
     }

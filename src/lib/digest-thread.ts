@@ -8,10 +8,11 @@ import { Worker } from 'node:worker_threads'
 import { copyShared } from './bytes.ts'
 import { type DigestAlgorithm, digestWork, type Order, type Reply, type ThreadData } from './digest-work.ts'
 import { md5Company } from './md5-company.ts'
+import { md5In } from './md5-in-memory.ts'
 import { md5Lanes } from './md5-lanes.ts'
-import { AREA_BYTES, LANES, md5Module } from './md5-module.ts'
+import { LANES } from './md5-module.ts'
 import { BLOCK_BYTES, type SharedBlocks } from './shared-blocks.ts'
-import { PAGE_BYTES, type SharedMemory, wasm } from './wasm.ts'
+import type { SharedMemory } from './wasm.ts'
 
 /** What a thread may have ahead of it. Bytes that were copied count as the whole block which they take. */
 const AHEAD_BYTES_MAX = 8 * BLOCK_BYTES
@@ -28,21 +29,6 @@ export interface Port {
   unref(): void
 }
 
-let areas = 0
-
-/** Undefined where modules may not be compiled or vectors are not known: then node:crypto computes MD5s. */
-function md5Of({ buffer, wasm: memory }: SharedMemory): ThreadData['md5'] {
-  if (memory === undefined) return undefined
-  // Each thread has another area of the last page. By the time they have all been had, the first has long ended.
-  const offset = (areas++ * AREA_BYTES) % PAGE_BYTES
-  const area = buffer.byteLength - PAGE_BYTES + offset
-  try {
-    return { module: new wasm!.Module(md5Module(buffer.byteLength / PAGE_BYTES, area)), memory, area }
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * As text, not as a file: it is found wherever this program is, in a folder, in a bundle or in a single executable. It
  * gets no environment, since secrets may stand there.
@@ -53,7 +39,7 @@ export function startThread(memory: SharedMemory): Port {
     `md5Lanes: ${md5Lanes}, md5Company: ${md5Company}`,
   ]
   const text = `(${digestWork})({ ${given} })`
-  const workerData: ThreadData = { memory: memory.buffer, md5: md5Of(memory) }
+  const workerData: ThreadData = { memory: memory.buffer, md5: md5In(memory, 'thread') }
   return new Worker(text, { eval: true, workerData, env: {}, execArgv: [] })
 }
 

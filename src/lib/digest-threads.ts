@@ -1,5 +1,6 @@
 import { DigestThread, type Lane, type Port, startThread } from './digest-thread.ts'
 import type { DigestAlgorithm } from './digest-work.ts'
+import { Md5Together } from './md5-together.ts'
 import { SharedBlocks } from './shared-blocks.ts'
 import type { SharedMemory } from './wasm.ts'
 
@@ -12,6 +13,8 @@ const THREADS_MAX = 2
  */
 export class DigestThreads {
   readonly blocks: SharedBlocks
+  /** For bodies that are too short to be told to a thread. */
+  readonly together: Md5Together
   readonly #start: (memory: SharedMemory) => Port
   readonly #threads: DigestThread[] = []
   #isPossible = true
@@ -19,6 +22,7 @@ export class DigestThreads {
   constructor(start: (memory: SharedMemory) => Port = startThread, blocks = new SharedBlocks()) {
     this.#start = start
     this.blocks = blocks
+    this.together = new Md5Together(blocks)
   }
 
   /** Undefined where no thread can be had: whoever asks has to do the work. */

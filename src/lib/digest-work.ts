@@ -3,9 +3,10 @@ import type crypto from 'node:crypto'
 import type { Hash } from 'node:crypto'
 import type threads from 'node:worker_threads'
 import type { md5Company } from './md5-company.ts'
+import type { Md5InMemory } from './md5-in-memory.ts'
 import type { md5Lanes } from './md5-lanes.ts'
 import type { Md5Exports } from './md5-module.ts'
-import type { WasmMemory, WasmModule, WasmRuntime } from './wasm.ts'
+import type { WasmRuntime } from './wasm.ts'
 
 export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256'
 
@@ -29,7 +30,7 @@ export type Reply = { readonly order: number } | { readonly lane: number; readon
 export interface ThreadData {
   readonly memory: SharedArrayBuffer
   /** The same memory for a module that computes several MD5s at once; undefined where there can be none. */
-  readonly md5: { readonly module: WasmModule; readonly memory: WasmMemory; readonly area: number } | undefined
+  readonly md5: Md5InMemory | undefined
 }
 
 interface Given {
