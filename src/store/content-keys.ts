@@ -98,3 +98,6 @@ export function etagOf(engine: Engine, md5: Buffer, choice: KeyChoice | undefine
   const secret = faulting(() => engine.keyring.etagSecret(useOf(describeSealed(choice), customerKeyOf(choice))))
   return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
 }
+
+/** Tags of plain bytes and of those that the service seals are digests of the content alone, and so stay. */
+export const isOpenTag = (by: Encryption['by'] | undefined): boolean => by === undefined || by === 'service'

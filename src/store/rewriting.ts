@@ -5,7 +5,7 @@
  */
 import { BodyDigest } from '../lib/body-digest.ts'
 import type { ContentPart, Slice } from '../model/content.ts'
-import type { Checksum, Encryption, Version } from '../model/version.ts'
+import type { Checksum, Version } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
 import { multipartEtag } from '../rules/assembly.ts'
 import { type ChecksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
@@ -14,7 +14,7 @@ import { copiedChecksum } from '../rules/part-checksums.ts'
 import { ALWAYS, checkPrecondition } from '../rules/precondition.ts'
 import { type BodyChecksum, bodyChecksum } from './body-checksum.ts'
 import { bucketForWrite } from './bucket-record.ts'
-import { encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
+import { encryptionFor, etagOf, isOpenTag, type KeyChoice } from './content-keys.ts'
 import type { Copied, CopyRequest } from './copy-request.ts'
 import type { Engine } from './engine.ts'
 import type { Inspection } from './inspection.ts'
@@ -50,9 +50,6 @@ export async function rewrite(engine: Engine, objects: Objects, request: Rewriti
   }
 }
 
-const isOpenTag = (by: Encryption['by'] | undefined): boolean => by === undefined || by === 'service'
-
-/** Tags of plain bytes and of those that the service seals are digests of the content alone, and so stay. */
 const keepsTag = (source: Version, target: KeyChoice | undefined): boolean =>
   isOpenTag(source.encryption?.by) && isOpenTag(target?.by)
 

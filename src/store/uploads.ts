@@ -17,7 +17,7 @@ import type { ByteRange } from '../rules/range.ts'
 import { all, at } from './addresses.ts'
 import { bodyChecksum } from './body-checksum.ts'
 import { bucketForWrite } from './bucket-record.ts'
-import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
+import { contentKeyOf, encryptionFor, etagOf, isOpenTag, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
 import type { Engine } from './engine.ts'
 import type { Which } from './finding.ts'
@@ -194,8 +194,9 @@ export class Uploads {
       if (!mayShare({ content: source.content, contentKey: handle.contentKey }, contentKey)) {
         return await this.#moveRange(request, handle, range, upload)
       }
-      const whole = size === source.size && source.parts === 0 && source.encryption === undefined
-      const tag = whole && upload.encryption === undefined ? source.etag : sharedEtag(source.etag, range)
+      const isWhole = size === source.size && source.parts === 0
+      const keepsTag = isWhole && isOpenTag(source.encryption?.by) && isOpenTag(upload.encryption?.by)
+      const tag = keepsTag ? source.etag : sharedEtag(source.etag, range)
       const sums = await this.#sumsOf(handle, range, upload, request)
       const shared = await decide(engine, async d => {
         // The source may be gone or replaced by now; what this commit shares must still be held by somebody.

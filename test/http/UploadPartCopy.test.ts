@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { begin, customerKey, expectFault, finish, KEY, MIB5, type Place, textAt } from './parts.ts'
 import { type Client, inBoth, makeBucket, OTHER, type Sending } from './server.ts'
 
@@ -38,6 +39,25 @@ inBoth('R73 UploadPartCopy: ranges of objects become parts', async client => {
     assert(got.body.equals(Buffer.concat([body.subarray(0, MIB5), Buffer.from('234')])))
   }
 })
+
+inBoth(
+  'R16 section 4.5 UploadPartCopy: a whole object is a part with the tag of its bytes, sealed or not',
+  async client => {
+    const bucket = await makeBucket(client)
+    const sealed: Headers = [[':server-side-encryption', 'AES256']]
+    // Long enough to be shared, not stored anew.
+    const body = Buffer.alloc(2 ** 21, 'a')
+    const tag = `"${createHash('md5').update(body).digest('hex')}"`
+    for (const from of [[], sealed]) {
+      await client.send({ method: 'PUT', bucket, path: '/from', body, headers: from })
+      for (const to of [[], sealed]) {
+        const place = await begin(client, bucket, '/to', to)
+        const copied = await copyPart(client, place, 1, `${bucket}/from`)
+        assert.equal(textAt(copied.xml(), 'ETag'), tag)
+      }
+    }
+  },
+)
 
 inBoth('R43 R44 R49 UploadPartCopy: ranges, sources and conditions that are wrong', async client => {
   const bucket = await makeBucket(client)
