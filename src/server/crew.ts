@@ -10,7 +10,7 @@ import { counted, merged, type Sample } from '../telemetry/families.ts'
 import { endUnclaimed } from './handed-over.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { BEATS_MAX, Pulse } from './pulse.ts'
-import { SHORT_LIVES_MAX, ShortLives } from './short-lives.ts'
+import { type Life, SHORT_LIVES_MAX, ShortLives } from './short-lives.ts'
 import type { Tell } from './tell.ts'
 
 /** So long whoever asks for measures waits for a worker. */
@@ -63,6 +63,8 @@ export class Crew implements Others {
   #allEnded: (() => void) | undefined
   /** The dead are replaced: not before all were there once, and not any more when they shall end. */
   #replacing = false
+  /** What is to be done then about those that served already, and died before all were there. */
+  #missed: (() => void)[] = []
   #ending = false
 
   line(of: Inside): Line {
@@ -122,6 +124,7 @@ export class Crew implements Others {
     this.#beating = setInterval(() => this.beat(parts.tell), this.#beatMs).unref()
     await Promise.all(Array.from({ length: count }, () => this.#add(parts)))
     this.#replacing = true
+    for (const replace of this.#missed.splice(0)) replace()
   }
 
   /**
@@ -143,7 +146,7 @@ export class Crew implements Others {
     const writer = systemRandom.bytes(WRITER_BYTES)
     await orEnd(parts.tell, parts.admit(writer))
     if (this.#ending) throw new Error('the server is ending')
-    const child = cluster.fork()
+    const child = this.#fork(parts)
     endUnclaimed(child.process)
     const member: Member = {
       child,
@@ -167,6 +170,16 @@ export class Crew implements Others {
         if (child.process.pid === undefined) gone(error.message)
       })
     })
+  }
+
+  /** Most of what keeps a process from being made is told later, by the child; want of memory is thrown. */
+  #fork(parts: CrewParts): Child {
+    try {
+      return cluster.fork()
+    } catch (error) {
+      if (this.#replacing) this.#addAfter({ ms: 0, hasServed: false, wasKilled: true }, parts)
+      throw error
+    }
   }
 
   #hear(
@@ -227,13 +240,20 @@ export class Crew implements Others {
     if (this.#members.size === 0) this.#allEnded?.()
     parts.onDeath()
     if (this.#replacing) this.#replace(member, why, parts)
+    else if (!this.#ending) this.#missed.push(() => this.#replace(member, why, parts))
   }
 
   #replace({ bornAt, hasServed, child }: Member, why: string, parts: CrewParts): void {
-    const { tell } = parts
     this.#restarts++
-    tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
-    const life = { ms: performance.now() - bornAt, hasServed, wasKilled: why === 'SIGKILL' }
+    parts.tell.log({ level: 'error', worker: child.process.pid, error: `the worker ended with ${why}` })
+    // One for which there was no room never was: that says nothing about the next either.
+    const wasKilled = why === 'SIGKILL' || child.process.pid === undefined
+    this.#addAfter({ ms: performance.now() - bornAt, hasServed, wasKilled }, parts)
+  }
+
+  /** Another one, for one whose life was like that. */
+  #addAfter(life: Life, parts: CrewParts): void {
+    const { tell } = parts
     const pause = this.#shortLives.pauseAfter(life)
     if (pause === undefined) {
       tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)

@@ -39,8 +39,16 @@ interface Supervised {
   readonly log: readonly Readonly<Record<string, unknown>>[]
 }
 
+interface Starting {
+  readonly workers: number
+  /** Before a worker is started. */
+  readonly admitting: (crew: Crew, kill: Supervised['kill']) => Promise<void>
+}
+
+const ALONE: Starting = { workers: 1, admitting: async () => {} }
+
 /** One worker, so that every request is known to meet it; nobody does upkeep but the test. */
-async function supervised(use: (supervised: Supervised) => Promise<void>): Promise<void> {
+async function supervised(use: (supervised: Supervised) => Promise<void>, starting = ALONE): Promise<void> {
   await withFolder(async data => {
     cluster.setupPrimary({ exec: PROGRAM, args: [] })
     const env = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
@@ -54,21 +62,21 @@ async function supervised(use: (supervised: Supervised) => Promise<void>): Promi
     let died = gate()
     const log: Readonly<Record<string, unknown>>[] = []
     const tell: Tell = { ...QUIET, log: line => log.push(line) }
+    const pid = (): number => Object.values(cluster.workers!)[0]!.process.pid!
+    const kill = async (): Promise<void> => {
+      died = gate()
+      process.kill(pid(), 'SIGKILL')
+      await died.opened
+    }
     try {
-      await crew.start(1, {
+      await crew.start(starting.workers, {
         tell,
-        admit: writer => folder.admit(writer),
+        admit: writer => starting.admitting(crew, kill).then(() => folder.admit(writer)),
         dismiss: writer => folder.dismiss(writer),
         assignment: writer => ({ ...given, port, role: 'worker', epoch, writer }),
         silenceMsMax: config.workerTimeoutMs,
         onDeath: () => died.open(),
       })
-      const pid = (): number => Object.values(cluster.workers!)[0]!.process.pid!
-      const kill = async (): Promise<void> => {
-        died = gate()
-        process.kill(pid(), 'SIGKILL')
-        await died.opened
-      }
       await use({ store, crew, client: clientOf(port), port, pid, kill, tell, log })
     } finally {
       await crew.stop()
@@ -234,4 +242,38 @@ test('a worker that stands still is ended and replaced, and nothing waits for it
     assert.equal(await figureOf(crew, 'holdfast_workers_unresponsive_total'), 1)
     assert.equal(await figureOf(crew, 'holdfast_worker_restarts_total'), 1)
     assert.equal(await figureOf(crew, 'holdfast_worker_silence_seconds'), 0)
+  }))
+
+test('a worker that is killed while others are still starting is replaced, too', () => {
+  let admitted = 0
+  const admitting: Starting['admitting'] = async (crew, kill) => {
+    if (++admitted !== 2) return
+    await until('the first one listens', () => crew.isListening)
+    await kill()
+  }
+  return supervised(
+    async ({ crew }) => {
+      await until('there are two', () => Object.keys(cluster.workers!).length === 2)
+      assert.equal(await figureOf(crew, 'holdfast_worker_restarts_total'), 1)
+    },
+    { workers: 2, admitting },
+  )
+})
+
+test('a worker for which the system has no room is started as soon as it has', () =>
+  supervised(async ({ crew, client, port, kill }) => {
+    assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
+    const { fork } = cluster
+    let refused = 0
+    cluster.fork = () => {
+      if (++refused > 5) return fork.call(cluster)
+      throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' })
+    }
+    try {
+      await kill()
+      await until('another has taken its place', () => crew.isListening)
+    } finally {
+      cluster.fork = fork
+    }
+    assert.equal((await get(clientOf(port), '/kept')).toString(), 'kept')
   }))
