@@ -64,11 +64,15 @@ async function main(): Promise<void> {
   if (words !== undefined) return command(words)
   const config = configure()
   if (config === undefined) return
+  // As long as it does not serve there is nothing to finish. Unless somebody listens, the first process of a container
+  // is not even reached by these.
+  let stop = (): void => process.exit(0)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop())
   const running = await serve(config, tell).catch((error: unknown) => {
     throw error instanceof BadConfig ? error : new Error(startFailure(error, config), { cause: error })
   })
   let stopping = false
-  const stop = (): void => {
+  stop = () => {
     if (stopping) return
     stopping = true
     // Requests in flight may finish, but not hold up the end for ever.
@@ -78,8 +82,6 @@ async function main(): Promise<void> {
       () => process.exit(1),
     )
   }
-  process.on('SIGTERM', stop)
-  process.on('SIGINT', stop)
   process.on('SIGHUP', () => {
     running.reload().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
   })
