@@ -7,7 +7,8 @@ test('an address of PostgreSQL is split into one for each host', () => {
     'postgres://u:p@one:1/db?sslmode=require',
     'postgres://u:p@two:2/db?sslmode=require',
   ])
-  for (const url of ['postgresql://one/db', 'postgres:///db', 'postgres://u@/db', 'postgres://[::1]:5432/db'])
+  const whole = ['postgresql://one/db', 'postgres:///db', 'postgres://u@/db', 'postgres://[::1]:5432/db']
+  for (const url of [...whole, 'postgres://u:1%23@one/db', 'postgres://u:p@/db?host=/run&x=a@b'])
     assert.deepEqual(addressesOf(url), [url])
 })
 
@@ -17,6 +18,10 @@ test('an address of PostgreSQL that cannot be read is refused without a word of 
     'postgres://me:hush@one:port/db',
     'postgres://me:hush@one:1,two:hush/db',
     'postgres://me:1/hush@one/db',
+    'postgres://me:1?hush@one/db',
+    'postgres://me:1/2?hush@one/db',
+    'postgres://me:1#hush@one/db',
+    'postgres://me:1#2/hush@one/db',
   ])
     assert.throws(
       () => addressesOf(url),

@@ -1,6 +1,7 @@
 /** What an address of PostgreSQL names. Nothing that is said about it may hold its password. */
 
 const FORM = 'an address of PostgreSQL is postgres://USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE'
+const ESCAPES = 'write / as %2F, ? as %3F, # as %23 and @ as %40 in a password'
 const PARTS = /^(postgres(?:ql)?:\/\/)([^@/?]*@)?([^/?]*)([^?]*)(.*)$/
 
 /** By the rules of the client, which takes a name without a host, too. */
@@ -12,8 +13,9 @@ export function addressesOf(url: string): readonly string[] {
   const parts = PARTS.exec(url)
   if (parts === null) throw new Error(FORM)
   const [, scheme, user, hosts, database, options] = parts
-  // A slash in the password would make a host of what stands before it.
-  if (database!.includes('@')) throw new Error(`${FORM}; write / as %2F and @ as %40 in a password`)
+  // One of these in the password would make host and port of what stands before it, and those are told.
+  const isCut = user === undefined ? `${database}${options}`.includes('@') : /#/.test(user) || database!.includes('@')
+  if (isCut) throw new Error(`${FORM}; ${ESCAPES}`)
   const addresses = hosts!.split(',').map(host => `${scheme}${user ?? ''}${host}${database}${options}`)
   if (!addresses.every(isReadable)) throw new Error(FORM)
   return addresses
