@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -17,6 +17,7 @@ test('a process is there until it ends, also under a path too long for a socket'
       assert.equal(await isThere(path), true)
       await presence.end()
       assert.equal(await isThere(path), false)
+      assert(!existsSync(path), 'nothing of it is left')
     }
     assert.equal(await isThere(join(top, 'no', 'such', 'folder')), false)
   } finally {

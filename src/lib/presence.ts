@@ -2,7 +2,7 @@
  * Being there, told by the kernel: a process listens on a socket file, and whoever can connect to it knows that the
  * process lives. It ends with the process, however that ends, and holds across containers that share a folder.
  */
-import { chmod, open } from 'node:fs/promises'
+import { chmod, open, rm } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 
@@ -37,11 +37,15 @@ export function show(path: string): Promise<Presence> {
         server.off('error', reject)
         // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
         server.on('error', () => {})
-        const presence = { end: () => new Promise<void>(done => server.close(() => done())) }
+        const end = async (): Promise<void> => {
+          await new Promise(done => server.close(done))
+          // The runtime removes the address that it was given: for a long path a descriptor that is closed by now.
+          await rm(path, { force: true })
+        }
         // Like every file beside it, where the filesystem can: there is nothing to be read from it.
         void chmod(address, 0o600)
           .catch(() => {})
-          .then(() => resolve(presence))
+          .then(() => resolve({ end }))
       })
     })
   })
