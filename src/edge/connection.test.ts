@@ -65,3 +65,25 @@ test('requests that change nothing do not wait for each other', async () => {
   await inTurn(connection, true, async () => free(), assert.fail)
   await first
 })
+
+test('whichever of several is over first, what changes something waits for the others', async () => {
+  for (const first of [0, 1, 2]) {
+    const connection = connectionOf(new Socket())
+    const free: (() => void)[] = []
+    const reads = [0, 1, 2].map(n =>
+      inTurn(connection, true, () => new Promise<void>(resolve => (free[n] = resolve)), assert.fail),
+    )
+    free[first]!()
+    await reads[first]
+    let isWritten = false
+    const write = inTurn(connection, false, async () => void (isWritten = true), assert.fail)
+    for (const n of [0, 1, 2].filter(other => other !== first)) {
+      await new Promise(setImmediate)
+      assert.deepEqual([isWritten, connection.isBusy], [false, true])
+      free[n]!()
+      await reads[n]
+    }
+    await write
+    assert.deepEqual([isWritten, connection.isBusy], [true, false])
+  }
+})
