@@ -15,6 +15,8 @@ export function sha256Hex(text: string): string {
 
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
+/** Of one character of a text. */
+const UTF8_BYTES_MAX = 3
 
 /**
  * A key to sign with, made ready: HMAC is two hashes of blocks that depend on the key alone, and hashing at once costs
@@ -41,10 +43,10 @@ let room = Buffer.alloc(1024)
 
 /** HMAC-SHA-256 in hexadecimal digits. */
 export function hmac(key: SigningKey, text: string): string {
-  const bytes = BLOCK_BYTES + Buffer.byteLength(text)
-  if (bytes > room.length) room = Buffer.alloc(2 * bytes)
+  const bytesMax = BLOCK_BYTES + UTF8_BYTES_MAX * text.length
+  if (bytesMax > room.length) room = Buffer.alloc(2 * bytesMax)
   room.set(key.inner)
-  room.write(text, BLOCK_BYTES)
+  const bytes = BLOCK_BYTES + room.write(text, BLOCK_BYTES)
   key.outer.write(hashAtOnce('sha256', room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
   return hashAtOnce('sha256', key.outer, 'hex')
 }

@@ -1,4 +1,5 @@
 /** From what an operation answers to what goes over the wire, in the reader's dialect. */
+import { Buffer } from 'node:buffer'
 import { renderXml, type XmlDocument } from '../lib/xml-writer.ts'
 import type { Fault } from '../model/faults.ts'
 import type { Answers, Header, Operation } from '../operations/operation.ts'

@@ -15,12 +15,14 @@ const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
 const ABOUT_THE_BODY = /^:(content-sha256|decoded-content-length|trailer|sdk-checksum-algorithm|checksum-(crc|sha).*)$/
 const CUSTOMER_KEY = /-customer-key(-md5)?$/
 
+const NO_QUERY = new Map<string, string>()
+
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class View implements RequestView {
   readonly #dialect: Dialect
   /** By neutral name, as they were sent: most are never looked at. */
   readonly #headers = new Map<string, string>()
-  readonly #query = new Map<string, string>()
+  readonly #query: Map<string, string>
 
   constructor(request: RawRequest, dialect: Dialect) {
     this.#dialect = dialect
@@ -30,6 +32,7 @@ export class View implements RequestView {
       this.#headers.set(neutral, before === undefined ? value : `${trimmed(before)},${trimmed(value)}`)
     }
     const { query } = splitTarget(request.target)
+    this.#query = query === '' ? NO_QUERY : new Map()
     if (query === '') return
     for (const pair of queryIn(dialect.scheme, query).split('&')) {
       if (pair === '') continue

@@ -284,7 +284,10 @@ export function variants<T extends { readonly kind: string }>(
     },
     read(r) {
       const kind = readKind(r)
-      return { kind, ...(cases[kind].read(r) as object) } as unknown as T
+      // Just made, and nobody else's: told what it is in place.
+      const value = cases[kind].read(r) as { kind?: T['kind'] }
+      value.kind = kind
+      return value as unknown as T
     },
     skip: r => cases[readKind(r)].skip(r),
   }

@@ -2,6 +2,7 @@
  * Composite keys whose byte order is the order wanted: a one-byte kind, then components. A text component ends with
  * a zero byte and therefore must not contain one, so no escaping is needed and a longer text sorts after its prefix.
  */
+import { Buffer } from 'node:buffer'
 export type Component = Uint8Array | string | number
 
 /** Eight bytes, big-endian: exact for every safe integer. */

@@ -13,10 +13,12 @@ export interface RawRequest {
 /** All values of a header, by its lower-case name. */
 export function headerValues({ headers }: RawRequest, name: string): readonly string[] {
   let found: string[] | undefined
-  for (const [sent, value] of headers) {
-    if (sent.length !== name.length || sent.toLowerCase() !== name) continue
-    if (found === undefined) found = [value]
-    else found.push(value)
+  // By index: taking pairs apart costs more than the comparison, and every request is asked for half a dozen names.
+  for (let i = 0; i < headers.length; i++) {
+    const pair = headers[i]!
+    if (pair[0].length !== name.length || pair[0].toLowerCase() !== name) continue
+    if (found === undefined) found = [pair[1]]
+    else found.push(pair[1])
   }
   return found ?? NONE
 }
