@@ -2,7 +2,7 @@
  * The two signature schemes. They differ in these words and in nothing else; the edge decides which one a request
  * speaks and hands it in.
  */
-import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { headerValue, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 
 export interface Scheme {
   readonly name: 'svc' | 's3'
@@ -96,9 +96,8 @@ export const isSignedIn = (query: string, { queryMarks }: Scheme): boolean => qu
 
 /** The scheme that a request's signature names; undefined when it carries none that we know. */
 export function schemeNamedBy(request: RawRequest): Scheme | undefined {
-  const authorization = headerValues(request, 'authorization')[0] ?? ''
-  const named = ALL.find(one => authorization.startsWith(one.algorithm))
-  if (named !== undefined) return named
+  const authorization = headerValue(request, 'authorization')
+  if (authorization !== undefined) for (const one of ALL) if (authorization.startsWith(one.algorithm)) return one
   const { query } = splitTarget(request.target)
   return query === '' ? undefined : ALL.find(one => isSignedIn(query, one))
 }

@@ -196,26 +196,22 @@ function hasOldSignature(request: RawRequest): boolean {
   return authorization.startsWith('AWS ') || `&${splitTarget(request.target).query}`.includes('&AWSAccessKeyId=')
 }
 
-/** The dialects whose extension headers a request has. */
-function spokenIn({ headers }: RawRequest): Dialect[] {
-  const spoken: Dialect[] = []
-  for (const [sent] of headers) {
-    const dialect = nameSent(sent).spoken
-    if (dialect !== undefined && !spoken.includes(dialect)) spoken.push(dialect)
-  }
-  return spoken
-}
-
 /**
  * Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. One
  * that is mixed of two is refused, in the words of that one.
  */
 export function dialectOf(request: RawRequest): { readonly dialect: Dialect; readonly isMixed: boolean } {
   const scheme = schemeNamedBy(request)
-  const spoken = spokenIn(request)
-  const dialect =
-    ALL.find(one => one.scheme === scheme) ?? spoken[0] ?? (hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc)
-  return { dialect, isMixed: spoken.some(other => other !== dialect) }
+  let dialect = scheme && DIALECTS[scheme.name]
+  let isMixed = false
+  for (const [sent] of request.headers) {
+    const { spoken } = nameSent(sent)
+    if (spoken === undefined) continue
+    dialect ??= spoken
+    if (spoken !== dialect) isMixed = true
+  }
+  dialect ??= hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc
+  return { dialect, isMixed }
 }
 
 export const mixedDialects = (): Fault =>

@@ -46,8 +46,6 @@ export interface Routes {
   find(method: string, level: Level, view: View): Operation
 }
 
-const slotOf = (method: string, level: Level): string => `${method} ${level}`
-
 /** An operation and what it needs, taken apart once. */
 interface Row {
   readonly operation: Operation
@@ -65,6 +63,11 @@ function rowOf(operation: Operation): Row {
   return { operation, needs, asked: new Set(needs.map(({ name }) => name)) }
 }
 
+const areMet = ({ needs }: Row, view: View): boolean => {
+  for (const need of needs) if (!isMet(need, view)) return false
+  return true
+}
+
 const isMet = ({ name, isHeader, value }: Row['needs'][number], view: View): boolean => {
   const sent = isHeader ? view.header(name) : view.query(name)
   return value === undefined ? sent !== undefined : sent === value
@@ -77,21 +80,22 @@ function subresources(operations: readonly Operation[]): Set<string> {
 }
 
 export function routeTable(operations: readonly Operation[]): Routes {
-  const slots = new Map<string, Row[]>()
+  const slots: Record<Level, Map<string, Row[]>> = { service: new Map(), bucket: new Map(), object: new Map() }
   for (const operation of operations) {
-    const slot = slotOf(operation.match.method, operation.match.on)
-    const rows = slots.get(slot) ?? []
+    const { method, on } = operation.match
+    const rows = slots[on].get(method) ?? []
     const twin = rows.find(row => sameNeeds(row.operation, operation))
-    if (twin !== undefined) throw new Error(`${twin.operation.name} and ${operation.name} both answer ${slot}`)
+    if (twin !== undefined) throw new Error(`${twin.operation.name} and ${operation.name} both answer ${method} ${on}`)
     rows.push(rowOf(operation))
     rows.sort((a, b) => b.needs.length - a.needs.length)
-    slots.set(slot, rows)
+    slots[on].set(method, rows)
   }
   const known = subresources(operations)
   const answering = (method: string, level: Level, view: View): Operation | undefined => {
-    const rows = slots.get(slotOf(method, level)) ?? []
-    const found = rows.find(row => row.needs.every(need => isMet(need, view)))
-    return found === undefined || leavesOut(found, known, view) ? undefined : found.operation
+    for (const row of slots[level].get(method) ?? []) {
+      if (areMet(row, view)) return leavesOut(row, known, view) ? undefined : row.operation
+    }
+    return undefined
   }
   return {
     find(method, level, view) {
