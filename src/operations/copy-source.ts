@@ -1,11 +1,14 @@
 /** The source of a copy: where it is, who may read it and under which conditions. */
 import { Fault } from '../model/faults.ts'
 import type { Version } from '../model/version.ts'
+import { headerName } from '../rules/access/names.ts'
 import { checkCopySource, type ReadConditions } from '../rules/conditions.ts'
 import { type CopySource, copySourceOf, parseCopySource } from '../rules/copy-source.ts'
+import { formatHttpDate, parseHttpDate, parseTimestamp } from '../rules/http-date.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Context } from './context.ts'
 import { checkExpectedOwner } from './expected-owner.ts'
+import { invalidArgument } from './inputs.ts'
 import type { Decoder, Header, Need, RequestView } from './operation.ts'
 
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
@@ -17,13 +20,25 @@ export function needsOfSource(request: RequestView): readonly Need[] {
   return [{ do: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
 }
 
+/**
+ * A date, as headers write it or as documents do. HTTP has its own conditions on dates passed over when they cannot be
+ * read; what may be written is not left to that.
+ */
+function sourceDate(request: RequestView, name: string): string | undefined {
+  const sent = request.header(`:${name}`)
+  if (sent === undefined || parseHttpDate(sent) !== undefined) return sent
+  const at = parseTimestamp(sent)
+  if (at === undefined) throw invalidArgument(headerName(name), sent, `The value of ${headerName(name)} is no date.`)
+  return formatHttpDate(at)
+}
+
 /** R49. */
 export const sourceConditions: Decoder<ReadConditions> = {
   decode: request => ({
     ifMatch: request.header(':copy-source-if-match'),
     ifNoneMatch: request.header(':copy-source-if-none-match'),
-    ifModifiedSince: request.header(':copy-source-if-modified-since'),
-    ifUnmodifiedSince: request.header(':copy-source-if-unmodified-since'),
+    ifModifiedSince: sourceDate(request, 'copy-source-if-modified-since'),
+    ifUnmodifiedSince: sourceDate(request, 'copy-source-if-unmodified-since'),
   }),
 }
 

@@ -55,6 +55,33 @@ inBoth('R48 CopyObject: onto itself, every header that may come alone', async (c
   assert.equal((await client.send({ method: 'GET', bucket, path: '/v' })).body.toString(), 'old')
 })
 
+inBoth(
+  'R49 CopyObject UploadPartCopy: dates as documents write them count, and what is none is refused',
+  async client => {
+    const bucket = await makeBucket(client)
+    await put(client, bucket, '/from', 'x')
+    const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
+    const upload = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
+    const date = (ms: number): string => new Date(client.clock.now() + ms).toISOString()
+    for (const path of ['/to', upload]) {
+      const folded = client.dialect === 'svc' && path === '/to'
+      const wrong = `400 ${folded ? 'InvalidRequest' : 'InvalidArgument'}`
+      for (const [name, value, expected] of [
+        ['if-unmodified-since', date(-60_000), '412 PreconditionFailed'],
+        ['if-modified-since', date(60_000), '412 PreconditionFailed'],
+        ['if-unmodified-since', 'yesterday', wrong],
+        ['if-modified-since', '', wrong],
+        ['if-unmodified-since', date(60_000), '200'],
+        ['if-modified-since', date(-60_000), '200'],
+      ] as const) {
+        const answer = await copy(client, bucket, path, `${bucket}/from`, [[`:copy-source-${name}`, value]])
+        assert.equal(outcome(answer), expected, `${path} ${name} ${value}`)
+        if (expected !== '200') assert.equal((await head(client, bucket, '/to')).status, path === '/to' ? 404 : 200)
+      }
+    }
+  },
+)
+
 inBoth('R49 CopyObject UploadPartCopy: every combination of conditions on the source', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'x')
