@@ -22,7 +22,8 @@ const ROUND = 250
 /** Buffers, caches and compiled code have their size by then. */
 const WARM_UP = 2_000
 const BYTES_MORE_MAX = 50 * 2 ** 20
-const SETTLE_MS_MAX = 20_000
+/** Collectors give memory back seldom where nothing happens any more: over half a minute, on a busy machine longer. */
+const SETTLE_MS_MAX = 120_000
 const FAILURES_SHOWN = 20
 /** Long runs say how far they are. */
 const PROGRESS = 10_000
