@@ -152,10 +152,9 @@ They were made into one of ${bytesAfter}, with all that holdfast rebuild needs.`
     return { level: 'warn', copy }
   }
   if (event.what === 'sound') return { level: 'info', copy: 'The metadata have everything that their second copy has.' }
-  return {
-    level: 'error',
-    copy: `There is no room for a snapshot of the metadata: it needs ${event.neededBytes} bytes. Journals go on.`,
-  }
+  const copy = `There is no room to renew the second copy of the metadata: that takes ${event.neededBytes} bytes. \
+Journals go on.`
+  return { level: 'error', copy }
 }
 
 /**

@@ -247,3 +247,42 @@ test('what was condensed stays as long as the older one of two snapshots needs i
     rmSync(join(copyFolder(folder), filesOf(folder, '.snapshot').at(-1)!))
     assert.equal((await rowsInCopy(folder)).get('kept'), '2')
   }))
+
+test('journals are left as they are where making them smaller would fill the disk, and that is told', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const copied = await openCopied(folder)
+    await busy(copied.meta, 'one')
+    await busy(copied.meta, 'two')
+    await copied.close()
+    const before = filesOf(folder, '.journal')
+    // The copied records are far fewer: there is room to compare them.
+    const free = 64 * 2 ** 20 + 1.5 * journalBytes(folder)
+    const again = await openCopied(folder)
+    const next = rounds(folder, again, { ...realDisk, free: async () => free })
+    assert.deepEqual(told(await next()), ['findings', 'no room'])
+    await again.close()
+    assert.deepEqual(filesOf(folder, '.journal').slice(0, before.length), before)
+    assert.deepEqual(filesOf(folder, '.run'), [])
+  }))
+
+test('what was sorted of journals does not stay on a disk that is full', () =>
+  inFolder(async folder => {
+    await withFinding(folder)
+    const copied = await openCopied(folder)
+    await busy(copied.meta, 'one')
+    await busy(copied.meta, 'two')
+    await copied.close()
+    const again = await openCopied(folder)
+    const full: Disk = {
+      ...realDisk,
+      async open(path, how) {
+        const isSecond = /\/over-1\.run$/.test(path)
+        if (isSecond) throw Object.assign(new Error('no space left'), { code: 'ENOSPC' })
+        return realDisk.open(path, how)
+      },
+    }
+    await assert.rejects(rounds(folder, again, full)(), /no space left/)
+    await again.close()
+    assert.deepEqual([...filesOf(folder, '.run'), ...filesOf(folder, '.new')], [])
+  }))

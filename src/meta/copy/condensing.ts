@@ -17,6 +17,8 @@ import { RowWriter, rowsOf } from './row-file.ts'
 import { compareOrder, type Order, type Row } from './rows.ts'
 import { isLastOf, newReport, sortedRuns } from './sorting.ts'
 
+/** Stays free besides, whatever a round writes. */
+export const ROOM_BYTES = 64 * 2 ** 20
 /** Less is not worth the reading. */
 const WORTH_BYTES = 64 * 2 ** 20
 /** No process has this name. */
@@ -29,6 +31,11 @@ const ELSEWHERE = -1
 export interface Condensed {
   readonly bytesBefore: number
   readonly bytesAfter: number
+}
+
+/** It would take more than there is for a while, and let nobody else write. */
+export interface NoRoom {
+  readonly neededBytes: number
 }
 
 export interface Condensing {
@@ -51,23 +58,28 @@ interface Sorted {
 export async function* condense(
   condensing: Condensing,
   comparison: Comparison,
-): AsyncGenerator<void, Condensed | undefined> {
+): AsyncGenerator<void, Condensed | NoRoom | undefined> {
   const { disk, folder, generation, told } = condensing
   const { files, findings, untold } = comparison
   // What a crash took from them is written down by now, or else their ends still tell that it is missing.
   if (!untold.isWhole) return undefined
   const sorted = await sort(disk, generation, comparison)
   if (sorted === undefined) return undefined
+  const neededBytes = ROOM_BYTES + (await bytesTaken(disk, sorted))
+  if ((await disk.free(folder)) < neededBytes) return { neededBytes }
   const number = 1 + Math.max(0, ...files.journals.filter(isCondensed).map(journal => journal.number))
   const path = journalPath(folder, generation, NOBODY, number)
   const since = { ...(files.snapshots.at(-1) ?? { generation: 0, txn: 0 }), seq: Number.POSITIVE_INFINITY }
   const report = newReport()
   const wanted = { since, settled: ALL, report, keeps: (key: Buffer) => findings.mayBeAbout(key) }
-  const own = await sortedRuns(disk, folder, { ...files, journals: sorted.over }, { ...wanted, name: 'over-' })
-  const rest = { ...wanted, since: { ...since, generation: 0 }, report: newReport(), name: 'other-' }
-  const kept = await sortedRuns(disk, folder, { ...files, journals: sorted.others }, rest)
+  const runs: string[] = []
   let writer: RowWriter | undefined
   try {
+    const own = await sortedRuns(disk, folder, { ...files, journals: sorted.over }, { ...wanted, name: 'over-' })
+    runs.push(...own.paths)
+    const rest = { ...wanted, since: { ...since, generation: 0 }, report: newReport(), name: 'other-' }
+    const kept = await sortedRuns(disk, folder, { ...files, journals: sorted.others }, rest)
+    runs.push(...kept.paths)
     const elsewhere = [...files.snapshots.map(snapshot => rowsOf(disk, snapshot.path)), ...kept.runs].map(rowsElsewhere)
     const head = journalHead.encode({ title: JOURNAL_TITLE, lost: report.lost, stamp: Number.MAX_SAFE_INTEGER })
     writer = await RowWriter.create(disk, `${path}.new`, frameOf('head', head))
@@ -85,7 +97,7 @@ export async function* condense(
     return { bytesBefore: sorted.bytes, bytesAfter }
   } finally {
     await writer?.abandon()
-    for (const run of [...own.paths, ...kept.paths]) await disk.remove(run)
+    for (const run of runs) await disk.remove(run)
   }
 }
 
@@ -139,6 +151,13 @@ async function sort(
   for (const journal of over) bytes[isCondensed(journal) ? 'old' : 'young'] += await sizeOf(disk, journal.path)
   if (bytes.young <= Math.max(WORTH_BYTES, bytes.old)) return undefined
   return { over, others: files.journals.filter(journal => !over.includes(journal)), bytes: bytes.old + bytes.young }
+}
+
+/** At most: all of them sorted, and those that are over once more. */
+async function bytesTaken(disk: Disk, { bytes, others }: Sorted): Promise<number> {
+  let taken = 2 * bytes
+  for (const { path } of others) taken += await sizeOf(disk, path)
+  return taken
 }
 
 async function* rowsElsewhere(source: AsyncIterable<readonly Row[]>): AsyncGenerator<readonly Row[]> {

@@ -8,7 +8,7 @@ import { ENGINE_KEYS, META_LIMITS } from '../meta.ts'
 import { ALL, bytes } from '../suite-driver.ts'
 import { newReport } from './sorting.ts'
 import { churn, copyFolder, inFolder, metaFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
-import { behindItsBack, filesOf, findingsOf, once, round } from './suite-rounds.ts'
+import { behindItsBack, filesOf, findingsOf, once, round, rounds } from './suite-rounds.ts'
 
 test('rounds keep two snapshots and the journals since; the copy is what the engine has', () =>
   inFolder(async folder => {
@@ -45,6 +45,31 @@ test('a record that vanished is told, the copy stays as it was, and still has it
     assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['kept', 'lost', 'new'])
     // And again: what was told once does not become the truth.
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
+  }))
+
+test('that something is lost is on stable storage before the round goes on: the next start must free nothing', () =>
+  inFolder(async folder => {
+    await once(folder, async ({ meta }) => void (await put(meta, 'lost', 'value')))
+    await behindItsBack(folder, { lost: undefined })
+    const copied = await openCopied(folder)
+    const place = copyFolder(folder)
+    const calls: string[] = []
+    const disk: Disk = {
+      ...realDisk,
+      async open(path, how) {
+        if (how === 'create') calls.push(path)
+        return realDisk.open(path, how)
+      },
+      async syncFolder(path) {
+        calls.push(path)
+        await realDisk.syncFolder(path)
+      },
+    }
+    assert.deepEqual(findingsOf(await rounds(folder, copied, disk)()), ['missing lost'])
+    await copied.close()
+    const found = calls.indexOf(join(place, 'findings'))
+    assert.ok(found >= 0)
+    assert.equal(calls[found + 1], place)
   }))
 
 test('within one run of a server: what vanished is told, and journals that two snapshots cover are taken away', () =>

@@ -9,7 +9,7 @@ import type { Disk } from '../../lib/disk.ts'
 import type { Random } from '../../lib/random.ts'
 import type { CopiedEngine } from '../meta.ts'
 import { type Believed, type Comparison, compare, type Findings } from './comparing.ts'
-import { type Condensed, condense } from './condensing.ts'
+import { type Condensed, condense, ROOM_BYTES } from './condensing.ts'
 import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
 import { type Journal, writeSupplement } from './journal.ts'
 import { removeNotes } from './notes.ts'
@@ -26,8 +26,6 @@ const RETRY_MS = 5 * 60_000
 const BUSY_PART = 1 / 20
 /** A round before its time, when journals are as large as the snapshot, and not small. */
 const JOURNAL_BYTES_MIN = 256 * 2 ** 20
-/** Asked for before a round, besides what the engine has in use. */
-const ROOM_BYTES = 64 * 2 ** 20
 const SNAPSHOTS_KEPT = 2
 
 export interface KeeperOptions {
@@ -200,7 +198,11 @@ export class CopyKeeper {
     const path = join(folder, FINDINGS_FILE)
     if (findings.count > 0) {
       tell({ what: 'findings', findings })
-      if (!files.hadFindings) await (await disk.open(path, 'create')).close()
+      if (!files.hadFindings) {
+        await (await disk.open(path, 'create')).close()
+        // The next start must know before it frees anything.
+        await disk.syncFolder(folder)
+      }
     } else if (files.hadFindings) {
       await disk.remove(path)
       tell({ what: 'sound' })
@@ -221,7 +223,9 @@ export class CopyKeeper {
     this.#toldUpTo = comparison.at
     const condensed = yield* condense({ engine, disk, folder, generation, told }, comparison)
     this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
-    if (condensed !== undefined) tell({ what: 'condensed', ...condensed })
+    if (condensed === undefined) return
+    if ('neededBytes' in condensed) tell({ what: 'no room', ...condensed })
+    else tell({ what: 'condensed', ...condensed })
   }
 
   async #hasRoom(): Promise<boolean> {

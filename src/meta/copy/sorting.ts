@@ -152,14 +152,20 @@ export async function sortedRuns(
   const { since, report, name = '' } = wanted
   const paths: string[] = []
   const pieces = new Pieces()
-  for (const journal of files.journals) {
-    // Of a generation that was over: all of it is in what is known already, also what its journals lack.
-    if (journal.generation < since.generation) continue
-    for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
-      for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
-      if (pieces.bytes < RUN_BYTES) continue
-      paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), wanted))
+  try {
+    for (const journal of files.journals) {
+      // Of a generation that was over: all of it is in what is known already, also what its journals lack.
+      if (journal.generation < since.generation) continue
+      for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
+        for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
+        if (pieces.bytes < RUN_BYTES) continue
+        paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), wanted))
+      }
     }
+  } catch (error) {
+    // A disk that is full must not stay so until the next round.
+    for (const path of paths) await disk.remove(path)
+    throw error
   }
   return { runs: [...paths.map(path => rowsOf(disk, path)), ...pieces.take()], paths }
 }
