@@ -130,7 +130,12 @@ export class Fault extends Error {
   readonly headers: FaultHeaders
 
   constructor(code: FaultCode, detail: FaultDetail = {}, headers: FaultHeaders = []) {
+    // It is an answer, not an accident: nobody asks where it was made, and to write that down costs more than many a
+    // request that finds what it looks for.
+    const { stackTraceLimit } = Error
+    Error.stackTraceLimit = 0
     super(FAULTS[code][1])
+    Error.stackTraceLimit = stackTraceLimit
     this.name = 'Fault'
     this.code = code
     this.status = FAULTS[code][0]
