@@ -5,6 +5,7 @@ import { checksumAlgorithm } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkLock, checksumHeaders, needsOfNew, ownership, saidOfMade, saidOfNew, tagSet } from './attributes.ts'
 import type { Context } from './context.ts'
+import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 import { writeCondition } from './inputs.ts'
 import { claimsOf } from './integrity.ts'
@@ -57,6 +58,7 @@ export const PutObject = operation({
   permission: needsOfNew,
   input,
   async run(ctx, said) {
+    refuseLostSource(ctx.request)
     const version = await putNew(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
     return { headers: [...(await saidOfMade(ctx, version)), ...checksumHeaders(version)] }
   },

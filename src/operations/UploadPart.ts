@@ -1,5 +1,6 @@
 import { quotedEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
+import { refuseLostSource } from './copy-source.ts'
 import { customerKey } from './customer-key.ts'
 import { checkSameSealing, checkUploadKey, encryptionHeaders } from './encryption.ts'
 import { checkClaimed, claimsOf } from './integrity.ts'
@@ -13,6 +14,7 @@ export const UploadPart = operation({
   permission: needs('PutObject'),
   input: { partNumber, uploadId, customerKey },
   async run(ctx, input) {
+    refuseLostSource(ctx.request)
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
     const name = uploadName(ctx, input.uploadId)
     checkClaimed(ctx)

@@ -42,6 +42,14 @@ export const sourceConditions: Decoder<ReadConditions> = {
   }),
 }
 
+/** Who says how a source is to be copied, and not which, does not mean the bytes that are there instead. */
+export function refuseLostSource(request: RequestView): void {
+  const [lost] = request.headersUnder(':copy-source-')
+  if (lost === undefined) return
+  const [said, missing] = [headerName(`copy-source-${lost[0]}`), headerName('copy-source')]
+  throw new Fault('InvalidRequest', { reason: `${said} is of no use without ${missing}.` })
+}
+
 /** What is told about the bucket of a source. */
 export interface SourceBucket {
   readonly isVersioned: boolean

@@ -82,6 +82,26 @@ inBoth(
   },
 )
 
+inBoth('R42 PutObject UploadPart: a copy that forgot its source does not overwrite', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'as it was')
+  const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
+  const upload = `/up?uploadId=${textAt(begun.xml(), 'UploadId')}`
+  for (const [name, value] of [
+    ['if-match', '"x"'],
+    ['if-modified-since', new Date(0).toUTCString()],
+    ['range', 'bytes=0-1'],
+    ['server-side-encryption-customer-algorithm', 'AES256'],
+  ] as const) {
+    for (const path of ['/k', `${upload}&partNumber=1`]) {
+      const answer = await client.send({ method: 'PUT', bucket, path, headers: [[`:copy-source-${name}`, value]] })
+      assert.equal(outcome(answer), '400 InvalidRequest', `${path} ${name}`)
+    }
+  }
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'as it was')
+  assert.equal(textAt((await client.send({ method: 'GET', bucket, path: upload })).xml(), 'Part', 'Size'), '')
+})
+
 inBoth('R49 CopyObject UploadPartCopy: every combination of conditions on the source', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'x')
