@@ -175,11 +175,11 @@ function notedKeys(entries: readonly Entry[], { lastSeq }: JournalReport): Map<s
 const STAMPS_AHEAD_MAX = 2 ** 32
 
 /** Stamps that a process may have given after the last one that its journal tells of. */
-function untoldBy({ lastStamp, damaged }: JournalReport): (stamp: number) => boolean {
-  // What stood in the part that is lost, nobody knows.
-  if (damaged.length > 0) return () => true
+function untoldBy({ lastStamp, damaged, thinned }: JournalReport): (stamp: number, key: Buffer) => boolean {
   const lasts = [...lastStamp.values()]
-  return stamp => lasts.some(last => stamp > last && stamp <= last + STAMPS_AHEAD_MAX)
+  const isLater = (stamp: number): boolean => lasts.some(last => stamp > last && stamp <= last + STAMPS_AHEAD_MAX)
+  // What stood in the part that is lost, nobody knows. Where earlier writes are not all known it would pass for them.
+  return damaged.length === 0 ? isLater : (stamp, key) => !thinned.mayHave(key) || isLater(stamp)
 }
 
 async function* withoutNotes(snapshot: Snapshot, findings: Findings): AsyncGenerator<readonly Entry[]> {
@@ -224,7 +224,7 @@ interface Looking {
   readonly wreckage: readonly Buffer[]
   readonly believed: Believed | undefined
   readonly leftOutBefore: number
-  readonly isUntold: (stamp: number) => boolean
+  readonly isUntold: (stamp: number, key: Buffer) => boolean
 }
 
 /** The engine's own note says that it was deleted since, or what is left of a damaged journal does. */
@@ -251,7 +251,8 @@ async function* sideBySide(
     const last = rows.at(-1)
     const isNoted = found === undefined && isDeletionNoted(last!, looking)
     const isLeftOut = believed !== undefined && (last === undefined || last.generation < leftOutBefore)
-    const verdict = verdictOf(rows, found, { ...looking, isNoted, isLeftOut })
+    const isUntold = (stamp: number): boolean => looking.isUntold(stamp, key)
+    const verdict = verdictOf(rows, found, { at: looking.at, isUntold, isNoted, isLeftOut })
     if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
     const isDeleted = verdict === 'gone' && last?.value !== undefined
     if (verdict === 'new' || (isDeleted && (isNoted || isLeftOut))) looking.untold.add(key, found)

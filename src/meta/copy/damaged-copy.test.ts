@@ -134,3 +134,23 @@ test('files that the disk does not give back any more are damaged, and the snaps
       assert.deepEqual(await rowsInCopy(folder), await rowsInEngine(copied.meta))
     })
   }))
+
+test('beside a damaged journal an older state of a key that was written very often is told all the same', () =>
+  inFolder(async folder => {
+    await withSnapshot(folder)
+    const file = join(metaFolder(folder), 'data.mdb')
+    const write = async (from: number, to: number): Promise<void> => {
+      await started(folder, async ({ meta }) => {
+        for (let n = from; n < to; n++) await put(meta, 'hot', `value ${n}`)
+        await put(meta, `end of ${to}`, 'a row to be damaged')
+      })
+    }
+    await write(0, 10)
+    const old = readFileSync(file)
+    await write(10, 2_000)
+    await write(2_000, 2_001)
+    rot(newest(folder, '.journal'), 'a row to be damaged')
+    writeFileSync(file, old)
+    const told = await started(folder, copied => round(folder, copied))
+    assert.ok(told.includes('copy damaged') && told.includes('outdated hot'), told.join())
+  }))

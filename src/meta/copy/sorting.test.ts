@@ -7,7 +7,7 @@ import { bytes } from '../suite-driver.ts'
 import { filesIn } from './files.ts'
 import { histories } from './merging.ts'
 import { newReport, sortedRuns } from './sorting.ts'
-import { copyFolder, inFolder, openCopied, rowsInCopy, rowsInEngine } from './suite-copy.ts'
+import { copyFolder, inFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
 
 const COMMITS = 100
 const KEYS = 8
@@ -44,4 +44,38 @@ test('more than memory shall hold is spilled, every row of it, but no value that
     // What is later than the moment of a comparison may be what the engine shows.
     assert.ok((await spilled(middle))[1] > 10 * size)
     assert.deepEqual(await rowsInCopy(folder), rows)
+  }))
+
+test('of a key that is written again and again a part is remembered, and that it is a part', () =>
+  inFolder(async folder => {
+    const { meta, close } = await openCopied(folder)
+    const writes = 3_000
+    for (let n = 0; n < writes; n++) await put(meta, n % 100 === 0 ? 'now and then' : 'hot', `value ${n}`)
+    const last = { generation: 1, txn: meta.lastTransaction(), seq: 0 }
+    await close()
+    const place = copyFolder(folder)
+    const known = async (settled: typeof last) => {
+      const report = newReport()
+      const files = await filesIn(realDisk, place)
+      const since = { generation: 0, txn: 0, seq: 0 }
+      const { runs } = await sortedRuns(realDisk, place, files, { since, settled, report })
+      const rows = new Map<string, string[]>()
+      for await (const some of histories(runs)) {
+        for (const history of some)
+          rows.set(
+            `${history.key}`,
+            history.rows.map(row => `${row.value}`),
+          )
+      }
+      return { hot: rows.get('hot')!, rare: rows.get('now and then')!, report }
+    }
+    const { hot, rare, report } = await known(last)
+    assert.ok(hot.length < 500, `${hot.length} rows`)
+    assert.deepEqual([hot.at(-1), rare.length], [`value ${writes - 1}`, writes / 100])
+    assert.deepEqual(
+      [report.thinned.mayHave(bytes('hot')), report.thinned.mayHave(bytes('now and then'))],
+      [true, false],
+    )
+    // What is later than the moment of a comparison may be what the engine shows.
+    assert.equal((await known({ ...last, txn: 0 })).hot.length, writes - writes / 100)
   }))

@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
+import { LikelySet } from '../../lib/likely-set.ts'
 import { type CopyFiles, type JournalFile, openIfThere } from './files.ts'
 import { FrameReader } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
@@ -16,6 +17,8 @@ const RUN_BYTES = 64 * 2 ** 20
 /** Damaged frames that are kept to be looked at. */
 const WRECKAGE_MAX = 64
 const PIECE_ROWS = 1_024
+/** Of a key that is written again and again, so many earlier writes are remembered of each piece and of each run. */
+const EARLIER_MAX = 128
 
 /** What reading the journals brought up besides their rows. */
 export interface JournalReport {
@@ -33,6 +36,8 @@ export interface JournalReport {
   readonly damaged: string[]
   /** What stands in damaged frames: wrong somewhere, and right for the most part. */
   readonly wreckage: Buffer[]
+  /** Keys that were written so often that not every earlier write is known. */
+  readonly thinned: LikelySet
 }
 
 export const newReport = (): JournalReport => ({
@@ -43,6 +48,7 @@ export const newReport = (): JournalReport => ({
   cut: [],
   damaged: [],
   wreckage: [],
+  thinned: new LikelySet(),
 })
 
 const raise = (map: Map<string, number>, name: string, value: number): void =>
@@ -105,9 +111,14 @@ async function* inOnePiece(rows: readonly Row[]): AsyncGenerator<readonly Row[]>
 
 /** Rows in memory, in sorted pieces that are short: whoever sorts all of them at once lets others wait. */
 class Pieces {
+  readonly #wanted: Wanted
   #sorted: Row[][] = []
   #open: Row[] = []
   bytes = 0
+
+  constructor(wanted: Wanted) {
+    this.#wanted = wanted
+  }
 
   add(row: Row): void {
     this.bytes += rowBytes(row.key, row.value)
@@ -116,8 +127,16 @@ class Pieces {
   }
 
   #close(): void {
-    this.#sorted.push(this.#open.sort(byKey))
+    const sorted = this.#open.sort(byKey)
     this.#open = []
+    const kept: Row[] = []
+    for (let start = 0, end = 1; start < sorted.length; start = end++) {
+      const { key } = sorted[start]!
+      while (end < sorted.length && sorted[end]!.key.equals(key)) end++
+      if (end - start <= EARLIER_MAX) for (let at = start; at < end; at++) kept.push(sorted[at]!)
+      else kept.push(...thin(sorted.slice(start, end), this.#wanted))
+    }
+    this.#sorted.push(kept)
   }
 
   take(): AsyncIterable<readonly Row[]>[] {
@@ -151,7 +170,7 @@ export async function sortedRuns(
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly Row[]>[]; readonly paths: readonly string[] }> {
   const { since, report, name = '' } = wanted
   const paths: string[] = []
-  const pieces = new Pieces()
+  const pieces = new Pieces(wanted)
   try {
     for (const journal of files.journals) {
       // Of a generation that was over: all of it is in what is known already, also what its journals lack.
@@ -174,14 +193,12 @@ async function spill(
   disk: Disk,
   path: string,
   pieces: readonly AsyncIterable<readonly Row[]>[],
-  { settled, keeps = () => false }: Wanted,
+  wanted: Wanted,
 ): Promise<string> {
   const writer = await RowWriter.create(disk, path)
   try {
     for await (const some of histories(pieces)) {
-      for (const { key, rows } of some) {
-        for (const row of keeps(key) ? rows : shed(rows, settled)) await writer.add(row, row)
-      }
+      for (const { rows } of some) for (const row of shed(thin(rows, wanted), wanted)) await writer.add(row, row)
     }
     await writer.finish(false)
     return path
@@ -191,11 +208,23 @@ async function spill(
   }
 }
 
+/** Everything of one key, the oldest first: of what was overwritten only the last, when it is very much. */
+function thin(rows: readonly Row[], { settled, keeps, report }: Wanted): readonly Row[] {
+  if (rows.length <= EARLIER_MAX) return rows
+  const { key } = rows[0]!
+  let over = 0
+  while (over + 1 < rows.length && compareOrder(rows[over + 1]!, settled) <= 0) over++
+  if (over <= EARLIER_MAX || keeps?.(key) === true) return rows
+  report.thinned.add(key)
+  return rows.slice(over - EARLIER_MAX)
+}
+
 /** A key may be written again and again: of what was overwritten no more is kept than that it was there. */
-function* shed(rows: readonly Row[], settled: Order): Generator<Row> {
+function* shed(rows: readonly Row[], { settled, keeps }: Wanted): Generator<Row> {
+  const isWhole = keeps?.(rows[0]!.key) === true
   for (const [i, row] of rows.entries()) {
     const next = rows[i + 1]
     const isOver = row.value !== undefined && next !== undefined && compareOrder(next, settled) <= 0
-    yield isOver ? { ...row, value: EMPTY } : row
+    yield isOver && !isWhole ? { ...row, value: EMPTY } : row
   }
 }
