@@ -151,13 +151,12 @@ const OF_STATE: Readonly<Record<Exclude<State, 'good'>, Readonly<Record<'header'
 const FOR_NOBODY: ReadonlySet<string> = new Set(['PUT bucket ?legal-hold'])
 /** Asks for permission key by key, and answers so. */
 const PER_KEY: ReadonlySet<string> = new Set(['POST bucket ?delete'])
-/** Refused for what it is, before its body is looked at; the others with a body, or that must have none, look at it. */
+/** Refused for what it is, before its body is looked at; all others hold what was signed of it against it. */
 const UNREAD: ReadonlySet<string> = new Set([...FOR_NOBODY, 'POST object'])
 
 function expected({ dialect, way, form, state }: Cell, { operation, route, specimen }: Case): Expected {
-  const { method } = operation.match
   const folded = operation.foldsFaults && dialect === 'svc'
-  const reads = (method === 'PUT' || method === 'POST') && !UNREAD.has(route)
+  const reads = !UNREAD.has(route)
   const mismatch = { status: 400, code: `X${dialect === 'svc' ? 'Svc' : 'Amz'}ContentSHA256Mismatch` }
   if (form === 'absent' && way === 'header') return { status: 400, code: 'InvalidRequest' }
   if (form === 'odd') return { status: 400, code: folded ? 'InvalidRequest' : 'InvalidArgument' }
