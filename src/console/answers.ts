@@ -5,7 +5,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Fault } from '../model/faults.ts'
 import { isLines, type Lines, type Stream } from './route.ts'
 
-/** What is said here is for the one who asked, and nothing of it is a page. */
+/** What is said here is for the one who asked, and but for one nothing of it is a page. */
 const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
   ['x-content-type-options', 'nosniff'],
@@ -25,6 +25,10 @@ export class Answering {
 
   plain(status: number, text: string): Promise<void> {
     return this.#send(status, 'text/plain', text)
+  }
+
+  page(text: string, policy: string): Promise<void> {
+    return this.#send(200, 'text/html; charset=utf-8', text, policy)
   }
 
   reply(status: number, answer: unknown): Promise<void> {
@@ -57,9 +61,10 @@ export class Answering {
     }
   }
 
-  #send(status: number, type: string | undefined, text: string): Promise<void> {
+  #send(status: number, type: string | undefined, text: string, policy?: string): Promise<void> {
     const [message, response] = [this.#message, this.#response]
     for (const [name, value] of HEADERS) response.setHeader(name, value)
+    if (policy !== undefined) response.setHeader('content-security-policy', policy)
     if (type !== undefined) response.setHeader('content-type', type)
     if (status !== 204) response.setHeader('content-length', Buffer.byteLength(text))
     // A body that nobody read is not drained: the connection ends instead.

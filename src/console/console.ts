@@ -1,6 +1,6 @@
 /**
- * The console's port: health for whoever asks, and the admin API for administrators. Nothing else answers here without
- * a proof of who asks.
+ * The console's port: health and a page for whoever asks, and the admin API for administrators. Nothing else answers
+ * here without a proof of who asks.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
@@ -20,6 +20,7 @@ import { type Administrator, administratorOf, inTheNameOf } from './administrato
 import { Answering } from './answers.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
+import { PAGE_POLICY, page } from './page.ts'
 import { type AdminContext, type Explain, type Found, isLines, isStream, type RouteTable } from './route.ts'
 import { measures } from './routes/metrics.ts'
 import { mayScrape, type Scraping } from './scraper.ts'
@@ -103,8 +104,10 @@ export class Console {
     const { path } = splitTarget(message.url ?? '')
     const answering = new Answering(message, response, this.#parts.clock)
     if (path === '/health/live') return answering.plain(200, 'live\n')
-    if (path === '/health/ready') {
+    const isRead = message.method === 'GET' || message.method === 'HEAD'
+    if (path === '/health/ready' || (path === '/' && isRead)) {
       const ready = await this.#parts.isReady().catch(() => false)
+      if (path === '/') return answering.page(page(ready), PAGE_POLICY)
       return answering.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
     }
     const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }

@@ -1,5 +1,6 @@
 /** Who gets in at the console's port, and who does not. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
 import type { Accounts } from '../../src/store/accounts.ts'
@@ -12,7 +13,7 @@ const THE_ROOT = '000000000000'
 /** A path of the route at which something could stand. */
 const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x')
 
-test('attack 32: no route answers without a proof, except health', () =>
+test('attack 32: no route answers without a proof, except health and the page that tells it', () =>
   withConsole(async ({ ask, clock }) => {
     for (const path of ['/health/live', '/health/ready']) {
       const { status, text } = await ask({ path, as: null })
@@ -23,9 +24,36 @@ test('attack 32: no route answers without a proof, except health', () =>
       assert.deepEqual([answer.status, answer.json().code], [403, 'AccessDenied'], name)
       clock.move(60_001)
     }
-    for (const path of ['/', '/metrics/', '/debug', '/v1', '/v1/', '/%2e%2e/etc/passwd', '/health', '/health/live/']) {
+    for (const path of [
+      '//',
+      '/index.html',
+      '/metrics/',
+      '/debug',
+      '/v1',
+      '/v1/',
+      '/%2e%2e/etc/passwd',
+      '/health',
+      '/health/live/',
+    ]) {
       assert.equal((await ask({ path, as: null })).status, 404, path)
     }
+  }))
+
+test('attack 81: the page says whether the server is ready, runs nothing and stands in no frame', () =>
+  withConsole(async ({ ask }) => {
+    const { status, text, headers } = await ask({ path: '/', as: null })
+    assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
+    assert.match(text, /This server is <strong class="ready">ready</)
+    const policy = String(headers['content-security-policy'])
+    const style = /<style>(.*?)<\/style>/s.exec(text)![1]!
+    const hash = createHash('sha256').update(style).digest('base64')
+    for (const rule of ["default-src 'none'", `style-src 'sha256-${hash}'`, "frame-ancestors 'none'"]) {
+      assert(policy.split('; ').includes(rule), rule)
+    }
+    assert.doesNotMatch(text, /<script|<form|\son\w+=|https?:/)
+    assert.equal(headers['x-content-type-options'], 'nosniff')
+    assert.deepEqual(await ask({ method: 'HEAD', path: '/', as: null }).then(it => [it.status, it.text]), [200, ''])
+    assert.equal((await ask({ method: 'POST', path: '/', as: null })).status, 404)
   }))
 
 test('attack 33: the right key with a wrong secret and an unknown key are refused alike', () =>
