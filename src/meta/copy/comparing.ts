@@ -174,12 +174,20 @@ function notedKeys(entries: readonly Entry[], { lastSeq }: JournalReport): Map<s
 /** More commits than any process makes while its journal is behind. */
 const STAMPS_AHEAD_MAX = 2 ** 32
 
+/** Whether a process may have given this stamp to a key of which so much is known, and no journal tells of it. */
+type IsUntold = (stamp: number, history: History) => boolean
+
+/** Stamps of one process are near each other, and grow. */
+const isAhead = (stamp: number, of: number): boolean => stamp > of && stamp <= of + STAMPS_AHEAD_MAX
+
 /** Stamps that a process may have given after the last one that its journal tells of. */
-function untoldBy({ lastStamp, damaged, thinned }: JournalReport): (stamp: number, key: Buffer) => boolean {
+function untoldBy({ lastStamp, damaged, thinned }: JournalReport): IsUntold {
   const lasts = [...lastStamp.values()]
-  const isLater = (stamp: number): boolean => lasts.some(last => stamp > last && stamp <= last + STAMPS_AHEAD_MAX)
-  // What stood in the part that is lost, nobody knows. Where earlier writes are not all known it would pass for them.
-  return damaged.length === 0 ? isLater : (stamp, key) => !thinned.mayHave(key) || isLater(stamp)
+  const isLater = (stamp: number): boolean => lasts.some(last => isAhead(stamp, last))
+  if (damaged.length === 0) return isLater
+  // What stood in the part that is lost, nobody knows. Where earlier writes are not all known it would pass for them,
+  // unless the process that made the last known one made it later.
+  return (stamp, { key, rows }) => !thinned.mayHave(key) || isLater(stamp) || isAhead(stamp, rows.at(-1)?.stamp ?? 0)
 }
 
 async function* withoutNotes(snapshot: Snapshot, findings: Findings): AsyncGenerator<readonly Entry[]> {
@@ -224,7 +232,7 @@ interface Looking {
   readonly wreckage: readonly Buffer[]
   readonly believed: Believed | undefined
   readonly leftOutBefore: number
-  readonly isUntold: (stamp: number, key: Buffer) => boolean
+  readonly isUntold: IsUntold
 }
 
 /** The engine's own note says that it was deleted since, or what is left of a damaged journal does. */
@@ -245,13 +253,14 @@ async function* sideBySide(
     damaged.add(key.toString('latin1'))
     looking.findings.add('damaged', key)
   }
-  const judge = ({ key, rows }: History, found: Entry | undefined): void => {
+  const judge = (history: History, found: Entry | undefined): void => {
+    const { key, rows } = history
     // Each key comes by once: what is left behind would only take up memory.
     if (isNote(key) || (damaged.size > 0 && damaged.delete(key.toString('latin1')))) return
     const last = rows.at(-1)
     const isNoted = found === undefined && isDeletionNoted(last!, looking)
     const isLeftOut = believed !== undefined && (last === undefined || last.generation < leftOutBefore)
-    const isUntold = (stamp: number): boolean => looking.isUntold(stamp, key)
+    const isUntold = (stamp: number): boolean => looking.isUntold(stamp, history)
     const verdict = verdictOf(rows, found, { at: looking.at, isUntold, isNoted, isLeftOut })
     if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
     const isDeleted = verdict === 'gone' && last?.value !== undefined

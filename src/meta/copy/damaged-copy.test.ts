@@ -154,3 +154,18 @@ test('beside a damaged journal an older state of a key that was written very oft
     const told = await started(folder, copied => round(folder, copied))
     assert.ok(told.includes('copy damaged') && told.includes('outdated hot'), told.join())
   }))
+
+test('what a damaged journal lost of a key that was written very often is no older state', () =>
+  inFolder(async folder => {
+    await withSnapshot(folder)
+    await started(folder, async ({ meta, journal }) => {
+      for (let n = 0; n < 2_000; n++) await put(meta, 'hot', `value ${n}`)
+      await journal.settle()
+      await put(meta, 'hot', 'a value whose row is lost')
+      await journal.settle()
+      await put(meta, 'later', 'in the next frame')
+    })
+    rot(newest(folder, '.journal'), 'a value whose row is lost')
+    assert.deepEqual(await started(folder, copied => round(folder, copied)), ['copy damaged'])
+    assert.equal((await rowsInCopy(folder)).get('hot'), 'a value whose row is lost')
+  }))
