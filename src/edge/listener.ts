@@ -113,9 +113,7 @@ export class Listener {
     // Bounded when the request is looked at; a bound on the count here would silently drop the rest.
     this.#server.maxHeadersCount = 0
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
-    this.#server.on('connect', (_message, socket) =>
-      this.#refuse(new Fault('MethodNotAllowed', { Method: 'CONNECT' }), socket as Socket),
-    )
+    this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
   }
 
   listen(host: string, port: number): Promise<AddressInfo> {
@@ -170,6 +168,15 @@ export class Listener {
     const connection = this.#connections.get(socket)
     if (!socket.writable || connection === undefined) return void socket.destroy()
     const fault = faultOfParser(code)
+    connection.break(fault, () => this.#refuse(fault, socket))
+  }
+
+  /** Who sends CONNECT gets the bare socket: from then on no runtime sends what is owed on it, or hears its errors. */
+  #handedOver(socket: Socket): void {
+    socket.on('error', ignore)
+    const connection = this.#connections.get(socket)
+    if (connection === undefined || connection.isBusy) return void socket.destroy()
+    const fault = new Fault('MethodNotAllowed', { Method: 'CONNECT' })
     connection.break(fault, () => this.#refuse(fault, socket))
   }
 

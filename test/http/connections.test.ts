@@ -58,6 +58,35 @@ test('requests whose client left before their turn take up no room', () =>
     assert.equal((await s3.send({ method: 'GET', bucket, path: '/' })).status, 200)
   }))
 
+const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n'
+
+inBoth('attack 51: CONNECT is not answered in the place of what came before it', async client => {
+  const bucket = await makeBucket(client)
+  const stored: Sending = { ...upload(bucket), body: 'one' }
+  const wire = (await Wire.open(client.port)).write(client.head(stored), stored.body!, CONNECT)
+  assert.equal(await wire.answer(), undefined)
+  const alone = await (await Wire.open(client.port)).write(CONNECT).answer()
+  assert.deepEqual([alone?.status, alone?.code], [405, 'MethodNotAllowed'])
+})
+
+inBoth('attack 51: what stands before CONNECT gives back all it holds', async (client, { parts, log }) => {
+  const bucket = await makeBucket(client)
+  const big: Sending = { ...upload(bucket), path: '/big', body: Buffer.alloc(8 * 2 ** 20, 7) }
+  await client.send(big)
+  const { readers } = parts.store.engine
+  const { socket } = await Wire.open(client.port)
+  // Nothing is taken from the socket: the first answer fills it, and the others wait.
+  socket.pause()
+  const asked = (method: string): string => client.head({ ...big, method, body: '' })
+  socket.write(asked('GET') + asked('GET') + asked('DELETE') + CONNECT)
+  assert(await until(() => log.some(({ method }) => method === 'GET')))
+  const isOver = await until(() => readers.count === 0)
+  socket.destroy()
+  assert(isOver)
+  assert.equal((await client.send({ ...big, method: 'HEAD', body: '' })).status, 200)
+  assert(!log.some(({ method }) => method === 'DELETE'))
+})
+
 inBoth('RFC 9112, 9.3.2: requests sent at once take effect in their order', async client => {
   const bucket = await makeBucket(client)
   const asked = (method: string, body?: string): string =>
