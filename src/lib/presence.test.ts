@@ -24,3 +24,19 @@ test('a process is there until it ends, also under a path too long for a socket'
     rmSync(top, { recursive: true })
   }
 })
+
+test('whoever ends takes nothing away from who shows itself at the same place since', async () => {
+  const top = mkdtempSync(join(tmpdir(), 'presence-'))
+  try {
+    const path = join(top, 'p.sock')
+    const first = await show(path)
+    const ended = first.end()
+    const second = await show(path)
+    await ended
+    assert.equal(await isThere(path), true)
+    await second.end()
+    assert(!existsSync(path), 'nothing of it is left')
+  } finally {
+    rmSync(top, { recursive: true })
+  }
+})

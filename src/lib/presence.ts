@@ -2,7 +2,8 @@
  * Being there, told by the kernel: a process listens on a socket file, and whoever can connect to it knows that the
  * process lives. It ends with the process, however that ends, and holds across containers that share a folder.
  */
-import { chmod, open, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { chmod, open } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { basename, dirname, join } from 'node:path'
 
@@ -38,9 +39,10 @@ export function show(path: string): Promise<Presence> {
         // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
         server.on('error', () => {})
         const end = async (): Promise<void> => {
+          // The runtime removes the address that it was given: for a long path a descriptor that is closed by now. Both
+          // do so before anybody can see the end of it: later it may be that of the next one who shows itself there.
+          if (address !== path) rmSync(path, { force: true })
           await new Promise(done => server.close(done))
-          // The runtime removes the address that it was given: for a long path a descriptor that is closed by now.
-          await rm(path, { force: true })
         }
         // Like every file beside it, where the filesystem can: there is nothing to be read from it.
         void chmod(address, 0o600)
