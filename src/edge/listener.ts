@@ -165,6 +165,8 @@ export class Listener {
 
   /** What came on a connection could not be read as a request, or as the rest of one. */
   #broke(code: string | undefined, socket: Socket): void {
+    // Its client said itself that the request before was the last, and has or gets its answer.
+    if (code === 'HPE_CLOSED_CONNECTION') return
     const connection = this.#connections.get(socket)
     if (!socket.writable || connection === undefined) return void socket.destroy()
     const fault = faultOfParser(code)

@@ -311,6 +311,24 @@ for (const [what, last] of Object.entries<Partial<Sending>>({
   })
 }
 
+for (const [what, first] of Object.entries<(head: string) => string>({
+  'that says so': head => head.replace('\r\n', '\r\nConnection: close\r\n'),
+  'of HTTP/1.0': head => head.replace('HTTP/1.1', 'HTTP/1.0'),
+})) {
+  inBoth(`RFC 9112, 9.6: behind the last request there is no answer: one ${what}`, async (client, { log, pass }) => {
+    const bucket = await makeBucket(client)
+    const put = upload(bucket)
+    const wire = await Wire.open(client.port)
+    const lines = log.length
+    wire.write(first(client.head(put)), put.body!, client.head(put), put.body!)
+    assert.equal((await wire.answer())?.status, 200)
+    for (let turns = 0; turns < 500; turns++) await turn()
+    pass(2_000)
+    assert.equal(await wire.answer(), undefined)
+    assert.equal(log.length, lines + 1)
+  })
+}
+
 /** A large answer that nobody takes yet, and behind it an upload that is refused: both sent at once. */
 async function refusedBehind(client: Client, { log }: Served, bodyBytes: number): Promise<{ wire: Wire; big: Buffer }> {
   const bucket = await makeBucket(client)
