@@ -22,7 +22,9 @@ function run(args: readonly string[], env: Readonly<Record<string, string>> = {}
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, ...env },
   })
-  process.once('exit', () => child.kill('SIGKILL'))
+  const endWithUs = (): boolean => child.kill('SIGKILL')
+  process.once('exit', endWithUs)
+  child.once('exit', () => process.removeListener('exit', endWithUs))
   return child
 }
 
