@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { evaluate, unanswered } from '../../src/rules/access/evaluate.ts'
+import { type AccessRequest, evaluate, unanswered } from '../../src/rules/access/evaluate.ts'
 import { accessRequest, BUCKET, policyText } from './arbitrary.ts'
 import { referenceAllows } from './reference.ts'
 
@@ -89,4 +89,30 @@ test('5.2: what is not told yet refuses nobody whom it could still let in, nor l
     { numRuns: RUNS },
   )
   assert(seen.open > 0, 'no request depended on what is told later')
+})
+
+test('R106 5.2: what only the writing of an object depends on is asked for with the change of its ACL', () => {
+  const allow = (statement: object): string =>
+    JSON.stringify({ Statement: { Effect: 'Allow', Resource: '*', ...statement } })
+  const account = { accountId: '3'.repeat(12), canonicalId: '3'.repeat(64), displayName: '3', email: undefined }
+  const fromInside = { IpAddress: { 'aws:SourceIp': '10.0.0.0/8' } }
+  const policies = [allow({ Action: 's3:*Acl' }), allow({ Action: 's3:PutObject', Condition: fromInside })]
+  const block = {
+    blockPublicAcls: false,
+    ignorePublicAcls: false,
+    blockPublicPolicy: false,
+    restrictPublicBuckets: false,
+  }
+  const owner = { ownerAccountId: '1'.repeat(12), ownerCanonicalId: '1'.repeat(64) }
+  const request: AccessRequest = {
+    caller: { kind: 'user', account, user: { name: 'ann', policies }, accessKey: 'k' },
+    action: 'PutObjectAcl',
+    resource: { bucket: BUCKET, key: 'a' },
+    bucket: { ...owner, policy: undefined, grants: [], ownership: 'ObjectWriter', publicAccessBlock: block },
+    object: { ownerCanonicalId: account.canonicalId, grants: [], tags: [] },
+    context: [],
+  }
+  assert.deepEqual(unanswered(request, ['sourceip']), ['sourceip'])
+  const others = { ...request, object: { ...request.object!, ownerCanonicalId: owner.ownerCanonicalId } }
+  assert.deepEqual(unanswered(others, ['sourceip']), [])
 })

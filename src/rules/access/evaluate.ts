@@ -109,11 +109,15 @@ export function mayLearnAbsence(request: AccessRequest): Decision {
 /** Condition keys that statements about this request ask for, and that nobody has answered. */
 export function unanswered(request: AccessRequest, keys: readonly string[]): string[] {
   const untold: Untold = { keys, assume: 'holds' }
-  const question = new Asked({ ...request, untold })
+  const needed = needsWriting(request) ? [request, writingOf(request)] : [request]
   const { identity, bucket } = policiesOf(request)
-  const found = [...identity, ...(bucket === undefined ? [] : [bucket])].flatMap(policy =>
-    (['Allow', 'Deny'] as const).flatMap(effect => applying(policy, effect, question)),
-  )
+  const policies = [...identity, ...(bucket === undefined ? [] : [bucket])]
+  const found = needed.flatMap(one => {
+    const question = new Asked({ ...one, untold })
+    return policies.flatMap(policy =>
+      (['Allow', 'Deny'] as const).flatMap(effect => applying(policy, effect, question)),
+    )
+  })
   const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
   return [...new Set(asked.filter(key => isUntold(key, untold)))].sort()
 }
@@ -239,10 +243,9 @@ function withoutDenial(request: AccessRequest, policies: Policies, question: Que
   }
   const identity = identityVoice(caller, policies, question)
   const policy = bucket === undefined ? SILENT : policyVoice(request, bucket, policies, question)
-  const isOwner = account !== undefined && account.canonicalId === resourceOwner(request)
-  if (isOwner) {
+  if (isOwner(request)) {
     const decision = decide(identity.allows, policy.allows, policy.withheld, 'resource owner')
-    return decision.allowed && ACL_WRITES.includes(action) ? andWriteObject(decision, request, policies) : decision
+    return decision.allowed && needsWriting(request) ? andWriteObject(decision, request, policies) : decision
   }
   const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
   const granted = [...policy.allows, ...acl.allows]
@@ -320,9 +323,18 @@ function reaches(grant: Grant, caller: Caller): boolean {
   return grant.grantee === 'AllUsers' || (grant.grantee === 'AuthenticatedUsers' && account !== undefined)
 }
 
+function isOwner(request: AccessRequest): boolean {
+  const account = accountOf(request.caller)
+  return account !== undefined && account.canonicalId === resourceOwner(request)
+}
+
 /** R106. Who changes the ACL of an object of the own account must be allowed to write the object as well. */
+const needsWriting = (request: AccessRequest): boolean => ACL_WRITES.includes(request.action) && isOwner(request)
+
+const writingOf = (request: AccessRequest): AccessRequest => ({ ...request, action: 'PutObject' })
+
 function andWriteObject(decision: Decision, request: AccessRequest, policies: Policies): Decision {
-  const writing = { ...request, action: 'PutObject' } as const
+  const writing = writingOf(request)
   const question = new Asked(writing)
   const { bucket } = policies
   const isDenied = identityReasons(policies, 'Deny', question).length > 0
