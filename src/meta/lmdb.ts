@@ -20,7 +20,7 @@ import {
   MetaFull,
   type Minitransaction,
   OutcomeUnknown,
-  type Snapshot,
+  type SearchedSnapshot,
   type Vouching,
 } from './meta.ts'
 import { type OpenedRecord, seal } from './sealed-value.ts'
@@ -125,7 +125,7 @@ class LmdbMeta implements CopiedEngine {
     return made
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SearchedSnapshot> {
     this.#assertOpen()
     this.#engine.resetReadTxn()
     const transaction = this.#engine.useReadTransaction()
@@ -136,6 +136,11 @@ class LmdbMeta implements CopiedEngine {
         this.#assertOpen()
         const wanted = engineRange(range, limit, false)
         return this.#records(wanted && { ...wanted, transaction }, owned)
+      },
+      has: key => {
+        if (ended) throw new Error('the snapshot has ended')
+        this.#assertOpen()
+        return this.#engine.getBinaryFast(key, { transaction }) !== undefined
       },
       async end() {
         if (!ended) transaction.done()

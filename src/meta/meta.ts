@@ -107,8 +107,14 @@ export function lendAll<T>(entries: readonly Entry[], make: Making<T>): readonly
   return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i, false))
 }
 
+export interface SearchedSnapshot extends Snapshot {
+  /** Whether somebody who looks for this key meets its record; whether that is sound is not looked at. */
+  has(key: Buffer): boolean
+}
+
 /** An engine on this machine's disk, of which a second copy is kept: it tells each commit to a journal. */
 export interface CopiedEngine extends MetaEngine {
+  snapshot(): Promise<SearchedSnapshot>
   /** From here on, and only once. */
   tellTo(journal: CommitJournal): void
   /** The greatest stamp that this process has given; one less than its first before that. */

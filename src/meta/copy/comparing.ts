@@ -5,7 +5,7 @@
 import { EMPTY, justAfter } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
 import { LikelySet } from '../../lib/likely-set.ts'
-import { type CopiedEngine, DamagedRecord, ENGINE_KEYS, type Entry, type Snapshot } from '../meta.ts'
+import { type CopiedEngine, DamagedRecord, ENGINE_KEYS, type Entry, type SearchedSnapshot } from '../meta.ts'
 import { type CopyFiles, filesIn, type SnapshotFile } from './files.ts'
 import { MARK_KEY } from './marks.ts'
 import { type History, histories } from './merging.ts'
@@ -19,7 +19,10 @@ const PAGE = 256
 /** More than anybody reads; the count goes on. */
 export const SHOWN_MAX = 1_000
 
-/** `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum. */
+/**
+ * `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum, or whoever
+ * looks for it is led past it.
+ */
 export type FindingKind = 'missing' | 'outdated' | 'damaged'
 
 export interface Finding {
@@ -145,7 +148,7 @@ export async function compare({ engine, disk, folder, generation }: Compared): P
 }
 
 /** All of them, without the mark. */
-export async function notesIn(snapshot: Snapshot): Promise<Entry[]> {
+export async function notesIn(snapshot: SearchedSnapshot): Promise<Entry[]> {
   const notes: Entry[] = []
   for await (const page of pagesOf(snapshot, () => {}, ENGINE_KEYS)) {
     for (const entry of page) {
@@ -190,7 +193,7 @@ function untoldBy({ lastStamp, damaged, thinned }: JournalReport): IsUntold {
   return (stamp, { key, rows }) => !thinned.mayHave(key) || isLater(stamp) || isAhead(stamp, rows.at(-1)?.stamp ?? 0)
 }
 
-async function* withoutNotes(snapshot: Snapshot, findings: Findings): AsyncGenerator<readonly Entry[]> {
+async function* withoutNotes(snapshot: SearchedSnapshot, findings: Findings): AsyncGenerator<readonly Entry[]> {
   for await (const page of pagesOf(snapshot, key => findings.add('damaged', key))) {
     yield page.filter(({ key }) => !isNote(key))
   }
@@ -201,7 +204,7 @@ async function* withoutNotes(snapshot: Snapshot, findings: Findings): AsyncGener
  * is no way on, and what lies behind will be missed.
  */
 async function* pagesOf(
-  snapshot: Snapshot,
+  snapshot: SearchedSnapshot,
   onDamage: (key: Buffer) => void,
   from: Buffer = EMPTY,
 ): AsyncGenerator<readonly Entry[]> {
@@ -210,6 +213,8 @@ async function* pagesOf(
       const page = await snapshot.scan({ start, end: undefined }, PAGE)
       const last = page.at(-1)
       if (last === undefined) return
+      // A turned bit in the tree above the records hides some from whoever looks for them, and not from who reads all.
+      for (const { key } of page) if (!snapshot.has(key)) onDamage(key)
       const astray = page.findIndex(({ key }, i) => key.compare(i === 0 ? start : page[i - 1]!.key) < (i === 0 ? 0 : 1))
       yield astray < 0 ? page : page.slice(0, astray)
       if (astray >= 0) return onDamage(page[astray]!.key)
@@ -243,7 +248,7 @@ function isDeletionNoted(last: Row, { noted, wreckage }: Looking): boolean {
 }
 
 async function* sideBySide(
-  snapshot: Snapshot,
+  snapshot: SearchedSnapshot,
   known: AsyncGenerator<History[]>,
   looking: Looking,
 ): AsyncGenerator<readonly Entry[]> {

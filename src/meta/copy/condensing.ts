@@ -6,7 +6,7 @@
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
-import type { MetaEngine } from '../meta.ts'
+import type { CopiedEngine } from '../meta.ts'
 import { type Comparison, type Findings, notesIn } from './comparing.ts'
 import { filesIn, type JournalFile, journalPath, sizeOf } from './files.ts'
 import { frameOf } from './frames.ts'
@@ -39,7 +39,7 @@ export interface NoRoom {
 }
 
 export interface Condensing {
-  readonly engine: MetaEngine
+  readonly engine: CopiedEngine
   readonly disk: Disk
   readonly folder: string
   /** Of the processes that live. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { realDisk } from '../../lib/disk.ts'
+import type { CopiedEngine } from '../meta.ts'
+import { compare } from './comparing.ts'
 import { newReport } from './sorting.ts'
-import { churn, inFolder, openCopied, rowsInCopy, rowsInEngine } from './suite-copy.ts'
+import { churn, copyFolder, inFolder, openCopied, put, rowsInCopy, rowsInEngine } from './suite-copy.ts'
 
 test('journals alone hold every row, after puts, deletes, conflicts and several starts', () =>
   inFolder(async folder => {
@@ -15,4 +18,34 @@ test('journals alone hold every row, after puts, deletes, conflicts and several 
       assert.deepEqual(await rowsInCopy(folder, report), rows)
       assert.deepEqual([report.lost, report.cut, report.damaged], [0, [], []])
     }
+  }))
+
+/** As with a turned bit in the tree: whoever looks for this record finds none, whoever reads all of them meets it. */
+function hiding(engine: CopiedEngine, hidden: string): CopiedEngine {
+  const snapshot: CopiedEngine['snapshot'] = async () => {
+    const real = await engine.snapshot()
+    return { ...real, has: key => key.toString() !== hidden && real.has(key) }
+  }
+  return new Proxy(engine, {
+    get: (target, name) => (name === 'snapshot' ? snapshot : Reflect.get(target, name).bind(target)),
+  })
+}
+
+test('a record that is there and that nobody who looks for it finds is told', () =>
+  inFolder(async folder => {
+    const { meta, close } = await openCopied(folder)
+    for (const name of ['a', 'b', 'c']) await put(meta, name, 'x')
+    for (const [engine, found] of [
+      [meta, []],
+      [hiding(meta, 'b'), ['damaged b']],
+    ] as const) {
+      const looked = await compare({ engine, disk: realDisk, folder: copyFolder(folder), generation: 1 })
+      const names: string[] = []
+      for await (const page of looked.entries()) names.push(...page.map(({ key }) => key.toString()))
+      assert.deepEqual(names, ['a', 'b', 'c'])
+      const told = looked.findings.shown.map(({ kind, key }) => `${kind} ${key.toString()}`)
+      assert.deepEqual(told, found)
+      await looked.end()
+    }
+    await close()
   }))
