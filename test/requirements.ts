@@ -156,7 +156,7 @@ const DIFFERENCES = numbered('D', [
   'customer keys at Complete: required, or verified if sent',
   'creating one’s own bucket again: 409, or 200',
   'customer keys over plain HTTP, and the flag that refuses them',
-])
+]).concat([{ id: 'D27', promise: '`+` in a copy’s source: a plus sign, or a space' }])
 
 /** What locks promise, whatever else happens. */
 const LOCK_PROPERTIES = numbered('P', [

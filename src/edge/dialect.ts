@@ -20,6 +20,8 @@ export interface Dialect {
   readonly odd: ReadonlyMap<string, string>
   /** Values of headers that are spelled differently, by neutral header and neutral value. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
+  /** D27. `+` in `copy-source` is a space, as in a form; otherwise it is a plus sign. */
+  readonly copySourcePlusIsSpace: boolean
   readonly ways: Ways
   /** D11. Faults of authentication answer 403, whatever their code's own status. */
   readonly authFaultsAre403: boolean
@@ -58,6 +60,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     namespace: undefined,
     odd: new Map([['server-side-encryption-kms-key-id', 'x-svc-server-side-encryption-svc-kms-key-id']]),
     values: encryptionValues(VERENC),
+    copySourcePlusIsSpace: false,
     ways: {
       keepHeld: true,
       recreateOwnBucket: false,
@@ -93,6 +96,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     namespace: 'http://s3.amazonaws.com/doc/2006-03-01/',
     odd: new Map([['server-side-encryption-kms-key-id', 'x-amz-server-side-encryption-aws-kms-key-id']]),
     values: new Map([...encryptionValues(KMS), [':acl', new Map([['svc-exec-read', 'aws-exec-read']])]]),
+    copySourcePlusIsSpace: true,
     ways: {
       keepHeld: false,
       recreateOwnBucket: true,
@@ -183,6 +187,7 @@ export const wireValue = (dialect: Dialect, name: string, value: string): string
 
 /** A header's value from the wire; one that is not spelled differently stands for itself. */
 export function neutralValue(dialect: Dialect, name: string, value: string): string {
+  if (name === ':copy-source') return dialect.copySourcePlusIsSpace ? value.replaceAll('+', '%20') : value
   const values = dialect.values.get(name)
   if (values === undefined) return value
   for (const [neutral, wire] of values) if (wire === value) return neutral
