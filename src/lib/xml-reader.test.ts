@@ -76,8 +76,11 @@ test('attack 61: no document type, no entity, however it is written', () => {
 
 test('attack 62: references are bounded', () => {
   assert.equal(parseXml(`<a>${'&#65;'.repeat(XML_LIMITS.referencesMax)}</a>`).text.length, XML_LIMITS.referencesMax)
-  refused(`<a>${'&#65;'.repeat(1_000_000)}</a>`, /too many references/)
-  refused(`<a b="${'&lt;'.repeat(XML_LIMITS.referencesMax)}">&lt;</a>`, /too many references/)
+  // At the first character: none of them has been looked up.
+  for (const reference of ['&#65;', '&lt;', '&#x10FFFF;', '&none;', '&']) {
+    refused(`<a>${reference.repeat(200_000)}</a>`, /too many references, at character 0$/)
+  }
+  refused(`<a b="${'&lt;'.repeat(XML_LIMITS.referencesMax)}">&lt;</a>`, /too many references, at character 0$/)
 })
 
 test('attack 63: names of the language are names', () => {
@@ -94,16 +97,55 @@ test('attack 64: depth and number are bounded, and the stack is not used up', ()
   const nested = (depth: number) => '<a>'.repeat(depth) + '</a>'.repeat(depth)
   assert.equal(parseXml(nested(XML_LIMITS.depthMax)).name, 'a')
   refused(nested(XML_LIMITS.depthMax + 1), /too deep/)
-  refused(nested(100_000), /too deep/)
+  refused(nested(50_000), /too deep/)
   refused('<a>'.repeat(100_000), /too deep/)
   assert.equal(parseXml(`<r>${'<a/>'.repeat(XML_LIMITS.nodesMax - 1)}</r>`).children.length, XML_LIMITS.nodesMax - 1)
   refused(`<r>${'<a/>'.repeat(XML_LIMITS.nodesMax)}</r>`, /too many nodes/)
   refused(`<r>${'<!---->'.repeat(XML_LIMITS.nodesMax)}</r>`, /too many nodes/)
   refused(`<r>${'<![CDATA[]]>'.repeat(XML_LIMITS.nodesMax)}</r>`, /too many nodes/)
-  const attributes = Array.from({ length: XML_LIMITS.nodesMax }, (_, i) => ` a${i}=""`).join('')
-  refused(`<r${attributes}/>`, /too many nodes/)
+  // At the first character: nothing has been built.
+  for (const node of ['<a/>', '<a></a>', '<!---->', '<![CDATA[]]>', '<?a?>', '<a ']) {
+    refused(`<r>${node.repeat(1_000_000)}</r>`, /too many nodes, at character 0$/)
+  }
   assert.throws(() => parseXml('<r><a/><a/></r>', 2), BadXml)
   assert.equal(parseXml('<r><a/></r>', 2).children.length, 1)
+})
+
+test('attack 64: attributes are bounded, of each element and in all', () => {
+  const attributes = (count: number): string => Array.from({ length: count }, (_, i) => ` a${i}=""`).join('')
+  const each = XML_LIMITS.attributesPerElementMax
+  assert.equal(parseXml(`<r${attributes(each)}/>`).attributes.size, each)
+  // Where the first one too many stands, however many follow: the tag and 32 attributes of seven characters.
+  refused(`<r${attributes(100_000)}/>`, /too many attributes, at character 2\d\d$/)
+  const full = `<a${attributes(each)}/>`
+  const elements = Math.floor(XML_LIMITS.attributesMax / each)
+  assert.equal(parseXml(`<r>${full.repeat(elements)}</r>`).children.length, elements)
+  const stopped = (elements + 1) * full.length + 3
+  assert.throws(
+    () => parseXml(`<r>${full.repeat(20 * elements)}</r>`),
+    ({ message }: Error) => {
+      const [, at] = /^too many attributes, at character (\d+)$/.exec(message) ?? []
+      return Number(at) <= stopped
+    },
+  )
+})
+
+test('attack 64: names are bounded', () => {
+  const longest = 'n'.repeat(XML_LIMITS.nameCharactersMax)
+  assert.equal(parseXml(`<${longest} ${longest}=""/>`).name, longest)
+  refused(`<${longest}n/>`, /name that is too long/)
+  refused(`<a ${longest}n=""/>`, /name that is too long/)
+})
+
+test('a list of 10,000 parts and a batch of 1,000 keys fit', () => {
+  const part =
+    '<Part xmlns="u"><PartNumber>1</PartNumber><ETag>&quot;0&quot;</ETag><ChecksumSHA256>0</ChecksumSHA256></Part>'
+  assert.equal(
+    parseXml(`<CompleteMultipartUpload>${part.repeat(10_000)}</CompleteMultipartUpload>`).children.length,
+    10_000,
+  )
+  const key = `<Object><Key>${'&amp;'.repeat(90)}</Key><VersionId>0</VersionId><ETag>0</ETag><Size>0</Size></Object>`
+  assert.equal(parseXml(`<Delete>${key.repeat(1_000)}</Delete>`).children.length, 1_000)
 })
 
 test('attack 65: only UTF-8, one root, no instructions', () => {

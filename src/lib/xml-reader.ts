@@ -9,6 +9,11 @@ export const XML_LIMITS = {
   depthMax: 32,
   /** Elements, attributes, comments and CDATA sections together: 10,000 parts of five elements fit. */
   nodesMax: 60_000,
+  /** A grantee needs two; serializers repeat namespaces. */
+  attributesPerElementMax: 32,
+  /** One on each of 10,000 parts fits. */
+  attributesMax: 12_000,
+  nameCharactersMax: 256,
   /** `&quot;` twice around each of 10,000 tags fits, and long keys written in references. */
   referencesMax: 100_000,
 } as const
@@ -70,7 +75,7 @@ class Reader {
   readonly #nodesMax: number
   #at = 0
   #nodes = 0
-  #references = 0
+  #attributeCount = 0
 
   constructor(source: string, nodesMax: number) {
     this.#source = source
@@ -78,6 +83,9 @@ class Reader {
   }
 
   document(): XmlNode {
+    // Counting costs a hundredth of building what would be thrown away. Every node has two tags at most.
+    if (occursMoreOften(this.#source, '&', XML_LIMITS.referencesMax)) throw this.#bad('too many references')
+    if (occursMoreOften(this.#source, '<', 2 * this.#nodesMax)) throw this.#bad('too many nodes')
     this.#declaration()
     const source = this.#source
     const open: OpenElement[] = []
@@ -177,6 +185,10 @@ class Reader {
       if (next === 0x3e || next === 0x2f || Number.isNaN(next)) return attributes ?? NO_ATTRIBUTES
       if (!separated) throw this.#bad('an attribute without a space before it')
       this.#count()
+      const isTooMany = ++this.#attributeCount > XML_LIMITS.attributesMax
+      if (isTooMany || attributes?.size === XML_LIMITS.attributesPerElementMax) {
+        throw this.#bad('too many attributes')
+      }
       const name = this.#name()
       this.#space()
       this.#expect('=')
@@ -213,12 +225,11 @@ class Reader {
     let out = ''
     let from = 0
     while (ampersand >= 0) {
-      if (++this.#references > XML_LIMITS.referencesMax) throw this.#bad('too many references')
-      const end = raw.slice(ampersand, ampersand + REFERENCE_CHARACTERS_MAX).indexOf(';')
-      const character = end < 0 ? undefined : referenced(raw.slice(ampersand + 1, ampersand + end))
+      const end = endOfReference(raw, ampersand)
+      const character = end < 0 ? undefined : referenced(raw.slice(ampersand + 1, end))
       if (character === undefined) throw this.#bad('a reference to nothing')
       out += raw.slice(from, ampersand) + character
-      from = ampersand + end + 1
+      from = end + 1
       ampersand = raw.indexOf('&', from)
     }
     return out + raw.slice(from)
@@ -227,6 +238,7 @@ class Reader {
   #name(): string {
     NAME.lastIndex = this.#at
     if (!NAME.test(this.#source)) throw this.#bad('no name')
+    if (NAME.lastIndex - this.#at > XML_LIMITS.nameCharactersMax) throw this.#bad('a name that is too long')
     const name = this.#source.slice(this.#at, NAME.lastIndex)
     this.#at = NAME.lastIndex
     return name
@@ -253,6 +265,22 @@ class Reader {
   #bad(reason: string): BadXml {
     return new BadXml(`${reason}, at character ${this.#at}`)
   }
+}
+
+/** Looks no further than it takes to know. */
+function occursMoreOften(text: string, character: string, max: number): boolean {
+  let count = 0
+  for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
+    if (++count > max) return true
+  }
+  return false
+}
+
+/** Where the semicolon is; -1 when none is near enough. */
+function endOfReference(text: string, ampersand: number): number {
+  const last = Math.min(ampersand + REFERENCE_CHARACTERS_MAX, text.length)
+  for (let at = ampersand + 1; at < last; at++) if (text.charCodeAt(at) === 0x3b) return at
+  return -1
 }
 
 function append(parent: OpenElement, element: XmlNode): void {

@@ -107,10 +107,13 @@ refusedEverywhere('attack 63: names of the language are names, and unknown ones'
   ['as an attribute of another root', () => '<constructor __proto__="polluted"/>'],
 ])
 
-refusedEverywhere('attack 64: depth is bounded', [
+const ATTRIBUTES = Array.from({ length: 100_000 }, (_, i) => ` a${i}=""`).join('')
+
+refusedEverywhere('attack 64: depth and numbers are bounded', [
   ['100,000 deep', good => inRoot(good, '<a>'.repeat(100_000))],
   ['100,000 deep and closed', good => inRoot(good, `${'<a>'.repeat(60_000)}${'</a>'.repeat(60_000)}`)],
   ['100,000 comments', good => inRoot(good, '<!---->'.repeat(100_000))],
+  ['100,000 attributes', good => good.replace(/^<(\w+)/, `<$1${ATTRIBUTES}`)],
 ])
 
 inBoth('attack 64: a body that is too long is refused by what it announces, unread', async (client, { parts }) => {
