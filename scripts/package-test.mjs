@@ -1,9 +1,10 @@
 /**
- * `npm run test:package`: makes the package, installs it into an empty folder and runs the program from there: the whole
- * round, and as `npx holdfast`. Also looks that nothing is packed that is of no use there.
+ * `npm run test:package`: installs from the lock file alone, here and as other machines would. Then makes the package,
+ * installs it into an empty folder and runs the program from there: the whole round, and as `npx holdfast`. Also looks
+ * that nothing is packed that is of no use there.
  */
 import { spawn, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { giveUp, ROOT, succeeds } from './runtime.mjs'
@@ -81,6 +82,18 @@ function tryNpx() {
   })
 }
 
+/** In a fresh copy, as on a machine that has nothing yet; for other machines only whether npm finds all it needs. */
+function tryCleanInstall() {
+  const copy = join(folder, 'clean')
+  mkdirSync(copy)
+  for (const name of ['package.json', 'package-lock.json']) copyFileSync(join(ROOT, name), join(copy, name))
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund']
+  const others = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'win32-x64'].map(name => name.split('-'))
+  for (const [os, cpu] of others) npm(['ci', '--dry-run', `--os=${os}`, `--cpu=${cpu}`, ...options], copy)
+  npm(['ci', ...options], copy)
+}
+
+tryCleanInstall()
 const packed = pack()
 mkdirSync(place)
 writeFileSync(join(place, 'package.json'), '{ "private": true }\n')

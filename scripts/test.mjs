@@ -1,16 +1,27 @@
 /**
  * `npm test`: installs and builds what is missing, then runs every test that needs no other program.
- * `npm test -- [--runtime node|bun] [files…]`; a file may be named by its source or by its built form.
+ * `npm test -- [--runtime node|bun] [files…]`; a file may be named by its source or by its built form. A terminal sees
+ * every test; a file or a pipe gets what failed, what was skipped and a closing line, and the rest is in LOG.
  */
+import { spawn } from 'node:child_process'
+import { createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, withoutProxyHere } from './runtime.mjs'
+import * as runtimes from './runtime.mjs'
+import { BunSummary } from './test-summary.mjs'
+
+const { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, say, withoutProxyHere } = runtimes
 
 /** These need a database server, minutes of time, or other people's clients. */
 const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
 /** Ends what hangs. Node holds a whole file to it, and slow or busy machines take minutes for the longest. */
 const TIMEOUT_MS = 600_000
+const LOG = 'dist/test.log'
+/** How long the last whole run took here. Before the first, the estimate is a measured total shared by the cores. */
+const TOOK = 'dist/.test-seconds'
+const CORE_SECONDS = { node: 500, bun: 500 }
 
 const { values, positionals } = parseArgs({ options: { runtime: { type: 'string' } }, allowPositionals: true })
 
@@ -24,11 +35,55 @@ if (files.length === 0) giveUp('there are no tests to run')
 const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME ?? 'node')
 process.chdir(ROOT)
 const paths = files.sort().map(path => `./${path}`)
-const args =
-  runtime.name === 'bun'
-    ? [...runtime.args, 'test', `--timeout=${TIMEOUT_MS}`, `--parallel=${availableParallelism()}`, '--no-isolate']
-    : ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...sideBySide()]
-become(runtime.command, [...args, ...paths], withoutProxyHere())
+const isSeen = process.stdout.isTTY === true
+announce()
+if (runtime.name === 'bun') await onBun()
+else onNode()
+
+function onNode() {
+  const reporters = isSeen
+    ? ['--test-reporter=spec', '--test-reporter-destination=stdout']
+    : [
+        ...['--test-reporter=spec', `--test-reporter-destination=${LOG}`],
+        ...['--test-reporter=./scripts/test-summary.mjs', '--test-reporter-destination=stdout'],
+      ]
+  const args = ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...reporters, ...sideBySide()]
+  become(runtime.command, [...args, ...paths], withoutProxyHere())
+}
+
+async function onBun() {
+  const options = [`--timeout=${TIMEOUT_MS}`, `--parallel=${availableParallelism()}`, '--no-isolate']
+  const args = [...runtime.args, 'test', ...options, ...paths]
+  if (isSeen) return become(runtime.command, args, withoutProxyHere())
+  const child = spawn(runtime.command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: withoutProxyHere() })
+  const log = createWriteStream(LOG)
+  const summary = new BunSummary(text => process.stdout.write(text))
+  createInterface(child.stdout).on('line', line => log.write(`${line}\n`))
+  createInterface(child.stderr).on('line', line => {
+    log.write(`${line}\n`)
+    summary.take(line)
+  })
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  const code = await new Promise(resolve => child.once('close', resolve))
+  summary.end(code === 0)
+  // By a signal there is no code, and it was not a success either.
+  process.exitCode = code ?? 1
+}
+
+/** Says beforehand how long to wait, and keeps in mind how long it was. */
+function announce() {
+  const files = paths.length === 1 ? '1 test file' : `${paths.length} test files`
+  const details = isSeen ? '' : `; every test is in ${LOG}`
+  if (positionals.length > 0) return say(`${files}${details}`)
+  const remembered = existsSync(TOOK) ? JSON.parse(readFileSync(TOOK, 'utf8')) : {}
+  const seconds = remembered[runtime.name] ?? CORE_SECONDS[runtime.name] / availableParallelism()
+  say(`${files}, about ${Math.max(1, Math.round(seconds / 60))} minutes${details}`)
+  const startedAt = performance.now()
+  process.once('exit', code => {
+    const took = Math.round((performance.now() - startedAt) / 1000)
+    if (code === 0) writeFileSync(TOOK, JSON.stringify({ ...remembered, [runtime.name]: took }))
+  })
+}
 
 /** By itself Node leaves one core to the runner, which does next to nothing: of two, that is half of them. */
 function sideBySide() {
