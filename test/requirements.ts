@@ -156,7 +156,10 @@ const DIFFERENCES = numbered('D', [
   'customer keys at Complete: required, or verified if sent',
   'creating one’s own bucket again: 409, or 200',
   'customer keys over plain HTTP, and the flag that refuses them',
-]).concat([{ id: 'D27', promise: '`+` in a copy’s source: a plus sign, or a space' }])
+]).concat([
+  { id: 'D27', promise: '`+` in a copy’s source: a plus sign, or a space' },
+  { id: 'D29', promise: 'a bucket’s policy and configuration are out of reach of outsiders, in both' },
+])
 
 /** What locks promise, whatever else happens. */
 const LOCK_PROPERTIES = numbered('P', [

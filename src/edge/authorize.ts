@@ -14,7 +14,7 @@ import {
   mayLearnAbsence,
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
-import { describeReason } from '../rules/access/reasons.ts'
+import { describeReason, refusalCode } from '../rules/access/reasons.ts'
 import { type Asking, Sayings } from './request-context.ts'
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
@@ -50,6 +50,13 @@ const REASONS_LOGGED_MAX = 3
 /** For the log alone: callers are told that they may not, and an administrator may ask why. */
 const whyNot = (action: Action, { reasons }: Decision): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
+
+function refusalOf({ request, operation }: Asking, action: Action, decision: Decision): Fault {
+  const why = whyNot(action, decision)
+  const code = refusalCode(decision.reasons)
+  if (code === 'AccessDenied') return new Fault(code, { why })
+  return new Fault(code, { Method: request.method, ResourceType: operation.match.on.toUpperCase(), why })
+}
 
 /** What was decided about one action, and why. */
 export interface Judgement {
@@ -97,7 +104,7 @@ export class Authorizer {
       // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
       const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
       this.#judged({ action: need.do, on: need.on ?? asking.target, decision })
-      if (!decision.allowed) throw new Fault('AccessDenied', { why: whyNot(need.do, decision) })
+      if (!decision.allowed) throw refusalOf(asking, need.do, decision)
     })
   }
 

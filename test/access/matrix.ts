@@ -7,7 +7,7 @@ import type { Grant, Permission } from '../../src/model/grant.ts'
 import type { Action } from '../../src/rules/access/actions.ts'
 import type { AccessRequest, BucketFacts } from '../../src/rules/access/evaluate.ts'
 import { MAIN, OTHER, type Who } from '../http/server.ts'
-import { referenceAllows } from './reference.ts'
+import { referenceStatus } from './reference.ts'
 
 export const BUCKET = 'matrix-bucket'
 
@@ -220,5 +220,6 @@ export function requestOf({ facts, objectOwner, objectGrants }: State, caller: C
   }
 }
 
-export const expected = (state: State, caller: Caller, wanted: readonly Wanted[]): boolean =>
-  wanted.every(one => referenceAllows(requestOf(state, caller, one)))
+/** 200 stands for whatever those are told who may. */
+export const expected = (state: State, caller: Caller, wanted: readonly Wanted[]): 200 | 403 | 405 =>
+  wanted.map(one => referenceStatus(requestOf(state, caller, one))).find(status => status !== 200) ?? 200

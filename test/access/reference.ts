@@ -225,7 +225,21 @@ function isPublic(statements: readonly Loose[]): boolean {
   })
 }
 
-export function referenceAllows(request: AccessRequest): boolean {
+/** D29. Changing a bucket, as its actions are named. */
+const CONFIGURES = /^(Put|Delete)(Bucket|EncryptionConfiguration$|LifecycleConfiguration$)/
+const OF_THE_POLICY = /^(Get|Put|Delete)BucketPolicy$/
+
+export const referenceAllows = (request: AccessRequest): boolean => referenceStatus(request) === 200
+
+/** D29. Who is outside the owner's account and would be let in to the policy is told that this is no way to it. */
+export function referenceStatus(request: AccessRequest): 200 | 403 | 405 {
+  if (!wouldAllow(request)) return 403
+  const { caller, action, bucket } = request
+  const isInside = caller.kind !== 'anonymous' && caller.account.accountId === bucket?.ownerAccountId
+  return OF_THE_POLICY.test(action) && !isInside ? 405 : 200
+}
+
+function wouldAllow(request: AccessRequest): boolean {
   const { caller, action, bucket, object } = request
   const own = caller.kind === 'user' ? caller.user.policies.flatMap(statementsOf) : []
   const bucketStatements = statementsOf(bucket?.policy)
@@ -233,8 +247,7 @@ export function referenceAllows(request: AccessRequest): boolean {
     statements.some(s => s.Effect === effect && applies(s, asked, allowed, isIdentity))
   const accountId = caller.kind === 'anonymous' ? undefined : caller.account.accountId
   const canonicalId = caller.kind === 'anonymous' ? undefined : caller.account.canonicalId
-  const isPolicyKeeper =
-    caller.kind === 'account' && accountId === bucket?.ownerAccountId && /^(Get|Put|Delete)BucketPolicy$/.test(action)
+  const isPolicyKeeper = caller.kind === 'account' && accountId === bucket?.ownerAccountId && OF_THE_POLICY.test(action)
   if (said(own, 'Deny', request, true)) return false
   if (!isPolicyKeeper && said(bucketStatements, 'Deny', request, false)) return false
   const identityAllow = caller.kind === 'account' || said(own, 'Allow', request, true)
@@ -244,7 +257,8 @@ export function referenceAllows(request: AccessRequest): boolean {
   const owner = isByObject && bucket.ownership !== 'BucketOwnerEnforced' ? object.ownerCanonicalId : bucketOwner
   const isRestricted =
     bucket.publicAccessBlock.restrictPublicBuckets && accountId !== bucket.ownerAccountId && isPublic(bucketStatements)
-  const policyCounts = owner === bucketOwner && !isRestricted
+  const isUnnamedChange = caller.kind === 'anonymous' && CONFIGURES.test(action) && !OF_THE_POLICY.test(action)
+  const policyCounts = owner === bucketOwner && !isRestricted && !isUnnamedChange
   const policyAllow = policyCounts && said(bucketStatements, 'Allow', request, false, identityAllow)
   if (canonicalId !== undefined && canonicalId === owner) {
     if (!identityAllow && !policyAllow) return false

@@ -86,7 +86,8 @@ inBoth(
   async (client, served) => {
     const on = await ground(client, served)
     const payer: Headers = [[':request-payer', 'requester']]
-    for (const one of CASES) {
+    // D29. Others do not come as far as the policy.
+    for (const one of CASES.filter(({ route }) => !/ bucket \?policy$/.test(route))) {
       await renew(on, client, one, true)
       const before = await records(served.parts)
       for (const [as, headers] of [

@@ -103,3 +103,7 @@ export function actionFacts(action: Action): ActionFacts {
   if (facts === undefined) throw new Error(`no action is called ${action}`)
   return facts
 }
+
+/** Configuring a bucket, its ACL included, or removing it. */
+export const changesBucket = (action: Action): boolean =>
+  actionFacts(action).on === 'bucket' && /^(?:Put|Delete)/.test(action)

@@ -6,13 +6,13 @@ import type { Account, Caller } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Pairs } from '../../model/version.ts'
 import { effectiveAcl, isPublicGrant, type Ownership, permissionFor } from './acl.ts'
-import { type Action, actionFacts } from './actions.ts'
+import { type Action, actionFacts, changesBucket } from './actions.ts'
 import { type Context, EXISTING_TAG } from './condition-keys.ts'
 import { isPublicPolicy } from './is-public.ts'
 import { accountArn, neutralValue, userArn } from './names.ts'
 import type { Policy } from './policy.ts'
 import { bucketPolicy, identityPolicy } from './policy-memo.ts'
-import type { Reason } from './reasons.ts'
+import { type Reason, refusalCode } from './reasons.ts'
 import { ALL_TOLD, applying, isUntold, type Question, type Untold } from './statements.ts'
 
 export interface PublicAccessBlock {
@@ -91,7 +91,8 @@ export function evaluate(request: AccessRequest): Decision {
 }
 
 export function authorize(request: AccessRequest): void {
-  if (!evaluate(request).allowed) throw new Fault('AccessDenied')
+  const { allowed, reasons } = evaluate(request)
+  if (!allowed) throw new Fault(refusalCode(reasons))
 }
 
 /**
@@ -247,10 +248,18 @@ function withoutDenial(request: AccessRequest, policies: Policies, question: Que
     const decision = decide(identity.allows, policy.allows, policy.withheld, 'resource owner')
     return decision.allowed && needsWriting(request) ? andWriteObject(decision, request, policies) : decision
   }
+  const decision = forOthers(request, identity, policy)
+  if (!decision.allowed || bucket === undefined || !POLICY_ACTIONS.includes(action)) return decision
+  return refused([{ kind: 'ownership', rule: 'policy of another account' }])
+}
+
+/** Steps 6 to 8. */
+function forOthers(request: AccessRequest, identity: Voice, policy: Voice): Decision {
+  const { caller, bucket } = request
   const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
   const granted = [...policy.allows, ...acl.allows]
   const withheld = [...policy.withheld, ...acl.withheld]
-  if (account === undefined) return decide([], granted, withheld, 'anonymous')
+  if (caller.kind === 'anonymous') return decide([], granted, withheld, 'anonymous')
   // What concerns no existing bucket is the caller's own affair.
   if (bucket === undefined) return decide(identity.allows, [], [], 'own account')
   if (identity.allows.length === 0) return refused([{ kind: 'nothing allows', side: 'identity' }, ...withheld])
@@ -290,7 +299,11 @@ function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Poli
   if (resourceOwner(request) !== bucket.ownerCanonicalId) {
     return { allows: [], withheld: [{ kind: 'ownership', rule: 'object of another owner' }] }
   }
-  const isOwnAccount = accountOf(request.caller)?.accountId === bucket.ownerAccountId
+  const { caller, action } = request
+  if (caller.kind === 'anonymous' && changesBucket(action) && !POLICY_ACTIONS.includes(action)) {
+    return { allows: [], withheld: [{ kind: 'ownership', rule: 'anonymous callers configure no bucket' }] }
+  }
+  const isOwnAccount = accountOf(caller)?.accountId === bucket.ownerAccountId
   if (bucket.publicAccessBlock.restrictPublicBuckets && !isOwnAccount && isPublicPolicy(policies.bucket)) {
     return { allows: [], withheld: [{ kind: 'block', block: 'RestrictPublicBuckets' }] }
   }

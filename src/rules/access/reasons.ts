@@ -24,10 +24,18 @@ export type Reason =
         | 'initiator of the upload'
         /** What the bucket's policy allows does not count for an object that the bucket owner does not own. */
         | 'object of another owner'
+        /** D29. No policy lets an anonymous caller configure a bucket. */
+        | 'anonymous callers configure no bucket'
+        /** D29. A bucket's policy is for the owner's account alone, whatever it allows to others. */
+        | 'policy of another account'
     }
   | { readonly kind: 'block'; readonly block: 'RestrictPublicBuckets' | 'IgnorePublicAcls' }
   | { readonly kind: 'nothing allows'; readonly side: 'identity' | 'resource' | 'either' | 'writing the object' }
   | { readonly kind: 'unreadable policy' }
+
+/** How a refusal for these reasons is told. */
+export const refusalCode = ([first]: readonly Reason[]): 'AccessDenied' | 'MethodNotAllowed' =>
+  first?.kind === 'ownership' && first.rule === 'policy of another account' ? 'MethodNotAllowed' : 'AccessDenied'
 
 /** One line for a log. */
 export function describeReason(reason: Reason): string {
