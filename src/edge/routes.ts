@@ -2,7 +2,7 @@
  * Routing is data. Among the rows for a method and a level, the one answers whose needs are all there and which needs
  * the most; two rows that could both answer one request are refused at start.
  */
-import { Fault } from '../model/faults.ts'
+import { Fault, notImplemented } from '../model/faults.ts'
 import type { Level, Method, Operation } from '../operations/operation.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { View } from './request-view.ts'
@@ -99,10 +99,10 @@ export function routeTable(operations: readonly Operation[]): Routes {
   }
   return {
     find(method, level, view) {
-      for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw new Fault('NotImplemented', { Header: name })
+      for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw notImplemented('sub-resource', name)
       if (method === 'PUT') checkPart(view)
       for (const name of HEADERS_NOT_OFFERED) {
-        if (view.header(name) !== undefined) throw new Fault('NotImplemented', { Header: headerName(name.slice(1)) })
+        if (view.header(name) !== undefined) throw notImplemented('header', headerName(name.slice(1)))
       }
       const found = answering(method, level, view)
       if (found !== undefined) return found

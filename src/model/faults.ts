@@ -143,3 +143,9 @@ export class Fault extends Error {
     this.headers = headers
   }
 }
+
+/** Names what is asked for and not offered: the fixed text leaves the client to guess. */
+export function notImplemented(kind: 'sub-resource' | 'header' | 'element', name: string): Fault {
+  const rest = kind === 'sub-resource' ? 'is not implemented' : 'implies functionality that is not implemented'
+  return new Fault('NotImplemented', { Header: name, reason: `The ${kind} ${name} ${rest}` })
+}

@@ -9,7 +9,7 @@ import {
   type XmlNode,
 } from '../lib/xml.ts'
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import { Fault } from '../model/faults.ts'
+import { Fault, notImplemented } from '../model/faults.ts'
 import { bareEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Removed } from '../store/objects.ts'
@@ -40,7 +40,7 @@ function readBatch(root: XmlNode): Batch {
   const wanted = children(root, 'Object').map((object): Wanted => {
     // Conditions that are not looked at must not be taken for fulfilled.
     for (const { name } of object.children) {
-      if (name === 'LastModifiedTime' || name === 'Size') throw new Fault('NotImplemented', { Header: name })
+      if (name === 'LastModifiedTime' || name === 'Size') throw notImplemented('element', name)
     }
     onlyChildren(object, 'Key', 'VersionId', 'ETag')
     return {

@@ -1,7 +1,7 @@
 /** The bucket itself: made, found, listed, removed. */
 import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../lib/xml.ts'
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import { Fault } from '../model/faults.ts'
+import { Fault, notImplemented } from '../model/faults.ts'
 import type { Pairs } from '../model/version.ts'
 import { BUCKET_CANNED, expandCanned } from '../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../rules/access/grant-headers.ts'
@@ -89,7 +89,7 @@ interface Configuration {
 function readConfiguration(root: XmlNode, region: string): Configuration {
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
   const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
-  if (other !== undefined) throw new Fault('NotImplemented', { Header: other.name })
+  if (other !== undefined) throw notImplemented('element', other.name)
   const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
   if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
   const set = child(root, 'Tags')

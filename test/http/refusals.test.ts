@@ -139,7 +139,10 @@ inBoth('R11: sub-resources that are not offered are 501 for every method, on buc
       for (const method of ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']) {
         const answer = await client.send({ method, bucket, path, body: method === 'PUT' ? 'x' : '' })
         assert.equal(answer.status, 501, `${method} ${path}`)
-        if (method !== 'HEAD') assert.equal(answer.code(), 'NotImplemented')
+        if (method === 'HEAD') continue
+        assert.equal(answer.code(), 'NotImplemented')
+        const name = query.split('&')[0]!
+        assert.match(answer.body.toString(), new RegExp(`<Message>The sub-resource ${name} is not implemented`), query)
       }
     }
   }
@@ -147,7 +150,13 @@ inBoth('R11: sub-resources that are not offered are 501 for every method, on buc
     string,
     string,
   ][][]) {
-    expectFault(await client.send({ method: 'PUT', bucket, path: '/k', headers, body: 'x' }), 501, 'NotImplemented')
+    const answer = await client.send({ method: 'PUT', bucket, path: '/k', headers, body: 'x' })
+    expectFault(answer, 501, 'NotImplemented')
+    const name = headers[0]![0].replace(':', client.dialect === 's3' ? 'x-amz-' : 'x-svc-')
+    assert.match(
+      answer.body.toString(),
+      new RegExp(`<Message>The header ${name} implies functionality that is not implemented`),
+    )
   }
   // Conditions that are not offered: what was to go only if they hold stays.
   for (const [name, value] of [

@@ -1,7 +1,7 @@
 /** Where a bucket's access log goes: nowhere, or below a prefix of another bucket. */
 import { BadXml, child, onlyChildren, requiredText, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
-import { Fault } from '../../model/faults.ts'
+import { Fault, notImplemented } from '../../model/faults.ts'
 import { LIMITS } from '../limits.ts'
 
 export interface Logging {
@@ -21,7 +21,7 @@ export function readLogging(root: XmlNode): Logging | undefined {
   onlyChildren(enabled, 'TargetBucket', 'TargetPrefix', 'TargetGrants', 'TargetObjectKeyFormat')
   // Lists on single logs are not kept, and dates in paths are not made: neither must seem to be.
   if ((child(enabled, 'TargetGrants')?.children.length ?? 0) > 0) {
-    throw new Fault('NotImplemented', { Header: 'TargetGrants' })
+    throw notImplemented('element', 'TargetGrants')
   }
   checkKeyFormat(enabled)
   const targetBucket = requiredText(enabled, 'TargetBucket')
@@ -38,8 +38,7 @@ function checkKeyFormat(enabled: XmlNode): void {
   if (format === undefined) return
   onlyChildren(format, 'SimplePrefix', 'PartitionedPrefix')
   if (format.children.length !== 1) throw new BadXml('one format of keys')
-  if (child(format, 'PartitionedPrefix') !== undefined)
-    throw new Fault('NotImplemented', { Header: 'PartitionedPrefix' })
+  if (child(format, 'PartitionedPrefix') !== undefined) throw notImplemented('element', 'PartitionedPrefix')
 }
 
 export const loggingDocument = (logging: Logging | undefined): XmlDocument => ({

@@ -13,14 +13,14 @@ import {
 } from '../../lib/xml.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import type { Bucket, DefaultRetention, Ownership, PublicAccessBlock, Versioning } from '../../model/bucket.ts'
-import { Fault } from '../../model/faults.ts'
+import { Fault, notImplemented } from '../../model/faults.ts'
 
 export function readVersioning(root: XmlNode): Exclude<Versioning, 'off'> {
   onlyChildren(rootNamed(root, 'VersioningConfiguration'), 'Status', 'MfaDelete')
   const mfa = childWord(root, 'MfaDelete', ['Enabled', 'Disabled'])
   const status = childWord(root, 'Status', ['Enabled', 'Suspended'])
   if (status === undefined) throw new Fault('IllegalVersioningConfigurationException')
-  if (mfa === 'Enabled') throw new Fault('NotImplemented', { Header: 'MfaDelete' })
+  if (mfa === 'Enabled') throw notImplemented('element', 'MfaDelete')
   return status === 'Enabled' ? 'on' : 'suspended'
 }
 
