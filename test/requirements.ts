@@ -157,8 +157,10 @@ const DIFFERENCES = numbered('D', [
   'creating one’s own bucket again: 409, or 200',
   'customer keys over plain HTTP, and the flag that refuses them',
 ]).concat([
+  { id: 'D25', promise: 'writes while versioning is suspended: version `null`, or none named' },
   { id: 'D27', promise: '`+` in a copy’s source: a plus sign, or a space' },
   { id: 'D29', promise: 'a bucket’s policy and configuration are out of reach of outsiders, in both' },
+  { id: 'D30', promise: 'a part copied by range: a tag of source and range, not of its bytes' },
 ])
 
 /** What locks promise, whatever else happens. */

@@ -78,6 +78,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       repeatsCompletion: false,
       completionNeedsKey: true,
       noAccountId: 'AccessDenied',
+      namesNullVersion: true,
       locks: {
         bucketWithout: 'ObjectLockConfigurationNotFoundError',
         badHold: 'InvalidRequest',
@@ -114,6 +115,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       repeatsCompletion: true,
       completionNeedsKey: false,
       noAccountId: 'InvalidBucketOwnerAWSAccountID',
+      namesNullVersion: false,
       locks: {
         bucketWithout: 'InvalidRequest',
         badHold: 'MalformedXML',

@@ -171,13 +171,18 @@ export function checkLock(ctx: Context, wanted: Lock): void {
   initialLock(ctx.bucket, wanted, ctx.store.engine.clock.now())
 }
 
+/** R18, D25. */
+function namesVersion({ bucket, ways }: Context, version: Version): boolean {
+  return bucket.versioning !== 'off' && (ways.namesNullVersion || version.id !== 'null')
+}
+
 /** What is said about an object that was just made. */
 export async function saidOfMade(ctx: Context, version: Version): Promise<Header[]> {
   const { modifiedAt, size, attributes } = version
   const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
   return [
     ['etag', quotedEtag(version.etag)],
-    [':version-id', ctx.bucket.versioning === 'off' ? undefined : version.id],
+    [':version-id', namesVersion(ctx, version) ? version.id : undefined],
     ...encryptionHeaders(version),
     contextHeader(version),
     ...(await expirationHeaders(ctx, expiring)),

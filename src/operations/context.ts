@@ -43,6 +43,8 @@ export interface Ways {
   readonly repeatsCompletion: boolean
   /** D19. What is wrong with an expected owner that is no account at all. */
   readonly noAccountId: 'AccessDenied' | 'InvalidBucketOwnerAWSAccountID'
+  /** D25. A write while versioning is suspended answers with the version id `null`; otherwise with none. */
+  readonly namesNullVersion: boolean
   /** D22. An upload with checksums is completed with the customer's key that it began with. */
   readonly completionNeedsKey: boolean
 }

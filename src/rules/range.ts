@@ -16,7 +16,8 @@ const position = (digits: string): number => Math.min(Number(digits), Number.MAX
 
 /**
  * RANGE-1. The Range header of a read. Undefined means the whole object: a range that is malformed, backwards or one of
- * several is ignored. One that begins behind the end, or asks for the last 0 bytes, is refused.
+ * several is ignored, and so are the last N bytes of an empty object, as S3 has it: readers of Parquet files ask for
+ * the tail before they know the size. One that begins behind the end, or asks for the last 0 bytes, is refused.
  */
 export function requestedRange(header: string, size: number): ByteRange | undefined {
   const match = SINGLE.exec(header.trim())
@@ -24,9 +25,9 @@ export function requestedRange(header: string, size: number): ByteRange | undefi
   const [, first, last] = match as unknown as [string, string, string]
   if (first === '' && last === '') return undefined
   if (first === '') {
-    const length = Math.min(position(last), size)
+    const length = position(last)
     if (length === 0) throw unsatisfiable(header, size)
-    return { start: size - length, end: size }
+    return size === 0 ? undefined : { start: Math.max(0, size - length), end: size }
   }
   const start = position(first)
   if (last !== '' && position(last) < start) return undefined

@@ -59,9 +59,11 @@ export interface PartRequest extends UploadName {
   readonly customerKey?: Buffer
   readonly customerKeyMd5?: string
   readonly inspection?: Inspection
+  /** In place of the digest of its bytes. */
+  readonly etag?: string
 }
 
-export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection'> {
+export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection' | 'etag'> {
   readonly from: Which
   readonly sourceCustomerKey?: Buffer
   /** Given the source's size, or as it is. */
@@ -154,7 +156,7 @@ export class Uploads {
       const part: Part = {
         number: request.number,
         size: draft.size,
-        etag: etagOf(engine, digest, keyChoiceOf(upload, request)),
+        etag: request.etag ?? etagOf(engine, digest, keyChoiceOf(upload, request)),
         checksum: checksum?.value,
         algorithm: checksum?.algorithm,
         modifiedAt: engine.clock.now(),
@@ -191,12 +193,14 @@ export class Uploads {
         throw new Fault('InvalidArgument', { ArgumentName: 'copy-source-range' })
       }
       if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
-      if (!mayShare({ content: source.content, contentKey: handle.contentKey }, contentKey)) {
-        return await this.#moveRange(request, handle, range, upload)
-      }
       const isWhole = size === source.size && source.parts === 0
       const keepsTag = isWhole && isOpenTag(source.encryption?.by) && isOpenTag(upload.encryption?.by)
       const tag = keepsTag ? source.etag : sharedEtag(source.etag, range)
+      // D30. The tag of a range is the same whether or not its bytes have to be read.
+      const moving = asked === undefined ? request : { ...request, etag: tag }
+      if (!mayShare({ content: source.content, contentKey: handle.contentKey }, contentKey)) {
+        return await this.#moveRange(moving, handle, range, upload)
+      }
       const sums = await this.#sumsOf(handle, range, upload, request)
       const shared = await decide(engine, async d => {
         // The source may be gone or replaced by now; what this commit shares must still be held by somebody.
@@ -205,7 +209,7 @@ export class Uploads {
         const part: Part = {
           number: request.number,
           size,
-          etag: sums.etag ?? tag,
+          etag: asked === undefined ? (sums.etag ?? tag) : tag,
           checksum: sums.checksum,
           algorithm: sums.checksum === undefined ? undefined : upload.checksum?.algorithm,
           modifiedAt: engine.clock.now(),
@@ -220,14 +224,19 @@ export class Uploads {
         place(slices)
         return part
       })
-      return shared ?? (await this.#moveRange(request, handle, range, upload))
+      return shared ?? (await this.#moveRange(moving, handle, range, upload))
     } finally {
       handle.close()
     }
   }
 
   /** Bytes that cannot be shared are stored anew, and summed as they pass. */
-  #moveRange(request: CopyPartRequest, handle: ObjectHandle, range: ByteRange, { checksum }: Upload): Promise<Part> {
+  #moveRange(
+    request: CopyPartRequest & Pick<PartRequest, 'etag'>,
+    handle: ObjectHandle,
+    range: ByteRange,
+    { checksum }: Upload,
+  ): Promise<Part> {
     request.reading?.(handle.version)
     const algorithm = checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm)
     const body = handle.read(range.start, range.end)

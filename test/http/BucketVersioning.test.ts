@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { documentSuite, documentsOf, faultIs, shown } from './bucket-documents.ts'
+import { begin, finish, part } from './parts.ts'
 import { inBoth, makeBucket } from './server.ts'
 
 const status = (word: string): string => `<VersioningConfiguration><Status>${word}</Status></VersioningConfiguration>`
@@ -27,11 +28,34 @@ inBoth('R18 PutBucketVersioning: on, suspended, on again; what is not offered is
   assert.notEqual(await versionOf(), undefined)
   await at.put(status('Suspended'))
   assert.equal(shown(await at.get()), status('Suspended'))
-  assert.equal(await versionOf(), 'null')
+  assert.equal(await versionOf(), client.dialect === 'svc' ? 'null' : undefined)
   const mfa =
     '<VersioningConfiguration><Status>Enabled</Status><MfaDelete>Enabled</MfaDelete></VersioningConfiguration>'
   faultIs(await at.put(mfa), 501, 'NotImplemented')
   assert.equal(shown(await at.get()), status('Suspended'))
+})
+
+inBoth('R18 D25 PutBucketVersioning: while suspended, writes name the null version in svc alone', async client => {
+  const bucket = await makeBucket(client)
+  await documentsOf(client, bucket, 'versioning').put(status('Suspended'))
+  const wanted = client.dialect === 'svc' ? 'null' : undefined
+  const put = await client.send({ method: 'PUT', bucket, path: '/put', body: 'x' })
+  assert.equal(put.own('version-id'), wanted)
+  const source = [[':copy-source', `${bucket}/put`]] as const
+  const copied = await client.send({ method: 'PUT', bucket, path: '/copied', headers: source })
+  assert.equal(copied.own('version-id'), wanted)
+  assert.equal(copied.own('copy-source-version-id'), 'null')
+  const place = await begin(client, bucket, '/completed')
+  const completed = await finish(client, place, [await part(client, place, 1, 'x')])
+  assert.equal(completed.own('version-id'), wanted)
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of ['/put', '/copied', '/completed']) {
+      assert.equal((await client.send({ method, bucket, path })).own('version-id'), 'null', path)
+    }
+  }
+  const deleted = await client.send({ method: 'DELETE', bucket, path: '/put' })
+  assert.equal(deleted.own('version-id'), 'null')
+  assert.equal(deleted.own('delete-marker'), 'true')
 })
 
 inBoth('section 6 PutBucketVersioning: a bucket with locks keeps it on', async client => {

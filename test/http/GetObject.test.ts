@@ -53,6 +53,26 @@ inBoth('R3 GetObject: keys are bytes as sent, never normalised', async client =>
   assert.equal((await client.send({ method: 'GET', bucket, path: '/../x' })).body.toString(), 'at /%2e%2e/x')
 })
 
+inBoth('section 2.2 GetObject: the last bytes of an empty object are all of it', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/empty', '')
+  for (const [range, status] of [
+    ['bytes=-1', 200],
+    ['bytes=-65536', 200],
+    ['bytes=-0', 416],
+    ['bytes=0-', 416],
+    ['bytes=0-0', 416],
+    ['bytes=5-9', 416],
+  ] as const) {
+    for (const method of ['GET', 'HEAD']) {
+      const answer = await client.send({ method, bucket, path: '/empty', headers: [['Range', range]] })
+      assert.equal(answer.status, status, `${method} ${range}`)
+      assert.equal(answer.headers.get('content-range'), status === 416 ? 'bytes */0' : undefined)
+      if (status === 200) assert.equal(answer.headers.get('content-length'), '0')
+    }
+  }
+})
+
 inBoth('GetObject: ranges, and 416 for what is not there', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: '0123456789' })

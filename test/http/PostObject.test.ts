@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
-import { get, outcome, text } from './actions.ts'
+import { document, get, outcome, text } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, READER, type Received, type Who } from './server.ts'
 
 const BOUNDARY = '----form0123456789'
@@ -281,4 +281,14 @@ inBoth('attack 84 PostObject: a redirect that would end its header is refused', 
   ])
   assert.equal(outcome(await post(client, { fields })), '400 InvalidArgument')
   assert.equal((await get(client, bucket, '/k')).status, 404)
+})
+
+inBoth('D25 PostObject: while versioning is suspended, the null version is named in svc alone', async client => {
+  const bucket = await makeBucket(client)
+  const body = '<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>'
+  await client.send({ method: 'PUT', bucket, path: '/?versioning', ...document(body) })
+  const posted = await post(client, { fields: signed(client, [['key', 'k']]) })
+  assert.equal(outcome(posted), '204')
+  assert.equal(posted.own('version-id'), client.dialect === 'svc' ? 'null' : undefined)
+  assert.equal((await get(client, bucket, '/k')).own('version-id'), 'null')
 })

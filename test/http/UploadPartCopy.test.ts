@@ -40,6 +40,32 @@ inBoth('R73 UploadPartCopy: ranges of objects become parts', async client => {
   }
 })
 
+inBoth('D30 UploadPartCopy: the tag of a range depends on the source and the range alone', async client => {
+  const bucket = await makeBucket(client)
+  // One is long enough to be shared; the other lies in its record, and its bytes are read.
+  for (const body of [Buffer.alloc(2 ** 21, 'a'), Buffer.from('0123456789')]) {
+    await client.send({ method: 'PUT', bucket, path: '/from', body })
+    const tags: string[] = []
+    for (const header of [
+      undefined,
+      [':checksum-algorithm', 'CRC32'],
+      [':server-side-encryption', 'AES256'],
+    ] as const) {
+      const place = await begin(client, bucket, '/to', header === undefined ? [] : [header])
+      for (const number of [1, 2]) {
+        const copied = await copyPart(client, place, number, `${bucket}/from`, [[':copy-source-range', 'bytes=2-4']])
+        tags.push(textAt(copied.xml(), 'ETag'))
+      }
+      const other = await copyPart(client, place, 3, `${bucket}/from`, [[':copy-source-range', 'bytes=3-5']])
+      assert.notEqual(textAt(other.xml(), 'ETag'), tags[0])
+      if (header?.[1] === 'CRC32') continue
+      assert.equal((await finish(client, place, [{ number: 1, etag: tags[0]! }])).status, 200)
+    }
+    assert.match(tags[0]!, /^"[0-9a-f]{32}"$/)
+    assert.deepEqual(new Set(tags), new Set([tags[0]]))
+  }
+})
+
 inBoth(
   'R16 section 4.5 UploadPartCopy: a whole object is a part with the tag of its bytes, sealed or not',
   async client => {
