@@ -5,13 +5,13 @@ import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Accounts } from '../operations/context.ts'
 import type { Need, ObjectName } from '../operations/operation.ts'
+import { mayLearnAbsence } from '../rules/access/absence.ts'
 import { type Action, actionFacts } from '../rules/access/actions.ts'
 import {
   type AccessRequest,
   type BucketFacts,
   type Decision,
   evaluate,
-  mayLearnAbsence,
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
 import { describeReason, refusalCode } from '../rules/access/reasons.ts'
@@ -144,6 +144,7 @@ export class Authorizer {
             context: new Sayings(asking, name),
             untold: asking.untold,
             isInitiator,
+            ofNewObject: need.ofNew === 'writer',
             anonymousNeedsPolicy: asking.operation.anonymousNeedsPolicy,
           })),
         ),

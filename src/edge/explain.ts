@@ -7,9 +7,10 @@ import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Accounts } from '../operations/context.ts'
 import type { ObjectName } from '../operations/operation.ts'
+import { absenceDependsOn, mayLearnAbsence } from '../rules/access/absence.ts'
 import { ACTIONS, type Action, actionFacts } from '../rules/access/actions.ts'
 import { type Context, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
-import { type AccessRequest, type Decision, evaluate, mayLearnAbsence, unanswered } from '../rules/access/evaluate.ts'
+import { type AccessRequest, type Decision, evaluate, unanswered } from '../rules/access/evaluate.ts'
 import { foldCase } from '../rules/access/fold-case.ts'
 import { neutralAction } from '../rules/access/names.ts'
 import { type Asked, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
@@ -68,7 +69,7 @@ function judged(
   const best = decide({ ...request, untold: { keys, assume: 'for' } })
   const worst = decide({ ...request, untold: { keys, assume: 'against' } })
   if (best.allowed === worst.allowed) return { access: best.allowed ? worst : best, dependsOn: [] }
-  return { access: decide(request), dependsOn: unanswered(request, keys) }
+  return { access: decide(request), dependsOn: (isMissing ? absenceDependsOn : unanswered)(request, keys) }
 }
 
 export class Explainer {

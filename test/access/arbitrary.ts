@@ -180,6 +180,7 @@ export const accessRequest: fc.Arbitrary<AccessRequest> = fc
     ownership: some('ObjectWriter', 'ObjectWriter', 'BucketOwnerPreferred', 'BucketOwnerEnforced'),
     publicAccessBlock: block,
     owner: fc.option(some(...ACCOUNTS), { nil: undefined }),
+    ofNewObject: fc.boolean(),
     tags: some([], [['k', 'v']], [['K', 'VV']]) as fc.Arbitrary<readonly (readonly [string, string])[]>,
     context,
   })
@@ -201,5 +202,6 @@ export const accessRequest: fc.Arbitrary<AccessRequest> = fc
         ? { ownerCanonicalId: made.owner!.canonicalId, grants: objectGrants, tags: made.tags }
         : undefined,
       context: made.context,
+      ofNewObject: made.ofNewObject && made.action === 'PutObjectAcl',
     }
   })

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { absenceDependsOn, mayLearnAbsence } from '../../src/rules/access/absence.ts'
 import { type AccessRequest, evaluate, unanswered } from '../../src/rules/access/evaluate.ts'
 import { accessRequest, BUCKET, policyText } from './arbitrary.ts'
-import { referenceAllows } from './reference.ts'
+import { referenceAllows, referenceTellsAbsence } from './reference.ts'
 
 const RUNS = Number(process.env.HOLDFAST_RUNS ?? 1000)
 
@@ -89,6 +90,26 @@ test('5.2: what is not told yet refuses nobody whom it could still let in, nor l
     { numRuns: RUNS },
   )
   assert(seen.open > 0, 'no request depended on what is told later')
+})
+
+test('attack 34 5.2: who learns that a key is missing is who the reference says could have listed it', () => {
+  const seen = { told: 0, untold: 0, open: 0 }
+  fc.assert(
+    fc.property(accessRequest, request => {
+      fc.pre(request.resource.key !== undefined)
+      const isTold = mayLearnAbsence(request).allowed
+      assert.equal(isTold, referenceTellsAbsence(request))
+      const keys = ['prefix', 'max-keys', 'sourceip', 'securetransport']
+      const best = mayLearnAbsence({ ...request, untold: { keys, assume: 'for' } }).allowed
+      const worst = mayLearnAbsence({ ...request, untold: { keys, assume: 'against' } }).allowed
+      assert((best || !isTold) && (isTold || !worst))
+      if (best !== worst) assert.notDeepEqual(absenceDependsOn(request, keys), [])
+      if (best !== worst) seen.open += 1
+      seen[isTold ? 'told' : 'untold'] += 1
+    }),
+    { numRuns: RUNS },
+  )
+  assert(seen.told > RUNS / 50 && seen.untold > RUNS / 20 && seen.open > 0, JSON.stringify(seen))
 })
 
 test('R106 5.2: what only the writing of an object depends on is asked for with the change of its ACL', () => {

@@ -217,6 +217,7 @@ export function requestOf({ facts, objectOwner, objectGrants }: State, caller: C
           ? { ...own, grants: [] }
           : undefined,
     context: new Map(),
+    ofNewObject: about === 'own',
   }
 }
 

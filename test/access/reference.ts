@@ -239,6 +239,19 @@ export function referenceStatus(request: AccessRequest): 200 | 403 | 405 {
   return OF_THE_POLICY.test(action) && !isInside ? 405 : 200
 }
 
+/** Whether a missing key is told of: it could have been listed by its own name, and nothing denies what was asked. */
+export function referenceTellsAbsence(request: AccessRequest): boolean {
+  const { caller, resource, bucket } = request
+  const own = caller.kind === 'user' ? caller.user.policies.flatMap(statementsOf) : []
+  const asked = { ...request, object: undefined }
+  const isDenied = (statements: Loose[], isIdentity: boolean): boolean =>
+    statements.some(s => s.Effect === 'Deny' && applies(s, asked, false, isIdentity))
+  if (isDenied(own, true) || isDenied(statementsOf(bucket?.policy), false)) return false
+  const context = new Map([...request.context].filter(([key]) => key !== 'prefix' && key !== 'max-keys'))
+  context.set('prefix', [resource.key!])
+  return referenceAllows({ ...asked, action: 'ListBucket', resource: { bucket: resource.bucket! }, context })
+}
+
 function wouldAllow(request: AccessRequest): boolean {
   const { caller, action, bucket, object } = request
   const own = caller.kind === 'user' ? caller.user.policies.flatMap(statementsOf) : []
@@ -269,6 +282,8 @@ function wouldAllow(request: AccessRequest): boolean {
     const theirs = said(bucketStatements, 'Allow', put, false, byOwn) && !said(bucketStatements, 'Deny', put, false)
     return mine || (theirs && !isRestricted)
   }
-  if (caller.kind === 'anonymous') return policyAllow || listAllows(request)
-  return identityAllow && (policyAllow || listAllows(request))
+  // A writer without a name owns nothing by which it could be told again, so the list it writes by speaks for it.
+  const listed: AccessRequest = request.ofNewObject ? { ...request, action: 'PutObject' } : request
+  if (caller.kind === 'anonymous') return policyAllow || listAllows(listed)
+  return identityAllow && (policyAllow || listAllows(listed))
 }

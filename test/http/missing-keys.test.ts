@@ -1,12 +1,14 @@
 /** Attack 34: whoever may not list a bucket does not learn which keys are missing from it, whatever else he may do. */
 import assert from 'node:assert/strict'
+import { explain } from '../../src/server/explain.ts'
+import { Directory } from '../../src/store/directory.ts'
 import { document, type Headers, md5Header, outcome, put, versionedBucket } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } from './server.ts'
 
 const ABSENT = 'f'.repeat(32)
 
 /** Everything that may be asked of an object, about one that is not there. */
-const requests = (client: Client): readonly Sending[] => {
+const requests = (client: Client, key = 'none'): readonly Sending[] => {
   const on = (method: string, path: string, headers: Headers = [], body?: string): Sending => ({
     method,
     path,
@@ -19,7 +21,7 @@ const requests = (client: Client): readonly Sending[] => {
   const said: Headers = client.dialect === 'svc' ? [[':legal-hold', 'ON']] : []
   const tags = document('<Tagging><TagSet/></Tagging>')
   return ['', `versionId=${ABSENT}`].flatMap(version => {
-    const at = (...parts: string[]): string => `/none?${[...parts, version].filter(part => part !== '').join('&')}`
+    const at = (...parts: string[]): string => `/${key}?${[...parts, version].filter(part => part !== '').join('&')}`
     return [
       on('GET', at()),
       on('HEAD', at()),
@@ -33,7 +35,7 @@ const requests = (client: Client): readonly Sending[] => {
       on('PUT', at('legal-hold'), [md5Header(hold), ...said], hold),
       on('GET', at('retention')),
       on('PUT', at('retention'), [md5Header(retention)], retention),
-      on('PUT', '/copy', [[':copy-source', `missing-bucket/none${version === '' ? '' : `?${version}`}`]]),
+      on('PUT', '/copy', [[':copy-source', `missing-bucket/${key}${version === '' ? '' : `?${version}`}`]]),
     ]
   })
 }
@@ -84,4 +86,63 @@ inBoth('attack 34 R105: the owner is told what is missing, and that a key is del
     assert.equal(refused.status, 403)
     assert.equal(refused.own('delete-marker'), undefined)
   }
+})
+
+const READING = { Effect: 'Allow', Principal: '*', Action: 'svc:*Object*', Resource: 'arn:svc:svc:::missing-bucket/*' }
+const listing = (effect: string, condition: object): object => ({
+  Effect: effect,
+  Principal: '*',
+  Action: 'svc:ListBucket',
+  Resource: 'arn:svc:svc:::missing-bucket',
+  Condition: condition,
+})
+
+inBoth('attack 34 5.2: a missing key is told by the right to list with it as the prefix', async (client, { parts }) => {
+  const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
+  const directory = new Directory(parts.store.engine, undefined)
+  const mayLearn = async (as: Who | null, key: string): Promise<boolean> => {
+    const asked = { accessKey: as?.accessKey, action: 'GetObject', bucket, key }
+    const { because, dependsOn } = await explain(parts.store, directory, asked)
+    assert.deepEqual(dependsOn, [])
+    return because === 'missing'
+  }
+  const told = { StringLike: { 'svc:prefix': 'open/*' } }
+  const untold = { StringLike: { 'svc:prefix': 'closed/*' } }
+  for (const statements of [
+    [READING, listing('Allow', told)],
+    [READING, listing('Allow', { StringNotLike: { 'svc:prefix': 'closed/*' } })],
+    [READING, listing('Allow', {}), listing('Deny', untold)],
+  ]) {
+    const body = JSON.stringify({ Version: '2012-10-17', Statement: statements })
+    assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
+    for (const as of [OTHER, null] as readonly (Who | null)[]) {
+      for (const [key, wanted] of [
+        ['open/none', 404],
+        ['closed/none', 403],
+      ] as const) {
+        assert.equal(await mayLearn(as, key), wanted === 404, key)
+        for (const request of requests(client, key)) {
+          // What the query says of a prefix is not what would be listed.
+          const path = request.path.replace(/\?(?=(.?))/, (_, more) => `?prefix=open%2Fx&max-keys=1${more && '&'}`)
+          const headers: Headers = [...(request.headers ?? []), [':expected-bucket-owner', MAIN.accountId]]
+          const answer = await client.send({ ...request, path, headers, bucket, as })
+          assert.equal(answer.status, wanted, `${request.method} ${path} ${JSON.stringify(statements)} ${answer.body}`)
+        }
+      }
+    }
+  }
+})
+
+inBoth('5.2: an explanation of a missing key names what the right to list depends on', async (client, { parts }) => {
+  const bucket = await makeBucket(client, 'missing-bucket')
+  const directory = new Directory(parts.store.engine, undefined)
+  const inside = { IpAddress: { 'svc:SourceIp': '10.0.0.0/8' } }
+  const body = JSON.stringify({ Version: '2012-10-17', Statement: [READING, listing('Allow', inside)] })
+  assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)
+  const ask = (context?: ReadonlyMap<string, readonly string[]>) =>
+    explain(parts.store, directory, { accessKey: OTHER.accessKey, action: 'GetObject', bucket, key: 'none', context })
+  const open = await ask()
+  assert.deepEqual([open.verdict, open.because, open.dependsOn], ['refused', 'missing', ['sourceip']])
+  assert.equal((await ask(new Map([['sourceip', ['10.1.2.3']]]))).because, 'missing')
+  assert.equal((await ask(new Map([['sourceip', ['192.168.0.1']]]))).because, 'access')
 })

@@ -53,6 +53,8 @@ export interface AccessRequest {
   readonly untold?: Untold | undefined
   /** The caller began the upload that the action is about. */
   readonly isInitiator?: boolean
+  /** The action is about an object that the request creates, and that its writer will own. */
+  readonly ofNewObject?: boolean
   /** Lists do not give this to a caller without a name: beginning an upload, copying. */
   readonly anonymousNeedsPolicy?: boolean
 }
@@ -95,36 +97,23 @@ export function authorize(request: AccessRequest): void {
   if (!allowed) throw new Fault(refusalCode(reasons))
 }
 
-/**
- * Whether a caller may learn that a key does not exist: who may list the bucket could find out anyway. A missing
- * object has no ACL, so nothing but an explicit denial says whether it could have been read.
- */
-export function mayLearnAbsence(request: AccessRequest): Decision {
-  const asked = evaluate({ ...request, object: undefined })
-  if (!asked.allowed && asked.reasons.some(isDenial)) return asked
-  const { bucket } = request.resource
-  const resource = bucket === undefined ? {} : { bucket }
-  return evaluate({ ...request, action: 'ListBucket', resource, object: undefined })
-}
-
 /** Condition keys that statements about this request ask for, and that nobody has answered. */
-export function unanswered(request: AccessRequest, keys: readonly string[]): string[] {
+export function unanswered(
+  request: AccessRequest,
+  keys: readonly string[],
+  effects: readonly ('Allow' | 'Deny')[] = ['Allow', 'Deny'],
+): string[] {
   const untold: Untold = { keys, assume: 'holds' }
   const needed = needsWriting(request) ? [request, writingOf(request)] : [request]
   const { identity, bucket } = policiesOf(request)
   const policies = [...identity, ...(bucket === undefined ? [] : [bucket])]
   const found = needed.flatMap(one => {
     const question = new Asked({ ...one, untold })
-    return policies.flatMap(policy =>
-      (['Allow', 'Deny'] as const).flatMap(effect => applying(policy, effect, question)),
-    )
+    return policies.flatMap(policy => effects.flatMap(effect => applying(policy, effect, question)))
   })
   const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
   return [...new Set(asked.filter(key => isUntold(key, untold)))].sort()
 }
-
-const isDenial = (reason: Reason): boolean =>
-  reason.kind === 'unreadable policy' || (reason.kind === 'statement' && reason.effect === 'Deny')
 
 interface Policies {
   readonly identity: readonly Policy[]
@@ -313,7 +302,8 @@ function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Poli
 /** Step 4. */
 function aclVoice(request: AccessRequest, bucket: BucketFacts): Voice {
   const { caller, object } = request
-  const wanted = permissionFor(request.action)
+  // Whoever may create the object may also name its ACL. Named writers own what they create and do not come here.
+  const wanted = permissionFor(request.ofNewObject === true ? 'PutObject' : request.action)
   if (wanted === undefined || (caller.kind === 'anonymous' && request.anonymousNeedsPolicy === true)) return SILENT
   const listed = wanted.on === 'bucket' ? bucket : object
   if (listed === undefined) return SILENT
