@@ -1,5 +1,6 @@
 /** What a run says about itself: JSON, and behind it the SHA-256 of all of that. */
 import { createHash } from 'node:crypto'
+import type { FormatStamp } from '../store/format-stamp.ts'
 
 interface RowFacts {
   readonly bytes: number
@@ -14,6 +15,8 @@ export interface Manifest {
   /** When the snapshot was taken, by the clock of the server. */
   readonly takenAt: string
   readonly endedAt: string
+  /** The stamp of the store's format. Versions before 0.2.0 wrote none. */
+  readonly store?: FormatStamp
   /** The keyring that the store belongs to. */
   readonly keyring: string
   /** Of the keyring's file, when the run has a copy of it. */

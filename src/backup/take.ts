@@ -4,6 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { blobFormat } from '../model/content.ts'
+import { at } from '../store/addresses.ts'
+import { type FormatStamp, formatStamp } from '../store/format-stamp.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
 import { entriesIn } from './entries.ts'
 import { Keeping, lastWhole, type Wanted } from './keeping.ts'
@@ -28,7 +30,7 @@ export async function takeBackup(taking: Taking): Promise<Manifest> {
   const { backup, takenAt } = await source.start()
   try {
     await vault.noteLease(backup)
-    const { records, keyring } = await copyRecords(taking, run, backup)
+    const { records, keyring, stamp } = await copyRecords(taking, run, backup)
     // Two stores in one place would take each other's blobs away.
     if (last !== undefined && last.keyring !== keyring.toString('hex')) {
       throw new WrongPlace('this folder has backups of another store')
@@ -42,6 +44,7 @@ export async function takeBackup(taking: Taking): Promise<Manifest> {
       run,
       takenAt,
       endedAt: new Date(clock.now()).toISOString(),
+      ...(stamp === undefined ? {} : { store: stamp }),
       keyring: keyring.toString('hex'),
       ...(keyringFile === undefined ? {} : { keyringFile }),
       records,
@@ -63,21 +66,24 @@ async function copyRecords(
   { vault, source, progress }: Taking,
   run: string,
   backup: string,
-): Promise<{ records: Manifest['records']; keyring: Buffer }> {
+): Promise<{ records: Manifest['records']; keyring: Buffer; stamp: FormatStamp | undefined }> {
   const writer = await vault.create(run, 'records')
+  const stampKey = at.format()
   let keyring: Buffer | undefined
+  let stamp: FormatStamp | undefined
   let count = 0
   try {
     for await (const entries of entriesIn(source.records(backup), 'holdfast records 1')) {
       for (const [key, value] of entries) {
         await writer.add(key, value)
         if (key.equals(KEYRING_KEY)) keyring = keyringIdFormat.decode(value)
+        else if (key.equals(stampKey)) stamp = formatStamp.decode(value)
       }
       count += entries.length
       progress(`${count} records`)
     }
     if (keyring === undefined) throw new Error('the store does not say which keyring it belongs to')
-    return { records: await writer.finish(), keyring: Buffer.from(keyring) }
+    return { records: await writer.finish(), keyring: Buffer.from(keyring), stamp }
   } finally {
     await writer.abandon()
   }

@@ -10,9 +10,11 @@ import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { isThere, show } from '../lib/presence.ts'
 import { systemRandom } from '../lib/random.ts'
+import { replaceFile } from '../lib/replace-file.ts'
 import { takeOwnership } from '../store/ownership.ts'
 import { readText } from './accounts.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
+import { assertReadable } from './folder-format.ts'
 
 /** What was asked for cannot be done with these folders. */
 export class BadBackup extends Error {}
@@ -118,27 +120,15 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   const bytes = target.blobsFolder === undefined ? [] : await namesIn(target.blobsFolder)
   if (bytes.length > 0) throw new BadBackup(`${target.blobsFolder} is not empty`)
   await realDisk.makeFolder(folder)
-  await writeFile(path, Buffer.from(note))
+  await replaceFile(realDisk, path, Buffer.from(note))
   return false
-}
-
-async function writeFile(path: string, bytes: Buffer): Promise<void> {
-  await realDisk.remove(`${path}.new`)
-  const file = await realDisk.open(`${path}.new`, 'create')
-  try {
-    await file.write([bytes], 0)
-    await file.datasync()
-  } finally {
-    await file.close()
-  }
-  await realDisk.rename(`${path}.new`, path)
-  await realDisk.syncFolder(join(path, '..'))
 }
 
 /** When it resolves, a server can start on the folder; until then none does. */
 export async function restoreFolder(options: RestoreOptions): Promise<Restored> {
   const { vault, manifest, target, progress } = options
   const { folder, durability = 'fsync' } = target
+  assertReadable(`run ${manifest.run} of the backup`, manifest.store)
   const keyring = await keyringFor(options)
   const resumed = await begin(options)
   const meta = await openMeta(target)
@@ -154,7 +144,7 @@ export async function restoreFolder(options: RestoreOptions): Promise<Restored> 
       const blobs = await openBlobs({ disk: realDisk, folder: blobsFolder, writer, durability })
       try {
         const restored = await restoreBackup({ vault, manifest, meta, blobs, progress })
-        await writeFile(keyringPath(folder), keyring)
+        await replaceFile(realDisk, keyringPath(folder), keyring)
         await realDisk.remove(join(folder, RESTORING_FILE))
         await realDisk.syncFolder(folder)
         return restored

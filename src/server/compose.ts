@@ -20,6 +20,7 @@ import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
+import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
@@ -88,6 +89,7 @@ async function assertWhole(folder: string): Promise<void> {
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
+  assertReadable(folder, await stampOfFolder(folder))
   await assertWhole(folder)
   const { meta, copy, close } = await openRecords(options)
   return orClose(close, async () => {
@@ -97,6 +99,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
       async () => {
         // Once more: whoever began to make the metadata anew since looks for an owner after that, and sees this one.
         await assertWhole(folder)
+        await stampFolder(folder, meta)
         await copy?.mark(ownership.epoch)
         // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
         const isFenced = options.metaUrl !== undefined
@@ -132,7 +135,10 @@ async function openRecords(
   const meta = await openMeta(options)
   const copy = await orClose(
     () => meta.close(),
-    () => openCopy(meta, options, generation),
+    async () => {
+      assertReadable(options.metaUrl === undefined ? options.folder : 'the database', await stampOfMeta(meta))
+      return openCopy(meta, options, generation)
+    },
   )
   return {
     meta,

@@ -16,6 +16,7 @@ import { KEYRING_KEY } from '../store/keyring-id.ts'
 import { assertNobodyThere } from '../store/ownership.ts'
 import { type FsckReport, fsck } from '../workers/fsck.ts'
 import { type FolderOptions, openMeta, openStore, REBUILDING_FILE } from './compose.ts'
+import { assertReadable, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { copyFolder } from './second-copy.ts'
 
 /** There is nothing to rebuild from. */
@@ -35,6 +36,7 @@ export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFol
 
 export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
   const { folder } = options
+  assertReadable(folder, await stampOfFolder(folder))
   const { snapshots, journals, leftOut } = await filesIn(realDisk, copyFolder(folder))
   if (snapshots.length + journals.length === 0) throw new NoCopy(`there is no second copy of the metadata in ${folder}`)
   await assertNobodyThere(folder, realDisk)
@@ -85,6 +87,7 @@ async function make(
   const meta = await openMeta({ folder: fresh })
   try {
     const records = await fill(meta, copyFolder(folder), shortcomings, progress)
+    assertReadable(folder, await stampOfMeta(meta))
     progress('checking')
     const [clock, random] = [systemClock, systemRandom]
     const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const

@@ -34,6 +34,8 @@ export const at = {
   /** What became of a completed upload. */
   completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
+  /** The format of everything that is stored. */
+  format: () => key('x', 'format'),
   /** Whether a named key may be used, by the digest of its name. */
   namedKey: (digest: Buffer) => key('x', 'key', digest),
   /** How far a look has got that wants to disable a named key. */

@@ -20,7 +20,10 @@ export interface Owner {
   readonly socket: string
 }
 
-export const ownerFormat = format<Owner>('X1', struct<Owner>({ epoch: uint, socket: text }))
+const ownerFields = struct<Owner>({ epoch: uint, socket: text })
+
+/** X1 had the same fields. Versions before 0.2.0 know no stamp of the format: this marker keeps them from starting. */
+export const ownerFormat = format<Owner>('X2', ownerFields, format<Owner>('X1', ownerFields))
 
 export class FolderInUse extends Error {
   constructor(folder: string) {

@@ -2,26 +2,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import pg from 'pg'
 import { restoreFolder, withVault } from '../../src/server/backups.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
 import { assertSound, fill, rows, sourceOver, take, withGround } from '../backup/fixture.ts'
-import { serverUrl } from './server.ts'
-
-async function withDatabase(use: (url: string) => Promise<void>): Promise<void> {
-  const name = `backup_${process.pid}`
-  const admin = new pg.Client({ connectionString: serverUrl! })
-  await admin.connect()
-  try {
-    await admin.query(`CREATE DATABASE ${name}`)
-    const url = new URL(serverUrl!)
-    url.pathname = `/${name}`
-    await use(url.href)
-  } finally {
-    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
-    await admin.end()
-  }
-}
+import { serverUrl, withDatabase } from './server.ts'
 
 async function opened(target: Parameters<typeof openFolder>[0], use: (parts: ServerParts) => Promise<void>) {
   const parts = await openFolder({ ...target, durability: 'os' })
@@ -46,7 +30,7 @@ test(
       await fill(ground.served)
       await take(ground)
       const before = await rows(ground.served.parts)
-      await withDatabase(async metaUrl => {
+      await withDatabase('backup', async metaUrl => {
         const there = { folder: ground.target, metaUrl }
         await restoreTo(ground.vault, there)
         const occupied = { folder: `${ground.target}-too`, metaUrl }

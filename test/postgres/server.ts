@@ -33,3 +33,19 @@ export function dropTable(table: string): Promise<void> {
 export async function crashAndRestart(): Promise<void> {
   await promisify(exec)(process.env.HOLDFAST_POSTGRES_RESTART!)
 }
+
+/** A database of its own, gone afterwards. */
+export async function withDatabase(prefix: string, use: (url: string) => Promise<void>): Promise<void> {
+  const name = `${prefix}_${process.pid}`
+  const admin = new pg.Client({ connectionString: serverUrl! })
+  await admin.connect()
+  try {
+    await admin.query(`CREATE DATABASE ${name}`)
+    const url = new URL(serverUrl!)
+    url.pathname = `/${name}`
+    await use(url.href)
+  } finally {
+    await admin.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    await admin.end()
+  }
+}

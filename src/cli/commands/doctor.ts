@@ -7,6 +7,7 @@ import { systemRandom } from '../../lib/random.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { groundOf } from '../../server/filesystem.ts'
+import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
 import { adminAt, folderOf } from '../reaching.ts'
 
@@ -44,6 +45,14 @@ function folderFindings(folder: string): Finding[] {
     findings.push(bad('keyring', 'is missing', 'restore it from a backup: without it sealed data cannot be read'))
   }
   return findings
+}
+
+async function formatFinding(folder: string): Promise<Finding> {
+  const stamp = await stampOfFolder(folder)
+  if (stamp === undefined) return good('format', 'no stamp: the next start writes one')
+  const found = `format ${stamp.format}, written by ${stamp.writtenBy}`
+  const problem = formatProblem(folder, stamp)
+  return problem === undefined ? good('format', found) : bad('format', found, problem)
 }
 
 function filesystemFindings(folder: string): Finding[] {
@@ -184,7 +193,12 @@ async function look(call: Call): Promise<Outcome> {
   if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
   else {
     findings.push(...folderFindings(folder), ...filesystemFindings(folder), spaceFinding(folder))
-    findings.push(await syncFinding(folder), clockFinding(folder), ...(await serverFindings(call, folder)))
+    findings.push(
+      await formatFinding(folder),
+      await syncFinding(folder),
+      clockFinding(folder),
+      ...(await serverFindings(call, folder)),
+    )
   }
   const width = Math.max(...findings.map(({ check }) => check.length))
   const lines = findings.flatMap(({ check, state, found, advice }) => [

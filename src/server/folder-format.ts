@@ -1,0 +1,51 @@
+/**
+ * The stamp of a folder's format stands in a file of the folder, which is read before anything is opened, and in the
+ * metadata, which may be in a database. Either alone is enough to refuse a folder that a newer version has written.
+ */
+import { join } from 'node:path'
+import { realDisk } from '../lib/disk.ts'
+import { replaceFile } from '../lib/replace-file.ts'
+import type { Meta } from '../meta/meta.ts'
+import { at } from '../store/addresses.ts'
+import { FORMAT, type FormatStamp, formatStamp, READS_FROM } from '../store/format-stamp.ts'
+import { VERSION } from '../version.ts'
+import { readText } from './accounts.ts'
+import { BadConfig } from './bad-config.ts'
+
+export const FORMAT_FILE = 'format'
+const STAMP = /^holdfast format (\d{1,9})\nwritten by (\S{1,64})\n/
+
+/** What this program does not read. Undefined: it does. */
+export function formatProblem(what: string, { format, writtenBy }: FormatStamp): string | undefined {
+  const said = `${what} was written by holdfast ${writtenBy} (format ${format}); this is holdfast ${VERSION}, which \
+reads formats ${READS_FROM} to ${FORMAT}`
+  if (format > FORMAT) return `${said}: install ${writtenBy} or newer, or restore a backup that this version made`
+  return format < READS_FROM ? `${said}: upgrade with a version in between first, see its changelog` : undefined
+}
+
+export function assertReadable(what: string, stamp: FormatStamp | undefined): void {
+  const problem = stamp === undefined ? undefined : formatProblem(what, stamp)
+  if (problem !== undefined) throw new BadConfig(problem)
+}
+
+/** Undefined when there is none, or none that can be read: then the metadata decide. */
+export async function stampOfFolder(folder: string): Promise<FormatStamp | undefined> {
+  if (!(await realDisk.list(folder)).includes(FORMAT_FILE)) return undefined
+  const found = STAMP.exec(await readText(realDisk, join(folder, FORMAT_FILE)))
+  return found === null ? undefined : { format: Number(found[1]), writtenBy: found[2]! }
+}
+
+export async function stampOfMeta(meta: Meta): Promise<FormatStamp | undefined> {
+  const entry = await meta.get(at.format())
+  return entry === undefined ? undefined : formatStamp.decode(entry.value)
+}
+
+/** By the owner of the folder, before it writes anything that the stamp there does not promise. */
+export async function stampFolder(folder: string, meta: Meta): Promise<void> {
+  const stamp = { format: FORMAT, writtenBy: VERSION }
+  const text = `holdfast format ${stamp.format}\nwritten by ${stamp.writtenBy}\n`
+  const isCurrent = (found: FormatStamp | undefined): boolean => found?.format === FORMAT
+  if (!isCurrent(await stampOfFolder(folder))) await replaceFile(realDisk, join(folder, FORMAT_FILE), Buffer.from(text))
+  if (isCurrent(await stampOfMeta(meta))) return
+  await meta.commit({ checks: [], writes: [{ key: at.format(), value: formatStamp.encode(stamp) }] })
+}

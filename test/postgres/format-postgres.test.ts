@@ -1,0 +1,30 @@
+/** The stamp of the format in a database: it refuses what a newer version wrote, whatever the folder says. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openPostgresMeta } from '../../src/meta/postgres.ts'
+import { openFolder } from '../../src/server/compose.ts'
+import { at } from '../../src/store/addresses.ts'
+import { FORMAT, formatStamp } from '../../src/store/format-stamp.ts'
+import { VERSION } from '../../src/version.ts'
+import { withFolder } from '../store/fixture.ts'
+import { serverUrl, withDatabase } from './server.ts'
+
+test(
+  'a database is stamped, and one of a newer format is refused',
+  { skip: serverUrl === undefined && 'needs test/postgres/run.sh' },
+  () =>
+    withDatabase('format', metaUrl =>
+      withFolder(async folder => {
+        await (await openFolder({ folder, metaUrl })).close()
+        const meta = await openPostgresMeta({ url: metaUrl })
+        const entry = await meta.get(at.format())
+        assert.deepEqual(formatStamp.decode(entry!.value), { format: FORMAT, writtenBy: VERSION })
+        const value = formatStamp.encode({ format: FORMAT + 1, writtenBy: '9.8.7' })
+        await meta.commit({ checks: [], writes: [{ key: at.format(), value }] })
+        await meta.close()
+        await withFolder(other =>
+          assert.rejects(openFolder({ folder: other, metaUrl }), /the database was written by holdfast 9\.8\.7/),
+        )
+      }),
+    ),
+)
