@@ -1,9 +1,9 @@
 /** How the console answers: in one piece, or as something long comes along, for as long as the client takes it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { PATIENCE } from '../edge/patience.ts'
+import { breakOff } from '../lib/broken-answer.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Fault } from '../model/faults.ts'
-import { isLines, type Lines, type Stream } from './route.ts'
+import { Fault } from '../model/faults.ts'
 
 /** What is said here is for the one who asked, and but for one nothing of it is a page. */
 const HEADERS: readonly (readonly [string, string])[] = [
@@ -11,6 +11,54 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
+
+/** What an answer of unknown length may come to for a client of HTTP/1.0, where it is sent in one piece. */
+const COLLECTED_BYTES_MAX = 16 * 2 ** 20
+
+/** A long answer of which the first piece is there: until then a failure can still be answered with an error. */
+export interface Begun {
+  readonly contentType: string
+  readonly pieces: AsyncIterator<string | Buffer>
+  readonly first: IteratorResult<string | Buffer>
+  /** Known when all of it is there. */
+  readonly length?: number
+}
+
+export async function begun(
+  contentType: string,
+  long: AsyncIterable<string | Buffer>,
+  { httpVersion }: Pick<IncomingMessage, 'httpVersion'>,
+): Promise<Begun> {
+  const pieces = long[Symbol.asyncIterator]()
+  const answer = { contentType, pieces, first: await pieces.next() }
+  return httpVersion === '1.0' ? collected(answer) : answer
+}
+
+async function* all({ first, pieces }: Begun): AsyncGenerator<string | Buffer> {
+  try {
+    for (let step = first; step.done !== true; step = await pieces.next()) yield step.value
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+/**
+ * HTTP/1.0 marks the end of a body of unknown length by closing the connection, which looks the same when it fails: the
+ * whole of it is read before the answer begins.
+ */
+async function collected(answer: Begun): Promise<Begun> {
+  const bytes: Buffer[] = []
+  let size = 0
+  for await (const piece of all(answer)) {
+    bytes.push(Buffer.from(piece as string))
+    size += bytes.at(-1)!.length
+    if (size > COLLECTED_BYTES_MAX)
+      throw new Fault('InvalidRequest', { reason: 'This answer is too long for HTTP/1.0.' })
+  }
+  const whole = Buffer.concat(bytes)
+  const pieces = { next: async () => ({ done: true, value: undefined }) as const }
+  return { contentType: answer.contentType, pieces, first: { done: false, value: whole }, length: size }
+}
 
 export class Answering {
   readonly #message: IncomingMessage
@@ -43,22 +91,26 @@ export class Answering {
     return this.#send(fault.status, 'application/json', `${text}\n`)
   }
 
-  async stream(answer: Lines | Stream, onError: (error: unknown) => void): Promise<void> {
+  async stream(answer: Begun, onError: (error: unknown) => void): Promise<void> {
     const response = this.#response
     for (const [name, value] of HEADERS) response.setHeader(name, value)
     response.setHeader('content-type', answer.contentType)
+    if (answer.length !== undefined) response.setHeader('content-length', answer.length)
     response.writeHead(200)
     try {
-      for await (const piece of isLines(answer) ? answer.lines : answer.bytes) {
-        if (response.destroyed) return
+      for await (const piece of all(answer)) {
+        if (response.destroyed || this.#message.socket.destroyed) return
         if (!response.write(piece)) await this.#taken('drain')
       }
       await this.#end()
     } catch (error) {
       onError(error)
-      // Never as if it were complete.
-      response.destroy()
+      this.#breakOff()
     }
+  }
+
+  #breakOff(): void {
+    breakOff(this.#response, this.#message.socket)
   }
 
   #send(status: number, type: string | undefined, text: string, policy?: string): Promise<void> {
@@ -82,15 +134,18 @@ export class Answering {
   /** A client that stops reading would keep what it asked for under way for ever: a backup's lease, a server's end. */
   #taken(event: 'drain' | 'finish'): Promise<void> {
     const response = this.#response
+    const { socket } = this.#message
     return new Promise(resolve => {
-      const stopWaiting = this.#clock.after(PATIENCE.untakenMs, () => response.destroy())
+      const stopWaiting = this.#clock.after(PATIENCE.untakenMs, () => this.#breakOff())
       const done = (): void => {
         stopWaiting()
         response.off(event, done).off('close', done)
+        socket.off('close', done)
         resolve()
       }
       response.on(event, done).on('close', done)
-      if (response.destroyed) done()
+      socket.on('close', done)
+      if (response.destroyed || socket.destroyed) done()
     })
   }
 }

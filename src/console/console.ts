@@ -4,8 +4,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { Backups } from '../backup/lease.ts'
+import { breakOff } from '../lib/broken-answer.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
@@ -17,7 +18,7 @@ import type { Store } from '../store/store.ts'
 import type { AdminAct } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
-import { Answering } from './answers.ts'
+import { Answering, type Begun, begun } from './answers.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
 import { PAGE_POLICY, page } from './page.ts'
@@ -73,12 +74,16 @@ export class Console {
     const { certificate } = parts
     this.#server =
       certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
+    // Every answer that waits for its client listens for the end of the connection.
+    this.#server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      socket.setMaxListeners(0)
+    })
     this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       message.on('error', () => {})
       response.on('error', () => {})
       this.#serve(message, response).catch((error: unknown) => {
         this.#parts.onError(error, '')
-        response.destroy()
+        breakOff(response, message.socket)
       })
     })
   }
@@ -113,10 +118,10 @@ export class Console {
     const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }
     try {
       const { status, answer } = await this.#run(message, path, known)
+      const long = await longAnswer(answer, message)
       this.#record(known, status, 'ok', message)
-      if (isLines(answer) || isStream(answer)) {
-        await answering.stream(answer, error => this.#parts.onError(error, known.requestId))
-      } else await answering.reply(status, answer)
+      if (long === undefined) await answering.reply(status, answer)
+      else await answering.stream(long, error => this.#parts.onError(error, known.requestId))
     } catch (error) {
       const fault = this.#asFault(error, known.requestId)
       this.#record(known, fault.status, fault.code, message)
@@ -168,6 +173,11 @@ export class Console {
     this.#parts.onError(error, requestId)
     return new Fault('InternalError')
   }
+}
+
+async function longAnswer(answer: unknown, message: IncomingMessage): Promise<Begun | undefined> {
+  if (isLines(answer)) return begun(answer.contentType, answer.lines, message)
+  return isStream(answer) ? begun(answer.contentType, answer.bytes, message) : undefined
 }
 
 function rawRequest(message: IncomingMessage): RawRequest {

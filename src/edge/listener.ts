@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import { breakOff } from '../lib/broken-answer.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
@@ -281,7 +282,7 @@ export class Listener {
       }
     } catch (error) {
       if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
-      exchanged.response.destroy()
+      breakOff(exchanged.response, exchanged.connection.socket)
     } finally {
       this.#leave(exchanged)
     }

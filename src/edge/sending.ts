@@ -1,6 +1,7 @@
 /** Sends answers as fast as their clients take them. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { breakOff } from '../lib/broken-answer.ts'
 import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import { lentRecords } from '../lib/lent-slabs.ts'
 import type { Soon } from '../lib/soon.ts'
@@ -106,7 +107,7 @@ export class Sending {
         }
       }
     } catch (error) {
-      this.#response.destroy()
+      breakOff(this.#response, this.#socket)
       throw error
     }
     await this.end(undefined)

@@ -14,6 +14,7 @@ import type { ServerParts } from '../server/compose.ts'
 import { type EmbeddedPlace, placeOf } from '../server/embedded-store.ts'
 import { listenerOver, pipelineFor } from '../server/object-api.ts'
 import { haveBucket } from '../server/prepare.ts'
+import { checkRuntime } from '../server/runtime-check.ts'
 import { copyingOf } from '../server/second-copy.ts'
 import { type Tell, wholeLine } from '../server/tell.ts'
 import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
@@ -163,6 +164,7 @@ export class Holdfast implements AsyncDisposable {
     try {
       const requests = new Requests(opened.pipeline)
       const listener = listenerOver(requests, { clock: setting.moved, random: systemRandom, tell: setting.tell })
+      await checkRuntime(undefined)
       const { port } = await listener.listen(HOST, options.port ?? 0)
       return new Holdfast(setting, opened, requests, listener, port)
     } catch (error) {

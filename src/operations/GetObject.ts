@@ -122,13 +122,13 @@ function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Soon<Reading
 }
 
 /**
- * What is short is read before the answer begins, so that it goes out in one piece, and damage has an answer instead of
- * ending the connection. What is long comes while it is sent.
+ * What is short is read before the answer begins, so that it goes out in one piece. What is long comes while it is
+ * sent, but for its first piece: damage that is found before any byte was sent is answered with an error.
  */
 function bodyOf(handle: ObjectHandle, start: number, end: number): Soon<NonNullable<Answers['body']>> {
   const inline = handle.inline(start, end)
   if (inline !== undefined) return inline
-  return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.read(start, end)
+  return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.readAhead(start, end)
 }
 
 const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey }

@@ -1,6 +1,8 @@
 /** Serves a data folder: from this process alone, or from several that it starts and looks after. */
 
 import { realDisk } from '../lib/disk.ts'
+import type { Certificate } from '../lib/listening.ts'
+import { RUNTIME } from '../lib/runtime.ts'
 import { Directory } from '../store/directory.ts'
 import { labelled, merged, type Sample } from '../telemetry/families.ts'
 import { ProcessMeasures } from '../telemetry/process-measures.ts'
@@ -11,6 +13,7 @@ import { Crew } from './crew.ts'
 import { findPort, readCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
+import { checkRuntime } from './runtime-check.ts'
 import { copyingOf } from './second-copy.ts'
 import { from, type Tell } from './tell.ts'
 import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
@@ -27,7 +30,7 @@ export interface Running {
 const INFO: Sample = [
   'holdfast_info',
   labelled({
-    runtime: process.versions.bun === undefined ? `node ${process.versions.node}` : `bun ${process.versions.bun}`,
+    runtime: RUNTIME,
   }),
   1,
 ]
@@ -37,8 +40,14 @@ export function serve(config: Config, everything: Tell): Promise<Running> {
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
 
+async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Tell): Promise<void> {
+  if (await checkRuntime(certificate)) return
+  tell.once('WARNING: no loopback address to check on that answers which break off are never taken for complete ones')
+}
+
 async function serveAlone(config: Config, tell: Tell): Promise<Running> {
   const certificate = await readCertificate(config)
+  await refuseUnsafeRuntime(certificate, tell)
   const { folder, rootKey, samples } = await prepare(config, tell)
   const { store } = folder
   /** What has been started, the last first: it ends with the start that fails. */
@@ -88,6 +97,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
 /** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
 async function supervise(config: Config, tell: Tell): Promise<Running> {
   let certificate = await readCertificate(config)
+  await refuseUnsafeRuntime(certificate, tell)
   const crew = new Crew()
   const { folder, rootKey, samples } = await prepare(config, tell, crew)
   const { store, epoch, copy } = folder

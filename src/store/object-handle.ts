@@ -60,6 +60,31 @@ export class ObjectHandle {
   }
 
   /**
+   * The same with its first piece read already: what cannot be read at all fails here, where an error can still be
+   * answered. Nothing is sent before that piece is there in any case.
+   */
+  async readAhead(start: number, end: number): Promise<AsyncIterableIterator<Buffer>> {
+    const bytes = this.read(start, end)
+    let first: IteratorResult<Buffer> | undefined = await bytes.next()
+    const ahead: AsyncIterableIterator<Buffer> = {
+      [Symbol.asyncIterator]() {
+        return ahead
+      },
+      next: async () => {
+        const step = first ?? bytes.next()
+        first = undefined
+        return step
+      },
+      return: () => {
+        if (first?.done === false) outgoingBuffers.giveBack(first.value)
+        first = undefined
+        return bytes.return!()
+      },
+    }
+    return ahead
+  }
+
+  /**
    * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
    * have to be read. Lent with their record: whoever gets them is the last to use it, and may say when that is over.
    */

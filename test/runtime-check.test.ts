@@ -1,0 +1,37 @@
+/** The check at a start: passes on what works, and refuses a runtime that completes answers that were broken off. */
+import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import { checkBrokenAnswers, UnsafeRuntime } from '../src/server/runtime-check.ts'
+import { TEST_CERTIFICATE } from './http/certificate.ts'
+
+for (const [transport, certificate] of [
+  ['plain', undefined],
+  ['TLS', TEST_CERTIFICATE],
+] as const) {
+  test(`${transport}: answers that break off are seen as such on this runtime`, async () => {
+    assert.equal(await checkBrokenAnswers(certificate), true)
+  })
+
+  const ending = (response: ServerResponse): void => void response.end()
+  const completing = (response: ServerResponse): void => void response.end(response.headersSent ? 'b' : '')
+  for (const [title, cut] of [
+    ['ends', ending],
+    ['completes', completing],
+  ] as const) {
+    test(`${transport}: a runtime that ${title} a destroyed answer is refused`, async () => {
+      await assert.rejects(checkBrokenAnswers(certificate, cut), (error: Error) => {
+        assert(error instanceof UnsafeRuntime)
+        assert.match(error.message, /^(node|bun) [\d.]+ completes an answer that breaks off before its headers/)
+        return true
+      })
+    })
+  }
+
+  test(`${transport}: destroying the response is no way to break off an answer on Bun`, async () => {
+    const verdict = checkBrokenAnswers(certificate, response => void response.destroy())
+    // When Bun no longer does that, breakOff may destroy the response as everybody does.
+    if (process.versions.bun === undefined) assert.equal(await verdict, true)
+    else await assert.rejects(verdict, UnsafeRuntime)
+  })
+}
