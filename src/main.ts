@@ -2,10 +2,10 @@
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
-import { LogLines } from './server/log-lines.ts'
-import { serve } from './server/serve.ts'
+import { type Running, serve } from './server/serve.ts'
+import { ServerLog } from './server/server-log.ts'
 import { startFailure } from './server/start-failure.ts'
-import { type Tell, wholeLine } from './server/tell.ts'
+import { from, type Tell } from './server/tell.ts'
 import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
 
@@ -27,19 +27,12 @@ function configure(): Config | undefined {
   }
 }
 
-const lines = new LogLines(text => process.stderr.write(text))
-process.on('exit', () => lines.flush())
+const log = new ServerLog(process.stderr, process.env)
+process.on('exit', () => log.flush())
 
 const tell: Tell = {
-  log: line => {
-    lines.add(wholeLine(line))
-    // Whatever is wrong may be about to end the process.
-    if (line.level === 'error') lines.flush()
-  },
-  once: line => {
-    lines.flush()
-    process.stderr.write(`holdfast: ${line}\n`)
-  },
+  log: line => log.write(line),
+  once: line => log.notice(line),
   end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
 }
 
@@ -66,30 +59,57 @@ async function main(): Promise<void> {
   if (config === undefined) return
   // As long as it does not serve there is nothing to finish. Unless somebody listens, the first process of a container
   // is not even reached by these.
-  let stop = (): void => process.exit(0)
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop())
+  let stop: (signal: NodeJS.Signals) => void = () => process.exit(0)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
+  log.use(config)
   const running = await serve(config, tell).catch((error: unknown) => {
     throw error instanceof BadConfig ? error : new Error(startFailure(error, config), { cause: error })
   })
-  let stopping = false
-  stop = () => {
-    if (stopping) return
-    stopping = true
-    // Requests in flight may finish, but not hold up the end for ever.
-    setTimeout(() => process.exit(0), STOP_MS_MAX).unref()
-    running.close().then(
-      () => process.exit(0),
-      () => process.exit(1),
-    )
-  }
-  process.on('SIGHUP', () => {
-    running.reload().catch((error: unknown) => process.stderr.write(`holdfast: ${String(error)}\n`))
-  })
+  const told = from(config.logLevel, tell)
+  stop = stopOnce(running, told)
+  process.on('SIGHUP', () => void reload(running, told))
+  told.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
+  log.flush()
   // Last, so that whoever reads it can do anything, also stop the server.
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
 }
 
-if (cluster.isWorker) runWorker(tell)
+/** Requests in flight may finish, but not hold up the end for ever. */
+function stopOnce(running: Running, { log }: Tell): (signal: NodeJS.Signals) => void {
+  let stopping = false
+  return signal => {
+    if (stopping) return
+    stopping = true
+    log({ level: 'info', message: 'stopping', signal })
+    setTimeout(() => {
+      log({ level: 'warn', message: `requests are still in flight after ${STOP_MS_MAX / 1000} s: they are cut off` })
+      process.exit(0)
+    }, STOP_MS_MAX).unref()
+    running.close().then(
+      () => {
+        log({ level: 'info', message: 'stopped' })
+        process.exit(0)
+      },
+      (error: unknown) => {
+        log({ level: 'error', message: 'the stop failed', error: String(error) })
+        process.exit(1)
+      },
+    )
+  }
+}
+
+async function reload(running: Running, { log }: Tell): Promise<void> {
+  log({ level: 'info', message: 'reloading', signal: 'SIGHUP' })
+  try {
+    await running.reload()
+    log({ level: 'info', message: 'reloaded' })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    log({ level: 'error', message: 'the reload failed: the certificate in force stays in force', error: why })
+  }
+}
+
+if (cluster.isWorker) runWorker(tell, config => log.use(config))
 else
   main().catch((error: unknown) => {
     process.stderr.write(`holdfast: ${error instanceof Error ? error.message : String(error)}\n`)

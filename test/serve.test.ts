@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { get } from 'node:http'
 import { dirname, join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BadConfig, readConfig } from '../src/server/config.ts'
 import { withFolder } from './store/fixture.ts'
@@ -20,11 +20,19 @@ interface Started {
   readonly errors: () => string
 }
 
+const children: ChildProcess[] = []
+/** A test that fails leaves none of them behind. */
+after(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
 function run(args: readonly string[], env: NodeJS.ProcessEnv = {}): ChildProcess {
-  return spawn(process.execPath, [PROGRAM, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  children.push(child)
+  return child
 }
 
 async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<Started> {
@@ -39,6 +47,11 @@ async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Prom
     if (out.includes('\n')) break
   }
   return { child, ready: out, errors: () => errors }
+}
+
+/** Resolves when it has said this on standard error. */
+async function told(child: ChildProcess, errors: () => string, words: string): Promise<void> {
+  while (!errors().includes(words)) await once(child.stderr!, 'data')
 }
 
 async function stopped(child: ChildProcess, signal: NodeJS.Signals): Promise<unknown> {
@@ -84,6 +97,45 @@ test('serve prints the ready line with the real ports, answers, and ends with 0 
     assert.match(again.ready, / console off\n$/)
     assert.doesNotMatch(again.errors(), /secret|customer keys/)
     assert.equal(await stopped(again.child, 'SIGINT'), 0)
+  }))
+
+test('the log says when the server starts, is ready, reloads and stops, each with the time', () =>
+  withFolder(async folder => {
+    const own = ['serve', '--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers']
+    for (const workers of ['1', '2']) {
+      const { child, errors } = await start([...own, workers])
+      const closed = once(child, 'close')
+      child.kill('SIGHUP')
+      await told(child, errors, 'reloaded')
+      child.kill('SIGTERM')
+      assert.equal((await closed)[0], 0)
+      const lines = errors()
+        .split('\n')
+        .filter(line => line.startsWith('{'))
+        .map(line => JSON.parse(line) as Readonly<Record<string, unknown>>)
+      for (const { time } of lines) assert(Math.abs(Date.parse(String(time)) - Date.now()) < 600_000, String(time))
+      const life = lines.filter(({ level }) => level === 'info').map(({ message }) => message)
+      assert.deepEqual(life, ['starting', 'ready', 'reloading', 'reloaded', 'stopping', 'stopped'])
+      const starting = lines.find(({ message }) => message === 'starting')
+      assert.deepEqual([starting?.data, starting?.workers], [folder, Number(workers)])
+      assert.equal(lines.find(({ message }) => message === 'stopping')?.signal, 'SIGTERM')
+    }
+  }))
+
+test('text on request: requests and what the server says of itself, without colours in a pipe', () =>
+  withFolder(async folder => {
+    const own = ['--data', folder, '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '2']
+    const { child, ready, errors } = await start(['serve', ...own, '--buckets', 'photos', '--log-format', 'text'])
+    const url = /ready (\S+)/.exec(ready)![1]!
+    assert.equal(await statusOf(`${url}/photos/cat.jpg`), 403)
+    await told(child, errors, 'AccessDenied')
+    assert.equal(await stopped(child, 'SIGTERM'), 0)
+    const TIME = '\\d{4}-\\d\\d-\\d\\dT[\\d:.]+Z'
+    assert.match(errors(), new RegExp(`^${TIME} info  starting, version: `, 'm'))
+    const asked = 'GET /photos/cat\\.jpg GetObject \\w+ [\\d.]+ms anonymous 127\\.0\\.0\\.1 \\w{16} AccessDenied: '
+    const line = `^${TIME} info  403 ${asked}`
+    assert.match(errors(), new RegExp(line, 'm'))
+    assert(!errors().includes('\x1b'))
   }))
 
 test('a second server on the same folder is refused', () =>

@@ -20,7 +20,7 @@ async function failed(...args: readonly string[]): Promise<{ readonly code: unkn
     errors += String(chunk)
   })
   const [code] = await once(child, 'close')
-  const lines = errors.split('\n').filter(line => line !== '' && !/root access key|SSE-C|WARNING/.test(line))
+  const lines = errors.split('\n').filter(line => line !== '' && !line.startsWith('{') && !/root access key/.test(line))
   return { code, line: lines.join('\n') }
 }
 

@@ -119,12 +119,13 @@ export class Console {
     try {
       const { status, answer } = await this.#run(message, path, known)
       const long = await longAnswer(answer, message)
-      this.#record(known, status, 'ok', message)
+      this.#record(known, { status, code: 'ok' }, message)
       if (long === undefined) await answering.reply(status, answer)
       else await answering.stream(long, error => this.#parts.onError(error, known.requestId))
     } catch (error) {
       const fault = this.#asFault(error, known.requestId)
-      this.#record(known, fault.status, fault.code, message)
+      const { status, code } = fault
+      this.#record(known, { status, code, message: String(fault.detail.reason ?? fault.message) }, message)
       await answering.refuse(fault, known.requestId)
     }
   }
@@ -161,11 +162,13 @@ export class Console {
     return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts }
   }
 
-  #record({ requestId, route, caller }: Known, status: number, code: string, message: IncomingMessage): void {
-    const remoteAddress = message.socket.remoteAddress
-    const { path } = splitTarget(message.url ?? '')
-    const method = message.method ?? ''
-    this.#parts.record({ requestId, method, route, path, caller, status, code, remoteAddress })
+  #record(
+    { requestId, route, caller }: Known,
+    answer: Pick<AdminAct, 'status' | 'code' | 'message'>,
+    { socket, url = '', method = '' }: IncomingMessage,
+  ): void {
+    const { path } = splitTarget(url)
+    this.#parts.record({ requestId, method, route, path, caller, ...answer, remoteAddress: socket.remoteAddress })
   }
 
   #asFault(error: unknown, requestId: string): Fault {

@@ -12,6 +12,8 @@ export interface Outgoing {
   readonly body: Buffer | AsyncIterable<Buffer> | undefined
   /** The connection ends with this answer: the rest of the request is not read. */
   readonly close: boolean
+  /** Of a fault, for the log: an answer to HEAD carries none. */
+  readonly message?: string
 }
 
 const isXml = (body: NonNullable<Answers['body']>): body is XmlDocument => 'root' in body
@@ -84,5 +86,6 @@ export function outgoingFault(fault: Fault, place: FaultPlace): Outgoing {
   })
   headers.push(['content-type', 'application/xml'])
   if (!place.isHead) headers.push(['content-length', String(body.length)])
-  return { status: told.status, headers, body: place.isHead ? undefined : body, close: fault.detail.close === true }
+  const { status, message } = told
+  return { status, headers, body: place.isHead ? undefined : body, close: fault.detail.close === true, message }
 }

@@ -186,7 +186,8 @@ export class Listener {
   #refuse(fault: Fault, socket: Socket): void {
     const ids = this.#newIds()
     const dialect = DIALECTS.svc
-    const outgoing = { status: fault.status, headers: [], body: undefined, close: true }
+    const message = String(fault.detail.reason ?? fault.message)
+    const outgoing = { status: fault.status, headers: [], body: undefined, close: true, message }
     const about = { outgoing, dialect, operation: 'unknown', resource: '/', caller: undefined, code: fault.code }
     const exchange: Exchange = {
       ...ids,

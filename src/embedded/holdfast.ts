@@ -16,7 +16,8 @@ import { listenerOver, pipelineFor } from '../server/object-api.ts'
 import { haveBucket } from '../server/prepare.ts'
 import { checkRuntime } from '../server/runtime-check.ts'
 import { copyingOf } from '../server/second-copy.ts'
-import { type Tell, wholeLine } from '../server/tell.ts'
+import { ServerLog } from '../server/server-log.ts'
+import type { Tell } from '../server/tell.ts'
 import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
 import { freshKey } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
@@ -58,7 +59,8 @@ interface Setting {
 }
 
 function tellOf({ log }: HoldfastOptions): Tell {
-  const inform = log ?? (line => void (line.level === 'error' && process.stderr.write(wholeLine(line))))
+  const errors = new ServerLog(process.stderr, process.env)
+  const inform = log ?? (line => void (line.level === 'error' && errors.write(line)))
   return {
     log: inform,
     once: () => {},

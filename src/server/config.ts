@@ -47,6 +47,8 @@ export interface Config {
   /** A file, or `-` for standard output. */
   readonly auditLog: string | undefined
   readonly logLevel: Level
+  /** `auto`: text on a terminal, JSON otherwise. */
+  readonly logFormat: 'auto' | 'text' | 'json'
   readonly tracing: TracerOptions | undefined
   /** D24. Keys that customers bring are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
@@ -139,6 +141,11 @@ const level: Read<Level> = (value, flag) => {
   return value
 }
 
+const logFormat: Read<Config['logFormat']> = (value, flag) => {
+  if (value === 'auto' || value === 'text' || value === 'json') return value
+  throw new BadConfig(`--${flag} is auto, text or json, not ${value}`)
+}
+
 /** A flag without a value turns it on; its variable says which. */
 const onOrOff: Read<boolean> = (value, flag) => {
   if (value !== 'true' && value !== 'false') throw new BadConfig(`--${flag} is true or false, not ${value}`)
@@ -194,6 +201,7 @@ export const FLAGS = {
   'metrics-public': flag('', '/metrics answers everybody who reaches the console', onOrOff, 'false'),
   'audit-log': flag('FILE', 'decisions about requests, a JSON line each; - for standard output', asIs),
   'log-level': flag('error|warn|info', 'what the log tells at least', level, 'info'),
+  'log-format': flag('auto|text|json', 'auto: text on a terminal, JSON otherwise', logFormat, 'auto'),
   'require-durable-filesystem': flag(
     '',
     'do not start on memory, network, FUSE or container filesystems, or without barriers',
@@ -265,6 +273,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     metrics: { token: metricsToken(env, values['metrics-token-file']), isPublic: values['metrics-public'] === true },
     auditLog: values['audit-log'] === '' ? undefined : values['audit-log'],
     logLevel: values['log-level']!,
+    logFormat: values['log-format']!,
     tracing: tracingFrom(env),
     rootKey: rootKey(env, [values.listen!, ...(values.console === 'off' ? [] : [values.console!])]),
   }

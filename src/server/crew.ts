@@ -256,7 +256,8 @@ export class Crew implements Others {
     const { tell } = parts
     const pause = this.#shortLives.pauseAfter(life)
     if (pause === undefined) {
-      tell.once(`${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`)
+      const message = `${SHORT_LIVES_MAX} workers in a row ended soon after their start: giving up`
+      tell.log({ level: 'error', message })
       tell.end()
       return
     }

@@ -1,11 +1,13 @@
 /** What belongs to a data folder as a whole and is done once at a start, before anybody serves from it. */
 
+import { RUNTIME } from '../lib/runtime.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
 import { Fault } from '../model/faults.ts'
 import { DEFAULT_KEY_NAME } from '../model/version.ts'
 import type { Others } from '../store/company.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
+import { VERSION } from '../version.ts'
 import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
 import type { Config } from './config.ts'
@@ -32,6 +34,17 @@ export function folderOptions({ data, durability, namedKeys, meta, blobs }: Conf
 const KEYS_IN_CLEAR =
   'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
 
+/** The first line of a start. What is wrong with the flags was told before it. */
+const startingLine = ({ data, workers }: Config): Readonly<Record<string, unknown>> => ({
+  level: 'info',
+  message: 'starting',
+  version: VERSION,
+  runtime: RUNTIME,
+  pid: process.pid,
+  data,
+  workers,
+})
+
 export interface Prepared {
   readonly folder: OwnedFolder
   readonly rootKey: NonNullable<Config['rootKey']>
@@ -51,14 +64,13 @@ function groundsOf({ data, blobs, meta }: Config): NamedGround[] {
   return grounds
 }
 
-/** Told, and refused only where an operator wants that: scripts and containers start on whatever they are given. */
-function checkGrounds(grounds: readonly NamedGround[], { requireDurableFilesystem }: Config, tell: Tell): void {
-  for (const { folder, problems } of grounds) {
-    if (problems.length === 0) continue
-    const line = `${folder} is no place for data that shall last: ${problems.join('; ')}`
-    if (requireDurableFilesystem) throw new Error(`${line} (--require-durable-filesystem)`)
-    tell.once(`WARNING: ${line}`)
-  }
+/** Warned of, and refused only where an operator wants that: scripts and containers start on what they are given. */
+function checkGrounds(grounds: readonly NamedGround[], { requireDurableFilesystem }: Config): readonly string[] {
+  const lines = grounds
+    .filter(({ problems }) => problems.length > 0)
+    .map(({ folder, problems }) => `${folder} is no place for data that shall last: ${problems.join('; ')}`)
+  if (requireDurableFilesystem && lines[0] !== undefined) throw new Error(`${lines[0]} (--require-durable-filesystem)`)
+  return lines
 }
 
 const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
@@ -71,7 +83,9 @@ const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
 export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
   const given = await accountsGiven(config)
   const grounds = groundsOf(config)
-  checkGrounds(grounds, config, tell)
+  const warnings = checkGrounds(grounds, config)
+  tell.log(startingLine(config))
+  for (const message of warnings) tell.log({ level: 'warn', message })
   const folder = await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
   const { store } = folder
   try {
@@ -80,7 +94,7 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
     await haveBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys
     await store.engine.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
-    if (config.tls === undefined && !config.tlsForCustomerKeys) tell.once(KEYS_IN_CLEAR)
+    if (config.tls === undefined && !config.tlsForCustomerKeys) tell.log({ level: 'warn', message: KEYS_IN_CLEAR })
     return { folder, rootKey: key, samples: grounds.map(sampleOf) }
   } catch (error) {
     await folder.close()

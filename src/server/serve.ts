@@ -27,13 +27,7 @@ export interface Running {
   close(): Promise<void>
 }
 
-const INFO: Sample = [
-  'holdfast_info',
-  labelled({
-    runtime: RUNTIME,
-  }),
-  1,
-]
+const INFO: Sample = ['holdfast_info', labelled({ runtime: RUNTIME }), 1]
 
 export function serve(config: Config, everything: Tell): Promise<Running> {
   const tell = from(config.logLevel, everything)
@@ -42,7 +36,8 @@ export function serve(config: Config, everything: Tell): Promise<Running> {
 
 async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Tell): Promise<void> {
   if (await checkRuntime(certificate)) return
-  tell.once('WARNING: no loopback address to check on that answers which break off are never taken for complete ones')
+  const message = 'no loopback address to check on that answers which break off are never taken for complete ones'
+  tell.log({ level: 'warn', message })
 }
 
 async function serveAlone(config: Config, tell: Tell): Promise<Running> {

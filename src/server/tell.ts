@@ -1,7 +1,6 @@
 /** How the parts of a process say what happened, and that it must not go on. */
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { OwnershipLost } from '../store/fenced-meta.ts'
-import { RequestLine } from '../telemetry/request-log.ts'
 
 export interface Tell {
   log(line: Readonly<Record<string, unknown>>): void
@@ -29,19 +28,3 @@ export function from(least: Level, tell: Tell): Tell {
 
 /** After these nobody knows what took effect: the next start finds out, this process must not guess. */
 export const isFinal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost
-
-/** What a pipe takes at once: a longer line may get mixed with one of another process. */
-const LINE_BYTES_MAX = 4096
-
-/** A record of the log as one line, with its longest texts cut if need be. */
-export function wholeLine(record: Readonly<Record<string, unknown>>): string {
-  let line = `${record instanceof RequestLine ? record.toText() : JSON.stringify(record)}\n`
-  // A character has three bytes at most: nearly all lines need not be measured.
-  if (3 * line.length <= LINE_BYTES_MAX) return line
-  for (let most = LINE_BYTES_MAX / 2; Buffer.byteLength(line) > LINE_BYTES_MAX && most > 0; most >>= 1) {
-    const cut = (_name: string, value: unknown): unknown =>
-      typeof value === 'string' && value.length > most ? `${value.slice(0, most)}…` : value
-    line = `${JSON.stringify(record, cut)}\n`
-  }
-  return line
-}

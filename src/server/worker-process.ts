@@ -6,6 +6,7 @@
 import type { Certificate } from '../lib/listening.ts'
 import type { Inside } from '../store/company.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
+import type { Config } from './config.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
@@ -100,7 +101,8 @@ class WorkerProcess {
   }
 }
 
-export function runWorker(tell: Tell): void {
+/** `configured`: called before anything is told, once it is known how. */
+export function runWorker(tell: Tell, configured: (config: Config) => void): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined
@@ -115,6 +117,7 @@ export function runWorker(tell: Tell): void {
       void running?.then(worker => worker.hear(message))
       return
     }
+    configured(message.assignment.config)
     running = WorkerProcess.start(message.assignment, tell)
     running.then(
       () => say({ did: 'listen' }),

@@ -27,6 +27,8 @@ export interface AdminAct {
   readonly caller: string | undefined
   readonly status: number
   readonly code: string
+  /** Of a refusal. */
+  readonly message?: string | undefined
   readonly remoteAddress: string | undefined
 }
 

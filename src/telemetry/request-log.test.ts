@@ -5,35 +5,64 @@ import type { Outcome } from '../edge/outcome.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import { RequestLine } from './request-log.ts'
 
-/** Whatever a client may get into it: quotes, ends of lines, halves of characters. */
+/** Whatever a client may get into it: quotes, ends of lines, halves of characters, controls, marks of direction. */
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),
-  fc.constantFrom('"', '\\', '\n', '\u2028', '\ud800', '\x7f'),
+  fc.constantFrom('"', '\\', '\n', '\u2028', '\ud800', '\x7f', '\x1b[2J', '\x9b', '\u202e'),
 )
+const maybe = fc.option(text, { nil: undefined })
+const TIME = '2026-11-16T12:00:00.000Z'
 
-test('a line of the log is the JSON of its fields, whatever a client put into them', () => {
+const lineOf = (outcome: object, exchange: object): RequestLine =>
+  new RequestLine(outcome as Outcome, { request: { method: 'GET', headers: [] }, ...exchange } as unknown as Exchange)
+
+test('a line of the log is the JSON of its fields, printable, whatever a client put into them', () => {
   const line = fc.record({
     method: text,
+    host: maybe,
     remoteAddress: text,
     resource: text,
-    why: fc.option(text, { nil: undefined }),
-    accessKey: fc.option(text, { nil: undefined }),
+    message: maybe,
+    why: maybe,
+    accessKey: maybe,
     milliseconds: fc.double({ min: 0, max: 1e9, noNaN: true }),
-    status: fc.integer({ min: 100, max: 599 }),
+    status: fc.integer({ min: 400, max: 599 }),
     aborted: fc.boolean(),
   })
   fc.assert(
-    fc.property(line, ({ method, accessKey, resource, why, ...exchange }) => {
+    fc.property(line, ({ method, host, accessKey, resource, message, why, ...exchange }) => {
       const caller = accessKey === undefined ? { kind: 'anonymous' } : { kind: 'account', accessKey }
-      const told = { operation: 'GetObject', dialect: { name: 's3' }, resource, code: 'ok', why, caller }
-      const about = { ...exchange, requestId: '0123456789ABCDEF', request: { method } }
-      const made = new RequestLine(told as unknown as Outcome, about as unknown as Exchange)
-      assert.equal(made.toText(), JSON.stringify({ ...made }))
+      const outgoing = { status: exchange.status, message }
+      const told = { operation: 'unknown', dialect: { name: 's3' }, resource, code: 'Odd', why, caller, outgoing }
+      const request = { method, headers: host === undefined ? [] : [['Host', host]] }
+      const made = lineOf(told, { ...exchange, requestId: '0123456789ABCDEF', request })
+      const json = made.toJson(TIME)
+      assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify({ time: TIME, ...made })))
+      assert.doesNotMatch(json, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
       assert.deepEqual(
-        [made.method, made.resource, made.why, made.caller, made.aborted],
-        [method, resource, why, accessKey, exchange.aborted ? true : undefined],
+        [made.method, made.resource, made.message, made.why, made.caller, made.aborted, made.host],
+        [method, resource, message, why, accessKey, exchange.aborted ? true : undefined, host || undefined],
       )
     }),
   )
+})
+
+test('the level of a request goes by how it really ended, also behind a 200 that was sent before', () => {
+  const level = (ended: number, sent: number): string =>
+    lineOf(
+      { operation: 'PutObject', dialect: { name: 's3' }, code: 'Odd', outgoing: { status: ended } },
+      { status: sent },
+    ).level
+  assert.deepEqual(
+    [level(200, 200), level(404, 404), level(500, 500), level(501, 501)],
+    ['info', 'info', 'warn', 'warn'],
+  )
+  assert.deepEqual([level(500, 200), level(412, 200)], ['warn', 'info'])
+})
+
+test('a refusal that carries no message of its own has that of its code', () => {
+  const outgoing = { status: 404 }
+  const told = { operation: 'Website', dialect: { name: 's3' }, code: 'NoSuchKey', outgoing }
+  assert.equal(lineOf(told, { status: 404 }).message, 'The specified key does not exist.')
 })

@@ -1,15 +1,33 @@
 /** The lines that the log has for requests. */
 import type { Outcome } from '../edge/outcome.ts'
 import type { Exchange } from '../edge/recorder.ts'
+import { printable } from '../lib/printable.ts'
+import { headerValues } from '../lib/raw-request.ts'
+import { FAULTS, type FaultCode } from '../model/faults.ts'
 import type { AdminAct } from './audit-log.ts'
 
 const PLAIN = /^[ !#-[\]-~]*$/
-const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : JSON.stringify(text))
+const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : printable(JSON.stringify(text)))
+
+/** By the status of the answer itself: one that began before its outcome was known was sent as a 200. */
+const levelOf = (status: number): 'info' | 'warn' => (status >= 500 ? 'warn' : 'info')
+
+/** The message that the client was given. */
+function messageOf({ outgoing: { status, message }, code }: Outcome): string | undefined {
+  if (message !== undefined || status < 400) return message
+  return FAULTS[code as FaultCode]?.[1]
+}
+
+/** The Host as it was sent, where no operation was found: often it is what was wrong. */
+function hostOf({ operation, outgoing }: Outcome, { request }: Exchange): string | undefined {
+  if (operation !== 'unknown' || outgoing.status < 400) return undefined
+  return headerValues(request, 'host').join(', ') || undefined
+}
 
 /** The line of one request. What is undefined is not in it. */
 export class RequestLine {
   readonly [field: string]: unknown
-  readonly level = 'info'
+  readonly level: 'info' | 'warn'
   readonly requestId: string
   readonly method: string
   readonly status: number
@@ -20,10 +38,14 @@ export class RequestLine {
   readonly dialect: string
   readonly resource: string
   readonly code: string
+  readonly message: string | undefined
   readonly why: string | undefined
+  readonly host: string | undefined
   readonly caller: string | undefined
 
-  constructor({ operation, dialect, resource, code, why, caller }: Outcome, exchange: Exchange) {
+  constructor(outcome: Outcome, exchange: Exchange) {
+    const { operation, dialect, resource, code, why, caller, outgoing } = outcome
+    this.level = levelOf(outgoing.status)
     this.requestId = exchange.requestId
     this.method = exchange.request.method
     this.status = exchange.status
@@ -34,26 +56,30 @@ export class RequestLine {
     this.dialect = dialect.name
     this.resource = resource
     this.code = code
+    this.message = messageOf(outcome)
     this.why = why
+    this.host = hostOf(outcome, exchange)
     this.caller = caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey
   }
 
   /** Itself as JSON, of which every request needs one: made piece by piece it costs a third. */
-  toText(): string {
-    const { requestId, status, milliseconds, operation, dialect, code, why, caller } = this
+  toJson(time: string): string {
+    const { requestId, status, milliseconds, operation, dialect, code, message, why, host, caller } = this
     return (
-      `{"level":"info","requestId":"${requestId}","method":${quoted(this.method)},"status":${status},` +
-      `"remoteAddress":${quoted(this.remoteAddress)},"milliseconds":${milliseconds},` +
+      `{"time":"${time}","level":"${this.level}","requestId":"${requestId}","method":${quoted(this.method)},` +
+      `"status":${status},"remoteAddress":${quoted(this.remoteAddress)},"milliseconds":${milliseconds},` +
       (this.aborted === undefined ? '' : '"aborted":true,') +
       `"operation":"${operation}","dialect":"${dialect}","resource":${quoted(this.resource)},"code":"${code}"` +
+      (message === undefined ? '' : `,"message":${quoted(message)}`) +
       (why === undefined ? '' : `,"why":${quoted(why)}`) +
+      (host === undefined ? '' : `,"host":${quoted(host)}`) +
       (caller === undefined ? '}' : `,"caller":${quoted(caller)}}`)
     )
   }
 }
 
 export const adminLine = ({ route, ...rest }: AdminAct): Readonly<Record<string, unknown>> => ({
-  level: 'info',
+  level: levelOf(rest.status),
   admin: route,
   ...rest,
 })

@@ -49,7 +49,7 @@ test('a data folder in memory is told of at the start and measured, and refused 
     assert.match(refused.errors, /^holdfast: \S+ is no place for data that shall last: tmpfs is memory[^\n]+\n$/)
     assert(!existsSync(data), 'nothing was made')
     const { errors, measures } = await started(data)
-    assert.match(errors, /^holdfast: WARNING: \S+ is no place for data that shall last: tmpfs is memory/m)
+    assert.match(errors, /"level":"warn","message":"\S+ is no place for data that shall last: tmpfs is memory/)
     assert.match(measures, /^holdfast_filesystem_unsafe\{folder="data",kind="tmpfs"\} 1$/m)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -61,7 +61,7 @@ test('a data folder on a disk is not told of', t =>
     const { kind, problems } = groundOf(folder)
     const { errors, measures } = await started(join(folder, 'data'))
     t.diagnostic(`temporary folders lie on ${kind}`)
-    assert.equal(errors.includes('WARNING'), problems.length > 0)
+    assert.equal(errors.includes('is no place for data'), problems.length > 0)
     const figure = `holdfast_filesystem_unsafe{folder="data",kind="${kind}"} ${problems.length > 0 ? 1 : 0}\n`
     assert(measures.includes(figure), figure)
   }))

@@ -141,3 +141,55 @@ inBoth('R9: the log tells what refused a request, its answer does not', async (c
   await client.send({ method: 'GET', bucket, path: '/' })
   assert.equal(log.at(-1)?.why, undefined)
 })
+
+inBoth('a refusal is logged with the message that its client was given', async (client, { log }) => {
+  const bucket = await makeBucket(client)
+  for (const what of [
+    { method: 'GET', bucket, path: '/none' },
+    { method: 'GET', bucket, path: '/k', as: null },
+    { method: 'PUT', bucket, path: '/k', body: 'x', headers: [['Content-MD5', 'no digest']] },
+  ] satisfies Sending[]) {
+    const answer = await client.send(what)
+    assert(answer.status >= 400 && answer.status < 500)
+    const told = answer.xml().children.find(({ name }) => name === 'Message')?.text
+    assert.equal(log.at(-1)?.message, told)
+    assert.deepEqual([log.at(-1)?.level, log.at(-1)?.host], ['info', undefined])
+  }
+  // No document goes with it, and the log says it all the same.
+  await client.send({ method: 'HEAD', bucket, path: '/none' })
+  assert.equal(log.at(-1)?.message, 'The specified key does not exist.')
+  await client.send({ method: 'GET', bucket, path: '/' })
+  assert.equal(log.at(-1)?.message, undefined)
+  await exchange(client.port, 'NONSENSE\r\n\r\n')
+  assert.equal(log.at(-1)?.message, 'The request is not well-formed HTTP.')
+})
+
+inBoth('a request with a Host that is refused is logged with that host', async (client, { log }) => {
+  await makeBucket(client)
+  const refused = async (lines: string): Promise<unknown> => {
+    const answer = await exchange(client.port, `GET / HTTP/1.1\r\n${lines}\r\n`)
+    assert.equal(answer?.status, 400, lines)
+    return log.at(-1)?.host
+  }
+  assert.equal(await refused('Host: nobody.example:9000\r\n'), 'nobody.example:9000')
+  assert.equal(await refused('Host: somebody@there\r\n'), 'somebody@there')
+  assert.equal(await refused(`Host: B_AD.${BASE_HOST}\r\n`), `B_AD.${BASE_HOST}`)
+  assert.equal(await refused('Host: one\r\nHost: two\r\n'), 'one, two')
+  assert.equal(await refused(''), undefined)
+})
+
+inBoth('an answer of 500 and above is logged as a warning', async (client, { log, parts }) => {
+  const bucket = await makeBucket(client)
+  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const look = meta.get.bind(meta)
+  meta.get = () => Promise.reject(new Error('the disk is gone'))
+  const broken = await client.send({ method: 'GET', bucket, path: '/k' })
+  meta.get = look
+  const missing = await client.send({ method: 'GET', bucket, path: '/?torrent' })
+  for (const answer of [broken, missing]) {
+    assert(answer.status >= 500, String(answer.status))
+    const id = answer.own('request-id')
+    const line = log.find(({ requestId, status }) => requestId === id && status === answer.status)
+    assert.deepEqual([line?.level, typeof line?.message], ['warn', 'string'])
+  }
+})

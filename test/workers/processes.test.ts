@@ -192,7 +192,10 @@ test('workers that end as soon as they start end the server, with a line that sa
       rmSync(join(folder, 'keyring'))
       for (const pid of program.workers()) process.kill(pid, 'SIGKILL')
       assert.deepEqual(await ended, [1, null])
-      assert.match(program.errors, /^holdfast: \d workers in a row ended soon after their start: giving up$/m)
+      assert.match(
+        program.errors,
+        /"level":"error","message":"\d workers in a row ended soon after their start: giving up"/,
+      )
       assert.match(program.errors, /the keyring of .* is missing/)
     }),
   ))
@@ -275,7 +278,7 @@ test('SIGHUP renews the certificate in every worker, a pair that does not fit ch
       assert.deepEqual(await shown(), new Set(['first']))
       write({ cert: SECOND.cert, key: FIRST.key })
       program.child.kill('SIGHUP')
-      await until('it says why', () => /^holdfast: .*mismatch/im.test(program.errors))
+      await until('it says why', () => /the reload failed.*mismatch/i.test(program.errors))
       assert.deepEqual(await shown(), new Set(['first']))
       write(SECOND)
       program.child.kill('SIGHUP')

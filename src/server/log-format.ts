@@ -1,0 +1,92 @@
+/** Records of the log as lines: JSON for programs, text for people. Every line has the time at which it was made. */
+import { printable } from '../lib/printable.ts'
+import { RequestLine } from '../telemetry/request-log.ts'
+
+export type LogRecord = Readonly<Record<string, unknown>>
+export type Render = (record: LogRecord, time: string) => string
+
+/** The longest write that a pipe takes as one: a longer line may get mixed with one of another process. */
+const LINE_BYTES_MAX = 4096
+
+let second = 0
+let secondText = ''
+
+/** As `Date.toISOString` says it. The part that stays the same for a second is made once for all its lines. */
+export function timestamp(now: number): string {
+  const milliseconds = now % 1000
+  if (now - milliseconds !== second) {
+    second = now - milliseconds
+    secondText = new Date(second).toISOString().slice(0, -4)
+  }
+  return `${secondText}${milliseconds < 10 ? '00' : milliseconds < 100 ? '0' : ''}${milliseconds}Z`
+}
+
+export const jsonOf: Render = (record, time) =>
+  record instanceof RequestLine ? record.toJson(time) : printable(JSON.stringify({ time, ...record }))
+
+const COLOURS = { error: 31, warn: 33, dim: 2, good: 32 } as const
+type Colour = keyof typeof COLOURS
+
+const painted = (text: string, colour: Colour | undefined, isColoured: boolean): string =>
+  isColoured && colour !== undefined ? `\x1b[${COLOURS[colour]}m${text}\x1b[0m` : text
+
+const colourOfStatus = (status: number): Colour => (status >= 500 ? 'error' : status >= 400 ? 'warn' : 'good')
+
+/** As it is where it cannot be taken for the next word of the line, else in quotes. */
+const word = (text: string): string => (/^[^\s"\\]+$/.test(text) ? printable(text) : printable(JSON.stringify(text)))
+
+/** Time and level, as every line of text begins. */
+function begun({ level }: LogRecord, time: string, isColoured: boolean): string {
+  const name = String(level ?? 'info')
+  const colour = name === 'error' || name === 'warn' ? name : undefined
+  return `${painted(time, 'dim', isColoured)} ${painted(name.padEnd(5), colour, isColoured)}`
+}
+
+function requestText(line: RequestLine, time: string, isColoured: boolean): string {
+  const { status, method, resource, operation, dialect, milliseconds, caller, code, message, why, host } = line
+  const asked = `${word(method || '-')} ${word(resource)} ${operation} ${dialect} ${milliseconds}ms`
+  const by = `${word(caller ?? 'anonymous')} ${word(line.remoteAddress || '-')} ${line.requestId}`
+  const told = code === 'ok' ? '' : ` ${code}${message === undefined ? '' : `: ${printable(message)}`}`
+  const more =
+    (why === undefined ? '' : ` (${printable(why)})`) +
+    (host === undefined ? '' : ` host ${word(host)}`) +
+    (line.aborted === undefined ? '' : ' aborted')
+  const answered = painted(String(status), colourOfStatus(status), isColoured)
+  return `${begun(line, time, isColoured)} ${answered} ${asked} ${by}${told}${more}`
+}
+
+/** Further lines are indented, so that none looks like a record of its own. */
+const block = (text: string): string => text.split('\n').map(printable).join('\n    ')
+
+/** The message stands alone, every other field behind its name. */
+function fieldText([name, value]: [string, unknown]): string {
+  const text = typeof value === 'string' ? block(value) : printable(JSON.stringify(value))
+  return name === 'message' ? text : `${name}: ${text}`
+}
+
+export const textOf =
+  (isColoured: boolean): Render =>
+  (record, time) => {
+    if (record instanceof RequestLine) return requestText(record, time, isColoured)
+    const fields = Object.entries(record).filter(([name, value]) => name !== 'level' && value !== undefined)
+    return `${begun(record, time, isColoured)} ${fields.map(fieldText).join(', ')}`
+  }
+
+/** The same record with its longest texts cut. */
+function cut(record: LogRecord, most: number): LogRecord {
+  const shorter = (_name: string, value: unknown): unknown =>
+    typeof value === 'string' && value.length > most ? `${value.slice(0, most)}…` : value
+  const copy = JSON.parse(JSON.stringify(record, shorter)) as LogRecord
+  return Object.assign(Object.create(Object.getPrototypeOf(record) as object) as object, copy) as LogRecord
+}
+
+/** A record as one line that a pipe takes whole. */
+export function lineOf(record: LogRecord, time: string, render: Render): string {
+  let line = `${render(record, time)}\n`
+  // A character has three bytes at most: nearly all lines need not be measured.
+  if (3 * line.length <= LINE_BYTES_MAX) return line
+  for (let most = LINE_BYTES_MAX / 2; Buffer.byteLength(line) > LINE_BYTES_MAX && most > 0; most >>= 1) {
+    line = `${render(cut(record, most), time)}\n`
+  }
+  return line
+}

@@ -1,0 +1,47 @@
+/** The log of a server process, on standard error: text on a terminal, JSON otherwise, unless a format was chosen. */
+import type { Config } from './config.ts'
+import { jsonOf, type LogRecord, lineOf, type Render, textOf, timestamp } from './log-format.ts'
+import { LogLines } from './log-lines.ts'
+
+export interface LogStream {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+export class ServerLog {
+  readonly #stream: LogStream
+  readonly #lines: LogLines
+  readonly #isTerminal: boolean
+  readonly #text: Render
+  #render: Render
+
+  constructor(stream: LogStream, env: NodeJS.ProcessEnv) {
+    this.#stream = stream
+    this.#lines = new LogLines(text => void stream.write(text))
+    this.#isTerminal = stream.isTTY === true
+    this.#text = textOf(this.#isTerminal && !env.NO_COLOR && env.TERM !== 'dumb')
+    this.#render = this.#isTerminal ? this.#text : jsonOf
+  }
+
+  /** From now on. Before, it is not known what was asked for. */
+  use({ logFormat }: Pick<Config, 'logFormat'>): void {
+    const isText = logFormat === 'auto' ? this.#isTerminal : logFormat === 'text'
+    this.#render = isText ? this.#text : jsonOf
+  }
+
+  write(record: LogRecord): void {
+    this.#lines.add(lineOf(record, timestamp(Date.now()), this.#render))
+    // An error may be about to end the process.
+    if (record.level === 'error') this.#lines.flush()
+  }
+
+  /** A notice to the operator that is no record of the log. */
+  notice(line: string): void {
+    this.#lines.flush()
+    this.#stream.write(`holdfast: ${line}\n`)
+  }
+
+  flush(): void {
+    this.#lines.flush()
+  }
+}
