@@ -9,7 +9,7 @@ import type { Accounts } from '../operations/context.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import { absenceDependsOn, mayLearnAbsence } from '../rules/access/absence.ts'
 import { ACTIONS, type Action, actionFacts } from '../rules/access/actions.ts'
-import { type Context, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
+import { BUCKET_TAG, type Context, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
 import { type AccessRequest, type Decision, evaluate, unanswered } from '../rules/access/evaluate.ts'
 import { foldCase } from '../rules/access/fold-case.ts'
 import { neutralAction } from '../rules/access/names.ts'
@@ -65,7 +65,7 @@ function judged(
   isMissing: boolean,
 ): { access: Decision; dependsOn: readonly string[] } {
   const decide = (of: AccessRequest): Decision => (isMissing ? mayLearnAbsence(of) : evaluate(of))
-  const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG]
+  const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG, BUCKET_TAG]
   const best = decide({ ...request, untold: { keys, assume: 'for' } })
   const worst = decide({ ...request, untold: { keys, assume: 'against' } })
   if (best.allowed === worst.allowed) return { access: best.allowed ? worst : best, dependsOn: [] }

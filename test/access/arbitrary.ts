@@ -48,6 +48,12 @@ const principal = fc.oneof(
     noNullPrototype: true,
   }),
   fc.record({ CanonicalUser: some(...ACCOUNTS.map(one => one.canonicalId)) }, { noNullPrototype: true }),
+  some(
+    { AWS: arnOf('2', 'role/ann') },
+    { Federated: 'accounts.google.com' },
+    { Service: 'logging.s3.amazonaws.com' },
+    { Service: 'cloudtrail.amazonaws.com', SVC: '2'.repeat(12) },
+  ),
 )
 
 const actionText = some(
@@ -101,8 +107,14 @@ const conditions = fc.oneof(
   condition(['IpAddress', 'NotIpAddress'], ['aws:SourceIp', 'svc:SourceIp'], ranges),
   condition(['ArnLike', 'ArnNotEquals'], ['aws:PrincipalArn'], [...arnOf('2', 'user/ann'), ...arnOf('2', '*')]),
   condition(['StringEquals', 'StringLike'], ['aws:PrincipalAccount'], ['2'.repeat(12), '2*']),
+  condition(STRING_OPERATORS, ['aws:SourceVpce', 'svc:PrincipalTag/k', 's3:DataAccessPointAccount'], ['a', '*']),
+  condition(
+    ['Bool'],
+    ['aws:PrincipalIsAWSService', 'aws:ViaAWSService', 'aws:MultiFactorAuthPresent'],
+    ['true', 'false'],
+  ),
   fc
-    .tuple(some('s3:prefix', 'aws:username'), some('true', 'false'))
+    .tuple(some('s3:prefix', 'aws:username', 'aws:SourceVpc'), some('true', 'false'))
     .map(([key, value]) => ({ Null: { [key]: value } })),
 )
 

@@ -53,9 +53,11 @@ function valuesOf({ caller, context, bucket, object }: AccessRequest): Values {
   for (const key of ['username', 'principalarn', 'principalaccount', 'resourceaccount']) values.delete(key)
   values.set('principaltype', [{ anonymous: 'Anonymous', account: 'Account', user: 'User' }[caller.kind]])
   values.set('userid', ['anonymous'])
+  values.set('viaawsservice', ['false'])
   if (caller.kind !== 'anonymous') {
     const id = caller.account.accountId
     values.set('principalaccount', [id])
+    values.set('principalisawsservice', ['false'])
     values.set('userid', [caller.kind === 'user' ? `${id}:${caller.user.name}` : id])
     values.set('principalarn', [`arn:svc:iam::${id}:${caller.kind === 'user' ? `user/${caller.user.name}` : 'root'}`])
   }
@@ -104,7 +106,7 @@ function holds(written: string, key: string, wanted: string[], values: Values, i
   const ifExists = written.endsWith('IfExists')
   const quantifier = written.includes(':') ? written.split(':')[0] : undefined
   const operator = written.replace(/^.*:/, '').replace(/IfExists$/, '')
-  const neutral = key.includes('Tag/')
+  const neutral = key.includes('ObjectTag/')
     ? `existingobjecttag/${key.split('/')[1]}`
     : key
         .toLowerCase()
@@ -217,7 +219,7 @@ function isPublic(statements: readonly Loose[]): boolean {
       Object.entries(keys as Loose).some(([key, wanted]) => {
         if (/Not|IfExists|ForAll|Null/.test(operator)) return false
         if (/SourceIp$/.test(key)) return textsOf(wanted).every(range => Number(range.split('/')[1]) >= 8)
-        if (!/Principal(Arn|Account)$/.test(key)) return false
+        if (!/(Principal(Arn|Account)|SourceVpce|DataAccessPointAccount)$/.test(key)) return false
         return textsOf(wanted).every(text => !/[*?$]/.test(text) || /StringEquals/.test(operator))
       }),
     )

@@ -110,8 +110,48 @@ inBoth('PutBucketLogging: the target has the same owner and wants logs, by its l
   await refused('unwilling')
   assert.equal((await send('unwilling', '/?policy', policy('unwilling', 'Allow', service))).status, 204)
   assert.equal((await at.put(status('unwilling'))).status, 200)
-  const bad = policy('unwilling', 'Allow', { Service: 'ec2.amazonaws.com' })
-  faultIs(await send('unwilling', '/?policy', bad), 400, 'MalformedPolicy')
+  // That everybody may write, or another service, is no wish for logs.
+  for (const principal of ['*', { SVC: '*' }, { Service: 'cloudtrail.amazonaws.com' }]) {
+    assert.equal((await send('unwilling', '/?policy', policy('unwilling', 'Allow', principal))).status, 204)
+    await refused('unwilling')
+  }
+  const both = policy('unwilling', 'Allow', { Service: ['cloudtrail.amazonaws.com', 'logging.svc'] })
+  assert.equal((await send('unwilling', '/?policy', both)).status, 204)
+  assert.equal((await at.put(status('unwilling'))).status, 200)
+})
+
+inBoth('PutBucketLogging: a policy for the logging service may name the source, as S3 recommends', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'logging')
+  await makeBucket(client, 'log-target')
+  const target = documentsOf(client, 'log-target', 'policy')
+  const allow = (condition: object): string =>
+    JSON.stringify({
+      Version: '2012-10-17',
+      Statement: {
+        Effect: 'Allow',
+        Principal: { Service: 'logging.s3.amazonaws.com' },
+        Action: 's3:PutObject',
+        Resource: 'arn:aws:s3:::log-target/logs/*',
+        Condition: condition,
+      },
+    })
+  for (const [source, account, isWanted] of [
+    [bucket, MAIN.accountId, true],
+    ['another', MAIN.accountId, false],
+    [bucket, OTHER.accountId, false],
+  ] as const) {
+    const named = {
+      ArnLike: { 'aws:SourceArn': `arn:aws:s3:::${source}` },
+      StringEquals: { 'aws:SourceAccount': account },
+    }
+    assert.equal((await target.put(allow(named))).status, 204)
+    const answer = await at.put(status('log-target'))
+    if (isWanted) assert.equal(answer.status, 200, answer.body.toString())
+    else faultIs(answer, 400, 'InvalidTargetBucketForLogging')
+  }
+  assert.equal((await target.put(allow({ Bool: { 'aws:SecureTransport': 'true' } }))).status, 204)
+  assert.equal((await at.put(status('log-target'))).status, 200)
 })
 
 interface Logged extends Served {

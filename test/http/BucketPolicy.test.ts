@@ -96,3 +96,59 @@ inBoth('5.2 GetBucketPolicyStatus: whether strangers are let in', async client =
   }
   assert.equal((await status.put('x')).status, 405)
 })
+
+const inDialect = (dialect: string, key: string): string =>
+  dialect === 's3' ? key : key.replace(/^(?:aws|s3):/, 'svc:').replace(':x-amz-', ':x-svc-')
+
+inBoth('5.2 3.1 PutBucketPolicy: keys, principals and actions that S3 documents are accepted', async client => {
+  const bucket = await makeBucket(client)
+  const at = documentsOf(client, bucket, 'policy')
+  for (const [key, operator, value] of [
+    ['aws:PrincipalOrgID', 'StringEquals', 'o-1'],
+    ['aws:SourceVpce', 'StringNotEquals', 'vpce-1'],
+    ['aws:PrincipalTag/Team', 'StringLike', 'red*'],
+    ['aws:MultiFactorAuthPresent', 'BoolIfExists', 'true'],
+    ['aws:RequestedRegion', 'StringEquals', 'us-east-1'],
+    ['aws:CalledVia', 'ForAnyValue:StringEquals', 'athena.amazonaws.com'],
+    ['s3:TlsVersion', 'NumericLessThan', '1.2'],
+    ['s3:signatureAge', 'NumericGreaterThan', '600000'],
+    ['s3:ObjectCreationOperation', 'Bool', 'true'],
+    ['s3:DataAccessPointAccount', 'StringEquals', '111111111111'],
+    ['s3:BucketTag/Team', 'StringEquals', 'red'],
+    ['s3:x-amz-bucket-namespace', 'StringEquals', 'x'],
+  ] as const) {
+    const condition = { [operator]: { [inDialect(client.dialect, key)]: value } }
+    const answer = await at.put(policy(statement(bucket, { Condition: condition })))
+    assert.equal(answer.status, 204, `${key} ${answer.body}`)
+  }
+  const arn = `arn:aws:iam::${OTHER.accountId}`
+  for (const principal of [
+    { AWS: `${arn}:role/writers` },
+    { Federated: `${arn}:saml-provider/corp` },
+    { Service: 'cloudtrail.amazonaws.com' },
+    { CanonicalUser: OTHER.canonicalId },
+  ])
+    assert.equal((await at.put(policy(statement(bucket, { Principal: principal })))).status, 204)
+  assert.equal((await at.put(policy(statement(bucket, { Action: 's3:RestoreObject' })))).status, 204)
+  const before = (await at.get()).body.toString()
+  for (const bad of [
+    { Condition: { StringEquals: { 'aws:Nothing': 'x' } } },
+    { Principal: { Federated: '*' } },
+    { Action: 's3:Nothing' },
+    { Action: 's3:ListBucket' },
+    { Resource: `arn:aws:s3:::${bucket}` },
+  ])
+    faultIs(await at.put(policy(statement(bucket, bad))), 400, 'MalformedPolicy')
+  const unfit = await at.put(policy(statement(bucket, { Action: ['s3:GetObject', 's3:ListBucket'] })))
+  assert.match(unfit.body.toString(), /<Message>Action does not apply to any resource\(s\) in statement<\/Message>/)
+  assert.equal((await at.get()).body.toString(), before)
+})
+
+inBoth('5.2: a stored policy whose action fits no resource stays in force', async (client, { parts }) => {
+  const bucket = await makeBucket(client)
+  await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
+  const old = policy(statement(bucket, { Action: ['svc:GetObject', 'svc:ListBucket'] }))
+  await parts.store.documents.put(bucket, 'policy', old)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })).status, 200)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/', as: OTHER })).status, 403)
+})

@@ -5,6 +5,7 @@ import { Fault } from '../../model/faults.ts'
 import { mayDeliverLogs } from '../../rules/access/log-delivery.ts'
 import { type Logging, loggingDocument, readLogging } from '../../rules/documents/logging.ts'
 import { documentText } from '../../rules/documents/tree.ts'
+import { Accounts } from '../../store/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { type DocumentKind, storedAs } from './document.ts'
 
@@ -24,7 +25,8 @@ async function targetOf(store: Store, source: Bucket, { targetBucket, targetPref
   if (target.owner !== source.owner) throw unfit(targetBucket, 'The target bucket must have the same owner')
   if (target.defaultRetention !== undefined) throw unfit(targetBucket, 'The target bucket retains every object')
   const policy = target.documents.includes('policy') ? await store.documents.get(targetBucket, 'policy') : undefined
-  if (mayDeliverLogs(target, targetPrefix, policy)) return target
+  const account = policy === undefined ? undefined : await new Accounts(store.engine).holderOf(source.owner)
+  if (mayDeliverLogs({ target, key: targetPrefix, source: source.name, account }, policy)) return target
   throw unfit(targetBucket, 'You must give the log-delivery group WRITE and READ_ACP permissions to the target bucket')
 }
 

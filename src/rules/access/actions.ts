@@ -3,7 +3,7 @@
  * (`names.ts`); an operation says which of these it needs.
  */
 
-type On = 'service' | 'bucket' | 'object'
+export type On = 'service' | 'bucket' | 'object'
 
 interface ActionFacts {
   /** What the resource of the action is. */

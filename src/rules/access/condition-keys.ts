@@ -4,6 +4,8 @@
  * nobody can forget or forge them.
  */
 
+import { ABSENT_KEYS, ABSENT_LISTS, ABSENT_TAGS } from './absent-keys.ts'
+
 /** Neutral key → its values in this request. A key that does not apply is absent. */
 export type Context = ReadonlyMap<string, readonly string[]>
 
@@ -30,16 +32,21 @@ export const REQUEST_KEYS = [
   'object-lock-remaining-retention-days',
   'object-lock-retain-until-date',
   'object-ownership',
+  'objectcreationoperation',
   'prefix',
   'referer',
+  'requestedregion',
   'requestobjecttagkeys',
   'securetransport',
   'server-side-encryption',
   'server-side-encryption-customer-algorithm',
   'server-side-encryption-kms-key-id',
+  'signatureage',
   'signatureversion',
   'sourceip',
   'storage-class',
+  'tagkeys',
+  'tlsversion',
   'useragent',
   'versionid',
   'website-redirect-location',
@@ -49,32 +56,30 @@ export const REQUEST_KEYS = [
 export const DERIVED_KEYS = [
   'principalaccount',
   'principalarn',
+  'principalisawsservice',
   'principaltype',
   'resourceaccount',
   'userid',
   'username',
+  'viaawsservice',
 ] as const
 
 /** A tag's name follows these: `existingobjecttag/colour`. The first kind is filled in from the object. */
 export const EXISTING_TAG = 'existingobjecttag/'
 export const REQUEST_TAG = 'requestobjecttag/'
+/** Tags that a new bucket gets. */
+export const BUCKET_TAG = 'requesttag/'
 
-const KNOWN: ReadonlySet<string> = new Set([...REQUEST_KEYS, ...DERIVED_KEYS])
+const TAGS: readonly string[] = [EXISTING_TAG, REQUEST_TAG, BUCKET_TAG, ...ABSENT_TAGS]
+
+const KNOWN: ReadonlySet<string> = new Set([...REQUEST_KEYS, ...DERIVED_KEYS, ...ABSENT_KEYS])
 
 export function isConditionKey(key: string): boolean {
   if (KNOWN.has(key)) return true
-  return [EXISTING_TAG, REQUEST_TAG].some(prefix => key.startsWith(prefix) && key.length > prefix.length)
+  return TAGS.some(prefix => key.startsWith(prefix) && key.length > prefix.length)
 }
 
-/** Keys that may stand as `${…}` inside a pattern or a value: each has at most one value. */
-const VARIABLES: ReadonlySet<string> = new Set([
-  'prefix',
-  'principalaccount',
-  'principalarn',
-  'principaltype',
-  'sourceip',
-  'userid',
-  'username',
-])
+const SEVERAL_VALUES: ReadonlySet<string> = new Set(['requestobjecttagkeys', 'tagkeys', ...ABSENT_LISTS])
 
-export const isVariable = (key: string): boolean => VARIABLES.has(key)
+/** Keys that may stand as `${…}` inside a pattern or a value: each has at most one value. */
+export const isVariable = (key: string): boolean => isConditionKey(key) && !SEVERAL_VALUES.has(key)

@@ -107,8 +107,7 @@ interface ValueForm {
 
 const READERS: Record<Operator['family'], (text: string, form: ValueForm) => ConditionValue | undefined> = {
   string: (text, { operator, variables }) => {
-    // Folding must not touch the name of a variable, which is read without regard to case anyway.
-    const template = readTemplate(operator.folded ? foldCase(text) : text, { wildcards: false, variables })
+    const template = readTemplate(operator.folded ? folded(text, variables) : text, { wildcards: false, variables })
     return { kind: 'text', template }
   },
   like: (text, { variables }) => ({ kind: 'text', template: readTemplate(text, { wildcards: true, variables }) }),
@@ -123,12 +122,16 @@ const READERS: Record<Operator['family'], (text: string, form: ValueForm) => Con
   },
 }
 
+/** Not so the names of variables: that of a tag in one keeps its case. */
+const folded = (text: string, variables: boolean): string =>
+  variables ? text.replace(/(\$\{[^}]*\})|[^$]+|\$/g, (piece, variable) => variable ?? foldCase(piece)) : foldCase(text)
+
 const amountOf = (amount: number | undefined): ConditionValue | undefined =>
   amount === undefined ? undefined : { kind: 'amount', amount }
 
 function boolOf(text: string): ConditionValue | undefined {
-  const folded = foldCase(text)
-  return folded === 'true' || folded === 'false' ? { kind: 'bool', bool: folded === 'true' } : undefined
+  const word = foldCase(text)
+  return word === 'true' || word === 'false' ? { kind: 'bool', bool: word === 'true' } : undefined
 }
 
 function readNumber(text: string): number | undefined {

@@ -178,10 +178,12 @@ function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [strin
   return [
     ['principalaccount', id],
     ['principalarn', id === undefined ? undefined : name === undefined ? accountArn(id) : userArn(id, name)],
+    ['principalisawsservice', id === undefined ? undefined : 'false'],
     ['principaltype', types[caller.kind]],
     ['resourceaccount', bucket?.ownerAccountId],
     ['userid', id === undefined ? 'anonymous' : name === undefined ? id : `${id}:${name}`],
     ['username', name],
+    ['viaawsservice', 'false'],
   ]
 }
 

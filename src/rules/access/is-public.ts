@@ -7,7 +7,19 @@ import type { Policy, Statement } from './policy.ts'
 const V4_BITS_MIN = 8
 const V6_BITS_MIN = 32
 
-const CALLER_KEYS: readonly string[] = ['principalarn', 'principalaccount']
+/** A fixed value of these names somebody. Those that no request has let nobody in at all. */
+const CALLER_KEYS: readonly string[] = [
+  'dataaccesspointaccount',
+  'dataaccesspointarn',
+  'principalaccount',
+  'principalarn',
+  'principalorgid',
+  'sourceaccount',
+  'sourcearn',
+  'sourceowner',
+  'sourcevpc',
+  'sourcevpce',
+]
 
 export function isPublicPolicy(policy: Policy): boolean {
   return policy.statements.some(letsInEveryone)

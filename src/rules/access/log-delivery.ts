@@ -2,12 +2,14 @@
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { effectiveAcl } from './acl.ts'
+import type { Context } from './condition-keys.ts'
+import { bucketArn, LOGGING_SERVICES } from './names.ts'
 import type { Policy, Statement } from './policy.ts'
 import { bucketPolicy } from './policy-memo.ts'
 import { ALL_TOLD, applying } from './statements.ts'
 
 const namesService = ({ principals }: Statement): boolean =>
-  principals?.of.some(({ kind }) => kind === 'service') === true
+  principals?.of.some(principal => principal.kind === 'service' && principal.name === 'logging') === true
 
 /** Who delivers is no caller: a statement that names the service is read as one about everybody. */
 function asTheService({ statements }: Policy): Policy {
@@ -33,14 +35,40 @@ function byList({ owner, ownership, grants: listed }: Bucket): boolean {
   return has('WRITE') && has('READ_ACP')
 }
 
+/** What is delivered, and into which bucket. */
+export interface Delivery {
+  readonly target: Bucket
+  readonly key: string
+  /** The bucket whose log it is. */
+  readonly source: string
+  /** The account that owns both; undefined when there is none any more. */
+  readonly account: string | undefined
+}
+
+/** What a statement for the service may ask, as S3 has it: for whom the log is. */
+const contextOf = ({ source, account }: Delivery): Context =>
+  new Map<string, readonly string[]>([
+    ['principalisawsservice', ['true']],
+    ['principalservicename', [LOGGING_SERVICES[0]!]],
+    ['securetransport', ['true']],
+    ['sourcearn', [bucketArn(source)]],
+    ...(account === undefined
+      ? []
+      : ([
+          ['resourceaccount', [account]],
+          ['sourceaccount', [account]],
+        ] as const)),
+  ])
+
 /** `policy` is the target's, as it was given. */
-export function mayDeliverLogs(target: Bucket, key: string, policy: string | undefined): boolean {
+export function mayDeliverLogs(delivery: Delivery, policy: string | undefined): boolean {
+  const { target, key } = delivery
   if (policy === undefined) return byList(target)
   const question = {
     caller: { kind: 'anonymous' },
     action: 'PutObject',
     resource: `${target.name}/${key}`,
-    context: new Map<string, readonly string[]>(),
+    context: contextOf(delivery),
     untold: ALL_TOLD,
   } as const
   try {

@@ -10,15 +10,21 @@ const ACCOUNT_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):root$/
 const USER_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):user\/(.+)$/s
 const KEY_PREFIX = /^(?:svc|s3|aws):/
 const HEADER_PREFIX = /^x-(?:svc|amz)-/
+/** Services whose condition keys requests to other services have too. */
+const CROSS_SERVICE_KEY = /^(?:codebuild|ec2|glue|identitystore|lambda|ssm):/
+
+const ROLE_PRINCIPAL = /^arn:(?:svc|aws):iam::\d{12}:role\/[\w+=,.@/-]+$/
+const SESSION_PRINCIPAL = /^arn:(?:svc|aws):sts::\d{12}:(?:assumed-role\/[\w+=,.@-]+|federated-user)\/[\w+=,.@-]+$/
+const PROVIDER = /^arn:(?:svc|aws):iam::\d{12}:(?:saml|oidc)-provider\/[\w+=,.@:/-]+$/
+/** A provider of web identities, by its host. */
+const WEB_PROVIDER = /^(?:[a-z0-9-]+\.)+[a-z]{2,}$/
+const SERVICE_PRINCIPAL = /^[a-z0-9][a-z0-9.-]*\.(?:amazonaws\.com(?:\.cn)?|aws\.internal|svc)$/
 
 /** The names under which a principal's accounts and users are listed. */
 export const PRINCIPAL_KEYS: readonly string[] = ['SVC', 'AWS']
 
-/** Services that are principals of a policy, by the name of the part of this server that acts. */
-export const SERVICE_PRINCIPALS: ReadonlyMap<string, 'logging'> = new Map([
-  ['logging.svc', 'logging'],
-  ['logging.s3.amazonaws.com', 'logging'],
-])
+/** What delivers access logs, as a principal of a policy. */
+export const LOGGING_SERVICES: readonly string[] = ['logging.svc', 'logging.s3.amazonaws.com']
 
 const HEADER = 'x-svc'
 
@@ -44,18 +50,39 @@ export function neutralResource(text: string): string | undefined {
 export type PrincipalName =
   | { readonly kind: 'account'; readonly accountId: string }
   | { readonly kind: 'user'; readonly accountId: string; readonly name: string }
+  | Elsewhere
+
+/** A principal that a policy may name and that no caller of this server is: a role, a session, another service. */
+export interface Elsewhere {
+  readonly kind: 'elsewhere'
+  readonly name: string
+}
 
 export function readPrincipal(text: string): PrincipalName | undefined {
   if (/^\d{12}$/.test(text)) return { kind: 'account', accountId: text }
   const account = ACCOUNT_PRINCIPAL.exec(text)
   if (account !== null) return { kind: 'account', accountId: account[1]! }
+  if (ROLE_PRINCIPAL.test(text) || SESSION_PRINCIPAL.test(text)) return { kind: 'elsewhere', name: neutralArn(text) }
   const user = USER_PRINCIPAL.exec(text)
   // A wildcard in here would look as if it worked: principals are named one by one or with a lone star.
   if (user === null || /[*?]/.test(user[2]!)) return undefined
   return { kind: 'user', accountId: user[1]!, name: user[2]! }
 }
 
+export function readFederated(text: string): Elsewhere | undefined {
+  const isOne = PROVIDER.test(text) || WEB_PROVIDER.test(text)
+  return isOne ? { kind: 'elsewhere', name: neutralArn(text) } : undefined
+}
+
+export function readService(
+  text: string,
+): Elsewhere | { readonly kind: 'service'; readonly name: 'logging' } | undefined {
+  if (LOGGING_SERVICES.includes(text)) return { kind: 'service', name: 'logging' }
+  return SERVICE_PRINCIPAL.test(text) ? { kind: 'elsewhere', name: text } : undefined
+}
+
 export const accountArn = (accountId: string): string => `arn:svc:iam::${accountId}:root`
+export const bucketArn = (bucket: string): string => `arn:svc:svc:::${bucket}`
 export const userArn = (accountId: string, name: string): string => `arn:svc:iam::${accountId}:user/${name}`
 
 /** ARNs compare in one spelling. */
@@ -69,6 +96,7 @@ export const neutralArn = (text: string): string =>
 export function neutralKey(text: string): string | undefined {
   const slash = text.indexOf('/')
   const name = foldCase(slash < 0 ? text : text.slice(0, slash))
+  if (CROSS_SERVICE_KEY.test(name)) return name
   if (!KEY_PREFIX.test(name)) return undefined
   const bare = name.replace(KEY_PREFIX, '').replace(HEADER_PREFIX, '')
   const key = bare.replace(/^(server-side-encryption)-(?:svc|aws)-(kms-key-id)$/, '$1-$2')
@@ -90,8 +118,9 @@ const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Ma
 
 /** A condition key's value in the spelling that is compared: a policy holds for requests of both dialects. */
 export function neutralValue(key: string, value: string): string {
-  if (key === 'principalarn') return neutralArn(value)
+  if (key.endsWith('arn')) return neutralArn(value)
   if (key === 'copy-source') return value.replace(/^\//, '')
+  if (key === 'principalservicename' && LOGGING_SERVICES.includes(value)) return LOGGING_SERVICES[0]!
   if (key.startsWith('grant-'))
     return Object.values(GROUP_URIS).reduce((text, uri) => text.replaceAll(uri.s3, uri.svc), value)
   return VALUE_SPELLINGS.get(key)?.get(value) ?? value

@@ -116,7 +116,7 @@ test('5.2: a bucket policy that is not valid is refused with its reason', () => 
 
 test('5.2: patterns that can mean the bucket are accepted, with or without wildcards', () => {
   for (const resource of ['*', 'arn:aws:s3:::*', 'arn:aws:s3:::*/*', 'arn:svc:svc:::bk?/x', 'arn:aws:s3:::bkt']) {
-    readBucketPolicy(changed({ Resource: resource }), 'bkt')
+    readBucketPolicy(changed({ Action: 's3:*', Resource: resource }), 'bkt')
   }
 })
 

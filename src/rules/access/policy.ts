@@ -2,17 +2,17 @@
  * Policy documents: JSON text into statements with neutral names. Reading is strict: whatever would be silently
  * ignored or read in two ways is refused, since a statement that does not do what it says is a hole.
  */
-import { ACTIONS } from './actions.ts'
+import { checkActionsFit, isAnyAction } from './action-patterns.ts'
 import { type Condition, readCondition } from './conditions.ts'
-import { foldCase } from './fold-case.ts'
 import { malformed } from './malformed.ts'
 import {
   neutralAction,
   neutralResource,
   PRINCIPAL_KEYS,
   type PrincipalName,
+  readFederated,
   readPrincipal,
-  SERVICE_PRINCIPALS,
+  readService,
 } from './names.ts'
 import { type Json, type JsonObject, readJson } from './policy-json.ts'
 import { readTemplate, type Template } from './template.ts'
@@ -111,7 +111,7 @@ function readStatement(json: Json, reading: Reading): Statement {
   if (effect !== 'Allow' && effect !== 'Deny') throw malformed(`Invalid effect: ${JSON.stringify(effect) ?? 'none'}`)
   const [actions, resources] = [one(statement, 'Action'), one(statement, 'Resource')]
   const { variables, bucket } = reading
-  return {
+  const read: Statement = {
     sid,
     effect,
     principals: readPrincipals(statement, effect, reading),
@@ -122,6 +122,14 @@ function readStatement(json: Json, reading: Reading): Statement {
     },
     conditions: readConditions(statement.get('Condition'), variables),
   }
+  // Not of stored policies: one that was accepted must stay readable, or it would refuse everything.
+  if (bucket !== undefined && !actions.except && !resources.except) {
+    checkActionsFit(
+      read.actions.of,
+      strings(resources.json, 'Resource').map(text => neutralResource(text)!),
+    )
+  }
+  return read
 }
 
 function readPrincipals(statement: JsonObject, effect: Statement['effect'], { aboutOthers }: Reading) {
@@ -143,24 +151,28 @@ function readPrincipals(statement: JsonObject, effect: Statement['effect'], { ab
 }
 
 function principalOf(family: string, name: string): Principal {
-  if (family === 'CanonicalUser' && CANONICAL_ID.test(name)) return { kind: 'canonical', canonicalId: name }
-  const service = family === 'Service' ? SERVICE_PRINCIPALS.get(name) : undefined
-  if (service !== undefined) return { kind: 'service', name: service }
-  if (PRINCIPAL_KEYS.includes(family)) {
-    if (name === '*') return { kind: 'everyone' }
-    const principal = readPrincipal(name)
-    if (principal !== undefined) return principal
-  }
-  throw malformed('Invalid principal in policy')
+  const principal = FAMILIES.get(family)?.(name)
+  if (principal === undefined) throw malformed('Invalid principal in policy')
+  return principal
 }
 
-const FOLDED_ACTIONS: readonly string[] = Array.from(ACTIONS.keys(), foldCase)
+type ReadName = (name: string) => Principal | undefined
+
+const FAMILIES: ReadonlyMap<string, ReadName> = new Map<string, ReadName>([
+  ['CanonicalUser', name => (CANONICAL_ID.test(name) ? { kind: 'canonical', canonicalId: name } : undefined)],
+  ['Federated', readFederated],
+  ['Service', readService],
+  ...PRINCIPAL_KEYS.map((family): [string, ReadName] => [
+    family,
+    name => (name === '*' ? { kind: 'everyone' } : readPrincipal(name)),
+  ]),
+])
 
 function readAction(text: string): Pattern {
   const name = neutralAction(text)
   const pattern = compileText(name ?? '')
   // A pattern that no action answers to is a slip of the pen, and in a Deny a dangerous one.
-  if (!FOLDED_ACTIONS.some(action => matches(pattern, action))) throw malformed(`Policy has invalid action: ${text}`)
+  if (!isAnyAction(pattern)) throw malformed(`Policy has invalid action: ${text}`)
   return pattern
 }
 

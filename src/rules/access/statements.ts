@@ -64,6 +64,7 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   const wholeAccount = caller.kind === 'account' ? 'caller' : 'account'
   switch (principal.kind) {
     case 'service':
+    case 'elsewhere':
       return undefined
     case 'canonical':
       return principal.canonicalId === account.canonicalId ? wholeAccount : undefined
