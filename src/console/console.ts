@@ -11,7 +11,7 @@ import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
-import { Fault } from '../model/faults.ts'
+import { Fault, faultOf } from '../model/faults.ts'
 import { Accounts } from '../store/accounts.ts'
 import type { Directory } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
@@ -172,9 +172,9 @@ export class Console {
   }
 
   #asFault(error: unknown, requestId: string): Fault {
-    if (error instanceof Fault) return error
-    this.#parts.onError(error, requestId)
-    return new Fault('InternalError')
+    const fault = faultOf(error)
+    if (fault === undefined) this.#parts.onError(error, requestId)
+    return fault ?? new Fault('InternalError')
   }
 }
 

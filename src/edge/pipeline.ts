@@ -8,7 +8,7 @@ import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import { after, lastly, type Soon, unless } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { actorOf, type Caller } from '../model/caller.ts'
-import { Fault } from '../model/faults.ts'
+import { Fault, faultOf } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
@@ -392,8 +392,8 @@ export class Pipeline {
   }
 
   #asFault(error: unknown, requestId: string): Fault {
-    if (error instanceof Fault) return error
-    this.#parts.onError(error, requestId)
-    return new Fault('InternalError')
+    const fault = faultOf(error)
+    if (fault === undefined) this.#parts.onError(error, requestId)
+    return fault ?? new Fault('InternalError')
   }
 }

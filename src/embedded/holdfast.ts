@@ -91,7 +91,7 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
 
 const backgroundOf = ({ store, copy }: ServerParts, tell: Tell): Upkeep => {
   const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }
-  return new Upkeep([reclaiming, ...copyingOf(copy, store.engine.freeing, tell)], tell)
+  return new Upkeep([reclaiming, ...copyingOf(copy, store.engine, tell)], tell)
 }
 
 async function open(setting: Setting): Promise<Open> {

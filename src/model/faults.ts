@@ -72,6 +72,12 @@ export const FAULTS = {
   MaxMessageLengthExceeded: [400, 'Your request was too big.'],
   MaxPostPreDataLengthExceededError: [400, 'Your POST request fields preceding the upload file were too large.'],
   MetadataTooLarge: [400, 'Your metadata headers exceed the maximum allowed metadata size'],
+  /** Known from the second copy of the metadata. Never told as a 404: it is lost here, not deleted. */
+  MetadataDamaged: [
+    500,
+    'The metadata of the requested resource are damaged or lost on this server, and nothing was changed. ' +
+      'They must be restored first: stop the server and run holdfast rebuild.',
+  ],
   MethodNotAllowed: [405, 'The specified method is not allowed against this resource.'],
   MissingContentLength: [411, 'You must provide the Content-Length HTTP header.'],
   MissingRequestBodyError: [400, 'Request Body is empty'],
@@ -148,4 +154,20 @@ export class Fault extends Error {
 export function notImplemented(kind: 'sub-resource' | 'header' | 'element', name: string): Fault {
   const rest = kind === 'sub-resource' ? 'is not implemented' : 'implies functionality that is not implemented'
   return new Fault('NotImplemented', { Header: name, reason: `The ${kind} ${name} ${rest}` })
+}
+
+/**
+ * The record that is needed is known to be lost. No fault by itself: many take one for "there is none", and go on.
+ */
+export class MetadataDamaged extends Error {
+  constructor() {
+    super(FAULTS.MetadataDamaged[1])
+    this.name = 'MetadataDamaged'
+  }
+}
+
+/** As a client is told; undefined: an accident, of which it is told nothing. */
+export function faultOf(error: unknown): Fault | undefined {
+  if (error instanceof Fault) return error
+  return error instanceof MetadataDamaged ? new Fault('MetadataDamaged') : undefined
 }

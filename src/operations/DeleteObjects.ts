@@ -9,7 +9,7 @@ import {
   type XmlNode,
 } from '../lib/xml.ts'
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import { Fault, notImplemented } from '../model/faults.ts'
+import { Fault, faultOf, notImplemented } from '../model/faults.ts'
 import { bareEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Removed } from '../store/objects.ts'
@@ -63,8 +63,9 @@ async function remove(ctx: Context, wanted: Wanted, asksBypass: boolean): Promis
     const ifMatch = wanted.etag === undefined ? undefined : [bareEtag(wanted.etag)]
     return { removed: await removeOne(ctx, { name, condition: { ifMatch, ifNoneMatch: undefined }, bypass }) }
   } catch (error) {
-    if (error instanceof Fault) return { fault: error }
-    throw error
+    const fault = faultOf(error)
+    if (fault === undefined) throw error
+    return { fault }
   }
 }
 

@@ -10,6 +10,7 @@ import { type Disk, realDisk } from '../lib/disk.ts'
 import { Ids } from '../lib/ids.ts'
 import { MemoryDisk } from '../lib/memory-disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
+import { readFindings } from '../meta/copy/findings-file.ts'
 import { openMemoryMeta } from '../meta/memory.ts'
 import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
 import { waitingText } from '../meta/postgres-waiting.ts'
@@ -29,6 +30,8 @@ export interface ServerParts {
   snapshot(): Promise<Snapshot>
   /** Of its metadata; an engine that looks after itself needs none. */
   readonly copy?: SecondCopy | undefined
+  /** Reads again which records are known to be lost. */
+  reloadFindings(): Promise<void>
   close(): Promise<void>
 }
 
@@ -104,6 +107,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
         const isFenced = options.metaUrl !== undefined
         const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
+        await knowLosses(store, copy)
         if (isFenced) await takeDownAllFences(store.engine)
         await store.namedKeys.finish()
         return {
@@ -111,6 +115,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
           snapshot: () => meta.snapshot(),
           epoch: ownership.epoch,
           copy,
+          reloadFindings: () => knowLosses(store, copy),
           admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
           async dismiss(writer) {
             if (isFenced) await takeDownFence(store.engine, writer)
@@ -169,10 +174,17 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
       async () => {
         const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
         const store = await openStoreIn(options, fenced, writer)
-        return { store, snapshot: () => meta.snapshot(), copy, close: () => closeIn(store, close, presence) }
+        const reloadFindings = (): Promise<void> => knowLosses(store, copy)
+        await reloadFindings()
+        const closing = (): Promise<void> => closeIn(store, close, presence)
+        return { store, snapshot: () => meta.snapshot(), copy, reloadFindings, close: closing }
       },
     )
   })
+}
+
+async function knowLosses({ engine }: Store, copy: SecondCopy | undefined): Promise<void> {
+  if (copy !== undefined) engine.losses.know(await readFindings(realDisk, copy.folder))
 }
 
 async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
@@ -223,6 +235,7 @@ export async function openMemory(
   return {
     store,
     snapshot: () => meta.snapshot(),
+    reloadFindings: async () => {},
     async close() {
       await store.engine.blobs.close()
       await meta.close()

@@ -73,8 +73,16 @@ export class Crew implements Others {
   }
 
   reloadKeys(): Promise<void> {
+    return this.#passed(number => ({ do: 'reload keys', number }))
+  }
+
+  reloadFindings(): Promise<void> {
+    return this.#passed(number => ({ do: 'reload findings', number }))
+  }
+
+  #passed(message: (number: number) => ToWorker): Promise<void> {
     return new Promise(resolve => {
-      const question = this.#ask(number => ({ do: 'reload keys', number }))
+      const question = this.#ask(message)
       if (question.missing.size === 0) resolve()
       else question.answered = resolve
     })

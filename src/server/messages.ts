@@ -21,6 +21,8 @@ export type ToWorker =
   | { readonly do: 'line'; readonly of: Inside; readonly number: number }
   /** The keyring has changed: say when it is read again. */
   | { readonly do: 'reload keys'; readonly number: number }
+  /** Other records are known to be lost: say when you know them. */
+  | { readonly do: 'reload findings'; readonly number: number }
   /** Say what you measure. */
   | { readonly do: 'measure'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }

@@ -2,7 +2,7 @@
 
 import { RUNTIME } from '../lib/runtime.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
-import { Fault } from '../model/faults.ts'
+import { Fault, MetadataDamaged } from '../model/faults.ts'
 import { DEFAULT_KEY_NAME } from '../model/version.ts'
 import type { Others } from '../store/company.ts'
 import type { Store } from '../store/store.ts'
@@ -112,6 +112,8 @@ export async function haveBucket(store: Store, name: string, lockEnabled = false
   try {
     await store.buckets.create({ name, owner, lockEnabled })
   } catch (error) {
+    // One whose record is lost is there as well, and every request for it says so.
+    if (error instanceof MetadataDamaged) return
     if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
   }
 }

@@ -11,7 +11,7 @@ import { leaveMark, noteLeftOut, wasLeftOut } from '../meta/copy/marks.ts'
 import { DamagedCopy } from '../meta/copy/row-file.ts'
 import { type CopiedEngine, DamagedRecord, type MetaEngine } from '../meta/meta.ts'
 import { at, parse } from '../store/addresses.ts'
-import type { Freeing } from '../store/freeing.ts'
+import type { Engine } from '../store/engine.ts'
 import { ownerFormat } from '../store/ownership.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { Tell } from './tell.ts'
@@ -161,17 +161,32 @@ Journals go on.`
  * Compares the second copy with the engine and renews it. While something is known to be lost nothing is freed: bytes
  * that seem to be nobody's may be those of a lost record. None when the engine looks after itself.
  */
-export function copyingOf(copy: SecondCopy | undefined, freeing: Freeing, tell: Tell): Chore[] {
+export function copyingOf(copy: SecondCopy | undefined, engine: Engine, tell: Tell): Chore[] {
   if (copy === undefined) return []
+  const { freeing, losses, company } = engine
   let letGo = copy.hadFindings ? freeing.hold() : undefined
+  const tellOthers = (): void =>
+    void company.reloadFindings().catch((error: unknown) => tell.log({ level: 'error', copy: String(error) }))
   const hear = (event: KeeperEvent): void => {
     tell.log(lineOf(event))
-    if (event.what === 'findings') letGo ??= freeing.hold()
+    if (event.what === 'findings') {
+      const { named, more } = event.findings
+      losses.know({ keys: named.map(({ key }) => key), more })
+      letGo ??= freeing.hold()
+    }
     if (event.what !== 'sound') return
+    losses.know({ keys: [], more: [] })
+    tellOthers()
     void letGo?.then(free => free())
     letGo = undefined
   }
-  const worker = new CopyKeeper({ ...copy, disk: realDisk, random: systemRandom, tell: hear })
+  const worker = new CopyKeeper({
+    ...copy,
+    disk: realDisk,
+    random: systemRandom,
+    tell: hear,
+    onFindingsWritten: tellOthers,
+  })
   const { state } = worker
   const samples = (): Sample[] => [
     ['holdfast_meta_copy_findings', '', state.findings],

@@ -53,7 +53,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     ends.unshift(() => objects.close())
     const directory = new Directory(store.engine, rootKey)
     const upkeep = new Upkeep(
-      [...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine.freeing, tell)],
+      [...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine, tell)],
       tell,
     )
     ends.unshift(() => upkeep.stop())
@@ -115,10 +115,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     })
     const directory = new Directory(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
-    const tended = new Upkeep(
-      [...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine.freeing, tell)],
-      tell,
-    )
+    const tended = new Upkeep([...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine, tell)], tell)
     upkeep = tended
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> => {

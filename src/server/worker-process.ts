@@ -36,6 +36,7 @@ class WorkerProcess {
   hear(message: ToWorker): void {
     if (message.do === 'line') void this.#line(message.of, message.number)
     else if (message.do === 'reload keys') void this.#reloadKeys(message.number)
+    else if (message.do === 'reload findings') void this.#reloadFindings(message.number)
     else if (message.do === 'measure') void this.#measure(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'reopen') this.#reopen()
@@ -56,6 +57,17 @@ class WorkerProcess {
       say({ did: 'pass', number })
     } catch (error) {
       // With keys that may be gone it must not go on; its end is an answer, too.
+      this.#tell.log({ level: 'error', error: String(error) })
+      this.#tell.end()
+    }
+  }
+
+  async #reloadFindings(number: number): Promise<void> {
+    try {
+      await this.#parts.reloadFindings()
+      say({ did: 'pass', number })
+    } catch (error) {
+      // It would answer 404 for what is lost; another one reads the file when it starts.
       this.#tell.log({ level: 'error', error: String(error) })
       this.#tell.end()
     }

@@ -22,12 +22,15 @@ export interface Others {
   append(writer: Buffer): boolean
   /** Resolves when none of them uses the keyring as it was before. */
   reloadKeys(): Promise<void>
+  /** Resolves when all of them know which records are lost. */
+  reloadFindings(): Promise<void>
 }
 
 export const NOBODY_ELSE: Others = {
   line: () => ({ passed: () => true }),
   append: () => false,
   reloadKeys: async () => {},
+  reloadFindings: async () => {},
 }
 
 export class Company {
@@ -45,6 +48,11 @@ export class Company {
     const here = tickets.line()
     const elsewhere = this.#others.line(of)
     return { passed: () => tickets.passed(here) && elsewhere.passed() }
+  }
+
+  /** After the file that names lost records has changed. */
+  reloadFindings(): Promise<void> {
+    return this.#others.reloadFindings()
   }
 
   othersAppend(writer: Buffer): boolean {

@@ -9,6 +9,7 @@ import type { Company } from './company.ts'
 import type { Freeing } from './freeing.ts'
 import type { KeyChanges } from './key-changes.ts'
 import type { LockClock } from './lock-clock.ts'
+import type { Losses } from './losses.ts'
 import type { Refusals } from './noting.ts'
 import type { Entrance, Tickets } from './tickets.ts'
 import type { Turns } from './turns.ts'
@@ -30,6 +31,8 @@ export interface Engine {
   readonly drafts: Tickets
   readonly company: Company
   readonly freeing: Freeing
+  /** Records that are known to be lost; `meta` refuses what needs them. */
+  readonly losses: Losses
   /** Whoever appends to a ledger takes turns with the others in this process. */
   readonly turns: Turns
   readonly refusals: Refusals

@@ -20,6 +20,8 @@ import { KeyChanges } from './key-changes.ts'
 import { Ledger } from './ledger.ts'
 import { Listing } from './listing.ts'
 import { LockClock } from './lock-clock.ts'
+import { LossGuard } from './loss-guard.ts'
+import { Losses } from './losses.ts'
 import { NamedKeys } from './named-keys.ts'
 import { Refusals } from './noting.ts'
 import { Objects } from './objects.ts'
@@ -104,8 +106,10 @@ export class Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
     const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
-    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges() }
-    return new Store({ ...parts, ...inside, entrance: inside.readers, ...locks, ...rest })
+    const losses = new Losses()
+    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges(), losses }
+    const meta = new LossGuard(parts.meta, losses)
+    return new Store({ ...parts, meta, ...inside, entrance: inside.readers, ...locks, ...rest })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */

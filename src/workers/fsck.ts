@@ -14,6 +14,7 @@ import { at, parse, seqOf } from '../store/addresses.ts'
 import { wasTaken } from '../store/completion.ts'
 import type { Engine } from '../store/engine.ts'
 import { Ledger } from '../store/ledger.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import { isIndexed } from '../store/owned-buckets.ts'
 import { type HeldVersion, heldVersions } from './held.ts'
 import { heldBy, heldByGarbage, recordsOf } from './records.ts'
@@ -57,7 +58,8 @@ class Count {
   }
 }
 
-export async function fsck(engine: Engine): Promise<FsckReport> {
+export async function fsck(served: Engine): Promise<FsckReport> {
+  const engine = unguarded(served)
   const count = new Count()
   await countVersions(engine, count)
   await checkHeads(engine, count)

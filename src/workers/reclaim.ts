@@ -28,6 +28,7 @@ export class Reclaimer implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
+    if (this.#batch.length === 0 && this.#engine.freeing.isHeld) return 'idle'
     if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
     if (this.#line?.passed() === false) return 'idle'
     const freed = await this.#engine.freeing.free(async () => {

@@ -14,6 +14,7 @@ import { deletedFormat, type Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
 import { documentFormat } from '../store/documents.ts'
 import type { Engine } from '../store/engine.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import { ownedFormat } from '../store/owned-buckets.ts'
 
 export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
@@ -51,8 +52,9 @@ export async function readPage(
   range: KeyRange,
   limit = PAGE,
 ): Promise<{ entries: readonly Entry[]; damaged: DamagedRecord | undefined; next: Buffer | undefined }> {
+  const { meta } = unguarded(engine)
   try {
-    const entries = await engine.meta.scan(range, limit)
+    const entries = await meta.scan(range, limit)
     const astray = entries.findIndex((entry, i) => !isAhead(range, entries[i - 1]?.key, entry.key))
     if (astray >= 0) {
       return { entries: entries.slice(0, astray), damaged: new DamagedRecord(entries[astray]!.key), next: undefined }
@@ -62,7 +64,7 @@ export async function readPage(
   } catch (error) {
     if (!(error instanceof DamagedRecord)) throw error
     if (!isAhead(range, undefined, error.key)) return { entries: [], damaged: error, next: undefined }
-    const entries = await engine.meta.scan({ start: range.start, end: error.key }, limit)
+    const entries = await meta.scan({ start: range.start, end: error.key }, limit)
     return { entries, damaged: error, next: justAfter(error.key) }
   }
 }

@@ -9,6 +9,7 @@ import type { Entry } from '../meta/meta.ts'
 import { blobFormat } from '../model/content.ts'
 import { at, parse } from '../store/addresses.ts'
 import type { Engine } from '../store/engine.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import { type Hurt, hurtBy } from './hurt.ts'
 import { FORMATS, readPage } from './records.ts'
 import type { Worker } from './worker.ts'
@@ -32,7 +33,7 @@ export class Scrubber implements Worker {
   bytes = 0
 
   constructor(engine: Engine) {
-    this.#engine = engine
+    this.#engine = unguarded(engine)
   }
 
   /** Some records, and all the bytes that they name. Idle at the end of a whole round. */

@@ -201,7 +201,7 @@ test('the log says it in words', () =>
     const lines: Readonly<Record<string, unknown>>[] = []
     await opened(folder, async parts => {
       const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
-      const [chore] = copyingOf(parts.copy, parts.store.engine.freeing, tell)
+      const [chore] = copyingOf(parts.copy, parts.store.engine, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
       assert.ok(!parts.store.engine.freeing.isHeld)

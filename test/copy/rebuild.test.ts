@@ -7,6 +7,7 @@ import { realDisk } from '../../src/lib/disk.ts'
 import { type Random, systemRandom } from '../../src/lib/random.ts'
 import type { CopyKeeper } from '../../src/meta/copy/keeper.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb.ts'
+import { MetadataDamaged } from '../../src/model/faults.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
 import { rebuildFolder } from '../../src/server/rebuild.ts'
 import { againstCopy, copyingOf } from '../../src/server/second-copy.ts'
@@ -31,6 +32,15 @@ async function vanish(folder: string, ...keys: readonly Buffer[]): Promise<void>
 
 const put = ({ store }: ServerParts, key: string, body = 'small'): Promise<unknown> =>
   store.objects.put({ bucket: 'plain', key, owner: 'owner', body: [Buffer.from(body)] })
+
+/** Lost is not deleted: neither a read nor a listing takes it for that. */
+async function assertTold({ store }: ServerParts): Promise<void> {
+  const lost = { bucket: 'plain', key: 'inline-3' }
+  await assert.rejects(async () => store.objects.open(lost), MetadataDamaged)
+  await assert.rejects(store.objects.remove({ ...lost, owner: 'owner' }), MetadataDamaged)
+  await assert.rejects(store.listing.objects({ bucket: 'plain', limit: 1000 }), MetadataDamaged)
+  await assert.rejects(store.objects.open({ ...lost, key: 'never-there' }) as Promise<unknown>, { code: 'NoSuchKey' })
+}
 
 test('without data.mdb: not served, rebuilt from journals alone, every row and every byte as it was', () =>
   withFolder(async folder => {
@@ -85,15 +95,17 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     await opened(folder, async parts => {
       const lines: Readonly<Record<string, unknown>>[] = []
       const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
-      const [chore] = copyingOf(parts.copy, parts.store.engine.freeing, tell)
+      const [chore] = copyingOf(parts.copy, parts.store.engine, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
       assert.match(JSON.stringify(lines), /"level":"error","copy":"2 metadata records .*inline-3.*inline-7/)
       assert.ok(parts.store.engine.freeing.isHeld)
+      await assertTold(parts)
       assert.deepEqual(chore!.samples!()[0], ['holdfast_meta_copy_findings', '', 2])
     })
     await opened(folder, async parts => {
-      copyingOf(parts.copy, parts.store.engine.freeing, { log() {}, once() {}, end() {} })
+      await assertTold(parts)
+      copyingOf(parts.copy, parts.store.engine, { log() {}, once() {}, end() {} })
       assert.ok(parts.store.engine.freeing.isHeld, 'a restart has forgotten it')
     })
     const rebuilt = await holdfast(['rebuild', '--data', folder])

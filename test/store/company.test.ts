@@ -49,6 +49,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
     },
     append: writer => alive && writer.equals(worker.engine.ids.writer),
     reloadKeys: () => worker.engine.keyring.reload(),
+    reloadFindings: async () => {},
   }
   const { disk, meta, clock, random } = ground
   const ids = new Ids(random)

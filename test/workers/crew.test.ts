@@ -3,13 +3,20 @@ import assert from 'node:assert/strict'
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:http'
+import { join } from 'node:path'
 import { test } from 'node:test'
+import { realDisk } from '../../src/lib/disk.ts'
+import { Findings } from '../../src/meta/copy/comparing.ts'
+import { FINDINGS_FILE } from '../../src/meta/copy/files.ts'
+import { writeFindings } from '../../src/meta/copy/findings-file.ts'
 import { readConfig } from '../../src/server/config.ts'
 import { Crew } from '../../src/server/crew.ts'
 import { findPort } from '../../src/server/network.ts'
 import { prepare } from '../../src/server/prepare.ts'
 import { BEATS_MAX } from '../../src/server/pulse.ts'
+import { copyFolder } from '../../src/server/second-copy.ts'
 import type { Tell } from '../../src/server/tell.ts'
+import { at } from '../../src/store/addresses.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
 import { fsck } from '../../src/workers/fsck.ts'
@@ -29,6 +36,7 @@ const QUIET: Tell = { log: () => {}, once: () => {}, end: () => {} }
 interface Supervised {
   readonly store: Store
   readonly crew: Crew
+  readonly data: string
   readonly client: Client
   readonly port: number
   /** Ends the only worker as nothing else can; another takes its place. */
@@ -77,7 +85,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
         silenceMsMax: config.workerTimeoutMs,
         onDeath: () => died.open(),
       })
-      await use({ store, crew, client: clientOf(port), port, pid, kill, tell, log })
+      await use({ store, crew, data, client: clientOf(port), port, pid, kill, tell, log })
     } finally {
       await crew.stop()
       await folder.close()
@@ -276,4 +284,22 @@ test('a worker for which the system has no room is started as soon as it has', (
       cluster.fork = fork
     }
     assert.equal((await get(clientOf(port), '/kept')).toString(), 'kept')
+  }))
+
+test('a worker learns at once which records are known to be lost, and so does one that starts later', () =>
+  supervised(async ({ crew, data, client, kill }) => {
+    const code = async (): Promise<string> =>
+      (await client.send({ method: 'GET', bucket: BUCKET, path: '/lost', as: ROOT })).code()
+    assert.equal(await code(), 'NoSuchKey')
+    const findings = new Findings()
+    findings.add('missing', at.current(BUCKET, 'lost'))
+    await writeFindings(realDisk, copyFolder(data), findings)
+    await crew.reloadFindings()
+    assert.equal(await code(), 'MetadataDamaged')
+    await kill()
+    await until('a new worker answers', async () => crew.isListening && (await code().catch(() => '')) !== '')
+    assert.equal(await code(), 'MetadataDamaged')
+    await realDisk.remove(join(copyFolder(data), FINDINGS_FILE))
+    await crew.reloadFindings()
+    assert.equal(await code(), 'NoSuchKey')
   }))

@@ -18,6 +18,8 @@ import { verdictOf } from './verdict.ts'
 const PAGE = 256
 /** More than anybody reads; the count goes on. */
 export const SHOWN_MAX = 1_000
+/** Of each kind of record. Beyond, a store that has lost so much answers for nothing of that kind. */
+const NAMED_MAX = 100_000
 
 /**
  * `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum, or whoever
@@ -33,12 +35,25 @@ export interface Finding {
 export class Findings {
   count = 0
   readonly shown: Finding[] = []
+  /** All of them, as far as there are not very many of a kind. */
+  readonly named: Finding[] = []
+  readonly #counts = new Map<number, number>()
   readonly #keys = new LikelySet()
 
   add(kind: FindingKind, key: Buffer): void {
     this.count++
     this.#keys.add(key)
-    if (this.shown.length < SHOWN_MAX) this.shown.push({ kind, key: Buffer.from(key) })
+    const count = (this.#counts.get(key[0]!) ?? 0) + 1
+    this.#counts.set(key[0]!, count)
+    if (count > NAMED_MAX) return
+    const finding = { kind, key: Buffer.from(key) }
+    this.named.push(finding)
+    if (this.shown.length < SHOWN_MAX) this.shown.push(finding)
+  }
+
+  /** The first byte of kinds of which not all are named. */
+  get more(): number[] {
+    return [...this.#counts].flatMap(([kind, count]) => (count > NAMED_MAX ? [kind] : []))
   }
 
   /** Never false of a key that something was found about, also when it is not shown. */

@@ -11,6 +11,7 @@ import type { CopiedEngine } from '../meta.ts'
 import { type Believed, type Comparison, compare, type Findings } from './comparing.ts'
 import { type Condensed, condense, ROOM_BYTES } from './condensing.ts'
 import { type CopyFiles, FINDINGS_FILE, filesIn, sizeOf, snapshotPath } from './files.ts'
+import { writeFindings } from './findings-file.ts'
 import { type Journal, writeSupplement } from './journal.ts'
 import { removeNotes } from './notes.ts'
 import { DamagedCopy, RowWriter } from './row-file.ts'
@@ -36,6 +37,8 @@ export interface KeeperOptions {
   readonly random: Random
   readonly clock?: Clock
   readonly tell: (event: KeeperEvent) => void
+  /** Findings are in their file, where other processes read them. */
+  readonly onFindingsWritten?: () => void
 }
 
 export type KeeperEvent =
@@ -199,10 +202,12 @@ export class CopyKeeper {
     if (findings.count > 0) {
       tell({ what: 'findings', findings })
       if (!files.hadFindings) {
+        // Empty first, which takes no room: the next start must know before it frees anything.
         await (await disk.open(path, 'create')).close()
-        // The next start must know before it frees anything.
         await disk.syncFolder(folder)
       }
+      await writeFindings(disk, folder, findings)
+      this.#options.onFindingsWritten?.()
     } else if (files.hadFindings) {
       await disk.remove(path)
       tell({ what: 'sound' })
