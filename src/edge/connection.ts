@@ -1,5 +1,6 @@
 /** One connection: what is under way on it, and since when it is quiet. */
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
 import { PATIENCE, type Patience, type Wait } from './patience.ts'
@@ -27,6 +28,7 @@ export class Connection implements Wait {
   readonly #patience: Patience
   readonly #underWay: UnderWay[] = []
   #remoteAddress: string | undefined
+  #tlsVersion: string | undefined
   #quietSince: number
   #body: IncomingBytes | undefined
   #refusal: (() => void) | undefined
@@ -47,6 +49,13 @@ export class Connection implements Wait {
   get remoteAddress(): string {
     this.#remoteAddress ??= this.socket.remoteAddress
     return this.#remoteAddress ?? ''
+  }
+
+  /** `1.3`; undefined without TLS. */
+  get tlsVersion(): string | undefined {
+    if (!(this.socket instanceof TLSSocket)) return undefined
+    this.#tlsVersion ??= this.socket.getProtocol()?.replace('TLSv', '')
+    return this.#tlsVersion
   }
 
   /** An answer of so many bytes was handed over, which is not to say that the client has them. */

@@ -49,7 +49,8 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
   'success_action_status',
 ])
 
-const SIGNATURE_FIELD = /^(algorithm|credential|date|signature|security-token)$/
+/** Fields of the signature that are no headers of the request. Its date is one: policies may ask how old it is. */
+const SIGNATURE_FIELD = /^(algorithm|credential|signature|security-token)$/
 
 /** `speaks` is told as soon as it is known: whatever is wrong with the rest is said in that dialect. */
 export async function openForm(

@@ -296,6 +296,7 @@ export class Listener {
       body,
       remoteAddress: connection.remoteAddress,
       secure: this.#isSecure,
+      tlsVersion: connection.tlsVersion,
       requestId,
       hostId,
       place,

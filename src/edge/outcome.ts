@@ -13,6 +13,8 @@ export interface Incoming {
   readonly body: AsyncIterable<Buffer>
   readonly remoteAddress: string
   readonly secure: boolean
+  /** `1.3`; undefined without TLS. */
+  readonly tlsVersion: string | undefined
   readonly requestId: string
   readonly hostId: string
   /** What it takes up while it is under way. */

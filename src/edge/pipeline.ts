@@ -292,10 +292,8 @@ export class Pipeline {
     const findings: Finding[] = []
     known.findings = findings
     known.bucket = bucket
-    if (bucket !== undefined) {
-      const { ways } = known.dialect
-      checkExpectedOwner(view.header(':expected-bucket-owner'), bucket.owner, { accounts, ways })
-    }
+    const expected = view.header(':expected-bucket-owner')
+    if (bucket !== undefined) checkExpectedOwner(expected, bucket.owner, { accounts, ways: known.dialect.ways })
     const target = { bucket: work.address.bucket, key: work.key, versionId: view.query('versionId') }
     const asking: Asking = {
       request: incoming.request,
@@ -306,6 +304,8 @@ export class Pipeline {
       now: this.#parts.clock.now(),
       remoteAddress: incoming.remoteAddress,
       secure: incoming.secure,
+      tlsVersion: incoming.tlsVersion,
+      region: this.#parts.region,
       told: [],
       untold: operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined,
     }

@@ -1,4 +1,5 @@
 /** What a request says, by the neutral condition keys under which policies ask about it. */
+import { dateHeader } from '../auth/timestamps.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -21,6 +22,9 @@ export interface Asking {
   readonly now: number
   readonly remoteAddress: string
   readonly secure: boolean
+  /** `1.3`; undefined without TLS. */
+  readonly tlsVersion: string | undefined
+  readonly region: string
   /** What its body says, once that has been read. */
   readonly told: Told
   /** Keys that only its body answers, as long as nobody has read it. */
@@ -73,12 +77,23 @@ function retention(view: View, now: number): Told {
   return until === undefined ? [] : toldByDate(until, now)
 }
 
+/** The time that was signed. A header beside a signature in the query is not it. */
+function signingTime(view: View, isInHeader: boolean, isForm: boolean): number | undefined {
+  const sent =
+    isInHeader || isForm
+      ? (view.header(':date') ?? view.header('date'))
+      : (view.query('X-Amz-Date') ?? view.query('X-Svc-Date'))
+  return sent === undefined ? undefined : dateHeader(sent)?.ms
+}
+
 /** How a caller proved who it is; nothing for one who did not. */
-function signature({ request, caller, operation }: Asking): Told {
+function signature({ request, view, caller, operation, now }: Asking): Told {
   if (caller.kind === 'anonymous') return []
   const isInHeader = headerValues(request, 'authorization').length > 0
   const way = operation.takesForm ? 'POST' : isInHeader ? 'REST-HEADER' : 'REST-QUERY-STRING'
+  const signedAt = signingTime(view, isInHeader, operation.takesForm)
   return [
+    ...(signedAt === undefined ? [] : [['signatureage', [String(now - signedAt)]] as const]),
     ['authtype', [way]],
     ['signatureversion', ['SVC4-HMAC-SHA256']],
   ]
@@ -100,7 +115,7 @@ export class Sayings implements Iterable<readonly [string, readonly string[]]> {
 }
 
 function contextOf(asking: Asking, name: ObjectName): Map<string, readonly string[]> {
-  const { view, now, remoteAddress, secure } = asking
+  const { view, now, remoteAddress, secure, tlsVersion, region, operation } = asking
   const context = new Map<string, readonly string[]>()
   const set = (key: string, value: string | undefined): void => {
     if (value !== undefined) context.set(key, [value])
@@ -115,6 +130,9 @@ function contextOf(asking: Asking, name: ObjectName): Map<string, readonly strin
   set('if-none-match', view.header('if-none-match'))
   set('sourceip', remoteAddress.replace(/^::ffff:/, ''))
   set('securetransport', String(secure))
+  set('tlsversion', tlsVersion)
+  set('requestedregion', region)
+  set('objectcreationoperation', operation.createsObject === undefined ? undefined : String(operation.createsObject))
   set('currenttime', new Date(now).toISOString())
   set('epochtime', String(Math.floor(now / 1000)))
   const told = [...toldByTags(tags(view)), ...retention(view, now), ...signature(asking), ...asking.told]

@@ -171,6 +171,7 @@ export const CompleteMultipartUpload = operation({
   name: 'CompleteMultipartUpload',
   match: { method: 'POST', on: 'object', needs: ['?uploadId'] },
   permission: needs('PutObject'),
+  createsObject: true,
   foldsFaults: true,
   input: {
     uploadId,

@@ -74,6 +74,7 @@ export const CopyObject = operation({
   match: { method: 'PUT', on: 'object', needs: [':copy-source'] },
   permission: request => [...needsOfSource(request), ...needsOfNew(request)],
   anonymousNeedsPolicy: true,
+  createsObject: true,
   foldsFaults: true,
   input,
   async run(ctx, said) {

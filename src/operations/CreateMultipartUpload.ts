@@ -12,6 +12,7 @@ export const CreateMultipartUpload = operation({
   match: { method: 'POST', on: 'object', needs: ['?uploads'] },
   permission: needsOfNew,
   anonymousNeedsPolicy: true,
+  createsObject: false,
   foldsFaults: true,
   input: {
     ...saidOfNew,

@@ -44,6 +44,7 @@ export const PostObject = operation({
   match: { method: 'POST', on: 'bucket' },
   permission: needsOfNew,
   takesForm: true,
+  createsObject: true,
   input: { ...saidOfNew, tags: tagSet, condition: writeCondition },
   async run(ctx, said) {
     return answered(ctx, await putNew(ctx, said, undefined))

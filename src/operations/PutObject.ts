@@ -56,6 +56,7 @@ export const PutObject = operation({
   name: 'PutObject',
   match: { method: 'PUT', on: 'object' },
   permission: needsOfNew,
+  createsObject: true,
   input,
   async run(ctx, said) {
     refuseLostSource(ctx.request)

@@ -12,6 +12,7 @@ export const UploadPart = operation({
   name: 'UploadPart',
   match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId'] },
   permission: needs('PutObject'),
+  createsObject: false,
   input: { partNumber, uploadId, customerKey },
   async run(ctx, input) {
     refuseLostSource(ctx.request)

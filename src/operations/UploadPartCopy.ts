@@ -24,6 +24,7 @@ export const UploadPartCopy = operation({
   match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId', ':copy-source'] },
   permission: request => [...needsOfSource(request), { do: 'PutObject' }],
   anonymousNeedsPolicy: true,
+  createsObject: false,
   input: {
     partNumber,
     uploadId,

@@ -5,7 +5,7 @@ import { Fault, notImplemented } from '../model/faults.ts'
 import type { Pairs } from '../model/version.ts'
 import { BUCKET_CANNED, expandCanned } from '../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../rules/access/grant-headers.ts'
-import type { Told } from '../rules/access/told.ts'
+import { TOLD_BY_BUCKET_TAGS, type Told, toldByBucketTags } from '../rules/access/told.ts'
 import { OWNERSHIPS } from '../rules/documents/settings.ts'
 import { documentText } from '../rules/documents/tree.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
@@ -93,17 +93,17 @@ function readConfiguration(root: XmlNode, region: string): Configuration {
   const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
   if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
   const set = child(root, 'Tags')
-  return {
-    told: asked === '' ? [] : [['locationconstraint', [asked]]],
-    tags: set === undefined ? [] : readTagSet(set, 'bucket'),
-  }
+  const tags = set === undefined ? [] : readTagSet(set, 'bucket')
+  const place: Told = asked === '' ? [] : [['locationconstraint', [asked]]]
+  return { told: [...place, ...toldByBucketTags(tags)], tags }
 }
 
 async function configurationOf(ctx: Context): Promise<Configuration> {
   const body = await wholeBody(ctx, { proof: 'none' })
   if (body.length === 0) return { told: [], tags: [] }
   const configuration = readXml(body, root => readConfiguration(root, ctx.region))
-  if (configuration.tags.length > 0 && !(await ctx.may('PutBucketTagging'))) throw new Fault('AccessDenied')
+  if (configuration.tags.length > 0 && !(await ctx.may('PutBucketTagging', undefined, configuration.told)))
+    throw new Fault('AccessDenied')
   return configuration
 }
 
@@ -129,7 +129,7 @@ export const CreateBucket = operation({
   match: { method: 'PUT', on: 'bucket' },
   permission: createNeeds,
   withoutBucket: true,
-  tells: ['locationconstraint'],
+  tells: ['locationconstraint', ...TOLD_BY_BUCKET_TAGS],
   input: { lockEnabled, ownership },
   async run(ctx, { lockEnabled = false, ownership }) {
     if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')

@@ -85,6 +85,8 @@ export interface Declaration<I extends Inputs> {
   readonly tells?: readonly string[]
   /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
   readonly takesForm?: boolean
+  /** It writes objects: with its success an object exists (true), or only a part of one to come (false). */
+  readonly createsObject?: boolean
   readonly run: (ctx: Context, input: Input<I>) => Soon<Answers>
 }
 
@@ -98,6 +100,7 @@ export interface Operation {
   readonly ofUpload: boolean
   readonly tells: readonly string[]
   readonly takesForm: boolean
+  readonly createsObject: boolean | undefined
   readonly decode: (request: RequestView) => unknown
   readonly run: (ctx: Context, input: unknown) => Soon<Answers>
 }
@@ -116,6 +119,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     ofUpload: declared.ofUpload ?? false,
     tells: declared.tells ?? [],
     takesForm: declared.takesForm ?? false,
+    createsObject: declared.createsObject,
     decode(request) {
       const input = { ...blank }
       for (const [name, field] of fields) input[name] = field.decode(request)

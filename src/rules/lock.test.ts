@@ -54,6 +54,11 @@ test('LOCK-2 P12 P15: retention in force is lengthened by anyone, shortened only
   const rows: [Lock['retention'], Lock['retention'], boolean, string | undefined][] = [
     [undefined, compliance, false, undefined],
     [governance, { mode: 'governance', until: longer }, false, undefined],
+    // Not to change anything shortens nothing: a client that sends its request again is told the same.
+    [governance, governance, false, undefined],
+    [compliance, compliance, false, undefined],
+    [governance, { mode: 'governance', until: NOW }, false, 'governance'],
+    [compliance, { mode: 'compliance', until: NOW }, true, 'compliance'],
     [governance, undefined, false, 'governance'],
     [governance, undefined, true, undefined],
     [governance, { mode: 'compliance', until: longer }, false, 'governance'],

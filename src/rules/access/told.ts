@@ -4,7 +4,7 @@
  */
 import type { Lock, Pairs } from '../../model/version.ts'
 import { formatTimestamp } from '../http-date.ts'
-import { REQUEST_TAG } from './condition-keys.ts'
+import { BUCKET_TAG, REQUEST_TAG } from './condition-keys.ts'
 
 export type Told = readonly (readonly [key: string, values: readonly string[]])[]
 
@@ -16,6 +16,17 @@ export function toldByTags(tags: Pairs): Told {
   return [
     ...tags.map(([name, value]) => [REQUEST_TAG + name, [value]] as const),
     ['requestobjecttagkeys', tags.map(([name]) => name)],
+  ]
+}
+
+/** Keys that the tags of a new bucket answer. */
+export const TOLD_BY_BUCKET_TAGS = [BUCKET_TAG, 'tagkeys'] as const
+
+export function toldByBucketTags(tags: Pairs): Told {
+  if (tags.length === 0) return []
+  return [
+    ...tags.map(([name, value]) => [BUCKET_TAG + name, [value]] as const),
+    ['tagkeys', tags.map(([name]) => name)],
   ]
 }
 
