@@ -50,6 +50,8 @@ async function tried({ Holdfast }, kind) {
     await hf.close()
     if (status !== 403) throw new Error(kind + ' answered ' + status)
   }
+  const misspelt = await Holdfast.start({ buckets: [{ name: 'one', objectlock: true }] }).catch(error => error.message)
+  if (!/did you mean objectLock/.test(misspelt)) throw new Error(kind + ' takes an option that there is not')
   process.stdout.write(kind + ' ')
 }
 tried(require('holdfast'), 'require')

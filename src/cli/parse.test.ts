@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { distance, suggestion } from '../lib/did-you-mean.ts'
 import { completionFor, placesOf, SHELLS } from './completion.ts'
 import { BadUsage } from './failures.ts'
 import { COMMANDS } from './index.ts'
-import { distance, parse, suggestion } from './parse.ts'
+import { parse } from './parse.ts'
 
 const refused = (words: readonly string[], message: RegExp): void =>
   assert.throws(

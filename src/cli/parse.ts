@@ -1,5 +1,6 @@
 /** From words to a command and what it is given. */
 import { parseArgs } from 'node:util'
+import { suggestion } from '../lib/did-you-mean.ts'
 import { COMMON_FLAGS, type Command } from './command.ts'
 import { BadUsage } from './failures.ts'
 import { usageOf } from './help.ts'
@@ -8,30 +9,6 @@ export interface Parsed {
   readonly command: Command
   readonly positionals: readonly string[]
   readonly values: ReadonlyMap<string, string | true>
-}
-
-/** Changes of one letter that make one word of the other; more than `most` is all the same. */
-export function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i]
-    for (let j = 1; j <= b.length; j++) {
-      next.push(Math.min(row[j]! + 1, next[j - 1]! + 1, row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)))
-    }
-    row = next
-  }
-  return row[b.length]!
-}
-
-const DISTANCE_MAX = 2
-
-/** ` - did you mean …?`, or nothing when nothing is near. */
-export function suggestion(word: string, known: readonly string[]): string {
-  const near = known
-    .map(name => ({ name, far: distance(word, name) }))
-    .filter(({ name, far }) => far <= DISTANCE_MAX && far < name.length)
-    .sort((a, b) => a.far - b.far)
-  return near.length === 0 ? '' : ` - did you mean ${near[0]!.name}?`
 }
 
 export function findCommand(words: readonly string[], commands: readonly Command[]): Command {

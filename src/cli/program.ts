@@ -4,6 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
+import { suggestion } from '../lib/did-you-mean.ts'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, USAGE, variable } from '../server/config.ts'
 import type { Admin } from './admin.ts'
@@ -13,7 +14,7 @@ import { BadUsage, Failed } from './failures.ts'
 import { helpOn, overview } from './help.ts'
 import { COMMANDS } from './index.ts'
 import { type Look, lookFor } from './output.ts'
-import { findCommand, type Parsed, parse, suggestion } from './parse.ts'
+import { findCommand, type Parsed, parse } from './parse.ts'
 import { adminFor } from './reaching.ts'
 
 export const EXIT_FAILED = 1

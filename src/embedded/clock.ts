@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { HoldfastClock, Span } from './api.ts'
+import { checkMoment, checkSpan } from './check-options.ts'
 
 const UNIT_MS: Readonly<Record<keyof Span, number>> = {
   days: 86_400_000,
@@ -14,12 +15,10 @@ const UNIT_MS: Readonly<Record<keyof Span, number>> = {
 }
 
 function millisecondsOf(span: Span): number {
+  checkSpan(span)
   let sum = 0
   for (const [unit, count] of Object.entries(span)) {
-    const unitMs = UNIT_MS[unit as keyof Span]
-    if (unitMs === undefined) throw new TypeError(`a span has no ${unit}: ${Object.keys(UNIT_MS).join(', ')}`)
-    if (!Number.isFinite(count) || count < 0) throw new TypeError(`${unit} is not a number of at least 0: ${count}`)
-    sum += count * unitMs
+    sum += (count ?? 0) * UNIT_MS[unit as keyof Span]
   }
   return Math.round(sum)
 }
@@ -70,9 +69,8 @@ export class MovedClock implements Clock {
       now: () => new Date(this.now()),
       advance: span => this.move(millisecondsOf(span)),
       set: moment => {
-        const time = new Date(moment).getTime()
-        if (Number.isNaN(time)) throw new TypeError(`not a moment: ${String(moment)}`)
-        this.move(time - this.now())
+        checkMoment(moment)
+        this.move(new Date(moment).getTime() - this.now())
       },
       reset: () => this.move(-this.#offsetMs),
     }

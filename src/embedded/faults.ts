@@ -4,26 +4,10 @@ import { type Asked, ConnectionCut, type Interfere } from '../edge/interference.
 import type { Incoming, Outcome } from '../edge/outcome.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
-import { OPERATIONS } from '../operations/index.ts'
 import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
+import { checkRule } from './check-options.ts'
 
 type Answer = (incoming: Incoming) => Promise<Outcome>
-
-const NAMED: ReadonlySet<unknown> = new Set(['slow-down', 'internal-error', 'disk-full', 'lost-answer'])
-
-function checkRule({ match = {}, times = 1, fault }: FaultRule): void {
-  const { operation } = match
-  if (operation !== undefined && !OPERATIONS.some(({ name }) => name === operation)) {
-    throw new TypeError(`there is no operation ${operation}`)
-  }
-  if (!Number.isInteger(times) || times < 1) throw new TypeError(`times is not a number of at least 1: ${times}`)
-  if (NAMED.has(fault)) return
-  const [[name, value] = ['', 0], ...more] = Object.entries(typeof fault === 'object' ? fault : {})
-  if (more.length > 0 || (name !== 'delay' && name !== 'cutAfter')) {
-    throw new TypeError(`there is no such fault: ${JSON.stringify(fault)}`)
-  }
-  if (!Number.isInteger(value) || value < 0) throw new TypeError(`${name} is not a number of at least 0: ${value}`)
-}
 
 const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
@@ -39,7 +23,7 @@ class Injected {
   hits = 0
 
   constructor(rule: FaultRule) {
-    this.rule = { ...rule }
+    this.rule = { ...rule, match: { ...rule.match } }
   }
 
   takes(asked: Asked): boolean {

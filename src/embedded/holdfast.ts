@@ -21,6 +21,7 @@ import type { Tell } from '../server/tell.ts'
 import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
 import { freshKey } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
+import type { Store } from '../store/store.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { runUntilIdle } from '../workers/worker.ts'
@@ -32,6 +33,7 @@ import type {
   LifecycleRound,
   S3ClientOptions,
 } from './api.ts'
+import { checkCredentials, checkOptions } from './check-options.ts'
 import { MovedClock } from './clock.ts'
 import { FaultList } from './faults.ts'
 
@@ -69,6 +71,7 @@ function tellOf({ log }: HoldfastOptions): Tell {
 }
 
 async function settingOf(options: HoldfastOptions): Promise<Setting> {
+  checkOptions(options)
   for (const bucket of options.buckets ?? []) checkBucketName(typeof bucket === 'string' ? bucket : bucket.name)
   const accounts = readAccountsFile(JSON.stringify({ accounts: options.accounts ?? [] }))
   const { credentials, folder, durability = 'os' } = options
@@ -94,6 +97,13 @@ const backgroundOf = ({ store, copy }: ServerParts, tell: Tell): Upkeep => {
   return new Upkeep([reclaiming, ...copyingOf(copy, store.engine, tell)], tell)
 }
 
+/** A bucket of an earlier start keeps what it was made with: a test that wants locks must not run without. */
+async function haveLockable(store: Store, name: string, objectLock = false): Promise<void> {
+  await haveBucket(store, name, objectLock)
+  if (!objectLock || (await store.buckets.get(name)).lockEnabled) return
+  throw new Error(`bucket ${name} is there already, without object lock`)
+}
+
 async function open(setting: Setting): Promise<Open> {
   const { options, accounts, rootKey, region, place, moved, faultList, tell } = setting
   const parts = await place.open()
@@ -102,7 +112,7 @@ async function open(setting: Setting): Promise<Open> {
     await haveAccounts(store, accounts, 'accounts')
     for (const bucket of options.buckets ?? []) {
       if (typeof bucket === 'string') await haveBucket(store, bucket)
-      else await haveBucket(store, bucket.name, bucket.objectLock)
+      else await haveLockable(store, bucket.name, bucket.objectLock)
     }
     const baseHost = options.baseHost?.toLowerCase() ?? 'localhost'
     const pipeline = pipelineFor({
@@ -177,6 +187,7 @@ export class Holdfast implements AsyncDisposable {
 
   /** For `new S3Client(…)`; of somebody else with their key. */
   s3ClientConfig(credentials: Credentials = this.credentials): S3ClientOptions {
+    checkCredentials(credentials)
     return { endpoint: this.endpoint, region: this.region, credentials: { ...credentials }, forcePathStyle: true }
   }
 

@@ -1,4 +1,5 @@
 /** The accounts file: JSON text into what there shall be, or one line that says what is wrong and where. */
+import { suggestion } from '../lib/did-you-mean.ts'
 import { canonicalIdOf } from '../model/account.ts'
 import { Fault } from '../model/faults.ts'
 import {
@@ -51,7 +52,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 function objectWith(value: unknown, names: readonly string[], where: string): Json {
   if (!isObject(value)) throw new BadAccounts(`${where} is not an object`)
   const unknown = Object.keys(value).find(name => !names.includes(name))
-  if (unknown !== undefined) throw new BadAccounts(`${where}.${unknown} is unknown`)
+  if (unknown !== undefined) throw new BadAccounts(`${where}.${unknown} is unknown${suggestion(unknown, names)}`)
   return value
 }
 

@@ -10,7 +10,7 @@ test('a first start that was killed while it kept the root key does not keep the
   try {
     await writeFile(join(data, `${ROOT_FILE}.new`), 'HALF')
     const told: string[] = []
-    const config = { data, rootKey: undefined }
+    const config = { data, memory: false, rootKey: undefined }
     const made = await rootKey(config, line => void told.push(line))
     assert.equal(told.length, 1)
     assert.deepEqual(await rootKey(config, line => void told.push(line)), made)

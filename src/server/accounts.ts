@@ -58,12 +58,17 @@ export async function storedRootKey(folder: string): Promise<RootKey | undefined
  * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
  */
 export async function rootKey(
-  config: Pick<Config, 'rootKey' | 'data'>,
+  config: Pick<Config, 'rootKey' | 'data' | 'memory'>,
   once: (line: string) => void,
 ): Promise<RootKey> {
-  const known = config.rootKey ?? (await storedRootKey(config.data))
+  const known = config.rootKey ?? (config.memory ? undefined : await storedRootKey(config.data))
   if (known !== undefined) return known
   const made = freshKey(systemRandom)
+  const shown = `root access key ${made.accessKey}, secret key ${made.secretKey}`
+  if (config.memory) {
+    once(`${shown} (shown once, kept nowhere)`)
+    return made
+  }
   const path = join(config.data, ROOT_FILE)
   // Left by a start that was killed in this very place: nobody was told of it.
   await realDisk.remove(`${path}.new`)
@@ -73,6 +78,6 @@ export async function rootKey(
   await file.close()
   await realDisk.rename(`${path}.new`, path)
   await realDisk.syncFolder(config.data)
-  once(`root access key ${made.accessKey}, secret key ${made.secretKey} (shown once, kept in ${path})`)
+  once(`${shown} (shown once, kept in ${path})`)
   return made
 }

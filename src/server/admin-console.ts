@@ -45,13 +45,13 @@ export interface ConsoleOver {
 
 /** Undefined when no console is wanted. */
 export async function openConsole(
-  config: Pick<Config, 'console' | 'data' | 'region' | 'metrics' | 'auditLog'>,
+  config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'metrics' | 'auditLog'>,
   over: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
-  const address = join(config.data, ADDRESS_FILE)
+  const address = config.memory ? undefined : join(config.data, ADDRESS_FILE)
   // One that an earlier start left behind leads nowhere, or to somebody else.
-  await realDisk.remove(address)
+  if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
   const { store, snapshot, directory, certificate, isServing, measure } = over
   const backups = new Backups(store.engine, snapshot)
@@ -89,13 +89,14 @@ export async function openConsole(
   )
   const listening = await console.listen(config.console.port)
   const scheme = certificate === undefined ? 'http' : 'https'
-  await leaveAddress(address, urlOf(scheme, { ...listening, address: reachable(listening.address) }))
+  if (address !== undefined)
+    await leaveAddress(address, urlOf(scheme, { ...listening, address: reachable(listening.address) }))
   return {
     url: urlOf(scheme, listening),
     renew: renewed => console.renew(renewed),
     reopen: () => audit?.reopen(),
     async close() {
-      await realDisk.remove(address)
+      if (address !== undefined) await realDisk.remove(address)
       await scrub.stop()
       await console.close()
       audit?.close()

@@ -9,6 +9,7 @@ import { addressesOf } from '../meta/postgres-address.ts'
 import { isBucketName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
+import { checkMemory } from './config-memory.ts'
 import { isLevel, type Level } from './tell.ts'
 import { tracingFrom } from './tracing.ts'
 
@@ -19,6 +20,8 @@ export interface HostAndPort {
 
 export interface Config {
   readonly data: string
+  /** Nothing is kept: `data` is not used. */
+  readonly memory: boolean
   readonly listen: HostAndPort
   /** Undefined: none. */
   readonly console: HostAndPort | undefined
@@ -192,6 +195,7 @@ export const FLAGS = {
   ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR', 'where bytes live; in the data folder without', folder),
+  memory: flag('', 'keep everything in memory, nothing on a disk; gone when the server ends', onOrOff, 'false'),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'worker-timeout': flag('SECONDS', 'a worker that does not answer for so long is replaced', seconds, '30'),
   'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
@@ -249,8 +253,11 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
       return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
     }),
   ) as Values
+  const memory = values.memory === true
+  if (memory) checkMemory({ flag: name => parsed.values[name]?.toString(), variable: name => env[variable(name)] })
   return {
     data: values.data!,
+    memory,
     listen: values.listen!,
     console: values.console === 'off' ? undefined : values.console,
     baseHost: values['base-host']!,
@@ -264,7 +271,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     buckets: values.buckets!,
     meta: values.meta,
     blobs: values.blobs,
-    workers: values.workers!,
+    workers: memory ? 1 : values.workers!,
     workerTimeoutMs: values['worker-timeout']! * 1000,
     durability: values.durability!,
     requireDurableFilesystem: values['require-durable-filesystem'] === true,

@@ -9,7 +9,7 @@ import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
 import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
-import { type FolderOptions, type OwnedFolder, openFolder } from './compose.ts'
+import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
 import { type Ground, groundOf } from './filesystem.ts'
 import type { Tell } from './tell.ts'
@@ -35,15 +35,23 @@ const KEYS_IN_CLEAR =
   'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
 
 /** The first line of a start. What is wrong with the flags was told before it. */
-const startingLine = ({ data, workers }: Config): Readonly<Record<string, unknown>> => ({
+const startingLine = ({ data, memory, workers }: Config): Readonly<Record<string, unknown>> => ({
   level: 'info',
   message: 'starting',
   version: VERSION,
   runtime: RUNTIME,
   pid: process.pid,
-  data,
+  ...(memory ? { memory } : { data }),
   workers,
 })
+
+const MEMORY_ALONE = 'everything is kept in memory and is gone when this server ends (--memory)'
+
+/** Nobody else can open it, and no worker can join. */
+async function openMemoryAlone(config: Config): Promise<OwnedFolder> {
+  const parts = await openMemory({ strictKeys: config.namedKeys.strict })
+  return { ...parts, epoch: 0, admit: async () => {}, dismiss: async () => {} }
+}
 
 export interface Prepared {
   readonly folder: OwnedFolder
@@ -57,7 +65,8 @@ interface NamedGround extends Ground {
   readonly folder: string
 }
 
-function groundsOf({ data, blobs, meta }: Config): NamedGround[] {
+function groundsOf({ data, blobs, meta, memory }: Config): NamedGround[] {
+  if (memory) return []
   const holds = meta === undefined ? 'metadata' : 'bytes'
   const grounds: NamedGround[] = [{ name: 'data', folder: data, ...groundOf(data, holds) }]
   if (blobs !== undefined) grounds.push({ name: 'blobs', folder: blobs, ...groundOf(blobs, 'bytes') })
@@ -86,7 +95,10 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
   const warnings = checkGrounds(grounds, config)
   tell.log(startingLine(config))
   for (const message of warnings) tell.log({ level: 'warn', message })
-  const folder = await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
+  if (config.memory) tell.log({ level: 'warn', message: MEMORY_ALONE })
+  const folder = config.memory
+    ? await openMemoryAlone(config)
+    : await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
   const { store } = folder
   try {
     const key = await rootKey(config, tell.once)
