@@ -13,7 +13,7 @@ const REQUIREMENTS = numbered('R', [
   'HTTP/1.1; bodies of requests and answers are XML in UTF-8, objects are raw bytes',
   'extension headers and permissions carry the dialect’s name, in any case',
   'a bucket in the host; the path is the key, decoded once and never normalised',
-  'path-style on the base host; a host that is neither is refused',
+  'path-style on every host that is no bucket’s, whatever the server is called',
   'request id, host id and date on every answer',
   'keys of 1 to 1,024 bytes',
   'the expected owner of the bucket, and of a copy’s source, is checked before any effect',
@@ -158,9 +158,12 @@ const DIFFERENCES = numbered('D', [
   'customer keys over plain HTTP, and the flag that refuses them',
 ]).concat([
   { id: 'D25', promise: 'writes while versioning is suspended: version `null`, or none named' },
+  { id: 'D26', promise: 'an ACL or versioning document: Content-MD5 or a checksum, or a signed hash of the body' },
   { id: 'D27', promise: '`+` in a copy’s source: a plus sign, or a space' },
+  { id: 'D28', promise: 'another region than the set one: 400, and s3 names the region wherever it names a bucket' },
   { id: 'D29', promise: 'a bucket’s policy and configuration are out of reach of outsiders, in both' },
   { id: 'D30', promise: 'a part copied by range: a tag of source and range, not of its bytes' },
+  { id: 'D31', promise: 'Signature Version 2 in queries and forms: refused, or accepted' },
 ])
 
 /** What locks promise, whatever else happens. */

@@ -175,15 +175,24 @@ test('an unknown flag or a bad value ends with one line and 2, before anything i
 test('flags win over variables, variables over defaults', () => {
   const env = { HOLDFAST_BASE_HOST: 'From.Env', HOLDFAST_REGION: 'eu-1' }
   const config = readConfig(['--base-host', 'flag.example', '--buckets', 'one,two'], env)
-  assert.equal(config?.baseHost, 'flag.example')
-  assert.equal(config?.region, 'eu-1')
+  assert.deepEqual(config?.baseHosts, ['flag.example'])
+  const two = readConfig(['--base-host', 'A.example, b.example'], {})
+  assert.deepEqual(two?.baseHosts, ['a.example', 'b.example'])
+  assert.deepEqual(two?.website.hosts, ['website.a.example', 'website.b.example'])
+  assert.deepEqual([config?.region, config?.anyRegion], ['eu-1', false])
+  const set = readConfig(['--region', 'us-east-1'], {})
+  assert.deepEqual([set?.region, set?.anyRegion], ['us-east-1', false])
+  assert.deepEqual([two?.region, two?.anyRegion], ['us-east-1', true])
+  assert.equal(two?.sigV2, true)
+  assert.equal(readConfig(['--no-sigv2'], {})?.sigV2, false)
+  assert.equal(readConfig([], { HOLDFAST_NO_SIGV2: 'true' })?.sigV2, false)
   assert.deepEqual(config?.buckets, ['one', 'two'])
   assert.deepEqual(config?.listen, { host: '127.0.0.1', port: 9000 })
   assert.deepEqual(readConfig(['--listen', '[::1]:80'], {})?.listen, { host: '::1', port: 80 })
   assert.equal(readConfig(['--console', 'off'], {})?.console, undefined)
-  assert.deepEqual(config?.website, { host: 'website.flag.example', onBucketHost: true })
+  assert.deepEqual(config?.website, { hosts: ['website.flag.example'], onBucketHost: true })
   const sites = ['--website-host', 'Sites.example', '--website-on-bucket-host', 'false']
-  assert.deepEqual(readConfig(sites, {})?.website, { host: 'sites.example', onBucketHost: false })
+  assert.deepEqual(readConfig(sites, {})?.website, { hosts: ['sites.example'], onBucketHost: false })
   assert.throws(() => readConfig(['--website-on-bucket-host', 'no'], {}), BadConfig)
   assert.deepEqual(config?.namedKeys, { have: [], strict: false })
   const strict = readConfig(['--verenc-keys', 'x,y', '--verenc-strict-keys', 'true'], {})
@@ -203,10 +212,12 @@ test('names and keys that nobody could use are refused', () => {
     ['--blobs', ''],
     ['--region', ''],
     ['--region', 'eu/1'],
-    ...['', 'a b', 'http://x.example', 'x.example:9000', '.example', 'x.example.'].flatMap(name => [
-      ['--base-host', name],
-      ['--website-host', name],
-    ]),
+    ...['', 'a b', 'http://x.example', 'x.example:9000', '.example', 'x.example.', 'a.example,', ',', 'a,b c'].flatMap(
+      name => [
+        ['--base-host', name],
+        ['--website-host', name],
+      ],
+    ),
   ]) {
     assert.throws(() => readConfig(args, {}), BadConfig, args.join(' '))
   }

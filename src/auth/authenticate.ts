@@ -4,8 +4,9 @@
  */
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { after, type Soon } from '../lib/soon.ts'
-import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
+import { isRegionName } from '../rules/naming.ts'
+import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
 import {
   type Canonical,
   canonicalFields,
@@ -15,39 +16,27 @@ import {
   type Fields,
   type SignedHeaders,
 } from './canonical.ts'
-import { type Claim, hasOldQuerySignature, headerClaim, isPresigned, otherScheme, queryClaim } from './claim.ts'
-import { announcedPayload, anonymousPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
+import { type Claim, headerClaim, isPresigned, oldQuerySignature, otherScheme, queryClaim } from './claim.ts'
+import { announcedPayload, anonymousPayload, payloadRule } from './payload-rule.ts'
 import { refusal } from './refusal.ts'
 import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
+import { authenticateV2 } from './signature-v2.ts'
 import { hmac, type Scope, type SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { isoText } from './timestamps.ts'
 
-export interface Authentication {
-  readonly scheme: Scheme
-  readonly region: string
-  /** Milliseconds since 1970. */
-  readonly now: number
-  /** What clients may take for now as well. A signature of such a time is fresh; when it expires is said by `now`. */
-  readonly clientTimes?: readonly number[]
-  /** Undefined for a key that is unknown, disabled or deleted. */
-  findCredential(accessKey: string): Soon<Credential | undefined>
-}
-
-export interface Authenticated {
-  readonly caller: Caller
-  readonly payload: PayloadRule
-}
-
 export const SKEW_MS_MAX = 900_000
-const ACCESS_KEY_CHARACTERS_MAX = 128
 
 export function authenticate(request: RawRequest, by: Authentication): Soon<Authenticated> {
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
   const pairs = canonicalPairs(queryIn(scheme, query))
-  const claim = claimOf(fields, pairs, scheme)
-  if (claim === undefined) return { caller: { kind: 'anonymous' }, payload: anonymousPayload(fields, scheme) }
+  const claim = claimOf(fields, pairs, by)
+  if (claim === undefined) {
+    const payload = anonymousPayload(fields, scheme)
+    return { caller: { kind: 'anonymous' }, payload, region: by.region, signatureVersion: undefined }
+  }
+  if (claim === 'version 2') return authenticateV2({ request, fields, path: path || '/', query }, by)
   const announced = announcedPayload(claim.contentHash, scheme)
   checkSignedHeaders(fields, claim.signedHeaders, scheme)
   checkTime(claim, by)
@@ -59,7 +48,8 @@ export function authenticate(request: RawRequest, by: Authentication): Soon<Auth
     const key = signingKey(scheme, credential, scope)
     checkSignature(canonical, claim, scheme, key)
     const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
-    return { caller: callerOf(credential), payload: payloadRule(announced, { fields, scheme, chain }) }
+    const payload = payloadRule(announced, { fields, scheme, chain })
+    return { caller: callerOf(credential), payload, region: scope.region, signatureVersion: 'SVC4-HMAC-SHA256' }
   })
 }
 
@@ -70,18 +60,24 @@ function checkSignature(canonical: Canonical, claim: Claim, scheme: Scheme, key:
   }
 }
 
-function claimOf(fields: Fields, pairs: Canonical['pairs'], scheme: Scheme): Claim | undefined {
+function claimOf(
+  fields: Fields,
+  pairs: Canonical['pairs'],
+  { scheme, sigV2 = false }: Authentication,
+): Claim | 'version 2' | undefined {
   const authorization = fields.get('authorization')
   // No query, no signature in it: by far the most requests.
   const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
   const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
-  const foreign = pairs.length > 0 && (isPresigned(pairs, other) || hasOldQuerySignature(pairs))
+  const old = pairs.length > 0 ? oldQuerySignature(pairs) : undefined
+  const foreign = old !== undefined || (pairs.length > 0 && isPresigned(pairs, other))
   if (Number(authorization !== undefined) + Number(presigned) + Number(foreign) > 1) {
     throw refusal('InvalidArgument', {
       ArgumentName: 'Authorization',
       reason: 'Only one auth mechanism allowed: a signature in the query or the Authorization header.',
     })
   }
+  if (old === 's3' && scheme.name === 's3' && sigV2 && !isPresigned(pairs, other)) return 'version 2'
   if (foreign) throw otherScheme(scheme)
   if (authorization !== undefined) return headerClaim(authorization, fields, scheme)
   return presigned ? queryClaim(pairs, fields, scheme) : undefined
@@ -131,16 +127,17 @@ function checkTime(claim: Claim, { now, clientTimes = [] }: Pick<Authentication,
 /** The scope must be the one that this server would have chosen; a key for another one opens nothing here. */
 export function checkScope(
   claim: Pick<Claim, 'scope' | 'timestamp' | 'malformed'>,
-  by: { readonly scheme: Scheme; readonly region: string },
+  by: Pick<Authentication, 'scheme' | 'region' | 'anyRegion'>,
 ): Scope {
   const { date, region, service, terminator } = claim.scope
   const day = claim.timestamp.text.slice(0, 8)
   if (date !== day) {
     throw claim.malformed(`Invalid credential date "${date}". This date is not the same as the request's: "${day}".`)
   }
-  if (region !== by.region) {
+  if (region !== by.region && !(by.anyRegion === true && isRegionName(region))) {
     const reason = `the region '${region}' is wrong; expecting '${by.region}'`
-    throw claim.malformed(reason, { Region: by.region })
+    // D28. 400 in every dialect: the client is told what to sign for, and does.
+    throw claim.malformed(reason, { Region: by.region, authentication: false })
   }
   if (service !== by.scheme.service) {
     throw claim.malformed(`incorrect service "${service}". This endpoint belongs to "${by.scheme.service}".`)
@@ -149,19 +146,6 @@ export function checkScope(
     throw claim.malformed(`incorrect terminal "${terminator}". This endpoint uses "${by.scheme.terminator}".`)
   }
   return scopeOf(by.scheme, date, region)
-}
-
-export function findCredential(accessKey: string, by: Pick<Authentication, 'findCredential'>): Soon<Credential> {
-  const known = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
-  return after(known, found => {
-    if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
-    return found
-  })
-}
-
-export function callerOf(credential: Credential): Caller {
-  const { account, user, accessKey } = credential
-  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
 }
 
 function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): string {

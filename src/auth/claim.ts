@@ -2,8 +2,16 @@
  * What a signed request claims, before anything is verified. The header form and the presigned form say the same in
  * different places, and name their mistakes differently.
  */
+import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault, type FaultDetail } from '../model/faults.ts'
-import { decodeCanonical, type Fields, type QueryPair, type SignedHeaders, signedHeadersIn } from './canonical.ts'
+import {
+  canonicalPairs,
+  decodeCanonical,
+  type Fields,
+  type QueryPair,
+  type SignedHeaders,
+  signedHeadersIn,
+} from './canonical.ts'
 import { refusal } from './refusal.ts'
 import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import { basicTimestamp, dateHeader, type Timestamp } from './timestamps.ts'
@@ -74,6 +82,22 @@ function readAuthorization(text: string, scheme: Scheme): Authorization {
   const scope = claimedScope(credential)
   if (scope === undefined) throw headerMalformed(expectedCredential(scheme))
   return { scheme, scope, signedHeaders: signedHeadersIn(signedHeaders), signature }
+}
+
+/** What a request says it is signed with and for, whatever else is wrong with it. */
+export function claimedCredential(request: RawRequest, scheme: Scheme): ClaimedScope | undefined {
+  const [authorization] = headerValues(request, 'authorization')
+  if (authorization === undefined) {
+    const pairs = canonicalPairs(splitTarget(request.target).query)
+    const found = pairs.find(({ name }) => name === `${scheme.queryPrefix}Credential`)
+    return found && claimedScope(decodeCanonical(found.value))
+  }
+  try {
+    return readAuthorization(authorization, scheme).scope
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
 }
 
 const REMEMBERED_MAX = 1024
@@ -158,9 +182,11 @@ export function isPresigned(pairs: readonly QueryPair[], scheme: Scheme): boolea
   )
 }
 
-/** The ways of signing a query that came before; they are told apart from having no signature at all. */
-export const hasOldQuerySignature = (pairs: readonly QueryPair[]): boolean =>
-  pairs.some(({ name }) => name === 'AWSAccessKeyId' || name === 'SVCAccessKeyId')
+/** Whose way of signing a query, of those that came before; told apart from having no signature at all. */
+export function oldQuerySignature(pairs: readonly QueryPair[]): Scheme['name'] | undefined {
+  if (pairs.some(({ name }) => name === 'SVCAccessKeyId')) return 'svc'
+  return pairs.some(({ name }) => name === 'AWSAccessKeyId') ? 's3' : undefined
+}
 
 const EXPIRES_SECONDS_MAX = 604_800
 

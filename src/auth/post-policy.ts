@@ -2,13 +2,13 @@
  * A POST form proves who asks by signing a policy, and the policy says which forms it allows. The form's fields come
  * here as they will be used: those before the file, with the file's name already put into the key.
  */
-import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import { type Authentication, callerOf, checkScope, findCredential } from './authenticate.ts'
+import { checkScope } from './authenticate.ts'
+import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
 import { claimedScope, expectedCredential, otherScheme } from './claim.ts'
 import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
 import { refusal } from './refusal.ts'
-import type { Scheme } from './schemes.ts'
+import { isSignatureV2 } from './signature-v2.ts'
 import { derivedKey, hmac, sameSignature } from './signing.ts'
 import { basicTimestamp } from './timestamps.ts'
 
@@ -19,8 +19,7 @@ export interface PostForm {
   readonly fields: readonly (readonly [string, string])[]
 }
 
-export interface AllowedPost {
-  readonly caller: Caller
+export interface AllowedPost extends Omit<Authenticated, 'payload'> {
   /** How many bytes the file may have; undefined when the policy does not say. */
   readonly contentLength: LengthRange | undefined
 }
@@ -28,14 +27,26 @@ export interface AllowedPost {
 export async function authenticatePost(form: PostForm, by: Authentication): Promise<AllowedPost> {
   const { scheme } = by
   const fields = uniqueFields(form)
-  if (!isSigned(fields, scheme)) return { caller: { kind: 'anonymous' }, contentLength: undefined }
+  const how = signedHow(fields, by)
+  if (how === 'not') {
+    return {
+      caller: { kind: 'anonymous' },
+      contentLength: undefined,
+      region: by.region,
+      signatureVersion: undefined,
+    }
+  }
   const policy = take(fields, 'policy')
-  const caller = await policySigner(policy, fields, by)
-  const signatureName = `${scheme.headerPrefix}signature`
-  const isExempt = (name: string): boolean =>
-    name === signatureName || name === 'policy' || name === 'file' || name.startsWith('x-ignore-')
-  return { caller, contentLength: evaluatePolicy(parsePolicy(policy), { fields, isExempt }, by.now) }
+  const signed = how === 'version 2' ? await policySignerV2(policy, fields, by) : await policySigner(policy, fields, by)
+  const unnamed = how === 'version 2' ? UNNAMED_V2 : [`${scheme.headerPrefix}signature`, 'policy', 'file']
+  const isExempt = (name: string): boolean => unnamed.includes(name) || name.startsWith('x-ignore-')
+  return { ...signed, contentLength: evaluatePolicy(parsePolicy(policy), { fields, isExempt }, by.now) }
 }
+
+/** Fields that no condition of a policy of Signature Version 2 names. */
+const UNNAMED_V2 = ['awsaccesskeyid', 'signature', 'policy', 'file']
+
+type Signed = Omit<AllowedPost, 'contentLength'>
 
 /** By lower-case name, the bucket among them. Of a field sent twice nobody knows which one counts: refused. */
 function uniqueFields(form: PostForm): FormFields {
@@ -57,14 +68,17 @@ function uniqueFields(form: PostForm): FormFields {
 const SIGNATURE_FIELDS = ['algorithm', 'credential', 'date', 'signature'] as const
 
 /** Any of the fields that belong to a signature makes the whole of them necessary. */
-function isSigned(fields: FormFields, scheme: Scheme): boolean {
-  if (SIGNATURE_FIELDS.some(word => fields.has(scheme.headerPrefix + word))) return true
-  if (fields.has('signature') || fields.has('awsaccesskeyid')) throw otherScheme(scheme)
-  return fields.has('policy')
+function signedHow(fields: FormFields, { scheme, sigV2 = false }: Authentication): 'not' | 'version 2' | 'version 4' {
+  if (SIGNATURE_FIELDS.some(word => fields.has(scheme.headerPrefix + word))) return 'version 4'
+  if (fields.has('signature') || fields.has('awsaccesskeyid')) {
+    if (sigV2 && scheme.name === 's3') return 'version 2'
+    throw otherScheme(scheme)
+  }
+  return fields.has('policy') ? 'version 4' : 'not'
 }
 
 function take(fields: FormFields, name: string): string {
-  const value = fields.get(name)
+  const value = fields.get(name.toLowerCase())
   if (value !== undefined) return value
   throw new Fault('InvalidArgument', {
     ArgumentName: name,
@@ -74,7 +88,7 @@ function take(fields: FormFields, name: string): string {
   })
 }
 
-async function policySigner(policy: string, fields: FormFields, by: Authentication): Promise<Caller> {
+async function policySigner(policy: string, fields: FormFields, by: Authentication): Promise<Signed> {
   const { scheme } = by
   const [algorithm, credentialText, date, signature] = SIGNATURE_FIELDS.map(word =>
     take(fields, scheme.headerPrefix + word),
@@ -92,11 +106,23 @@ async function policySigner(policy: string, fields: FormFields, by: Authenticati
   const credential = await findCredential(scope.accessKey, by)
   // Forms are rare and may name any day, so their keys take no room among the remembered ones.
   if (!sameSignature(hmac(derivedKey(scheme, credential, checked), policy), signature)) {
-    throw new Fault('SignatureDoesNotMatch', {
-      SvcAccessKeyId: scope.accessKey,
-      StringToSign: policy,
-      SignatureProvided: signature,
-    })
+    throw mismatch(scope.accessKey, policy, signature)
   }
-  return callerOf(credential)
+  return { caller: callerOf(credential), region: checked.region, signatureVersion: 'SVC4-HMAC-SHA256' }
 }
+
+/** D31. The key's name and the signature stand in fields without a prefix, and there is no scope. */
+async function policySignerV2(policy: string, fields: FormFields, by: Authentication): Promise<Signed> {
+  const [accessKey, signature] = [take(fields, 'AWSAccessKeyId'), take(fields, 'signature')]
+  if (fields.has(`${by.scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
+  const credential = await findCredential(accessKey, by)
+  if (!isSignatureV2(credential.secretKey, policy, signature)) throw mismatch(accessKey, policy, signature)
+  return { caller: callerOf(credential), region: by.region, signatureVersion: 'AWS' }
+}
+
+const mismatch = (accessKey: string, policy: string, signature: string): Fault =>
+  new Fault('SignatureDoesNotMatch', {
+    SvcAccessKeyId: accessKey,
+    StringToSign: policy,
+    SignatureProvided: signature,
+  })

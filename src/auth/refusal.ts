@@ -5,5 +5,5 @@ import { Fault, type FaultCode, type FaultDetail } from '../model/faults.ts'
  * where the other one answers what the table of faults says; it is never shown to the client.
  */
 export function refusal(code: FaultCode, detail: FaultDetail): Fault {
-  return new Fault(code, { ...detail, authentication: true })
+  return new Fault(code, { authentication: true, ...detail })
 }

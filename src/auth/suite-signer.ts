@@ -5,7 +5,7 @@
 import { createHash, createHmac } from 'node:crypto'
 import type { RawRequest } from '../lib/raw-request.ts'
 import type { Account, Credential } from '../model/caller.ts'
-import type { Authentication } from './authenticate.ts'
+import type { Authentication } from './authentication.ts'
 import { SCHEMES, type Scheme } from './schemes.ts'
 
 export const ACCESS_KEY = 'AKIAIOSFODNN7EXAMPLE'

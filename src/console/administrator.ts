@@ -28,6 +28,7 @@ export interface Administrator {
 export interface Proof {
   readonly identities: Identities
   readonly region: string
+  readonly anyRegion: boolean
   readonly now: number
   /** A secret that nobody has: an unknown key is checked against it, so that it takes as long as a known one. */
   readonly nobodysSecret: string
@@ -47,10 +48,10 @@ export async function administratorOf(
 ): Promise<{ readonly administrator: Administrator; readonly body: AsyncIterable<Buffer> }> {
   const named = schemeNamedBy(request)
   if (named === undefined) throw refused()
-  const { identities, region, now } = proof
+  const { identities, region, anyRegion, now } = proof
   const findCredential = async (accessKey: string): Promise<Credential> =>
     (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
-  const by = { scheme: ADMIN_SCHEMES[named.name], region, now, findCredential }
+  const by = { scheme: ADMIN_SCHEMES[named.name], region, anyRegion, now, findCredential }
   const { caller, payload } = await unless(
     () => authenticate(request, by),
     error => {

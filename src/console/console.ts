@@ -37,6 +37,8 @@ export interface ConsoleParts {
   readonly clock: Clock
   readonly random: Random
   readonly region: string
+  /** Requests may be signed for any region. */
+  readonly anyRegion?: boolean
   readonly certificate?: Certificate | undefined
   readonly explain: Explain
   /** Outlives this console, which may be replaced by one with another certificate. */
@@ -142,8 +144,8 @@ export class Console {
       return { status: 200, answer: measures(this.#parts) }
     }
     const identities = await this.#parts.directory.now()
-    const { region, clock } = this.#parts
-    const proof = { identities, region, now: clock.now(), nobodysSecret: this.#nobodysSecret }
+    const { region, anyRegion = false, clock } = this.#parts
+    const proof = { identities, region, anyRegion, now: clock.now(), nobodysSecret: this.#nobodysSecret }
     const { administrator, body } = await administratorOf(request, bytesOf(message), proof).catch((error: unknown) => {
       if (error instanceof Fault) this.#attempts.failed(address)
       throw error

@@ -31,10 +31,13 @@ export function decodeTarget(text: string): string {
   }
 }
 
-/** Undefined for what names none. Most requests say the same as the one before. */
+/**
+ * Undefined for what names none. Most requests say the same as the one before. A dot at the end, as resolvers write a
+ * whole name, is not part of it.
+ */
 const hostIn = lastOf((sent: string): string | undefined =>
-  /^[A-Za-z0-9.\-_]+(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(sent)
-    ? sent.replace(/:\d+$/, '').toLowerCase()
+  /^[A-Za-z0-9\-_]+(\.[A-Za-z0-9\-_]+)*\.?(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(sent)
+    ? sent.replace(/\.?(:\d+)?$/, '').toLowerCase()
     : undefined,
 )
 
@@ -46,31 +49,47 @@ export function hostOf(request: RawRequest): string {
   return host
 }
 
-/** R4. Says where the service is: whoever gave the server a name of its own has not told it that name. */
-export const noSuchHost = (host: string, baseHost: string): Fault =>
-  new Fault('InvalidRequest', {
-    reason:
-      `The Host ${host} names no bucket of this service. ` +
-      `It answers to ${baseHost}, which --base-host sets, to names below it, and to IP addresses.`,
-  })
+/** What stands before the longest of these names; undefined when the host is below none of them. */
+export function labelBelow(host: string, names: readonly string[]): string | undefined {
+  let found: string | undefined
+  for (const name of names) {
+    if (host.length <= name.length + 1 || !host.endsWith(name) || host[host.length - name.length - 1] !== '.') continue
+    const label = host.slice(0, -name.length - 1)
+    if (found === undefined || label.length < found.length) found = label
+  }
+  return found
+}
 
-const isNumericHost = (host: string): boolean => host.startsWith('[') || /^\d+(\.\d+){3}$/.test(host)
+/**
+ * R4. A host of a bucket's own name (a CNAME) has a dot. A name of one label is a machine's or a container's: if a
+ * bucket could take it, whoever makes that bucket would get the requests that others send there.
+ */
+const couldBeBucket = (host: string): boolean => host.includes('.') && isBucketName(host)
 
-export function addressOf(request: RawRequest, baseHost: string): Address {
+function pathOf(request: RawRequest): string {
   const { path } = splitTarget(request.target)
   if (!path.startsWith('/')) throw new Fault('InvalidURI')
+  return path
+}
+
+export function addressOf(request: RawRequest, baseHosts: readonly string[]): Address {
   const host = hostOf(request)
-  const rest = path.slice(1)
-  if (host.endsWith(`.${baseHost}`)) {
-    const bucket = host.slice(0, -baseHost.length - 1)
-    if (!isBucketName(bucket)) throw new Fault('InvalidBucketName', { BucketName: bucket })
-    return { bucket, key: decodeTarget(rest), style: 'host' }
+  if (host === 'localhost' || baseHosts.includes(host)) return pathAddress(request)
+  const label = labelBelow(host, baseHosts)
+  if (label !== undefined) {
+    if (!isBucketName(label)) throw noSuchLabel(host, label)
+    return { bucket: label, key: decodeTarget(pathOf(request).slice(1)), style: 'host' }
   }
-  // An address in place of a name reaches the service itself: there is no name to put a bucket before.
-  if (host !== baseHost && host !== 'localhost' && !isNumericHost(host)) {
-    if (isBucketName(host)) return { bucket: host, key: decodeTarget(rest), style: 'alias' }
-    throw noSuchHost(host, baseHost)
-  }
+  if (couldBeBucket(host)) return { bucket: host, key: decodeTarget(pathOf(request).slice(1)), style: 'alias' }
+  return pathAddress(request)
+}
+
+const noSuchLabel = (host: string, label: string): Fault =>
+  new Fault('InvalidRequest', { reason: `The Host ${host} names no bucket: ${label} is not a valid bucket name.` })
+
+/** R4. The bucket is the first step of the path: so on every host that is no bucket's. */
+export function pathAddress(request: RawRequest): Address {
+  const rest = pathOf(request).slice(1)
   if (rest.startsWith('/')) throw new Fault('InvalidURI')
   const slash = rest.indexOf('/')
   const bucket = decodeTarget(slash < 0 ? rest : rest.slice(0, slash))

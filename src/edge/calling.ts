@@ -8,11 +8,9 @@ import type { Accounts, Context, IncomingBody, Ways } from '../operations/contex
 import type { Header, Need, ObjectName } from '../operations/operation.ts'
 import type { Told } from '../rules/access/told.ts'
 import { type Address, locationOf } from './address.ts'
-import { wireHeaders } from './answer.ts'
 import type { Authorizer, Judgement } from './authorize.ts'
 import type { Dialect } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
-import type { LateAnswer } from './late-answer.ts'
 import type { Asking } from './request-context.ts'
 
 /** A permission that was judged, or a lock that refused one of several things that a request asked for. */
@@ -22,6 +20,7 @@ export interface CallingParts {
   readonly store: Context['store']
   readonly accounts: Accounts
   readonly region: string
+  readonly anyRegion: boolean
   readonly dialect: Dialect
   readonly address: Address
   readonly asking: Asking
@@ -30,8 +29,8 @@ export interface CallingParts {
   readonly needs: readonly Need[]
   readonly authorizer: Authorizer
   readonly findings: Finding[]
-  readonly late: LateAnswer
-  /** Headers that every answer to this request has. */
+  readonly late: { expect(headers: readonly Header[]): void }
+  /** Headers that a success has in any case. */
   readonly always: readonly Header[]
   readonly noticed: (error: Error) => void
 }
@@ -43,6 +42,7 @@ export class Calling implements Context {
   readonly callerId: string
   readonly ways: Ways
   readonly region: string
+  readonly anyRegion: boolean
   readonly request: Context['request']
   readonly target: ObjectName
   readonly bucket: Context['bucket']
@@ -57,6 +57,7 @@ export class Calling implements Context {
     this.callerId = caller.kind === 'anonymous' ? ANONYMOUS_CANONICAL_ID : caller.account.canonicalId
     this.ways = parts.dialect.ways
     this.region = parts.region
+    this.anyRegion = parts.anyRegion
     this.request = parts.asking.view
     this.target = parts.asking.target
     // Operations on a bucket that need not exist look for themselves.
@@ -78,8 +79,8 @@ export class Calling implements Context {
   }
 
   mayLast(headers: readonly Header[]): void {
-    const { late, always, dialect } = this.#parts
-    late.expect(wireHeaders([...headers, ...always], dialect))
+    const { late, always } = this.#parts
+    late.expect([...headers, ...always])
   }
 
   may(action: Need['do'], on?: ObjectName, told: Told = []): Promise<boolean> {

@@ -66,6 +66,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       recreateOwnBucket: false,
       missingMatchIsNoSuchKey: false,
       signedHashProves: false,
+      regionOnAnswers: false,
       announcedChecksumComes: true,
       acl: { mayHaveNoGrants: false, infersType: true, acceptsGrantsAsList: true },
       groupUris: groupUris('svc'),
@@ -103,6 +104,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
       recreateOwnBucket: true,
       missingMatchIsNoSuchKey: true,
       signedHashProves: true,
+      regionOnAnswers: true,
       announcedChecksumComes: false,
       acl: { mayHaveNoGrants: true, infersType: false, acceptsGrantsAsList: false },
       groupUris: groupUris('s3'),
@@ -197,10 +199,14 @@ export function neutralValue(dialect: Dialect, name: string, value: string): str
   return values.has(value) ? `?${value}` : value
 }
 
-/** Signed as one did before. That is refused, but in the words of the dialect whose clients still do it. */
+/** Fields of a form that carry a signature of that kind; as headers they mean nothing. */
+const OLD_FIELDS = ['awsaccesskeyid', 'signature']
+
+/** Signature Version 2 exists in one dialect only, so it tells which one a request speaks that says nothing else. */
 function hasOldSignature(request: RawRequest): boolean {
   const [authorization = ''] = headerValues(request, 'authorization')
-  return authorization.startsWith('AWS ') || `&${splitTarget(request.target).query}`.includes('&AWSAccessKeyId=')
+  if (authorization.startsWith('AWS ') || OLD_FIELDS.some(name => headerValues(request, name).length > 0)) return true
+  return `&${splitTarget(request.target).query}`.includes('&AWSAccessKeyId=')
 }
 
 /**

@@ -2,7 +2,7 @@
  * A posted form as a request: its fields take the place of headers, its file that of the body, and its policy that of
  * the signature. What follows then is what happens to every request.
  */
-import type { Authentication } from '../auth/authenticate.ts'
+import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import type { LengthRange } from '../auth/policy-document.ts'
 import { authenticatePost } from '../auth/post-policy.ts'
 import { BadForm, boundaryOf, type Form, type FormProblem, isFormType, readForm } from '../lib/form-data.ts'
@@ -10,7 +10,6 @@ import { canBeHeader } from '../lib/header-text.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import { BadXml } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
-import type { Caller } from '../model/caller.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import { readTagDocument } from '../rules/tags.ts'
@@ -140,8 +139,8 @@ export async function authenticateForm(
   form: PostedForm,
   bucket: string,
   by: Authentication,
-): Promise<{ caller: Caller; body: IncomingBody }> {
-  const { caller, contentLength } = await authenticatePost({ bucket, fields: form.fields }, by)
+): Promise<Omit<Authenticated, 'payload'> & { readonly body: IncomingBody }> {
+  const { contentLength, ...authenticated } = await authenticatePost({ bucket, fields: form.fields }, by)
   const stream = contentLength === undefined ? form.file : within(form.file, contentLength)
   const body = {
     stream,
@@ -152,7 +151,7 @@ export async function authenticateForm(
     trailers: () => new Map(),
     hold: () => {},
   }
-  return { caller, body }
+  return { ...authenticated, body }
 }
 
 /** Nothing is stored before the file has ended, so that what ends too early leaves nothing behind. */

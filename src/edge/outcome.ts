@@ -1,4 +1,5 @@
 /** A request as it comes to the pipeline, and what comes of it. */
+import type { SignatureVersion } from '../auth/authentication.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
@@ -30,6 +31,8 @@ export interface Outcome {
   readonly operation: string
   readonly resource: string
   readonly caller: Caller | undefined
+  /** How the caller proved who it is. */
+  readonly signatureVersion?: SignatureVersion | undefined
   readonly code: string
   /** What refused it: a statement, a list that does not give it, a lock. */
   readonly why?: string | undefined

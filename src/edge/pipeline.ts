@@ -2,7 +2,8 @@
  * What happens to every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
  * owner, permission, requester pays, input, body, the operation itself. A fault at any point is the answer.
  */
-import { type Authenticated, type Authentication, authenticate } from '../auth/authenticate.ts'
+import type { Authentication } from '../auth/authentication.ts'
+import { claimedCredential } from '../auth/claim.ts'
 import type { Clock } from '../lib/clock.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import { after, lastly, type Soon, unless } from '../lib/soon.ts'
@@ -10,20 +11,20 @@ import type { Bucket } from '../model/bucket.ts'
 import { actorOf, type Caller } from '../model/caller.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
-import type { Accounts, Context, IncomingBody } from '../operations/context.ts'
+import type { Accounts, Context } from '../operations/context.ts'
 import { refuseCustomerKeys } from '../operations/customer-key.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
 import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
 import { checkUnread } from '../operations/unread-body.ts'
-import { type Address, addressOf, noSuchHost } from './address.ts'
+import { isRegionName } from '../rules/naming.ts'
+import { type Address, addressOf, pathAddress } from './address.ts'
 import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { Calling, type CallingParts, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
 import { dialectOf, mixedDialects } from './dialect.ts'
-import { authenticateForm, openForm } from './form.ts'
+import { type Entered, enter, type Routed } from './entry.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
-import { incomingBody } from './incoming-body.ts'
 import { ConnectionCut, type Interfere } from './interference.ts'
 import { Known, NO_HEADERS, withHeaders } from './known.ts'
 import { LateAnswer } from './late-answer.ts'
@@ -60,7 +61,11 @@ export interface PipelineParts {
   readonly operations: readonly Operation[]
   readonly clock: Clock
   readonly region: string
-  readonly baseHost: string
+  /** D28. Requests may be signed for any region, and are answered as from there. */
+  readonly anyRegion: boolean
+  /** D31. */
+  readonly sigV2: boolean
+  readonly baseHosts: readonly string[]
   readonly website: WebsiteHosts
   /** D24. Keys that customers bring are refused where others could read them on the way. */
   readonly tlsForCustomerKeys: boolean
@@ -82,22 +87,6 @@ const CHARGED: readonly Header[] = [[':request-charged', 'requester']]
 const onlyReads = ({ match }: Operation): boolean => match.method === 'GET' || match.method === 'HEAD'
 
 const hasNoBucket = ({ match, withoutBucket }: Operation): boolean => match.on === 'service' || withoutBucket
-
-/** What a request turned out to ask. */
-interface Routed {
-  readonly known: Known
-  readonly address: Address
-  readonly view: View
-  readonly operation: Operation
-}
-
-/** A request once it is known who asks. */
-interface Entered {
-  readonly caller: Caller
-  readonly view: View
-  readonly body: IncomingBody
-  readonly key: string
-}
 
 /** A request that is worked on: everything that is known of it, and what it is judged and done with. */
 interface Work extends Omit<Routed, 'view'>, Entered, Omit<Session, 'end'> {
@@ -150,7 +139,8 @@ export class Pipeline {
     if (error instanceof ConnectionCut) throw error
     const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
     const refusal = outgoingFault(fault, { ...known, ...incoming, isHead: incoming.request.method === 'HEAD' })
-    refusal.headers.push(...wireHeaders(known.cors, known.dialect))
+    if (known.region !== undefined && known.caller === undefined) known.region = this.#claimedRegion(incoming, known)
+    refusal.headers.push(...wireHeaders(known.cors, known.dialect), ...known.regionHeader())
     known.outgoing = refusal
     known.code = fault.code
     known.why = whyRefused(fault)
@@ -167,14 +157,17 @@ export class Pipeline {
     checkExpectation(request)
     const site = siteOf(request, this.#parts.website)
     if (site !== undefined) return this.#visit(incoming, known, site)
-    const address = addressOf(request, this.#parts.baseHost)
+    const address = addressOf(request, this.#parts.baseHosts)
     if (address.style !== 'alias') return this.#route(incoming, known, address)
-    return after(this.#checkAlias(address), () => this.#route(incoming, known, address))
+    return after(this.#isBucket(address.bucket), is =>
+      this.#route(incoming, known, is ? address : pathAddress(request)),
+    )
   }
 
   #route(incoming: Incoming, known: Known, address: Address): Soon<Outcome> {
     const { request } = incoming
     known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
+    if (address.bucket !== '') known.region = this.#parts.region
     const view = new View(request, known.dialect)
     if (request.method === 'OPTIONS') return this.#preflight(known, address, view)
     const origin = view.header('origin')
@@ -207,12 +200,14 @@ export class Pipeline {
     })
   }
 
-  /** R4. A host that is not of this service is a bucket of that name, or nothing of ours. */
-  async #checkAlias({ bucket }: Address): Promise<void> {
+  /** R4. A host of a bucket's own name leads to that bucket; where there is none, it is one more name of ours. */
+  async #isBucket(name: string): Promise<boolean> {
     try {
-      await this.#parts.facts.bucket(bucket)
+      await this.#parts.facts.bucket(name)
+      return true
     } catch (error) {
-      throw error instanceof Fault ? noSuchHost(bucket, this.#parts.baseHost) : error
+      if (error instanceof Fault) return false
+      throw error
     }
   }
 
@@ -268,11 +263,14 @@ export class Pipeline {
   #run(incoming: Incoming, routed: Routed): Soon<Answers> {
     const { known, address, operation } = routed
     return after(this.#parts.identities(), accounts =>
-      after(this.#enter(incoming, routed, accounts), ({ caller, view, body, key }) => {
+      after(this.#enter(incoming, routed, accounts), ({ caller, region, signatureVersion, view, body, key }) => {
         known.caller = caller
+        known.signatureVersion = signatureVersion
+        if (known.region !== undefined) known.region = region
         const session = this.#parts.session(actorOf(caller, incoming.requestId), onlyReads(operation))
         const { facts, store } = session
-        const work: Work = { known, address, operation, incoming, caller, view, body, key, facts, store, accounts }
+        const who = { caller, region, signatureVersion }
+        const work: Work = { known, address, operation, incoming, ...who, view, body, key, facts, store, accounts }
         return lastly(
           () => this.#judge(work),
           () => session.end(),
@@ -299,6 +297,7 @@ export class Pipeline {
       request: incoming.request,
       view,
       caller,
+      signatureVersion: work.signatureVersion,
       operation,
       target,
       now: this.#parts.clock.now(),
@@ -327,7 +326,8 @@ export class Pipeline {
     const calling = new Calling({
       store,
       accounts,
-      region: this.#parts.region,
+      region: work.region,
+      anyRegion: this.#parts.anyRegion,
       dialect: known.dialect,
       address,
       asking,
@@ -336,48 +336,35 @@ export class Pipeline {
       needs,
       authorizer,
       findings,
-      late: known.late,
-      always: charge.length + known.cors.length === 0 ? NO_HEADERS : [...charge, ...known.cors],
+      late: known,
+      always: charge,
       noticed: error => this.#parts.onError(error, incoming.requestId),
     })
     const answers = after(checkUnread(operation, view, body), () => operation.run(calling, input))
     return charge === NO_HEADERS ? answers : after(answers, made => withHeaders(made, charge))
   }
 
-  /** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
   #enter(incoming: Incoming, routed: Routed, identities: Identities): Soon<Entered> {
-    const { known, address, view, operation } = routed
-    const { clock, region, clientTimes } = this.#parts
+    const { clock, region, anyRegion, sigV2, clientTimes, facts } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
-    const { scheme } = known.dialect
-    const by = { region, now: clock.now(), clientTimes: clientTimes?.() ?? NO_TIMES, findCredential, scheme }
-    return after(authenticate(incoming.request, by), authenticated => {
-      const { caller, payload } = authenticated
-      incoming.place.standing(caller.kind === 'anonymous')
-      if (operation.takesForm) return this.#enterByForm(incoming, routed, authenticated, by)
-      return { caller, view, key: address.key, body: incomingBody(incoming, payload, view, known.dialect) }
+    return enter(incoming, routed, {
+      scheme: routed.known.dialect.scheme,
+      hostBucket: routed.address.style === 'path' ? '' : `/${routed.address.bucket}`,
+      now: clock.now(),
+      clientTimes: clientTimes?.() ?? NO_TIMES,
+      region,
+      anyRegion,
+      sigV2,
+      findCredential,
+      facts,
     })
   }
 
-  async #enterByForm(
-    incoming: Incoming,
-    { known, address }: Routed,
-    { caller, payload }: Authenticated,
-    by: Authentication,
-  ): Promise<Entered> {
-    if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
-      throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
-    }
-    // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
-    await this.#parts.facts.bucket(address.bucket)
-    incoming.goOn()
-    const form = await openForm(incoming.request, incoming.body, dialect => {
-      known.dialect = dialect
-    })
-    known.resource = `/${address.bucket}/${form.key}`
-    const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
-    incoming.place.standing(entered.caller.kind === 'anonymous')
-    return { ...entered, view: new View(form.request, form.dialect), key: form.key }
+  /** D28. A client that is refused is told the region that it signs for, where every region is accepted. */
+  #claimedRegion({ request }: Incoming, { dialect }: Known): string {
+    const { region, anyRegion } = this.#parts
+    const claimed = anyRegion ? claimedCredential(request, dialect.scheme)?.region : undefined
+    return claimed !== undefined && isRegionName(claimed) ? claimed : region
   }
 
   /** R8. Whoever does not own a requester-pays bucket says that the charge is accepted. */

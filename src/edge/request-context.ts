@@ -1,4 +1,5 @@
 /** What a request says, by the neutral condition keys under which policies ask about it. */
+import type { SignatureVersion } from '../auth/authentication.ts'
 import { dateHeader } from '../auth/timestamps.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import type { Caller } from '../model/caller.ts'
@@ -17,6 +18,7 @@ export interface Asking {
   readonly request: RawRequest
   readonly view: View
   readonly caller: Caller
+  readonly signatureVersion: SignatureVersion | undefined
   readonly operation: Operation
   readonly target: ObjectName
   readonly now: number
@@ -87,15 +89,15 @@ function signingTime(view: View, isInHeader: boolean, isForm: boolean): number |
 }
 
 /** How a caller proved who it is; nothing for one who did not. */
-function signature({ request, view, caller, operation, now }: Asking): Told {
-  if (caller.kind === 'anonymous') return []
+function signature({ request, view, signatureVersion, operation, now }: Asking): Told {
+  if (signatureVersion === undefined) return []
   const isInHeader = headerValues(request, 'authorization').length > 0
   const way = operation.takesForm ? 'POST' : isInHeader ? 'REST-HEADER' : 'REST-QUERY-STRING'
   const signedAt = signingTime(view, isInHeader, operation.takesForm)
   return [
     ...(signedAt === undefined ? [] : [['signatureage', [String(now - signedAt)]] as const]),
     ['authtype', [way]],
-    ['signatureversion', ['SVC4-HMAC-SHA256']],
+    ['signatureversion', [signatureVersion]],
   ]
 }
 

@@ -43,7 +43,9 @@ export class View implements RequestView {
       if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
       this.#query.set(name, value)
     }
-    if (isSignedIn(query, dialect.scheme)) this.#takeFromLink()
+    const isV2 = dialect.name === 's3' && this.#query.has('AWSAccessKeyId')
+    if (isV2) this.#takePlainFromLink()
+    if (isV2 || isSignedIn(query, dialect.scheme)) this.#takeFromLink()
   }
 
   /**
@@ -74,6 +76,17 @@ export class View implements RequestView {
     if (this.#headers.has(':content-sha256')) return
     // Policies that refuse unsigned bodies refuse links as well: they are links' usual ones.
     this.#headers.set(':content-sha256', this.#query.get(`${scheme.queryPrefix}Content-Sha256`) ?? UNSIGNED_PAYLOAD)
+  }
+
+  /** D31. Signature Version 2 always covers these two, and links of boto3 have them in the query. */
+  #takePlainFromLink(): void {
+    for (const name of ['content-type', 'content-md5']) {
+      const value = this.#query.get(name)
+      if (value === undefined || trimmed(this.#headers.get(name) ?? '') !== '') continue
+      const bytes = Buffer.from(value, 'utf8').toString('latin1')
+      if (!canBeHeader(name, bytes)) throw new Fault('InvalidArgument', { ArgumentName: name })
+      this.#headers.set(name, bytes)
+    }
   }
 
   #text(name: string): string | undefined {

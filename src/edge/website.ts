@@ -20,15 +20,15 @@ import {
   toFolder,
   type Visited,
 } from '../rules/website.ts'
-import { decodeTarget, hostOf } from './address.ts'
+import { decodeTarget, hostOf, labelBelow } from './address.ts'
 import { type FaultPlace, type Outgoing, outgoingFault } from './answer.ts'
 import type { FactFinder } from './authorize.ts'
 import type { Dialect } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
 
 export interface WebsiteHosts {
-  /** Websites answer at `<bucket>.<host>`. */
-  readonly host: string
+  /** Websites answer at `<bucket>.<host>` of each. */
+  readonly hosts: readonly string[]
   /** R28. Objects that redirect do so on a bucket's own host as well. */
   readonly onBucketHost: boolean
 }
@@ -64,10 +64,8 @@ const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-leng
 const read = new TextMemo(text => readWebsite(parseXml(text)))
 
 /** The bucket whose website a request visits; undefined for all other requests. */
-export function siteOf(request: RawRequest, { host }: WebsiteHosts): string | undefined {
-  const asked = hostOf(request)
-  return asked.endsWith(`.${host}`) ? asked.slice(0, -host.length - 1) : undefined
-}
+export const siteOf = (request: RawRequest, { hosts }: WebsiteHosts): string | undefined =>
+  labelBelow(hostOf(request), hosts)
 
 /** The key that a visitor asks for, empty for the root of the site. */
 export function visitedKey({ target }: RawRequest): string {

@@ -114,14 +114,15 @@ async function open(setting: Setting): Promise<Open> {
       if (typeof bucket === 'string') await haveBucket(store, bucket)
       else await haveLockable(store, bucket.name, bucket.objectLock)
     }
-    const baseHost = options.baseHost?.toLowerCase() ?? 'localhost'
+    const baseHosts = [options.baseHost?.toLowerCase() ?? 'localhost']
     const pipeline = pipelineFor({
       store,
       directory: new Directory(store.engine, rootKey),
       clock: moved,
       region,
-      baseHost,
-      website: { host: `website.${baseHost}`, onBucketHost: true },
+      anyRegion: options.region === undefined,
+      baseHosts,
+      website: { hosts: baseHosts.map(name => `website.${name}`), onBucketHost: true },
       clientTimes: () => moved.clientTimes(),
       interfere: faultList.interfere,
       tell,

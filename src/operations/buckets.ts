@@ -9,6 +9,7 @@ import { TOLD_BY_BUCKET_TAGS, type Told, toldByBucketTags } from '../rules/acces
 import { OWNERSHIPS } from '../rules/documents/settings.ts'
 import { documentText } from '../rules/documents/tree.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
+import { isRegionName } from '../rules/naming.ts'
 import { readTagSet, tagDocument } from '../rules/tags.ts'
 import { checkListFitsOwnership, listFromHeaders } from './acl.ts'
 import type { Context } from './context.ts'
@@ -85,13 +86,15 @@ interface Configuration {
   readonly tags: Pairs
 }
 
-/** There is one region: the body can only name it. Tags are the bucket's from the start. */
-function readConfiguration(root: XmlNode, region: string): Configuration {
+/** D28. The body names the one region that is set; where none is, any. Tags are the bucket's from the start. */
+function readConfiguration(root: XmlNode, { region, anyRegion }: Pick<Context, 'region' | 'anyRegion'>): Configuration {
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
   const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
   if (other !== undefined) throw notImplemented('element', other.name)
   const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
-  if (asked !== '' && asked !== region) throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+  if (asked !== '' && asked !== region && !(anyRegion && isRegionName(asked))) {
+    throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+  }
   const set = child(root, 'Tags')
   const tags = set === undefined ? [] : readTagSet(set, 'bucket')
   const place: Told = asked === '' ? [] : [['locationconstraint', [asked]]]
@@ -101,7 +104,7 @@ function readConfiguration(root: XmlNode, region: string): Configuration {
 async function configurationOf(ctx: Context): Promise<Configuration> {
   const body = await wholeBody(ctx, { proof: 'none' })
   if (body.length === 0) return { told: [], tags: [] }
-  const configuration = readXml(body, root => readConfiguration(root, ctx.region))
+  const configuration = readXml(body, root => readConfiguration(root, ctx))
   if (configuration.tags.length > 0 && !(await ctx.may('PutBucketTagging', undefined, configuration.told)))
     throw new Fault('AccessDenied')
   return configuration
@@ -157,7 +160,7 @@ export const HeadBucket = operation({
   match: { method: 'HEAD', on: 'bucket' },
   permission: needs('ListBucket'),
   input: {},
-  run: async ctx => ({ headers: [[':bucket-region', ctx.region]] }),
+  run: async ctx => ({ headers: ctx.ways.regionOnAnswers ? [] : [[':bucket-region', ctx.region]] }),
 })
 
 export const DeleteBucket = operation({

@@ -19,6 +19,8 @@ export interface Ways {
   readonly missingMatchIsNoSuchKey: boolean
   /** R103. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
   readonly signedHashProves: boolean
+  /** D28. Every answer that names a bucket says where it is; otherwise HeadBucket alone does. */
+  readonly regionOnAnswers: boolean
   /** R112. The checksum of a document is of the algorithm that it announces; otherwise the one that comes counts. */
   readonly announcedChecksumComes: boolean
   /** D14, D16, D21. How strictly the document of an access list is read. */
@@ -91,7 +93,9 @@ export interface Context {
   /** Canonical id of the caller's account, or the fixed one of callers without a name. */
   readonly callerId: string
   readonly ways: Ways
+  /** As the caller is told: the one that was signed for where any will do, else the one that is set. */
   readonly region: string
+  readonly anyRegion: boolean
   readonly request: RequestView
   readonly target: ObjectName
   /** Where the target is found: its URL, without a query. */

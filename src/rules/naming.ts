@@ -18,6 +18,9 @@ export function isBucketName(name: string): boolean {
   return true
 }
 
+/** It is one step of the scope that a signature names, and goes out in headers. */
+export const isRegionName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,64}$/.test(name)
+
 export function checkBucketName(name: string): void {
   if (!isBucketName(name)) throw new Fault('InvalidBucketName', { BucketName: name })
 }

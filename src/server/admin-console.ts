@@ -45,7 +45,7 @@ export interface ConsoleOver {
 
 /** Undefined when no console is wanted. */
 export async function openConsole(
-  config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'metrics' | 'auditLog'>,
+  config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'anyRegion' | 'metrics' | 'auditLog'>,
   over: ConsoleOver,
   tell: Tell,
 ): Promise<RunningConsole | undefined> {
@@ -64,6 +64,7 @@ export async function openConsole(
     clock: systemClock,
     random: systemRandom,
     region: config.region,
+    anyRegion: config.anyRegion,
     explain: (question: StoreQuestion) => explain(store, directory, question),
     scrub,
     scraping: config.metrics,

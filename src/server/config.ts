@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { addressesOf } from '../meta/postgres-address.ts'
-import { isBucketName } from '../rules/naming.ts'
+import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
 import { checkMemory } from './config-memory.ts'
@@ -25,15 +25,19 @@ export interface Config {
   readonly listen: HostAndPort
   /** Undefined: none. */
   readonly console: HostAndPort | undefined
-  readonly baseHost: string
+  readonly baseHosts: readonly string[]
   readonly website: {
-    readonly host: string
+    readonly hosts: readonly string[]
     /** Objects that redirect do so on their bucket's host as well. */
     readonly onBucketHost: boolean
   }
   /** R22. Named keys to have, and whether those are all there are. */
   readonly namedKeys: { readonly have: readonly string[]; readonly strict: boolean }
   readonly region: string
+  /** No region was set: requests may be signed for any. */
+  readonly anyRegion: boolean
+  /** D31. */
+  readonly sigV2: boolean
   readonly accounts: string | undefined
   readonly buckets: readonly string[]
   readonly meta: string | undefined
@@ -77,17 +81,22 @@ const folder: Read<string> = (value, flag) => {
   return value
 }
 
+/** Reported where nobody has set or signed for another one. */
+const DEFAULT_REGION = 'us-east-1'
+
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 
-const hostName: Read<string> = (value, flag) => {
-  const name = value.toLowerCase()
-  if (!HOST_NAME.test(name)) throw new BadConfig(`--${flag} is a host name without protocol and port, not "${value}"`)
-  return name
+const hostNames: Read<readonly string[]> = (value, flag) => {
+  const given = value
+    .toLowerCase()
+    .split(',')
+    .map(name => name.trim())
+  if (given.every(name => HOST_NAME.test(name))) return given
+  throw new BadConfig(`--${flag} is a list of host names without protocol and port, not "${value}"`)
 }
 
-/** It is one step of the scope that a signature names. */
 const regionName: Read<string> = (value, flag) => {
-  if (!/^[\w.-]{1,64}$/.test(value)) throw new BadConfig(`--${flag} is letters, digits, - and ., not "${value}"`)
+  if (!isRegionName(value)) throw new BadConfig(`--${flag} is letters, digits, - and ., not "${value}"`)
   return value
 }
 
@@ -175,15 +184,16 @@ export const FLAGS = {
   data: flag('DIR', 'everything the server keeps', folder, './data'),
   listen: flag('HOST:PORT', 'the object API; port 0 picks a free one', hostAndPort, '127.0.0.1:9000'),
   console: flag('HOST:PORT', 'admin API and health checks; off for none', hostAndPortOrOff, '127.0.0.1:9001'),
-  'base-host': flag('NAME', 'buckets answer at <bucket>.NAME', hostName, 'localhost'),
-  'website-host': flag('NAME', 'websites answer at <bucket>.NAME; website.<base host> without', hostName),
+  'base-host': flag('A,B', 'buckets answer at <bucket>.NAME of each; by path on any host', hostNames, 'localhost'),
+  'website-host': flag('A,B', 'websites answer at <bucket>.NAME of each; website.<base host> without', hostNames),
   'website-on-bucket-host': flag(
     'true|false',
     "objects that redirect do so on their bucket's own host as well",
     trueOrFalse,
     'true',
   ),
-  region: flag('NAME', 'accepted in signatures and reported', regionName, 'us-east-1'),
+  region: flag('NAME', 'the only region accepted in signatures; without, any is, and us-east-1 reported', regionName),
+  'no-sigv2': flag('', 'presigned URLs and forms of Signature Version 2 are refused', onOrOff, 'false'),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
   buckets: flag('a,b', 'buckets to have, owned by the root account', bucketNames, ''),
   'verenc-keys': flag('a,b', 'named encryption keys to have', names, ''),
@@ -260,13 +270,15 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     memory,
     listen: values.listen!,
     console: values.console === 'off' ? undefined : values.console,
-    baseHost: values['base-host']!,
+    baseHosts: values['base-host']!,
     website: {
-      host: values['website-host'] ?? `website.${values['base-host']!}`,
+      hosts: values['website-host'] ?? values['base-host']!.map(name => `website.${name}`),
       onBucketHost: values['website-on-bucket-host']!,
     },
     namedKeys: { have: values['verenc-keys']!, strict: values['verenc-strict-keys']! },
-    region: values.region!,
+    region: values.region ?? DEFAULT_REGION,
+    anyRegion: values.region === undefined,
+    sigV2: values['no-sigv2'] !== true,
     accounts: values.accounts,
     buckets: values.buckets!,
     meta: values.meta,

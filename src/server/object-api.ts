@@ -132,7 +132,11 @@ export interface Serving {
   readonly clock: Clock
   readonly random: Random
   readonly region: string
-  readonly baseHost: string
+  /** D28. Requests may be signed for any region, and are answered as from there. */
+  readonly anyRegion?: boolean
+  readonly baseHosts: readonly string[]
+  /** D31. Presigned URLs and forms of Signature Version 2 are accepted, unless this is false. */
+  readonly sigV2?: boolean
   readonly website: WebsiteHosts
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
@@ -144,7 +148,7 @@ export interface Serving {
 }
 
 export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'watchers'>): Pipeline {
-  const { store, directory, clock, region, baseHost, website, tell } = serving
+  const { store, directory, clock, region, baseHosts, website, tell } = serving
   const lately = new Lately()
   return new Pipeline({
     session: (actor, onlyReads) => sessionOf(store, lately, actor, onlyReads),
@@ -154,7 +158,9 @@ export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'w
     operations: OPERATIONS,
     clock,
     region,
-    baseHost,
+    anyRegion: serving.anyRegion ?? false,
+    sigV2: serving.sigV2 ?? true,
+    baseHosts,
     website,
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
     clientTimes: serving.clientTimes,

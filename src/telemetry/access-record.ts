@@ -80,9 +80,13 @@ function objectBytes({ outgoing }: Outcome, { request, receivedBytes, status }: 
   return header('content-range')?.split('/')[1] ?? header('content-length') ?? NONE
 }
 
-function authenticationOf({ caller }: Outcome, { request }: Ended): readonly [version: string, type: string] {
+function authenticationOf(
+  { caller, signatureVersion }: Outcome,
+  { request }: Ended,
+): readonly [version: string, type: string] {
   if (caller === undefined || caller.kind === 'anonymous') return [NONE, NONE]
-  return ['SigV4', headerValues(request, 'authorization').length > 0 ? 'AuthHeader' : 'QueryString']
+  const version = signatureVersion === 'AWS' ? 'SigV2' : 'SigV4'
+  return [version, headerValues(request, 'authorization').length > 0 ? 'AuthHeader' : 'QueryString']
 }
 
 export function accessRecord(bucket: Bucket, outcome: Outcome, exchange: Ended, now: number): string {

@@ -67,7 +67,7 @@ inBoth('section 6 PutBucketVersioning: a bucket with locks keeps it on', async c
 })
 
 inBoth(
-  'R103 PutBucketVersioning: a signed hash alone is proof in s3, where clients send nothing else',
+  'R103 D26 PutBucketVersioning: a signed hash alone is proof in s3, where clients send nothing else',
   async client => {
     const bucket = await makeBucket(client)
     const body = '<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>'

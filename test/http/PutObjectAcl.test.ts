@@ -63,7 +63,7 @@ inBoth('R101 5.3 PutObjectAcl GetObjectAcl: canned lists, shown in the words of 
   for (const name of ['etag', 'last-modified']) assert.equal(after.headers.get(name), before.headers.get(name))
 })
 
-inBoth('R30 R103 PutObjectAcl: by document, proven; the owner gets nothing that is not listed', async client => {
+inBoth('R30 R103 D26 PutObjectAcl: by document, proven; the owner gets nothing that is not listed', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const body = policy(grant(id(OTHER.canonicalId), 'READ'))

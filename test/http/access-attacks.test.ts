@@ -112,7 +112,6 @@ inBoth(
       `${algorithm} nonsense`,
       `${algorithm} Credential=${credential}`,
       good.replace(day, '20200101'),
-      good.replace('us-east-1', 'elsewhere'),
       good.replace(terminator, 'other_request'),
     ]) {
       assert.equal(await told(client, bucket, '/k', signed(value)), `${status} AuthorizationHeaderMalformed`, value)

@@ -278,7 +278,7 @@ inBoth('attack 59: ranges of every kind', async client => {
     ['/k', 'bytes=', '200'],
     ['/k', 'lines=1-2', '200'],
     ['/empty', 'bytes=0-0', '416 InvalidRange'],
-    ['/empty', 'bytes=-1', '416 InvalidRange'],
+    ['/empty', 'bytes=-1', '200'],
   ] as const) {
     const answer = await client.send({ method: 'GET', bucket, path, headers: [['Range', range]] })
     assert.equal(outcome(answer), expected, `${path} ${range.slice(0, 40)}`)

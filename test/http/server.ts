@@ -82,6 +82,8 @@ export interface Sending {
   readonly as?: Who | null
   /** What is signed as the hash of the body, instead of its own. */
   readonly hash?: string
+  /** The region that is signed for; us-east-1 without. */
+  readonly region?: string
   /** Told of every piece of the answer's body as it comes. */
   readonly heard?: (piece: Buffer, status: number) => void
 }
@@ -162,7 +164,7 @@ export class Client {
       .join('&')
     const lines = sorted.map(([n, v]) => `${n}:${v}`)
     const canonical = [what.method, path, canonicalQuery, ...lines, '', names, hash].join('\n')
-    const scope = [stamp.slice(0, 8), REGION, scheme.service, scheme.terminator]
+    const scope = [stamp.slice(0, 8), what.region ?? REGION, scheme.service, scheme.terminator]
     const toSign = [
       scheme.algorithm,
       stamp,
@@ -255,8 +257,8 @@ async function serveParts(
     clock,
     random: systemRandom,
     region: REGION,
-    baseHost: BASE_HOST,
-    website: { host: `website.${BASE_HOST}`, onBucketHost: true },
+    baseHosts: [BASE_HOST],
+    website: { hosts: [`website.${BASE_HOST}`], onBucketHost: true },
     tell: { log: line => log.push(line), once: () => {}, end: () => {} },
     ...options,
   })

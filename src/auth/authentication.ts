@@ -1,0 +1,51 @@
+/** What a signature is checked by, and what comes of it; the same for every version of signatures. */
+import { after, type Soon } from '../lib/soon.ts'
+import type { Caller, Credential } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { PayloadRule } from './payload-rule.ts'
+import type { Scheme } from './schemes.ts'
+
+export interface Authentication {
+  readonly scheme: Scheme
+  readonly region: string
+  /** D28. Another region is as good as that one. */
+  readonly anyRegion?: boolean
+  /** D31. Presigned URLs and forms of Signature Version 2 are accepted. */
+  readonly sigV2?: boolean
+  /** What that version signs before the path: `/bucket` where the host names the bucket, nothing elsewhere. */
+  readonly hostBucket?: string
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** What clients may take for now as well. A signature of such a time is fresh; when it expires is said by `now`. */
+  readonly clientTimes?: readonly number[]
+  /** Undefined for a key that is unknown, disabled or deleted. */
+  findCredential(accessKey: string): Soon<Credential | undefined>
+}
+
+export interface Authenticated {
+  readonly caller: Caller
+  readonly payload: PayloadRule
+  /** The region that was signed for; the server's own for all others. */
+  readonly region: string
+  /** Undefined for a request without a signature. */
+  readonly signatureVersion: SignatureVersion | undefined
+}
+
+/** By the neutral names that policies ask for. */
+export type SignatureVersion = 'SVC4-HMAC-SHA256' | 'AWS'
+
+/** Nothing longer is looked for. */
+export const ACCESS_KEY_CHARACTERS_MAX = 128
+
+export function findCredential(accessKey: string, by: Pick<Authentication, 'findCredential'>): Soon<Credential> {
+  const known = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
+  return after(known, found => {
+    if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+    return found
+  })
+}
+
+export function callerOf(credential: Credential): Caller {
+  const { account, user, accessKey } = credential
+  return user === undefined ? { kind: 'account', account, accessKey } : { kind: 'user', account, user, accessKey }
+}

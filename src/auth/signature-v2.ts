@@ -1,0 +1,211 @@
+/**
+ * Signature Version 2 in a query (D31): what boto3 and the AWS CLI 1 presign with unless told otherwise. It covers the
+ * method, the bucket and the path, sub-resources, the dialect's headers and two more; other parameters it leaves open.
+ */
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import { trimmed } from '../lib/header-text.ts'
+import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import { after, type Soon } from '../lib/soon.ts'
+import { Fault } from '../model/faults.ts'
+import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
+import { escapedPath, type Fields } from './canonical.ts'
+import { announcedPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
+import { refusal } from './refusal.ts'
+import { queryIn } from './schemes.ts'
+import { isoText } from './timestamps.ts'
+
+/**
+ * Parameters that the signature covers. Every one that chooses among operations is here, also those that came after
+ * this version of signatures: one that is left out could be put behind a link that was given away.
+ */
+export const SIGNED_PARAMETERS: ReadonlySet<string> = new Set([
+  'abac',
+  'accelerate',
+  'acl',
+  'analytics',
+  'append',
+  'attributes',
+  'cors',
+  'defaultObjectAcl',
+  'delete',
+  'encryption',
+  'intelligent-tiering',
+  'inventory',
+  'legal-hold',
+  'lifecycle',
+  'location',
+  'logging',
+  'metadataConfiguration',
+  'metadataInventoryTable',
+  'metadataJournalTable',
+  'metadataTable',
+  'metrics',
+  'notification',
+  'object-lock',
+  'ownershipControls',
+  'partNumber',
+  'policy',
+  'policyStatus',
+  'publicAccessBlock',
+  'renameObject',
+  'replication',
+  'requestPayment',
+  'response-cache-control',
+  'response-content-disposition',
+  'response-content-encoding',
+  'response-content-language',
+  'response-content-type',
+  'response-expires',
+  'restore',
+  'retention',
+  'select',
+  'select-type',
+  'session',
+  'storageClass',
+  'tagging',
+  'torrent',
+  'uploadId',
+  'uploads',
+  'versionId',
+  'versioning',
+  'versions',
+  'website',
+])
+
+/** Of either dialect: a header's name in the query is signed like the header. */
+const EXTENSION = /^x-(amz|svc)-/
+const SECRET_HEADER = /-customer-key(-md5)?$|-security-token$/
+
+interface Parameter {
+  readonly name: string
+  /** Undefined without an equals sign, which is signed as it was sent. */
+  readonly value: string | undefined
+}
+
+export interface RequestV2 {
+  readonly request: RawRequest
+  readonly fields: Fields
+  /** Never empty. */
+  readonly path: string
+  readonly query: string
+}
+
+/** A character for each byte, as everywhere in what is signed. */
+const decoded = (text: string): string =>
+  text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+
+const parametersOf = (query: string): Parameter[] =>
+  query
+    .split('&')
+    .filter(piece => piece !== '')
+    .map(piece => {
+      const equals = piece.indexOf('=')
+      if (equals < 0) return { name: decoded(piece), value: undefined }
+      return { name: decoded(piece.slice(0, equals)), value: decoded(piece.slice(equals + 1)) }
+    })
+
+export function authenticateV2(asked: RequestV2, by: Authentication): Soon<Authenticated> {
+  const parameters = parametersOf(queryIn(by.scheme, asked.query))
+  const given = (name: string): string | undefined => parameters.find(one => one.name === name)?.value
+  const [accessKey, signature, expires] = ['AWSAccessKeyId', 'Signature', 'Expires'].map(given)
+  if (accessKey === undefined || signature === undefined || expires === undefined) {
+    throw new Fault('AccessDenied', {
+      reason: 'Query-string authentication requires the Signature, Expires and AWSAccessKeyId parameters',
+    })
+  }
+  checkExpires(expires, by.now)
+  const payload = payloadOf(asked.fields, by)
+  const headers = extensionHeaders(asked.request, parameters)
+  if (headers.has(`${by.scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
+  return after(findCredential(accessKey, by), credential => {
+    const text = (path: string, shown: ReadonlyMap<string, string> = headers): string =>
+      stringToSign(asked, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
+    const isSigned = (path: string): boolean => isSignatureV2(credential.secretKey, text(path), signature)
+    const escaped = escapedPath(asked.path)
+    if (!isSigned(asked.path) && (escaped === asked.path || !isSigned(escaped))) {
+      throw mismatch(accessKey, signature, text(asked.path, withoutSecrets(headers)))
+    }
+    return { caller: callerOf(credential), payload, region: by.region, signatureVersion: 'AWS' }
+  })
+}
+
+const EXPIRES = /^\d{1,12}$/
+
+function checkExpires(text: string, now: number): void {
+  if (!EXPIRES.test(text)) {
+    throw new Fault('AccessDenied', { reason: `Invalid date (should be seconds since epoch): ${text}` })
+  }
+  const end = Number(text) * 1000
+  if (now < end) return
+  throw new Fault('AccessDenied', { reason: 'Request has expired', Expires: isoText(end), ServerTime: isoText(now) })
+}
+
+/** Chunks are signed one after the other from a signature of another kind; unsigned ones came with that kind, too. */
+function payloadOf(fields: Fields, { scheme }: Authentication): PayloadRule {
+  const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
+  const announced = contentHash === undefined ? undefined : announcedPayload(contentHash, scheme)
+  const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
+  if (announced?.kind === 'chunks' || codings.includes(scheme.chunkEncoding)) {
+    throw refusal('InvalidRequest', {
+      reason: `A body in chunks cannot be signed with Signature Version 2. Please use ${scheme.algorithm}.`,
+    })
+  }
+  return payloadRule(announced ?? { kind: 'unsigned' }, { fields, scheme, chain: undefined })
+}
+
+/** By lower-case name, in order. What the query says in place of a header was signed as one. */
+function extensionHeaders({ headers }: RawRequest, parameters: readonly Parameter[]): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const [sent, value] of headers) {
+    const name = sent.toLowerCase()
+    if (!EXTENSION.test(name)) continue
+    const before = found.get(name)
+    found.set(name, before === undefined ? trimmed(value) : `${before},${trimmed(value)}`)
+  }
+  for (const { name: sent, value = '' } of parameters) {
+    const name = sent.toLowerCase()
+    if (EXTENSION.test(name) && !found.has(name)) found.set(name, trimmed(value))
+  }
+  return new Map([...found].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
+interface Signed {
+  readonly expires: string
+  readonly parameters: readonly Parameter[]
+  readonly headers: ReadonlyMap<string, string>
+  readonly resource: string
+}
+
+function stringToSign({ request }: RequestV2, { expires, parameters, headers, resource }: Signed): string {
+  const plain = (name: string): string => {
+    const sent = headerValues(request, name).map(trimmed).join(',')
+    return sent === '' ? (parameters.find(parameter => parameter.name === name)?.value ?? '') : sent
+  }
+  const lines = Array.from(headers, ([name, value]) => `${name}:${value}\n`).join('')
+  const covered = parameters
+    .filter(({ name }) => SIGNED_PARAMETERS.has(name))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map(({ name, value }) => (value === undefined ? name : `${name}=${value}`))
+    .join('&')
+  const whole = covered === '' ? resource : `${resource}?${covered}`
+  return [request.method, plain('content-md5'), plain('content-type'), expires, lines + whole].join('\n')
+}
+
+const SIGNATURE_CHARACTERS = 28
+
+/** HMAC-SHA-1 in base64 of a text in latin1, compared in the same time wherever the first difference is. */
+export function isSignatureV2(secretKey: string, text: string, provided: string): boolean {
+  const expected = createHmac('sha1', secretKey).update(text, 'latin1').digest('base64')
+  if (provided.length !== SIGNATURE_CHARACTERS) return false
+  return timingSafeEqual(Buffer.from(expected, 'latin1'), Buffer.from(provided, 'latin1'))
+}
+
+const withoutSecrets = (headers: ReadonlyMap<string, string>): ReadonlyMap<string, string> =>
+  new Map(Array.from(headers, ([name, value]) => [name, SECRET_HEADER.test(name) ? '***' : value]))
+
+const mismatch = (accessKey: string, signature: string, text: string): Fault =>
+  new Fault('SignatureDoesNotMatch', {
+    SvcAccessKeyId: accessKey,
+    StringToSign: text,
+    SignatureProvided: signature,
+  })
