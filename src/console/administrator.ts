@@ -1,5 +1,7 @@
 /** From a request to the administrator who signed it; everybody else gets one and the same refusal. */
 import { authenticate } from '../auth/authenticate.ts'
+import { ACCESS_KEY_CHARACTERS_MAX } from '../auth/authentication.ts'
+import { claimedCredential } from '../auth/claim.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../lib/raw-request.ts'
@@ -8,6 +10,8 @@ import { type Account, actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Identities } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
+import type { NamedKey } from './attempts.ts'
+import { bringsToken } from './scraper.ts'
 
 /**
  * Signatures for the admin API name a service of their own: none that was made for the object API, or for any other
@@ -34,8 +38,22 @@ export interface Proof {
   readonly nobodysSecret: string
 }
 
-const refused = (): Fault =>
-  new Fault('AccessDenied', { reason: "This needs a request that is signed with an administrator's key." })
+const REASON = "This needs a request that is signed with an administrator's key."
+
+const refused = (): Fault => new Fault('AccessDenied', { reason: REASON })
+
+/** Told like every other refusal; the mark is for whoever counts guesses. */
+export const wrongSignature = (): Fault => new Fault('AccessDenied', { reason: REASON, wrongSignature: true })
+
+/** The key that a request is signed with, as it says itself; undefined when it names none. */
+export async function keyNamedBy(request: RawRequest, identities: Identities): Promise<NamedKey | undefined> {
+  // The token of scrapers is guessed like a key; no key is called that.
+  if (bringsToken(request)) return { accessKey: 'Bearer ', exists: true }
+  const scheme = schemeNamedBy(request)
+  const accessKey = scheme && claimedCredential(request, scheme)?.accessKey
+  if (accessKey === undefined || accessKey.length > ACCESS_KEY_CHARACTERS_MAX) return undefined
+  return { accessKey, exists: (await identities.findCredential(accessKey)) !== undefined }
+}
 
 /** What says no more than that the proof failed. The others are about the form of the request and tell no secret. */
 const TELLING = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch'])
@@ -47,7 +65,7 @@ export async function administratorOf(
   proof: Proof,
 ): Promise<{ readonly administrator: Administrator; readonly body: AsyncIterable<Buffer> }> {
   const named = schemeNamedBy(request)
-  if (named === undefined) throw refused()
+  if (named === undefined) throw bringsToken(request) ? wrongSignature() : refused()
   const { identities, region, anyRegion, now } = proof
   const findCredential = async (accessKey: string): Promise<Credential> =>
     (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
@@ -55,7 +73,7 @@ export async function administratorOf(
   const { caller, payload } = await unless(
     () => authenticate(request, by),
     error => {
-      throw error instanceof Fault && TELLING.has(error.code) ? refused() : error
+      throw error instanceof Fault && TELLING.has(error.code) ? wrongSignature() : error
     },
   )
   // A user's key never administers, whatever its policies say, so no user can give itself or another more.

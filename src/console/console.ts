@@ -17,7 +17,7 @@ import type { Directory } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminAct } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
-import { type Administrator, administratorOf, inTheNameOf } from './administrator.ts'
+import { type Administrator, administratorOf, inTheNameOf, keyNamedBy, wrongSignature } from './administrator.ts'
 import { Answering, type Begun, begun } from './answers.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
@@ -136,26 +136,43 @@ export class Console {
     const found = this.#parts.routes.find(message.method ?? '', path)
     if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'there is nothing at this path' })
     known.route = found.route.name
-    const address = message.socket.remoteAddress ?? ''
-    const wait = this.#attempts.waitSeconds(address)
-    if (wait > 0) throw new Fault('TooManyRequests', { retryAfter: wait })
     const request = rawRequest(message)
     if (found.route.permission === 'scraper' && mayScrape(request, this.#parts.scraping)) {
       return { status: 200, answer: measures(this.#parts) }
     }
     const identities = await this.#parts.directory.now()
-    const { region, anyRegion = false, clock } = this.#parts
-    const proof = { identities, region, anyRegion, now: clock.now(), nobodysSecret: this.#nobodysSecret }
-    const { administrator, body } = await administratorOf(request, bytesOf(message), proof).catch((error: unknown) => {
-      if (error instanceof Fault) this.#attempts.failed(address)
-      throw error
-    })
+    const { administrator, body } = await this.#administrator(message, request, identities)
     known.caller = administrator.accessKey
     const input = await inputOf(found, request, body, message)
     const ctx = this.#context(administrator, identities, known.requestId)
     const { route } = found
     const answer = await route.run(ctx, input)
     return { status: route.goesOn?.(answer) === true ? 202 : route.status, answer }
+  }
+
+  /** Whoever signed it; a right signature is accepted whatever else came from the same address. */
+  async #administrator(
+    message: IncomingMessage,
+    request: RawRequest,
+    identities: AdminContext['identities'],
+  ): ReturnType<typeof administratorOf> {
+    const address = message.socket.remoteAddress ?? ''
+    const wait = this.#attempts.strangersWaitSeconds(address)
+    const named = await keyNamedBy(request, identities)
+    const { region, anyRegion = false, clock } = this.#parts
+    const proof = { identities, region, anyRegion, now: clock.now(), nobodysSecret: this.#nobodysSecret }
+    try {
+      if (wait > 0 && named?.exists !== true) throw wrongSignature()
+      return await administratorOf(request, bytesOf(message), proof)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      this.#attempts.failedFrom(address)
+      // Both kinds of keys wait alike, so that nobody learns from it which ones there are.
+      if (named !== undefined && error.detail.wrongSignature === true) await this.#attempts.slow(named)
+      const isStranger = named === undefined || error.detail.wrongSignature === true
+      if (wait > 0 && isStranger) throw new Fault('TooManyRequests', { retryAfter: wait })
+      throw error
+    }
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {

@@ -8,12 +8,18 @@ export interface Scraping {
   readonly isPublic: boolean
 }
 
+const BEARER = /^Bearer +(\S+)$/i
+
+/** Whether a request brings a token at all. */
+export const bringsToken = (request: RawRequest): boolean =>
+  headerValues(request, 'authorization').some(sent => BEARER.test(sent))
+
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 export function mayScrape(request: RawRequest, { token, isPublic }: Scraping): boolean {
   if (isPublic) return true
   const [sent, ...more] = headerValues(request, 'authorization')
-  const given = /^Bearer +(\S+)$/i.exec(sent ?? '')?.[1]
+  const given = BEARER.exec(sent ?? '')?.[1]
   if (token === undefined || given === undefined || more.length > 0) return false
   // Digests are equally long, whatever was sent.
   return timingSafeEqual(digest(given), digest(token))

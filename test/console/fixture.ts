@@ -111,8 +111,8 @@ function exchange(asking: Asking, port: number, now: number): Promise<Answer> {
 export async function withConsole(
   use: (consoled: Consoled) => Promise<void>,
   more: Partial<ConsoleParts> = {},
+  clock = new ManualClock(),
 ): Promise<void> {
-  const clock = new ManualClock()
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
   const directory = new Directory(parts.store.engine, ROOT)

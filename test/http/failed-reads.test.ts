@@ -122,8 +122,8 @@ async function withBoth(use: (served: Served, ports: Readonly<Record<'plain' | '
       clock,
       random: systemRandom,
       region: 'us-east-1',
-      baseHost: BASE_HOST,
-      website: { host: `website.${BASE_HOST}`, onBucketHost: true },
+      baseHosts: [BASE_HOST],
+      website: { hosts: [`website.${BASE_HOST}`], onBucketHost: true },
       tell: { log: () => {}, once: () => {}, end: () => {} },
       certificate: TEST_CERTIFICATE,
     })
