@@ -121,12 +121,23 @@ export function authenticateV2(asked: RequestV2, by: Authentication): Soon<Authe
     const text = (path: string, shown: ReadonlyMap<string, string> = headers): string =>
       stringToSign(asked, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
     const isSigned = (path: string): boolean => isSignatureV2(credential.secretKey, text(path), signature)
-    const escaped = escapedPath(asked.path)
-    if (!isSigned(asked.path) && (escaped === asked.path || !isSigned(escaped))) {
+    if (!spellings(asked.path, by.hostBucket ?? '').some(isSigned)) {
       throw mismatch(accessKey, signature, text(asked.path, withoutSecrets(headers)))
     }
     return { caller: callerOf(credential), payload, region: by.region, signatureVersion: 'AWS' }
   })
+}
+
+/**
+ * Other spellings of the same address that clients sign: with bytes escaped that they send as they are, and, as boto3
+ * does, a bucket in the path with the slash behind it that the request leaves out.
+ */
+function spellings(path: string, hostBucket: string): readonly string[] {
+  const found = [path]
+  const escaped = escapedPath(path)
+  if (escaped !== path) found.push(escaped)
+  if (hostBucket === '' && path.length > 1 && !path.includes('/', 1)) found.push(`${escaped}/`)
+  return found
 }
 
 const EXPIRES = /^\d{1,12}$/

@@ -64,6 +64,9 @@ test('s3: D31: a link of Signature Version 2 reads, writes and removes, by host 
     assert.equal(text((await use(s3, { ...all, query: 'list-type=2&prefix=a' })).xml(), 'Key'), 'a b+c')
     const byPath = { host: BASE_HOST, path: `/${BUCKET}`, link: { resource: `/${BUCKET}` } }
     assert.equal((await use(s3, byPath)).xml().name, 'ListBucketResult')
+    // boto3 sends `/bucket` and signs `/bucket/`.
+    const asBoto = { ...byPath, query: 'acl', link: { resource: `/${BUCKET}/?acl` } }
+    assert.equal((await use(s3, asBoto)).xml().name, 'AccessControlPolicy')
   }))
 
 test('s3: D31: a host that is a bucket’s name stands in what is signed', () =>
