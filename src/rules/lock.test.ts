@@ -5,7 +5,7 @@ import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Lock } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
-import { initialLock, mayRemove, mayRetain } from './lock.ts'
+import { checkRetainUntil, initialLock, mayRemove, mayRetain } from './lock.ts'
 
 const NOW = 1_000
 const governance = { mode: 'governance', until: NOW + 1 } as const
@@ -107,5 +107,15 @@ test('LOCK-3 P25 P26: a new version takes what was asked for, else the default c
   assert.deepEqual(initialLock(bucket, { hold: true, retention: undefined }, NOW), byDefault)
   assert.throws(() => initialLock(bucket, { ...asked, retention: { mode: 'governance', until: NOW } }, NOW), Fault)
   assert.throws(() => initialLock({ ...bucket, lockEnabled: false }, asked, NOW), Fault)
+  for (const hold of [true, false])
+    assert.throws(() => initialLock({ ...bucket, lockEnabled: false }, { hold, retention: undefined }, NOW), Fault)
   assert.deepEqual(initialLock({ ...bucket, lockEnabled: false, defaultRetention: undefined }, UNLOCKED, NOW), UNLOCKED)
+})
+
+test('LOCK-3 section 8: retention lasts a hundred years at most, to the millisecond', () => {
+  const until = NOW + 36_525 * 86_400_000
+  checkRetainUntil(until, NOW)
+  assert.throws(() => checkRetainUntil(until + 1, NOW), Fault)
+  checkRetainUntil(NOW + 1, NOW)
+  assert.throws(() => checkRetainUntil(NOW, NOW), Fault)
 })
