@@ -75,6 +75,12 @@ export class Answering {
     return this.#send(status, 'text/plain', text)
   }
 
+  /** The same as the last answer on its connection. */
+  last(status: number, text: string): Promise<void> {
+    this.#response.setHeader('connection', 'close')
+    return this.plain(status, text)
+  }
+
   page(text: string, policy: string): Promise<void> {
     return this.#send(200, 'text/html; charset=utf-8', text, policy)
   }

@@ -10,7 +10,7 @@ import { breakOff } from '../lib/broken-answer.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { isSpokenVersion, type RawRequest, splitTarget } from '../lib/raw-request.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import { Accounts } from '../store/accounts.ts'
 import type { Directory } from '../store/directory.ts'
@@ -110,6 +110,7 @@ export class Console {
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path } = splitTarget(message.url ?? '')
     const answering = new Answering(message, response, this.#parts.clock)
+    if (!isSpokenVersion(message.httpVersion)) return answering.last(400, 'HTTP/1.0 and HTTP/1.1 are spoken here.\n')
     if (path === '/health/live') return answering.plain(200, 'live\n')
     const isRead = message.method === 'GET' || message.method === 'HEAD'
     if (path === '/health/ready' || (path === '/' && isRead)) {

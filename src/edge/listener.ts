@@ -6,7 +6,7 @@ import { breakOff } from '../lib/broken-answer.ts'
 import type { Clock } from '../lib/clock.ts'
 import { type Certificate, listen, renew } from '../lib/listening.ts'
 import type { Random } from '../lib/random.ts'
-import { headerValue, type RawRequest } from '../lib/raw-request.ts'
+import { headerValue, isSpokenVersion, type RawRequest } from '../lib/raw-request.ts'
 import type { Soon } from '../lib/soon.ts'
 import { Fault } from '../model/faults.ts'
 import type { Outgoing } from './answer.ts'
@@ -228,6 +228,10 @@ export class Listener {
     // Runtimes sort headers only for who asks for them sorted: that costs a small request more than its object does.
     const request = { method, target: url, headers: pairs(message.rawHeaders) }
     const connection = this.#connections.get(socket) ?? new Connection(socket, this.#patience)
+    if (!isSpokenVersion(message.httpVersion)) {
+      connection.endsWithAnswer()
+      return this.#broke('HPE_INVALID_VERSION', socket)
+    }
     const exchanged: Exchanged = {
       requestId: this.#newRequestId(),
       hostId: this.#hostId,

@@ -10,6 +10,9 @@ export interface RawRequest {
   readonly headers: readonly (readonly [string, string])[]
 }
 
+/** Node's parser also passes HTTP/0.9 and HTTP/2.0 on, whose rules nobody here follows. */
+export const isSpokenVersion = (version: string): boolean => version === '1.1' || version === '1.0'
+
 /** All values of a header, by its lower-case name. */
 export function headerValues({ headers }: RawRequest, name: string): readonly string[] {
   let found: string[] | undefined

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/console/index.ts'
 import type { Accounts } from '../../src/store/accounts.ts'
+import { exchangeRaw } from '../http/raw-exchange.ts'
 import { type Answer, type Asking, type Key, ROOT, withConsole } from './fixture.ts'
 
 const ONE = '111111111111'
@@ -171,4 +172,19 @@ test('answers are for nobody else: not cached, not framed, not sniffed', () =>
     assert.equal(headers['x-content-type-options'], 'nosniff')
     assert.match(String(headers['content-security-policy']), /frame-ancestors 'none'/)
     assert.equal(headers['access-control-allow-origin'], undefined)
+  }))
+
+test('versions other than HTTP/1.0 and HTTP/1.1 are refused', () =>
+  withConsole(async ({ port }) => {
+    for (const [version, status] of [
+      ['0.9', 400],
+      ['2.0', 400],
+      ['3.0', 400],
+      ['1.0', 200],
+      ['1.1', 200],
+    ] as const) {
+      const answer = await exchangeRaw(port, 'plain', `GET /health/live HTTP/${version}\r\nHost: x\r\n\r\n`)
+      assert.equal(answer.status, status, version)
+      assert.equal(answer.body.includes('live'), status === 200, version)
+    }
   }))

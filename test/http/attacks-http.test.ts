@@ -214,6 +214,26 @@ test('attack 52: HTTP/2 is not spoken', () =>
     assert.equal(answer?.status, 403)
   }))
 
+inBoth('attack 52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and nothing behind them', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/kept')
+  const lineOf = (what: string, version: string): string => what.replace(' HTTP/1.1\r\n', ` HTTP/${version}\r\n`)
+  const remove = client.head({ method: 'DELETE', bucket, path: '/kept' })
+  const look = client.head({ method: 'GET', bucket, path: '/kept' })
+  for (const version of ['0.9', '2.0', '1.2', '3.0']) {
+    for (const first of ['', look]) {
+      const wire = (await Wire.open(client.port)).write(`${first}${lineOf(remove, version)}${remove}`)
+      if (first !== '') assert.equal((await wire.answer())?.body.toString(), 'bytes', version)
+      assertRefused(await wire.answer(), 400, version)
+      assert.equal(await wire.answer(), undefined, version)
+    }
+  }
+  assert.equal(outcome(await client.send({ method: 'GET', bucket, path: '/kept' })), '200')
+  for (const version of ['1.0', '1.1']) {
+    assert.equal((await exchange(client.port, lineOf(look, version)))?.status, 200, version)
+  }
+})
+
 test('attack 53: junk in the handshake of TLS is its sender’s loss alone', () =>
   withServer(
     async ({ s3: { port }, log }) => {
