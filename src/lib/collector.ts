@@ -1,23 +1,18 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
+import { askCollector } from './runtime.ts'
 
-/**
- * On Bun, bytes that came in wait for the collector, which goes by the size of objects and not by that of the memory
- * they hold: hundreds of megabytes may lie there while next to nothing is in use. So it is asked, beside the event
- * loop, whenever so much has come in. Node's collector needs no asking.
- */
+/** Where the runtime's collector has to be asked, it is asked whenever so much has come in. */
 const BETWEEN_BYTES = 32 * 2 ** 20
-
-const bun = (globalThis as { Bun?: { gc(now: boolean): void } }).Bun
 
 let since = 0
 
 /** So many bytes came in, in buffers that nobody uses again. */
 export function cameIn(bytes: number): void {
-  if (bun === undefined) return
+  if (askCollector === undefined) return
   since += bytes
   if (since < BETWEEN_BYTES) return
   since = 0
-  bun.gc(false)
+  askCollector()
 }
 
 interface Transferable {

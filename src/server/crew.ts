@@ -5,12 +5,14 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
+import { WORKERS_SHARE_A_SOCKET } from '../lib/runtime.ts'
 import type { Inside, Line, Others } from '../store/company.ts'
 import { counted, merged, type Sample } from '../telemetry/families.ts'
 import { endUnclaimed } from './handed-over.ts'
 import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
 import { BEATS_MAX, Pulse } from './pulse.ts'
 import { type Life, SHORT_LIVES_MAX, ShortLives } from './short-lives.ts'
+import { isStopped, LOOK_MS, StoppedProcesses } from './stopped-processes.ts'
 import type { Tell } from './tell.ts'
 
 /** So long whoever asks for measures waits for a worker. */
@@ -56,6 +58,8 @@ export class Crew implements Others {
   readonly #pulse = new Pulse<Member>()
   #beatMs = 0
   #beating: NodeJS.Timeout | undefined
+  readonly #stopped = new StoppedProcesses<Member>()
+  #looking: NodeJS.Timeout | undefined
   /** Workers that were ended because they did not answer. */
   #silenced = 0
   /** What was counted by those who are gone. */
@@ -130,6 +134,7 @@ export class Crew implements Others {
     process.once('exit', () => this.#kill())
     this.#beatMs = parts.silenceMsMax / BEATS_MAX
     this.#beating = setInterval(() => this.beat(parts.tell), this.#beatMs).unref()
+    if (!WORKERS_SHARE_A_SOCKET) this.#looking = setInterval(() => this.endStopped(parts.tell), LOOK_MS).unref()
     await Promise.all(Array.from({ length: count }, () => this.#add(parts)))
     this.#replacing = true
     for (const replace of this.#missed.splice(0)) replace()
@@ -144,6 +149,17 @@ export class Crew implements Others {
     for (const member of this.#pulse.step(atWork, one => send(one, { do: 'beat' }))) {
       this.#silenced++
       const error = `the worker has not answered for ${(this.#beatMs * BEATS_MAX) / 1000} s: it is ended and replaced`
+      tell.log({ level: 'error', worker: member.child.process.pid, error })
+      end(member)
+    }
+  }
+
+  /** Clients that the kernel gave to a stopped worker would wait for as long as everything else can wait for it. */
+  endStopped(tell: Tell): void {
+    const listening = [...this.#members].filter(member => member.isListening)
+    for (const member of this.#stopped.step(listening, ({ child }) => isStopped(child.process.pid))) {
+      this.#silenced++
+      const error = 'the worker is stopped by a signal, and connections wait for it: it is ended and replaced'
       tell.log({ level: 'error', worker: member.child.process.pid, error })
       end(member)
     }
@@ -307,6 +323,7 @@ export class Crew implements Others {
     })
     // Until then: one that stands still does not hear that it shall stop.
     clearInterval(this.#beating)
+    clearInterval(this.#looking)
   }
 
   #kill(): void {

@@ -1,9 +1,11 @@
 /** A worker that stands still is not dead: whoever would take its folder waits for it, and its supervisor ends it. */
 import assert from 'node:assert/strict'
+import { Agent } from 'node:http'
 import { test } from 'node:test'
 import { workerFindings } from '../../src/cli/commands/doctor.ts'
+import { WORKERS_SHARE_A_SOCKET } from '../../src/lib/runtime.ts'
 import { withFolder } from '../store/fixture.ts'
-import { BUCKET, isAlive, Program, ROOT, until, withProgram } from './program.ts'
+import { BUCKET, clientOf, isAlive, Program, ROOT, until, withProgram } from './program.ts'
 
 test('a worker that stood still when its supervisor was killed keeps others out until it has ended', () =>
   withFolder(async folder => {
@@ -44,8 +46,11 @@ test('a worker that stands still is told of, ended and replaced by its superviso
         assert.equal(await seen(), 'all answer')
         const [stopped] = program.workers()
         process.kill(stopped!, 'SIGSTOP')
-        await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
-        await until('the log tells', () => program.errors.includes('has not answered for 5 s'))
+        // On Bun it is ended before it can be missed, because connections wait for it.
+        if (WORKERS_SHARE_A_SOCKET) {
+          await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
+          await until('the log tells', () => program.errors.includes('has not answered for 5 s'))
+        } else await until('the log tells', () => program.errors.includes('is stopped by a signal'))
         await until('it is ended', () => !isAlive(stopped!))
         await until('another has come', async () => (await seen()) === 'all answer; 1 did not and were replaced')
         await until('there are two', () => program.workers().length === 2)
@@ -57,6 +62,36 @@ test('a worker that stands still is told of, ended and replaced by its superviso
     ),
   ))
 
+test('a stopped worker does not keep new connections waiting, long before it counts as silent', () =>
+  withFolder(folder =>
+    withProgram(
+      folder,
+      async program => {
+        const [stopped] = program.workers()
+        process.kill(stopped!, 'SIGSTOP')
+        const listed = { method: 'GET', bucket: BUCKET, path: '/?list-type=2', as: ROOT }
+        let answered = 0
+        // Each on a connection of its own; one that was given to the stopped worker is reset when that one is ended.
+        const ask = async (): Promise<void> => {
+          const agent = new Agent({ keepAlive: false })
+          const answer = await clientOf(program.port, agent)
+            .send(listed)
+            .catch(() => undefined)
+          if (answer === undefined) return ask()
+          assert.equal(answer.status, 200)
+          answered++
+        }
+        const asking = Promise.all(Array.from({ length: 40 }, ask))
+        // Node hands a worker the next connection when it has taken the last one, so that one may wait.
+        await until('they are answered', () => answered >= 39)
+        if (isAlive(stopped!)) process.kill(stopped!, 'SIGCONT')
+        await asking
+        assert.equal(await program.end(), 0)
+      },
+      ...['--worker-timeout', '3600'],
+    ),
+  ))
+
 test('stopping a server does not wait for a worker that stands still', () =>
   withFolder(async folder => {
     const program = await Program.start(folder, '--worker-timeout', '5')
@@ -64,7 +99,7 @@ test('stopping a server does not wait for a worker that stands still', () =>
     process.kill(stopped!, 'SIGSTOP')
     assert.equal(await program.end(), 0)
     assert(!isAlive(stopped!))
-    assert.match(program.errors, /has not answered/)
+    assert.match(program.errors, /has not answered|is stopped by a signal/)
   }))
 
 test('what doctor says about workers, by what the server measures', () => {

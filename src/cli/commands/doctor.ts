@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
 import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
+import { IS_SUPPORTED, RUNTIME, RUNTIMES_SUPPORTED } from '../../lib/runtime.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { groundOf } from '../../server/filesystem.ts'
@@ -118,11 +119,7 @@ function clockFinding(folder: string): Finding {
 }
 
 function runtimeFindings(): Finding[] {
-  const { bun, node } = process.versions
-  const name = bun === undefined ? `node ${node}` : `bun ${bun}`
-  const [major = 0, minor = 0] = (bun ?? node).split('.').map(Number)
-  const recent = bun === undefined ? major >= 20 : major > 1 || (major === 1 && minor >= 4)
-  const findings = [recent ? good('runtime', name) : bad('runtime', name, 'use Node 20 or Bun 1.4, or newer')]
+  const findings = [IS_SUPPORTED ? good('runtime', RUNTIME) : bad('runtime', RUNTIME, `use ${RUNTIMES_SUPPORTED}`)]
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
   const files = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
   if (files !== undefined) {
