@@ -12,7 +12,7 @@ const wanted = named < 0 ? undefined : args.splice(named, 2)[1]
 
 installMissing()
 build()
-const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME ?? 'node')
+const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME)
 const server = [runtime.command, ...runtime.args, join(ROOT, 'dist', 'src', 'main.js')]
 const scripts = join(ROOT, 'test', 'clients')
 const own = ['--server', JSON.stringify(server), '--scripts', scripts]

@@ -12,5 +12,5 @@ const wanted = named < 0 ? undefined : args.splice(named, 2)[1]
 
 installMissing()
 build()
-const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME ?? 'node')
+const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME)
 become(runtime.command, [...runtime.args, join(ROOT, 'dist', 'test', 'crash', 'run.js'), ...args])

@@ -12,7 +12,7 @@ const wanted = named < 0 ? undefined : args.splice(named, 2)[1]
 
 installMissing()
 build()
-const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME ?? 'node')
+const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME)
 const server = JSON.stringify([runtime.command, ...runtime.args, join(ROOT, 'dist', 'src', 'main.js')])
 become(process.execPath, [
   '--enable-source-maps',

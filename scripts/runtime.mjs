@@ -81,14 +81,14 @@ function removeOrphans(sources, outputs) {
   }
 }
 
-/** `node`, `bun`, or nothing: Bun when it works here, otherwise Node. Says on stderr which one it is. */
+/** Node unless Bun is asked for. Says on stderr which one it is. */
 export function chooseRuntime(wanted) {
   if (wanted !== undefined && wanted !== 'node' && wanted !== 'bun') {
     giveUp(`unknown runtime "${wanted}": node or bun`, 2)
   }
-  const bun = wanted === 'node' ? undefined : findBun()
+  const bun = wanted === 'bun' ? findBun() : undefined
   if (wanted === 'bun' && bun === undefined) giveUp('no Bun that works was found')
-  // Without this word an older one starts, and fails later in ways that nobody understands.
+  // Without this line an older one starts, and fails later in ways that nobody understands.
   if (bun === undefined && Number.parseInt(process.versions.node, 10) < NODE_VERSION_MIN) {
     giveUp(`Node ${NODE_VERSION_MIN} or newer is needed; this is ${process.versions.node}`, 2)
   }

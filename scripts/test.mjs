@@ -32,7 +32,7 @@ const files =
   positionals.length > 0 ? positionals.map(named) : built.filter(path => !APART.some(f => path.startsWith(f)))
 if (files.length === 0) giveUp('there are no tests to run')
 
-const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME ?? 'node')
+const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME)
 process.chdir(ROOT)
 const paths = files.sort().map(path => `./${path}`)
 const isSeen = process.stdout.isTTY === true

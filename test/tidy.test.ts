@@ -116,6 +116,17 @@ test('floors: each imports only what stands below it', () => {
   none(bad)
 })
 
+test('runtimes: what is special for Bun is decided in one place, and no response is destroyed', () => {
+  const bad: string[] = []
+  for (const { path, text } of core) {
+    const plain = withoutComments(text)
+    if (/versions\.bun|\bBun\b/.test(plain) && path !== 'src/lib/runtime.ts') bad.push(`${path}: looks for Bun`)
+    // On Bun that completes the answer: lib/broken-answer.ts closes the connection instead.
+    if (/response\.destroy\(/.test(plain)) bad.push(`${path}: destroys a response`)
+  }
+  none(bad)
+})
+
 test('seams: nothing in the core calls fs, the clock or chance directly', () => {
   const bad: string[] = []
   const ABOVE = ['', 'server', 'cli']
