@@ -230,7 +230,8 @@ export class Listener {
     const connection = this.#connections.get(socket) ?? new Connection(socket, this.#patience)
     if (!isSpokenVersion(message.httpVersion)) {
       connection.endsWithAnswer()
-      return this.#broke('HPE_INVALID_VERSION', socket)
+      this.#broke('HPE_INVALID_VERSION', socket)
+      return
     }
     const exchanged: Exchanged = {
       requestId: this.#newRequestId(),
