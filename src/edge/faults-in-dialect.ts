@@ -15,7 +15,6 @@ export interface ToldFault {
 const FOLDED: ReadonlySet<string> = new Set([
   'AccessControlListNotSupported',
   'InvalidArgument',
-  'InvalidEncryptionAlgorithmError',
   'InvalidRedirectLocation',
   'InvalidStorageClass',
   'InvalidTag',

@@ -19,9 +19,9 @@ export function checkFraming(request: RawRequest): void {
   throw new Fault('BadRequest', { close: true, reason: 'The request does not say clearly where its body ends.' })
 }
 
-/** The one expectation there is concerns whoever sends a body; any other cannot be met, and is not passed over. */
+/** An empty one is none. The one that exists concerns senders of bodies; any other cannot be met, and is refused. */
 export function checkExpectation(request: RawRequest): void {
   const expected = headerValues(request, 'expect')
-  if (expected.every(value => value.trim().toLowerCase() === '100-continue')) return
+  if (expected.every(value => ['', '100-continue'].includes(value.trim().toLowerCase()))) return
   throw new Fault('ExpectationFailed')
 }

@@ -243,7 +243,7 @@ export class Listener {
       body: new IncomingBytes(message, this.#patience, request),
       place: this.#room.enter(),
       isSafe: method === 'GET' || method === 'HEAD',
-      isHeldBack: headerValue(request, 'expect') !== undefined,
+      isHeldBack: (headerValue(request, 'expect') ?? '') !== '',
       served: undefined,
     }
     this.#parts.recorder.begun()

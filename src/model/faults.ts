@@ -34,7 +34,6 @@ export const FAULTS = {
   InvalidBucketOwnerAWSAccountID: [400, 'The value of the expected bucket owner parameter must be an account ID.'],
   InvalidBucketState: [409, 'The request is not valid with the current state of the bucket.'],
   InvalidDigest: [400, 'The Content-MD5 you specified was invalid.'],
-  InvalidEncryptionAlgorithmError: [400, 'The encryption request that you specified is not valid.'],
   InvalidLocationConstraint: [400, 'The specified location-constraint is not valid'],
   InvalidPart: [
     400,

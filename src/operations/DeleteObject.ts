@@ -1,6 +1,6 @@
 import { versionId, writeCondition } from './inputs.ts'
 import { needsVersion, operation } from './operation.ts'
-import { removeOne, wantsBypass } from './removal.ts'
+import { checkBypassApplies, removeOne, wantsBypass } from './removal.ts'
 import { versionHeader } from './versioned.ts'
 
 export const DeleteObject = operation({
@@ -9,6 +9,7 @@ export const DeleteObject = operation({
   permission: needsVersion('DeleteObject', 'DeleteObjectVersion'),
   input: { versionId, condition: writeCondition },
   async run(ctx, { versionId, condition }) {
+    checkBypassApplies(ctx)
     const bypass = wantsBypass(ctx) && (await ctx.may('BypassGovernanceRetention'))
     const { marker, removed } = await removeOne(ctx, { name: ctx.target, condition, bypass })
     const isMarker = marker !== undefined || removed?.marker === true

@@ -7,6 +7,7 @@ import type { ObjectHandle } from '../store/object-handle.ts'
 import { checksumHeaders, describe, isLocked, lockHeaders } from './attributes.ts'
 import type { Context } from './context.ts'
 import { customerKey } from './customer-key.ts'
+import { noSealing } from './encryption.ts'
 import { partNumber, versionId } from './inputs.ts'
 import { expirationHeaders, hasLifecycle } from './lifecycle.ts'
 import { type Answers, type Header, needsVersion, operation } from './operation.ts'
@@ -131,7 +132,7 @@ function bodyOf(handle: ObjectHandle, start: number, end: number): Soon<NonNulla
   return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.readAhead(start, end)
 }
 
-const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey }
+const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noSealing }
 
 function checkOverrides(ctx: Context, overrides: readonly Header[]): void {
   if (overrides.length > 0 && ctx.caller.kind === 'anonymous') {

@@ -7,6 +7,7 @@ import { LIMITS } from '../rules/limits.ts'
 import { withoutCount } from '../rules/part-checksums.ts'
 import type { PartsPage } from '../store/part-table.ts'
 import { customerKey } from './customer-key.ts'
+import { noSealing } from './encryption.ts'
 import { asCount, invalidArgument, maybe } from './inputs.ts'
 import { type Decoder, operation } from './operation.ts'
 import { versionHeader } from './versioned.ts'
@@ -95,6 +96,7 @@ export const GetObjectAttributes = operation({
   input: {
     wanted: wantedAttributes,
     key: customerKey,
+    noSealing,
     limit: maybe.header(':max-parts', asCount),
     after: maybe.header(':part-number-marker', asCount),
   },

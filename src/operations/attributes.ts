@@ -30,13 +30,10 @@ export const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
 
 const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
 
-/** The coding that only frames the body in transit is not the object's. */
+/** As it was sent, but for the coding that only frames the body in transit: that one is not the object's. */
 function contentEncoding(value: string): string | undefined {
-  const kept = value
-    .split(',')
-    .map(part => part.trim())
-    .filter(part => !/^(svc|aws)-chunked$/i.test(part) && part !== '')
-  return kept.length === 0 ? undefined : kept.join(',')
+  const kept = value.split(',').filter(coding => !/^\s*(svc|aws)-chunked\s*$/i.test(coding))
+  return kept.join(',').trim() || undefined
 }
 
 export const objectHeaders: Decoder<Pairs> = {
@@ -97,9 +94,16 @@ const STORAGE_CLASSES = [
   'GLACIER_IR',
 ]
 
+/** S3's other classes, which need storage of another kind. */
+const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'OUTPOSTS', 'SNOW', 'EXPRESS_ONEZONE', 'FSX_OPENZFS', 'FSX_ONTAP']
+
 /** Said again as it came; the standard one is not said. */
 export const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
-  if (!STORAGE_CLASSES.includes(value)) throw new Fault('InvalidStorageClass', { StorageClassRequested: value })
+  if (!STORAGE_CLASSES.includes(value)) {
+    const isKnown = ARCHIVES.includes(value)
+    const reason = isKnown ? `The storage class ${value} is not offered: no tier is mapped to it.` : undefined
+    throw new Fault('InvalidStorageClass', { StorageClassRequested: value, reason })
+  }
   return value === 'STANDARD' ? undefined : value
 })
 

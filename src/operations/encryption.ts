@@ -88,11 +88,19 @@ function serverSide(request: RequestView): KeyChoice | undefined {
 }
 
 const unknownAlgorithm = (algorithm: string): Fault =>
-  new Fault('InvalidEncryptionAlgorithmError', {
-    reason: 'The encryption request you specified is not valid. Supported value: AES256.',
-    ArgumentName: sent(ALGORITHM),
-    ArgumentValue: algorithm,
-  })
+  invalidArgument(sent(ALGORITHM), algorithm, 'The encryption method specified is not supported')
+
+/** How something was sealed is not asked for when it is read: a request that says so means something else. */
+export const noSealing: Decoder<undefined> = {
+  decode(request) {
+    for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
+      const value = request.header(name)
+      if (value === undefined) continue
+      throw invalidArgument(sent(name), value, `The header ${sent(name)} is not supported for this operation.`)
+    }
+    return undefined
+  },
+}
 
 /** R25. One of the two kinds, never both. */
 export const sealing: Decoder<KeyChoice | undefined> = {

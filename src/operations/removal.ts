@@ -9,16 +9,21 @@ import type { ObjectName } from './operation.ts'
 const BYPASS = 'bypass-governance-retention'
 
 /** P12. Whether the caller asks to set governance retention aside; whether that is permitted is another question. */
-export function wantsBypass({ request, bucket }: Context): boolean {
+export function wantsBypass({ request }: Context): boolean {
   const sent = request.header(`:${BYPASS}`)
   if (sent === undefined) return false
   const word = sent.toLowerCase()
   if (word !== 'true' && word !== 'false') throw invalidArgument(headerName(BYPASS), sent)
-  if (!bucket.lockEnabled) {
+  return word === 'true'
+}
+
+/** To ask for it where nothing can be retained is a mistake, of which a batch of keys is not refused. */
+export function checkBypassApplies({ request, bucket }: Context): void {
+  const sent = request.header(`:${BYPASS}`)
+  if (sent !== undefined && !bucket.lockEnabled) {
     const reason = `${headerName(BYPASS)} is only applicable to Object Lock enabled buckets.`
     throw invalidArgument(headerName(BYPASS), sent, reason)
   }
-  return word === 'true'
 }
 
 export interface Removing {

@@ -181,3 +181,19 @@ inBoth('2.1 DeleteObjects: a thousand keys', async client => {
   )
   assert.equal((await get(client, bucket, '/k999')).status, 404)
 })
+
+inBoth('P12 DeleteObjects: on a bucket without locks there is nothing to bypass, and nothing wrong', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'x')
+  const bypass: Headers = [[':bypass-governance-retention', 'true']]
+  const body = batch([{ key: 'k' }])
+  const answer = await client.send({ method: 'POST', bucket, path: '/?delete', ...document(body, bypass) })
+  assert.equal(outcome(answer), '200')
+  assert.equal(elements(answer.xml(), 'Deleted').length, 1)
+  assert.equal((await get(client, bucket, '/k')).status, 404)
+  const odd: Headers = [[':bypass-governance-retention', 'maybe']]
+  const refused = await client.send({ method: 'POST', bucket, path: '/?delete', ...document(body, odd) })
+  assert.equal(outcome(refused), '400 InvalidArgument')
+  const one = await client.send({ method: 'DELETE', bucket, path: '/k', headers: bypass })
+  assert.equal(outcome(one), '400 InvalidArgument')
+})

@@ -335,3 +335,16 @@ inBoth('R89 GetObject HeadObject: when a lifecycle rule will take the object awa
     assert.equal((await client.send({ method, bucket, path: '/kept' })).own('expiration'), undefined)
   }
 })
+
+inBoth('R22 GetObject HeadObject: encryption is not asked for when reading', async client => {
+  const bucket = await makeBucket(client)
+  await put(client, bucket, '/k', 'x', [[':server-side-encryption', 'AES256']])
+  for (const value of ['AES256', 'rot13', '']) {
+    const headers: Headers = [[':server-side-encryption', value]]
+    assert.equal(outcome(await get(client, bucket, '/k', headers)), '400 InvalidArgument')
+    assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k', headers })).status, 400)
+    const attributes: Headers = [[':object-attributes', 'ETag'], ...headers]
+    assert.equal(outcome(await get(client, bucket, '/k?attributes', attributes)), '400 InvalidArgument')
+  }
+  assert.equal(outcome(await get(client, bucket, '/k')), '200')
+})
