@@ -110,6 +110,9 @@ test('a noncurrent version goes by when it was replaced and by how many newer on
     assert.deepEqual(noncurrentExpirationOf(all, { ...of, newer }), { at: at(due), ruleId })
   }
   assert.equal(newerThatCount(all), 2)
+  const few = rules(rule('few', '', `<NoncurrentVersionExpiration>${keepTwo}</NoncurrentVersionExpiration>`))
+  assert.equal(noncurrentExpirationOf(few, { ...of, newer: 1 }), undefined)
+  assert.deepEqual(noncurrentExpirationOf(few, { ...of, newer: 2 }), { at: of.since, ruleId: 'few' })
   assert.equal(newerThatCount(rules(rule('old', '', noncurrent(10)))), 0)
 })
 

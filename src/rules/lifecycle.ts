@@ -21,6 +21,8 @@ export interface LifecycleRule {
   /** Versions that are no longer current go so long after that, but this many of the newest of them stay. */
   readonly noncurrent: { readonly days: number; readonly keepNewest: number } | undefined
   readonly abortAfterDays: number | undefined
+  /** It asks for another storage class, which is not carried out. */
+  readonly hasTransitions: boolean
 }
 
 /** Something is due at a moment, by a rule. */

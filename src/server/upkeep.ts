@@ -47,12 +47,18 @@ export const choresOf = ({ engine, completion }: Store, tell: Tell): readonly Ch
   { name: 'reclaim', worker: new Reclaimer(engine), pauseMs: RECLAIM_MS },
   { name: 'compact', worker: new Compactor(engine), pauseMs: COMPACT_MS },
   { name: 'forget', worker: new Forgetter(engine, completion), pauseMs: FORGET_MS },
-  expiringOf(engine),
+  expiringOf(engine, tell),
   { name: 'index-buckets', worker: new BucketIndexer(engine), pauseMs: FORGET_MS },
 ]
 
-function expiringOf(engine: Store['engine']): Chore {
-  const worker = new Lifecycle(engine)
+const transitionsLine = (bucket: string): Readonly<Record<string, unknown>> => ({
+  level: 'warn',
+  bucket,
+  lifecycle: 'The lifecycle rules of the bucket have transitions. There is one tier of storage: nothing is moved.',
+})
+
+function expiringOf(engine: Store['engine'], tell: Tell): Chore {
+  const worker = new Lifecycle(engine, bucket => tell.log(transitionsLine(bucket)))
   const action = (name: 'removed' | 'marked' | 'aborted'): Sample => [
     'holdfast_lifecycle_actions_total',
     labelled({ action: name }),

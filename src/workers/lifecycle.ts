@@ -73,9 +73,13 @@ export class Lifecycle implements Worker {
   locked = 0
   failures = 0
   lastFailure: unknown
+  readonly #onTransitions: (bucket: string) => void
+  readonly #toldOf = new Set<string>()
 
-  constructor(engine: Engine) {
+  /** `onTransitions` is called once for each bucket whose rules ask for another storage class: nothing is moved. */
+  constructor(engine: Engine, onTransitions: (bucket: string) => void = () => {}) {
     this.#engine = engine
+    this.#onTransitions = onTransitions
     this.#expiry = new Expiry(engine)
   }
 
@@ -147,11 +151,18 @@ export class Lifecycle implements Worker {
       const document = await this.#engine.meta.get(at.document(bucket, 'lifecycle'))
       if (document === undefined) continue
       const place = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
+      this.#tellOfTransitions(place)
       yield* this.#current(place)
       yield* this.#older(place)
       yield* this.#markers(place)
       yield* this.#uploads(place)
     }
+  }
+
+  #tellOfTransitions({ bucket, rules }: Place): void {
+    if (this.#toldOf.has(bucket) || !rules.some(rule => rule.enabled && rule.hasTransitions)) return
+    this.#toldOf.add(bucket)
+    this.#onTransitions(bucket)
   }
 
   async *#current({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {

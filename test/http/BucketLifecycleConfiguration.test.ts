@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { choresOf } from '../../src/server/upkeep.ts'
 import { at } from '../../src/store/addresses.ts'
 import { documentFormat } from '../../src/store/documents.ts'
 import { document, get, put } from './actions.ts'
@@ -149,3 +150,114 @@ inBoth(
     }
   },
 )
+
+const to = (time: string, storageClass: string): string =>
+  `<Transition>${time}<StorageClass>${storageClass}</StorageClass></Transition>`
+const after = (days: number | string): string => `<Days>${days}</Days>`
+const on = (date: string): string => `<Date>${date}</Date>`
+const older = (days: number, storageClass: string, more = ''): string =>
+  `<NoncurrentVersionTransition><NoncurrentDays>${days}</NoncurrentDays>${more}` +
+  `<StorageClass>${storageClass}</StorageClass></NoncurrentVersionTransition>`
+const expires = (time: string): string => `<Expiration>${time}</Expiration>`
+const gone = (days: number): string =>
+  `<NoncurrentVersionExpiration><NoncurrentDays>${days}</NoncurrentDays></NoncurrentVersionExpiration>`
+const newer = (count: number): string => `<NewerNoncurrentVersions>${count}</NewerNoncurrentVersions>`
+
+inBoth('2.1 PutBucketLifecycleConfiguration: transitions are taken and shown as S3 documents them', async client => {
+  const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
+  for (const actions of [
+    to(after(0), 'GLACIER'),
+    to(after(30), 'STANDARD_IA') + to(after(60), 'GLACIER') + to(after(61), 'DEEP_ARCHIVE') + expires(after(62)),
+    to(after(61), 'DEEP_ARCHIVE') + to(after(0), 'INTELLIGENT_TIERING') + to(after(1), 'GLACIER_IR'),
+    to(on('2030-01-01T00:00:00Z'), 'ONEZONE_IA') + expires(on('2030-01-02')),
+    to(after(1), 'GLACIER') + gone(1),
+    older(30, 'STANDARD_IA', newer(100)) + older(90, 'GLACIER') + gone(91),
+  ]) {
+    const document = bad(`<Filter></Filter>${actions}`)
+    assert.equal((await documents.put(document)).status, 200, actions)
+    assert.equal(shown(await documents.get()), document)
+  }
+})
+
+inBoth('2.1 PutBucketLifecycleConfiguration: transitions that S3 refuses are refused', async client => {
+  const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
+  for (const [actions, code] of [
+    ['<Transition/>', 'MalformedXML'],
+    ['<Transition><Days>30</Days></Transition>', 'MalformedXML'],
+    [to('', 'GLACIER'), 'MalformedXML'],
+    [to(after(1) + on('2030-01-01'), 'GLACIER'), 'MalformedXML'],
+    [to(after(30), 'FROZEN'), 'MalformedXML'],
+    [to(after(30), 'STANDARD'), 'MalformedXML'],
+    [to(after('x'), 'GLACIER'), 'MalformedXML'],
+    [to(on('soon'), 'GLACIER'), 'MalformedXML'],
+    [to(`${after(1)}<Hours>1</Hours>`, 'GLACIER'), 'MalformedXML'],
+    [to(after(-1), 'GLACIER'), 'InvalidArgument'],
+    [to(after(29), 'STANDARD_IA'), 'InvalidArgument'],
+    [to(after(29), 'ONEZONE_IA'), 'InvalidArgument'],
+    [to(on('2030-01-01T01:00:00Z'), 'GLACIER'), 'InvalidArgument'],
+    [to(after(1), 'GLACIER') + expires(after(1)), 'InvalidArgument'],
+    [to(on('2030-01-02'), 'GLACIER') + expires(on('2030-01-01')), 'InvalidArgument'],
+    [to(after(30), 'STANDARD_IA') + to(after(59), 'GLACIER'), 'InvalidArgument'],
+    [to(after(90), 'GLACIER') + to(after(90), 'DEEP_ARCHIVE'), 'InvalidArgument'],
+    [to(after(1), 'GLACIER') + to(after(2), 'GLACIER'), 'InvalidRequest'],
+    [to(after(1), 'GLACIER') + expires(on('2030-01-01')), 'InvalidRequest'],
+    [to(after(1), 'GLACIER') + to(on('2030-01-01'), 'DEEP_ARCHIVE'), 'InvalidRequest'],
+    ['<NoncurrentVersionTransition><StorageClass>GLACIER</StorageClass></NoncurrentVersionTransition>', 'MalformedXML'],
+    [older(1, 'FROZEN'), 'MalformedXML'],
+    [older(-1, 'GLACIER'), 'InvalidArgument'],
+    [older(29, 'STANDARD_IA'), 'InvalidArgument'],
+    [older(1, 'GLACIER', newer(0)), 'InvalidArgument'],
+    [older(1, 'GLACIER', newer(101)), 'InvalidArgument'],
+    [older(2, 'GLACIER') + gone(2), 'InvalidArgument'],
+    [older(2, 'GLACIER') + older(3, 'GLACIER'), 'InvalidRequest'],
+  ] as const) {
+    faultIs(await documents.put(bad(`${ALL}${actions}`)), 400, code)
+  }
+  assert.equal((await documents.get()).status, 404)
+})
+
+inBoth(
+  '2.1 lifecycle rules stored before transitions were judged stay in force; the log tells',
+  async (client, served) => {
+    const bucket = await makeBucket(client)
+    const { store } = served.parts
+    await documentsOf(client, bucket, 'lifecycle').put(bad(ALL + DAYS))
+    const value = documentFormat.encode(bad(`${ALL}${DAYS}<Transition/>`))
+    assert(await store.engine.meta.commit({ checks: [], writes: [{ key: at.document(bucket, 'lifecycle'), value }] }))
+    await put(client, bucket, '/k')
+    assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
+    const lines: Readonly<Record<string, unknown>>[] = []
+    const chores = choresOf(store, { log: line => void lines.push(line), once() {}, end() {} })
+    const { worker } = chores.find(({ name }) => name === 'lifecycle')!
+    for (let round = 0; round < 2; round++) while ((await worker.step()) === 'busy');
+    assert.deepEqual(
+      lines.map(line => [line.level, line.bucket]),
+      [['warn', bucket]],
+    )
+    assert.match(String(lines[0]?.lifecycle), /nothing is moved/)
+  },
+)
+
+inBoth('2.1 PutBucketLifecycleConfiguration: filters with And, sizes and newer versions are taken', async client => {
+  const bucket = await makeBucket(client)
+  const documents = documentsOf(client, bucket, 'lifecycle')
+  const tag = '<Tag><Key>a</Key><Value>b</Value></Tag>'
+  const sizes = '<ObjectSizeGreaterThan>1</ObjectSizeGreaterThan><ObjectSizeLessThan>9</ObjectSizeLessThan>'
+  await put(client, bucket, '/logs/k', 'some', [[':tagging', 'a=b&c=']])
+  await put(client, bucket, '/logs/other', 'some')
+  for (const predicates of [
+    `<Prefix>logs/</Prefix>${tag}`,
+    `${tag}<Prefix>logs/</Prefix>`,
+    `<Prefix>logs/</Prefix>${tag}<Tag><Key>c</Key><Value></Value></Tag>${sizes}`,
+    `${tag}${sizes}`,
+  ]) {
+    const document = bad(`<Filter><And>${predicates}</And></Filter>${DAYS}`)
+    assert.equal((await documents.put(document)).status, 200, predicates)
+    assert.equal(shown(await documents.get()), document)
+    assert.notEqual((await get(client, bucket, '/logs/k')).own('expiration'), undefined)
+    assert.equal((await get(client, bucket, '/logs/other')).own('expiration'), undefined)
+  }
+  const few = `<NoncurrentVersionExpiration>${newer(3)}</NoncurrentVersionExpiration>`
+  assert.equal((await documents.put(bad(ALL + few))).status, 200)
+  faultIs(await documents.put(bad(`${ALL}<NoncurrentVersionExpiration/>`)), 400, 'MalformedXML')
+})

@@ -2,6 +2,7 @@
 import type { XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 import { readLifecycle } from '../../rules/documents/lifecycle.ts'
+import { checkTransitions } from '../../rules/documents/transitions.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
 import type { Context } from '../context.ts'
 import { maybe, oneOf } from '../inputs.ts'
@@ -13,6 +14,7 @@ const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes:
 /** Every rule is stored with its name, its own or the one it was given: clients find rules by it. */
 function named(root: XmlNode): XmlNode {
   const rules = readLifecycle(root)
+  checkTransitions(root)
   const children = root.children.map((rule, index) => {
     const rest = rule.children.filter(({ name }) => name !== 'ID')
     return { ...rule, children: [leaf('ID', rules[index]!.id), ...rest] }

@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000
 const DAYS_MAX = 0x7fffffff
 
 const ACTIONS = ['Expiration', 'NoncurrentVersionExpiration', 'AbortIncompleteMultipartUpload'] as const
-/** There is one storage class: nothing is ever moved, and a client that asks for it finds its rule again. */
+/** No class has a tier of its own: nothing is ever moved, and a client that asks for it finds its rule again. */
 const IGNORED = ['Transition', 'NoncurrentVersionTransition'] as const
 
 const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
@@ -77,6 +77,7 @@ function readRule(rule: XmlNode, index: number): LifecycleRule {
     ...readExpiration(child(rule, 'Expiration')),
     noncurrent: readNoncurrent(child(rule, 'NoncurrentVersionExpiration')),
     abortAfterDays: readAbort(child(rule, 'AbortIncompleteMultipartUpload')),
+    hasTransitions: IGNORED.some(action => children(rule, action).length > 0),
   }
   if (![...ACTIONS, ...IGNORED].some(action => children(rule, action).length > 0)) {
     throw refused('At least one action needs to be specified in a rule')
@@ -172,11 +173,11 @@ function readNoncurrent(node: XmlNode | undefined): LifecycleRule['noncurrent'] 
   onlyChildren(node, 'NoncurrentDays', 'NewerNoncurrentVersions')
   const days = readDays(node, 'NoncurrentDays', 'NoncurrentVersionExpiration')
   const keepNewest = childInteger(node, 'NewerNoncurrentVersions')
-  if (days === undefined) throw new BadXml('NoncurrentVersionExpiration lacks NoncurrentDays')
+  if (days === undefined && keepNewest === undefined) throw new BadXml('NoncurrentVersionExpiration of nothing')
   if (keepNewest !== undefined && (keepNewest < 1 || keepNewest > NEWER_VERSIONS_MAX)) {
     throw invalid("'NewerNoncurrentVersions' must be from 1 to 100", 'NewerNoncurrentVersions', keepNewest)
   }
-  return { days, keepNewest: keepNewest ?? 0 }
+  return { days: days ?? 0, keepNewest: keepNewest ?? 0 }
 }
 
 function readAbort(node: XmlNode | undefined): number | undefined {
