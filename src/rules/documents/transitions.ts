@@ -58,8 +58,8 @@ function checkKind(rule: XmlNode, kind: Kind): void {
   const late = transitions.find(({ days }) => expiration !== undefined && days >= expiration.days)
   if (late === undefined) return
   const name = late.byDate ? 'Date' : kind.days
-  const reason = `'${name}' in the ${kind.expiration} action must be greater than '${name}' in the ${kind.action} action`
-  throw invalid(reason, name, expiration!.days)
+  const times = `'${name}' in the ${kind.expiration} action must be greater than '${name}' in the`
+  throw invalid(`${times} ${kind.action} action`, name, expiration!.days)
 }
 
 function readTransition(node: XmlNode, { action, days: name }: Kind): Transition {
