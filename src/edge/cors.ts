@@ -3,7 +3,7 @@ import { TextMemo } from '../lib/text-memo.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
 import type { Header } from '../operations/operation.ts'
-import { type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
+import { CORS_METHODS, type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
 import type { Address } from './address.ts'
 import type { FactFinder } from './authorize.ts'
 import type { View } from './request-view.ts'
@@ -48,7 +48,8 @@ function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[
     ['access-control-allow-methods', rule.methods.join(', ')],
     ['access-control-allow-headers', request.headers.length === 0 ? undefined : request.headers.join(', ')],
     ['access-control-expose-headers', rule.exposed.length === 0 ? undefined : rule.exposed.join(', ')],
-    ['access-control-max-age', rule.maxAgeSeconds],
+    // A browser takes a negative age for zero; the header has no such numbers.
+    ['access-control-max-age', rule.maxAgeSeconds === undefined ? undefined : Math.max(0, rule.maxAgeSeconds)],
     ['vary', VARY],
   ]
 }
@@ -60,8 +61,9 @@ export async function preflight(facts: FactFinder, { bucket, key }: Address, vie
   if (origin === undefined) {
     throw new Fault('BadRequest', { reason: 'Insufficient information. Origin request header needed.' })
   }
-  if (method === undefined) {
-    throw new Fault('BadRequest', { reason: 'Invalid Access-Control-Request-Method: null' })
+  if (method === undefined || !CORS_METHODS.includes(method)) {
+    const shown = method === undefined ? 'null' : method.slice(0, 50)
+    throw new Fault('BadRequest', { reason: `Invalid Access-Control-Request-Method: ${shown}` })
   }
   const rules = await rulesOf(facts, bucket)
   const place = { Method: method, ResourceType: key === '' ? 'BUCKET' : 'OBJECT' }

@@ -231,7 +231,7 @@ export class Pipeline {
         const address: Address = { bucket, key: page, style: 'host' }
         return this.#runJudged({ ...incoming, request: anonymous }, { known, address, view, operation })
       }
-      const { answers, code } = await visitSite({ ...incoming, bucket, key, facts, fetch })
+      const { answers, code } = await visitSite({ ...incoming, bucket, key, facts, fetch, dialect: known.dialect })
       known.code = code
       return known.answered(answers)
     } catch (error) {

@@ -101,13 +101,15 @@ export function routeTable(operations: readonly Operation[]): Routes {
     find(method, level, view) {
       for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw notImplemented('sub-resource', name)
       if (method === 'PUT') checkPart(view)
-      for (const name of HEADERS_NOT_OFFERED) {
-        if (view.header(name) !== undefined) throw notImplemented('header', headerName(name.slice(1)))
-      }
       const found = answering(method, level, view)
+      for (const name of HEADERS_NOT_OFFERED) {
+        if (view.header(name) === undefined || found?.evaluates.includes(name) === true) continue
+        throw notImplemented('header', headerName(name.slice(1)))
+      }
       if (found !== undefined) return found
       const allow = METHODS.filter(other => answering(other, level, view) !== undefined).join(', ')
       if (allow === '') checkOne(known, view)
+      if (method === 'GET' && level === 'object') checkListing(view)
       throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
@@ -127,6 +129,15 @@ function checkOne(known: ReadonlySet<string>, view: View): void {
   if (names.length < 2) return
   const reason = `Conflicting query string parameters: ${names.join(', ')}`
   throw new Fault('InvalidArgument', { ArgumentName: 'ResourceType', ArgumentValue: names[0], reason })
+}
+
+/** Listings are asked of buckets; S3 says so of a key in its own words. */
+function checkListing(view: View): void {
+  const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
+  if (view.query('uploads') !== undefined) throw refused('Key is not expected for the GET method ?uploads subresource')
+  if (view.query('versions') !== undefined) {
+    throw refused('There is no such thing as the ?versions sub-resource for a key')
+  }
 }
 
 const needsOf = ({ match }: Operation): readonly string[] => match.needs ?? []

@@ -1,6 +1,7 @@
 /**
- * Buckets as websites. On the website host everybody is anonymous, only GET and HEAD are answered, and an error is a
- * page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors elsewhere.
+ * Buckets as websites. On the website host everybody is anonymous, only GET, HEAD and preflights are answered, and an
+ * error is a page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors
+ * elsewhere.
  */
 import { STATUS_CODES } from 'node:http'
 import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
@@ -23,8 +24,10 @@ import {
 import { decodeTarget, hostOf, labelBelow } from './address.ts'
 import { type FaultPlace, type Outgoing, outgoingFault } from './answer.ts'
 import type { FactFinder } from './authorize.ts'
-import type { Dialect } from './dialect.ts'
+import { preflight } from './cors.ts'
+import { DIALECTS, type Dialect, wireName } from './dialect.ts'
 import { tell } from './faults-in-dialect.ts'
+import { View } from './request-view.ts'
 
 export interface WebsiteHosts {
   /** Websites answer at `<bucket>.<host>` of each. */
@@ -43,7 +46,10 @@ export interface Visit {
   readonly secure: boolean
   readonly facts: FactFinder
   readonly fetch: Fetch
+  readonly dialect: Dialect
 }
+
+const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 const REDIRECT = ':website-redirect-location'
 /** Of a visitor's request these count. Who it comes from and what else it asks for do not. */
@@ -110,11 +116,15 @@ const faultIn = (error: unknown): Fault => {
 export async function visitSite(visit: Visit): Promise<{ readonly answers: Answers; readonly code: string }> {
   const { request, bucket, key, secure, facts, fetch } = visit
   const { method } = request
-  if (method !== 'GET' && method !== 'HEAD') throw new Fault('MethodNotAllowed', { Method: method })
+  if (!METHODS.includes(method)) throw new Fault('MethodNotAllowed', { Method: method })
   const website = await websiteOf(facts, bucket)
+  if (method === 'OPTIONS') {
+    const view = new View(request, visit.dialect)
+    return { answers: { headers: await preflight(facts, { bucket, key, style: 'host' }, view) }, code: 'ok' }
+  }
   const headers = request.headers.filter(([name]) => FORWARDED.has(name.toLowerCase()))
   const host = headers.find(([name]) => name.toLowerCase() === 'host')![1]
-  const visited: Visited = { key, host, scheme: secure ? 'https' : 'http' }
+  const visited: Visited = { key, host, scheme: secure ? 'https' : 'http', query: splitTarget(request.target).query }
   const first = redirectedFirst(website, visited)
   if (first !== undefined) return { answers: away(first), code: 'ok' }
   const pages = website as Pages
@@ -127,14 +137,15 @@ export async function visitSite(visit: Visit): Promise<{ readonly answers: Answe
   }
 }
 
-async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, { request, fetch }: Visit): Promise<Answers> {
+async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, visit: Visit): Promise<Answers> {
+  const { request, fetch, dialect } = visit
   const { status } = fault
   const { key, host } = visited
   const headers = [['host', host]] as const
   const isMissing = status === 404 || status === 403
   if (isMissing && key !== '' && !key.endsWith('/')) {
     const index = await fetch({ method: 'HEAD', headers }, folderIndex(pages, key)).catch(faultIn)
-    if (!(index instanceof Fault)) return away(toFolder(key))
+    if (!(index instanceof Fault)) return away(toFolder(visited))
   }
   const redirection = redirectedOnError(pages, visited, status)
   if (redirection !== undefined) return away(redirection)
@@ -142,7 +153,17 @@ async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, { request
   const document = await fetch({ method: request.method, headers }, pages.errorKey).catch(faultIn)
   if (document instanceof Fault) throw fault
   const said = (document.headers ?? []).filter(([name]) => OF_ERRORS.has(name))
-  return { ...document, status, headers: [...said, ...headersOf(fault)] }
+  return { ...document, status, headers: [...said, ...headersOf(fault), ...errorHeaders(fault, dialect)] }
+}
+
+/** What went wrong, for programs: the page is for people. Visitors sign nothing, so both dialects are spoken. */
+function errorHeaders(fault: Fault, dialect: Dialect): [string, string][] {
+  const { code, message } = tell(fault, dialect, undefined)
+  const text = message.replace(/[^\x20-\x7e]/g, '?')
+  return Object.values(DIALECTS).flatMap(one => [
+    [wireName(one, ':error-code'), code],
+    [wireName(one, ':error-message'), text],
+  ])
 }
 
 const headersOf = ({ detail }: Fault): Header[] =>
@@ -181,8 +202,9 @@ export function pageOfFault(fault: Fault, place: FaultPlace & { readonly dialect
       `<ul>\n${items.join('\n')}\n</ul></body></html>\n`,
   )
   const kept = plain.headers.filter(([name]) => !['content-type', 'content-length', 'allow'].includes(name))
-  const headers: [string, string][] = [...kept, ['content-type', 'text/html; charset=utf-8']]
-  if (fault.code === 'MethodNotAllowed') headers.push(['allow', 'GET, HEAD'])
+  const errors = errorHeaders(fault, place.dialect)
+  const headers: [string, string][] = [...kept, ['content-type', 'text/html; charset=utf-8'], ...errors]
+  if (fault.code === 'MethodNotAllowed') headers.push(['allow', METHODS.join(', ')])
   if (!place.isHead) headers.push(['content-length', String(body.length)])
   return { ...plain, headers, body: place.isHead ? undefined : body }
 }

@@ -9,13 +9,13 @@ import {
   type XmlNode,
 } from '../lib/xml.ts'
 import type { XmlWriter } from '../lib/xml-writer.ts'
-import { Fault, faultOf, notImplemented } from '../model/faults.ts'
+import { Fault, faultOf } from '../model/faults.ts'
 import { bareEtag } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Removed } from '../store/objects.ts'
 import type { Context } from './context.ts'
 import { operation } from './operation.ts'
-import { removeOne, wantsBypass } from './removal.ts'
+import { ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
 const BYTES_MAX = 2 * 2 ** 20
@@ -26,6 +26,8 @@ interface Wanted {
   readonly key: string
   readonly versionId: string | undefined
   readonly etag: string | undefined
+  readonly ifModifiedAt: number | undefined
+  readonly ifSize: number | undefined
 }
 
 interface Batch {
@@ -38,15 +40,14 @@ type Outcome = { readonly removed: Removed } | { readonly fault: Fault }
 function readBatch(root: XmlNode): Batch {
   onlyChildren(rootNamed(root, 'Delete'), 'Object', 'Quiet')
   const wanted = children(root, 'Object').map((object): Wanted => {
-    // Conditions that are not looked at must not be taken for fulfilled.
-    for (const { name } of object.children) {
-      if (name === 'LastModifiedTime' || name === 'Size') throw notImplemented('element', name)
-    }
-    onlyChildren(object, 'Key', 'VersionId', 'ETag')
+    onlyChildren(object, 'Key', 'VersionId', 'ETag', 'LastModifiedTime', 'Size')
+    const [time, size] = [childText(object, 'LastModifiedTime'), childText(object, 'Size')]
     return {
       key: requiredText(object, 'Key'),
       versionId: childText(object, 'VersionId'),
       etag: childText(object, 'ETag'),
+      ifModifiedAt: time === undefined ? undefined : ifModifiedAt(time, 'LastModifiedTime'),
+      ifSize: size === undefined ? undefined : ifSize(size, 'Size'),
     }
   })
   if (wanted.length === 0 || wanted.length > LIMITS.listKeysMax) throw new BadXml('too many keys, or none')
@@ -61,7 +62,9 @@ async function remove(ctx: Context, wanted: Wanted, asksBypass: boolean): Promis
     if (!(await ctx.may(action, name))) throw new Fault('AccessDenied')
     const bypass = asksBypass && (await ctx.may('BypassGovernanceRetention', name))
     const ifMatch = wanted.etag === undefined ? undefined : [bareEtag(wanted.etag)]
-    return { removed: await removeOne(ctx, { name, condition: { ifMatch, ifNoneMatch: undefined }, bypass }) }
+    const { ifModifiedAt, ifSize } = wanted
+    const condition = { ifMatch, ifNoneMatch: undefined, ifModifiedAt, ifSize }
+    return { removed: await removeOne(ctx, { name, condition, bypass }) }
   } catch (error) {
     const fault = faultOf(error)
     if (fault === undefined) throw error

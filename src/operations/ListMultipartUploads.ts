@@ -1,10 +1,11 @@
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import type { Upload } from '../model/upload.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
+import { isUploadName } from '../store/uploads.ts'
 import type { Context } from './context.ts'
-import { asText, maybe, pageSize } from './inputs.ts'
+import { asText, invalidArgument, maybe, pageSize } from './inputs.ts'
 import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from './listings.ts'
-import { needs, operation } from './operation.ts'
+import { type Decoder, needs, operation } from './operation.ts'
 import { writeInitiator } from './uploads.ts'
 
 function writeUpload(to: XmlWriter, ctx: Context, upload: Upload, spell: Spell): void {
@@ -20,6 +21,17 @@ function writeUpload(to: XmlWriter, ctx: Context, upload: Upload, spell: Spell):
   to.close()
 }
 
+/** Without the key it belongs to, an upload's id says nothing about a place in the listing. */
+const uploadMarker: Decoder<string | undefined> = {
+  decode(request) {
+    const value = request.query('upload-id-marker') ?? ''
+    const key = request.query('key-marker') ?? ''
+    if (value === '' || key === '') return undefined
+    if (isUploadName(key, value)) return value
+    throw invalidArgument('upload-id-marker', value, 'Invalid uploadId marker')
+  },
+}
+
 export const ListMultipartUploads = operation({
   name: 'ListMultipartUploads',
   match: { method: 'GET', on: 'bucket', needs: ['?uploads'] },
@@ -30,13 +42,11 @@ export const ListMultipartUploads = operation({
     encoding,
     limit: pageSize('max-uploads'),
     keyMarker: maybe.query('key-marker', asText),
-    uploadMarker: maybe.query('upload-id-marker', asText),
+    uploadMarker,
   },
   async run(ctx, input) {
     const { keyMarker } = input
-    // Without the key it belongs to, an upload's id says nothing about a place in the listing.
-    const uploadMarker = keyMarker === undefined || keyMarker === '' ? undefined : input.uploadMarker
-    const inside = uploadMarker === undefined || uploadMarker === '' ? {} : { uploadId: uploadMarker }
+    const inside = input.uploadMarker === undefined ? {} : { uploadId: input.uploadMarker }
     const listed = await ctx.store.listing.uploads({
       bucket: ctx.target.bucket,
       prefix: input.prefix,
@@ -53,7 +63,7 @@ export const ListMultipartUploads = operation({
         write(to: XmlWriter) {
           to.leaf('Bucket', ctx.target.bucket)
           to.leaf('KeyMarker', spell(keyMarker ?? ''))
-          to.leaf('UploadIdMarker', uploadMarker ?? '')
+          to.leaf('UploadIdMarker', input.uploadMarker ?? '')
           to.leaf('NextKeyMarker', spell(next?.key))
           // A page that ends in a common prefix goes on behind it, not inside a key.
           if (next !== undefined) to.leaf('NextUploadIdMarker', next.isPrefix ? '' : last!.id.toString('hex'))

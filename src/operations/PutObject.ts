@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 import { writeCondition } from './inputs.ts'
-import { claimsOf } from './integrity.ts'
+import { checkSaid, claimsOf } from './integrity.ts'
 import { operation } from './operation.ts'
 
 /** The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
@@ -28,6 +28,7 @@ export async function putNew(ctx: Context, all: Said, bytesExpected: number | un
   const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
+  checkSaid(ctx)
   const asked = ctx.request.header(':checksum-algorithm')
   const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
   // What cannot be deleted for years must be what the client meant.

@@ -3,7 +3,7 @@ import { LIMITS } from '../rules/limits.ts'
 import { refuseLostSource } from './copy-source.ts'
 import { customerKey } from './customer-key.ts'
 import { checkSameSealing, checkUploadKey, encryptionHeaders } from './encryption.ts'
-import { checkClaimed, claimsOf } from './integrity.ts'
+import { checkPartSummed, checkSaidOfPart, claimsOf } from './integrity.ts'
 import { type Header, needs, operation } from './operation.ts'
 import { bodyLength } from './PutObject.ts'
 import { checksumHeader, declaredChecksum, partNumber, uploadId, uploadName } from './uploads.ts'
@@ -18,11 +18,12 @@ export const UploadPart = operation({
     refuseLostSource(ctx.request)
     const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
     const name = uploadName(ctx, input.uploadId)
-    checkClaimed(ctx)
+    checkSaidOfPart(ctx)
     const upload = await ctx.store.uploads.find(name)
     checkUploadKey(upload, input.customerKey, true)
     checkSameSealing(upload, ctx.request)
     const declared = declaredChecksum(upload)
+    if (declared !== undefined) checkPartSummed(ctx, declared)
     const claims = claimsOf(ctx.request, ctx.body, declared?.algorithm)
     const summed: Header[] = []
     const part = await ctx.store.uploads.putPart({

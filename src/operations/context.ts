@@ -21,8 +21,8 @@ export interface Ways {
   readonly signedHashProves: boolean
   /** D28. Every answer that names a bucket says where it is; otherwise HeadBucket alone does. */
   readonly regionOnAnswers: boolean
-  /** R112. The checksum of a document is of the algorithm that it announces; otherwise the one that comes counts. */
-  readonly announcedChecksumComes: boolean
+  /** R112. What is wrong with a checksum of another algorithm than the one that was announced. */
+  readonly otherChecksum: 'InvalidRequest' | 'BadDigest'
   /** D14, D16, D21. How strictly the document of an access list is read. */
   readonly acl: AclDocumentForm
   /** What groups of grantees are called. */

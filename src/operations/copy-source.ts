@@ -6,6 +6,7 @@ import { checkCopySource, type ReadConditions } from '../rules/conditions.ts'
 import { type CopySource, copySourceOf, parseCopySource } from '../rules/copy-source.ts'
 import { formatHttpDate, parseHttpDate, parseTimestamp } from '../rules/http-date.ts'
 import { LIMITS } from '../rules/limits.ts'
+import { isBucketName } from '../rules/naming.ts'
 import type { Context } from './context.ts'
 import { checkExpectedOwner } from './expected-owner.ts'
 import { invalidArgument } from './inputs.ts'
@@ -16,7 +17,7 @@ export const copySource: Decoder<CopySource> = { decode: request => copySourceOf
 /** R60. Nothing for a source that names no object: it is refused for its form later on. */
 export function needsOfSource(request: RequestView): readonly Need[] {
   const on = parseCopySource(request.header(':copy-source') ?? '')
-  if (on === undefined) return []
+  if (on === undefined || !isBucketName(on.bucket)) return []
   return [{ do: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
 }
 

@@ -9,6 +9,7 @@ import {
   checksumClaim,
   decodeContentMd5,
   moreThanOneChecksum,
+  type UploadChecksum,
   wholeChecksum,
 } from '../rules/checksum.ts'
 import { bodyChecksum } from '../store/body-checksum.ts'
@@ -58,12 +59,30 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Sa
   return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
 }
 
-/** What is wrong with that is so before anybody looks at the body, or at what it is for. */
-export const checkClaimed = ({ request, body }: Pick<Context, 'request' | 'body'>): void => void saidOf(request, body)
-
-/** R112. The same of a document, which comes with what it announces where the dialect says so. */
+/** R112. The same, and what is announced comes. */
 export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'body' | 'ways'>): void {
-  if (saidOf(request, body).isOther && ways.announcedChecksumComes) throw noneOfTheAnnounced()
+  if (!saidOf(request, body).isOther) return
+  if (ways.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
+  const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
+  throw new Fault('BadDigest', { reason })
+}
+
+/** A part of an upload: S3 goes by what the upload was begun with, and does not look at the announcement. */
+export function checkSaidOfPart(ctx: Pick<Context, 'request' | 'body' | 'ways'>): void {
+  if (ctx.ways.otherChecksum === 'InvalidRequest') checkSaid(ctx)
+  else saidOf(ctx.request, ctx.body)
+}
+
+/** R80. The checksum of the whole will be made of those that the client sent, so each part must have one. */
+export function checkPartSummed({ request, body }: Pick<Context, 'request' | 'body'>, of: UploadChecksum): void {
+  if (of.type !== 'COMPOSITE' || saidOf(request, body).algorithm !== undefined) return
+  throw otherThanDeclared(of.algorithm, 'null')
+}
+
+function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
+  const want = declared.toLowerCase()
+  const reason = `Checksum Type mismatch occurred, expected checksum Type: ${want}, actual checksum Type: ${sent}`
+  return new Fault('InvalidRequest', { reason })
 }
 
 /**
@@ -73,9 +92,7 @@ export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'bo
 export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): Claims {
   const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)
   if (declared !== undefined && claimed !== undefined && claimed !== declared) {
-    const [want, is] = [declared.toLowerCase(), claimed.toLowerCase()]
-    const reason = `Checksum Type mismatch occurred, expected checksum Type: ${want}, actual checksum Type: ${is}`
-    throw new Fault('InvalidRequest', { reason })
+    throw otherThanDeclared(declared, claimed.toLowerCase())
   }
   const algorithm = claimed ?? declared
   const sum = algorithm === undefined ? undefined : bodyChecksum(algorithm)

@@ -87,6 +87,8 @@ export interface Declaration<I extends Inputs> {
   readonly takesForm?: boolean
   /** It writes objects: with its success an object exists (true), or only a part of one to come (false). */
   readonly createsObject?: boolean
+  /** Conditions that it alone evaluates: on any other request their headers are refused, not passed over. */
+  readonly evaluates?: readonly string[]
   readonly run: (ctx: Context, input: Input<I>) => Soon<Answers>
 }
 
@@ -101,6 +103,7 @@ export interface Operation {
   readonly tells: readonly string[]
   readonly takesForm: boolean
   readonly createsObject: boolean | undefined
+  readonly evaluates: readonly string[]
   readonly decode: (request: RequestView) => unknown
   readonly run: (ctx: Context, input: unknown) => Soon<Answers>
 }
@@ -120,6 +123,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     tells: declared.tells ?? [],
     takesForm: declared.takesForm ?? false,
     createsObject: declared.createsObject,
+    evaluates: declared.evaluates ?? [],
     decode(request) {
       const input = { ...blank }
       for (const [name, field] of fields) input[name] = field.decode(request)

@@ -1,6 +1,7 @@
 /** What deleting one key and deleting many have in common. */
 import { headerName } from '../rules/access/names.ts'
-import type { Precondition } from '../rules/precondition.ts'
+import { parseHttpDate, parseTimestamp } from '../rules/http-date.ts'
+import type { RemovalPrecondition } from '../rules/precondition.ts'
 import type { Removed } from '../store/objects.ts'
 import type { Context } from './context.ts'
 import { invalidArgument } from './inputs.ts'
@@ -26,9 +27,22 @@ export function checkBypassApplies({ request, bucket }: Context): void {
   }
 }
 
+/** A date as headers write it, or as documents do. */
+export function ifModifiedAt(value: string, name: string): number {
+  const at = parseHttpDate(value.trim()) ?? parseTimestamp(value.trim())
+  if (at === undefined) throw invalidArgument(name, value, `The value of ${name} is no date.`)
+  return at
+}
+
+export function ifSize(value: string, name: string): number {
+  const size = Number(value.trim())
+  if (/^\d{1,15}$/.test(value.trim())) return size
+  throw invalidArgument(name, value, `The value of ${name} is no size.`)
+}
+
 export interface Removing {
   readonly name: ObjectName
-  readonly condition: Precondition
+  readonly condition: RemovalPrecondition
   /** Asked for, and permitted for this very object. */
   readonly bypass: boolean
 }
@@ -39,7 +53,7 @@ export const removeOne = (ctx: Context, { name, condition, bypass }: Removing): 
     key: name.key,
     versionId: name.versionId,
     owner: ctx.callerId,
-    condition: { ifMatch: condition.ifMatch, ifNoneMatch: undefined },
+    condition: { ...condition, ifNoneMatch: undefined },
     allowance: { bypass },
     keepHeld: ctx.ways.keepHeld,
   })

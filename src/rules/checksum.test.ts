@@ -154,7 +154,7 @@ test('R104 attack 15: Content-MD5', () => {
   }
   const { code, detail } = fault(() => checkContentMd5(decodeContentMd5('XrY7u+Ae7tCTyyK7j1rNww=='), empty))
   assert.equal(code, 'BadDigest')
-  assert.equal(detail.ExpectedDigest, 'XrY7u+Ae7tCTyyK7j1rNww==')
+  assert.equal(detail.ExpectedDigest, '5eb63bbbe01eeed093cb22bb8f5acdc3')
   assert.equal(detail.CalculatedDigest, '1B2M2Y8AsgTpgAmY7PhCfg==')
 })
 
@@ -177,9 +177,10 @@ test('R69 §4.2: what an upload may have', () => {
       else assert.equal(fault(() => uploadChecksum(algorithm, type)).code, 'InvalidRequest')
     }
   }
+  assert.deepEqual(uploadChecksum('crc32', 'Full_Object'), { algorithm: 'CRC32', type: 'FULL_OBJECT' })
   for (const [algorithm, type] of [
     [undefined, 'COMPOSITE'],
-    ['CRC32', 'composite'],
+    ['CRC32', 'composites'],
     ['CRC32', ''],
     ['MD5', undefined],
   ] as const) {

@@ -118,7 +118,7 @@ export function checkContentMd5(claimed: Buffer, computed: Buffer): void {
   if (claimed.equals(computed)) return
   throw new Fault('BadDigest', {
     reason: 'The Content-MD5 you specified did not match what we received.',
-    ExpectedDigest: claimed.toString('base64'),
+    ExpectedDigest: claimed.toString('hex'),
     CalculatedDigest: computed.toString('base64'),
   })
 }
@@ -191,9 +191,10 @@ export function uploadChecksum(algorithm: string | undefined, type: string | und
   return { algorithm: known, type: wanted ?? uploadTypes[0]! }
 }
 
-/** R20. */
+/** R20. In any case, as algorithms are. */
 export function checksumType(type: string): ChecksumType {
-  if (type === 'COMPOSITE' || type === 'FULL_OBJECT') return type
+  const upper = type.toUpperCase()
+  if (upper === 'COMPOSITE' || upper === 'FULL_OBJECT') return upper
   throw invalidValue('checksum-type')
 }
 

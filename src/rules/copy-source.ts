@@ -1,7 +1,7 @@
 /** R43. The source of a copy, as its header names it: `bucket/key`, percent-encoded, with or without a version. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from './access/names.ts'
-import { isKey } from './naming.ts'
+import { isBucketName, isKey } from './naming.ts'
 
 export interface CopySource {
   readonly bucket: string
@@ -25,9 +25,12 @@ export function parseCopySource(header: string): CopySource | undefined {
 
 export function copySourceOf(header: string): CopySource {
   const source = parseCopySource(header)
-  if (source !== undefined) return source
+  if (source !== undefined && isBucketName(source.bucket)) return source
   throw new Fault('InvalidArgument', {
-    reason: 'Copy Source must mention the source bucket and key: sourcebucket/sourcekey',
+    reason:
+      source === undefined
+        ? 'Copy Source must mention the source bucket and key: sourcebucket/sourcekey'
+        : 'Invalid copy source bucket name',
     ArgumentName: headerName('copy-source'),
     ArgumentValue: header.slice(0, 2048),
   })

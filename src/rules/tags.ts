@@ -49,12 +49,11 @@ function checkTags(tags: Pairs, owner: TagOwner, twice: (key: string) => Fault):
   return tags
 }
 
-/** R21. The header form: `k1=v1&k2=v2`, URL-encoded, `+` for a space. */
+/** R21. The header form: `k1=v1&k2=v2`, URL-encoded, `+` for a space. Empty pairs are none, as in any query. */
 export function parseTagHeader(header: string): Pairs {
-  if (header === '') return []
-  const tags = header.split('&').map((pair): readonly [string, string] => {
+  const pairs = header.split('&').filter(pair => pair !== '')
+  const tags = pairs.map((pair): readonly [string, string] => {
     const equals = pair.indexOf('=')
-    if (pair === '') throw badEncoding(header)
     if (equals < 0) return [decode(pair, header), '']
     return [decode(pair.slice(0, equals), header), decode(pair.slice(equals + 1), header)]
   })

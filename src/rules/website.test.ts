@@ -22,7 +22,7 @@ const rule = (condition: string, redirect: string): string =>
   `<Redirect>${redirect}</Redirect></RoutingRule>`
 const prefix = (text: string): string => `<KeyPrefixEquals>${text}</KeyPrefixEquals>`
 const error = (status: number): string => `<HttpErrorCodeReturnedEquals>${status}</HttpErrorCodeReturnedEquals>`
-const asked = (key: string) => ({ key, scheme: 'http', host: 'site.example:9000' }) as const
+const asked = (key: string, query = '') => ({ key, scheme: 'http', host: 'site.example:9000', query }) as const
 
 test('R12: everything goes elsewhere, by the protocol of the visit or the one that is set', () => {
   const to = (protocol: string) =>
@@ -80,7 +80,7 @@ test('a folder stands for its index', () => {
     assert.equal(pageKey(plain, key), page)
   }
   assert.equal(folderIndex(plain, 'a'), 'a/index.html')
-  assert.deepEqual(toFolder('a b'), { status: 302, location: '/a%20b/' })
+  assert.deepEqual(toFolder(asked('a b')), { status: 302, location: '/a%20b/' })
 })
 
 test('attack 84: no Location that a key makes leads to another host or ends its header', () => {
@@ -98,11 +98,22 @@ test('attack 84: no Location that a key makes leads to another host or ends its 
   )
   fc.assert(
     fc.property(keys, key => {
-      for (const location of [toFolder(key).location, redirectedFirst(rules, asked(key))!.location]) {
+      for (const location of [toFolder(asked(key)).location, redirectedFirst(rules, asked(key))!.location]) {
         assert.match(location, /^[\x21-\x7e]*$/)
         assert.equal(new URL(location, 'http://site.example:9000').host, 'site.example:9000', location)
       }
     }),
   )
   assert.equal(redirectionOf('/ä b\u0001').location, '/%C3%A4%20b%01')
+})
+
+test('R12: what a visitor asked with goes along, and never as a header of its own', () => {
+  const elsewhere = site('<RedirectAllRequestsTo><HostName>new.example</HostName></RedirectAllRequestsTo>')
+  assert.equal(redirectedFirst(elsewhere, asked('a', 'b=c&d'))?.location, 'http://new.example/a?b=c&d')
+  assert.equal(redirectedFirst(elsewhere, asked('a', 'x y\u00fc'))?.location, 'http://new.example/a?x%20y%C3%BC')
+  const rules = pages(rule(prefix('old/'), '<ReplaceKeyPrefixWith>new/</ReplaceKeyPrefixWith>'))
+  assert.equal(redirectedFirst(rules, asked('old/k', 'q'))?.location, 'http://site.example:9000/new/k?q')
+  const gone = pages(rule(error(404), '<ReplaceKeyWith>gone</ReplaceKeyWith>'))
+  assert.equal(redirectedOnError(gone, asked('k', 'q'), 404)?.location, 'http://site.example:9000/gone?q')
+  assert.equal(toFolder(asked('a', 'q')).location, '/a/?q')
 })

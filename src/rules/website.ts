@@ -8,6 +8,8 @@ export interface Visited {
   readonly scheme: 'http' | 'https'
   /** As the visitor wrote it, with its port. */
   readonly host: string
+  /** As the visitor wrote it, without its mark; empty when there is none. */
+  readonly query: string
 }
 
 export interface Redirection {
@@ -31,11 +33,14 @@ const encodedLocation = (text: string): string =>
 /** R28. Where the object itself sends those who ask for it. */
 export const redirectionOf = (redirect: string): Redirection => ({ status: MOVED, location: encodedLocation(redirect) })
 
-function follow({ redirect, keyPrefix = '' }: RoutingRule, { key, scheme, host }: Visited): Redirection {
-  return { status: redirect.status, location: locationOf(redirect, keyPrefix, key, scheme, host) }
+/** What a visitor asked with goes along, but for an object that says itself where it leads. */
+const asked = ({ query }: Visited): string => (query === '' ? '' : `?${encodedLocation(query)}`)
+
+function follow({ redirect, keyPrefix = '' }: RoutingRule, visited: Visited): Redirection {
+  return { status: redirect.status, location: locationOf(redirect, keyPrefix, visited) + asked(visited) }
 }
 
-function locationOf(to: WebsiteRedirect, keyPrefix: string, key: string, scheme: string, host: string): string {
+function locationOf(to: WebsiteRedirect, keyPrefix: string, { key, scheme, host }: Visited): string {
   const replaced = to.replacePrefixWith === undefined ? key : to.replacePrefixWith + key.slice(keyPrefix.length)
   const path = encodedPath(to.replaceKeyWith ?? replaced)
   return `${to.protocol ?? scheme}://${to.hostName ?? host}/${path}`
@@ -46,7 +51,7 @@ export function redirectedFirst(website: Website, visited: Visited): Redirection
   const { key, scheme } = visited
   if (website.kind === 'redirect') {
     const { protocol = scheme, hostName } = website
-    return { status: MOVED, location: `${protocol}://${hostName}/${encodedPath(key)}` }
+    return { status: MOVED, location: `${protocol}://${hostName}/${encodedPath(key)}${asked(visited)}` }
   }
   const rule = website.rules.find(
     ({ errorStatus, keyPrefix = '' }) => errorStatus === undefined && key.startsWith(keyPrefix),
@@ -70,7 +75,7 @@ export const pageKey = ({ indexSuffix }: Pages, key: string): string =>
 export const folderIndex = ({ indexSuffix }: Pages, key: string): string => `${key}/${indexSuffix}`
 
 /** To the folder itself. A slash or backslash in front would make the rest of the path the name of another host. */
-export const toFolder = (key: string): Redirection => ({
+export const toFolder = (visited: Visited): Redirection => ({
   status: FOUND,
-  location: `/${encodedPath(key).replace(/^\/+/, slashes => '%2F'.repeat(slashes.length))}/`,
+  location: `/${encodedPath(visited.key).replace(/^\/+/, slashes => '%2F'.repeat(slashes.length))}/${asked(visited)}`,
 })

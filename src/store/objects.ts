@@ -19,7 +19,13 @@ import { lockShown } from '../rules/ledger.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { checkRetainUntil, mayRemove, mayRetain } from '../rules/lock.ts'
 import { checkKey } from '../rules/naming.ts'
-import { ALWAYS, checkPrecondition, type Precondition } from '../rules/precondition.ts'
+import {
+  ALWAYS,
+  checkPrecondition,
+  checkRemoval,
+  type Precondition,
+  type RemovalPrecondition,
+} from '../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from './bucket-record.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from './content-keys.ts'
 import { type Decision, decide } from './decision.ts'
@@ -52,7 +58,7 @@ export interface PutRequest {
 
 export interface RemoveRequest extends Which {
   readonly allowance?: Allowance
-  readonly condition?: Precondition
+  readonly condition?: RemovalPrecondition
   readonly owner: string
   /** Refuses to hide a held version behind a marker. */
   readonly keepHeld?: boolean
@@ -183,7 +189,7 @@ export class Objects {
     const bucket = await bucketForWrite(d, request.bucket)
     const head = await readHead(d, bucket, key)
     const target = await locate(d, head, request.versionId)
-    checkPrecondition(request.condition ?? ALWAYS, target?.version.etag)
+    checkRemoval(request.condition ?? ALWAYS, target?.version)
     if (request.versionId !== undefined || bucket.versioning === 'off') {
       if (target === undefined) return { marker: undefined, removed: undefined }
       const { id, lock } = target.version

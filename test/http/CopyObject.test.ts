@@ -131,7 +131,11 @@ inBoth('R43 R44 CopyObject: sources that are none', async client => {
     expectFolded(client, await copy(client, bucket, '/to', source), 'InvalidArgument')
   }
   expectFault(await copy(client, bucket, '/to', 'no-such-bucket/k'), 404, 'NoSuchBucket')
-  expectFault(await copy(client, bucket, '/to', '../b/k'), 404, 'NoSuchBucket')
+  for (const name of ['..', 'ab', 'A_b', 'a..b', 'B', 'a'.repeat(64), 'a%00b', '127.0.0.1']) {
+    const refused = await copy(client, bucket, '/to', `${name}/k`)
+    expectFolded(client, refused, 'InvalidArgument')
+    assert.equal(detail(refused, 'Message'), 'Invalid copy source bucket name', name)
+  }
   expectFault(await copy(client, bucket, '/to', `${bucket}/none`), 404, 'NoSuchKey')
   expectFault(await copy(client, bucket, '/to', `${bucket}/from?versionId=${'0'.repeat(32)}`), 404, 'NoSuchVersion')
   const filled = {

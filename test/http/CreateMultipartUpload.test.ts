@@ -160,3 +160,27 @@ inBoth('R67 R89 CreateMultipartUpload: what lifecycle rules say about uploads an
   const done = await finish(client, place, [await part(client, place, 1, 'x')])
   assert.equal(done.own('expiration'), 'expiry-date="Fri, 02 Jan 2026 00:00:00 GMT", rule-id="old%20one"')
 })
+
+inBoth('R20 CreateMultipartUpload CompleteMultipartUpload: checksum types in any case', async client => {
+  const bucket = await makeBucket(client)
+  for (const type of ['Composite', 'composite', 'FULL_object']) {
+    const begun = await beginning(client, bucket, '/k', [
+      [':checksum-algorithm', 'crc32'],
+      [':checksum-type', type],
+    ])
+    assert.equal(begun.status, 200, begun.body.toString())
+    assert.equal(begun.own('checksum-type'), type.toUpperCase())
+    const place = { bucket, path: '/k', id: textAt(begun.xml(), 'UploadId') }
+    const sum: [string, string] = [':checksum-crc32', 'DUoRhQ==']
+    const listed = await part(client, place, 1, 'hello world', [sum])
+    const more = '<ChecksumCRC32>DUoRhQ==</ChecksumCRC32>'
+    const done = await finish(client, place, [{ ...listed, more }], [[':checksum-type', type.toLowerCase()]])
+    assert.equal(done.status, 200, done.body.toString())
+    assert.equal(textAt(done.xml(), 'ChecksumType'), type.toUpperCase())
+  }
+  const odd = await beginning(client, bucket, '/k', [
+    [':checksum-algorithm', 'CRC32'],
+    [':checksum-type', 'COMPOSITES'],
+  ])
+  expectFault(odd, 400, 'InvalidRequest')
+})

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { document, get, lockBucket, outcome, put, versionedBucket } from './actions.ts'
+import { document, get, lockBucket, outcome, put, text, versionedBucket } from './actions.ts'
 import { type Client, inBoth, makeBucket, OTHER, READER } from './server.ts'
 
 const remove = (client: Client, bucket: string, path: string, headers: [string, string][] = []) =>
@@ -169,3 +169,81 @@ inBoth(
     assert.equal((await get(client, bucket, path)).status, 404)
   },
 )
+
+inBoth('DeleteObject DeleteObjects: by size and date, in the commit that removes', async client => {
+  const bucket = await makeBucket(client)
+  const date = async (): Promise<string> => {
+    await put(client, bucket, '/k', 'hello')
+    return (await get(client, bucket, '/k')).headers.get('last-modified')!
+  }
+  const modified = await date()
+  const removing = (...headers: [string, string][]) => client.send({ method: 'DELETE', bucket, path: '/k', headers })
+  const old = 'Mon, 01 Jan 2018 00:00:00 GMT'
+  const [size, time] = [':if-match-size', ':if-match-last-modified-time'] as const
+  for (const headers of [
+    [[size, '4']],
+    [[time, old]],
+    [
+      [size, '5'],
+      [time, old],
+    ],
+    [
+      [size, '4'],
+      ['If-Match', '*'],
+    ],
+    [
+      [size, '5'],
+      ['If-Match', '"other"'],
+    ],
+  ] as [string, string][][]) {
+    assert.equal(outcome(await removing(...headers)), '412 PreconditionFailed', headers.join())
+  }
+  for (const header of [
+    [size, '-1'],
+    [size, 'five'],
+    [time, 'lately'],
+  ] as [string, string][]) {
+    assert.equal(outcome(await removing(header)), '400 InvalidArgument', header.join())
+  }
+  assert.equal((await get(client, bucket, '/k')).body.toString(), 'hello')
+  assert.equal(outcome(await removing([size, '5'], [time, modified], ['If-Match', '*'])), '204')
+  assert.equal((await get(client, bucket, '/k')).status, 404)
+  // As S3 documents it: nothing is there that the conditions could be about.
+  assert.equal(outcome(await removing([size, '5'], [time, modified])), '204')
+  const iso = new Date(await date()).toISOString()
+  assert.equal(outcome(await removing([time, iso])), '204')
+})
+
+inBoth('DeleteObjects: each key has its own conditions on size and date', async client => {
+  const bucket = await makeBucket(client)
+  for (const key of ['a', 'b', 'c', 'd']) await put(client, bucket, `/${key}`, 'hello')
+  const modified = (await get(client, bucket, '/a')).headers.get('last-modified')!
+  const object = (key: string, inside: string): string => `<Object><Key>${key}</Key>${inside}</Object>`
+  const body = [
+    object('a', `<Size>5</Size><LastModifiedTime>${modified}</LastModifiedTime>`),
+    object('b', '<Size>4</Size>'),
+    object('c', '<LastModifiedTime>Mon, 01 Jan 2018 00:00:00 GMT</LastModifiedTime>'),
+    object('none', '<Size>4</Size>'),
+  ].join('')
+  const batch = (inside: string) =>
+    client.send({ method: 'POST', bucket, path: '/?delete', ...document(`<Delete>${inside}</Delete>`) })
+  const answer = await batch(body)
+  assert.deepEqual(
+    answer.xml().children.map(node => [node.name, text(node, 'Key'), text(node, 'Code')]),
+    [
+      ['Deleted', 'a', undefined],
+      ['Error', 'b', 'PreconditionFailed'],
+      ['Error', 'c', 'PreconditionFailed'],
+      ['Deleted', 'none', undefined],
+    ],
+  )
+  assert.equal(outcome(await batch(object('d', '<Size>many</Size>'))), '400 InvalidArgument')
+  for (const [path, status] of [
+    ['/a', 404],
+    ['/b', 200],
+    ['/c', 200],
+    ['/d', 200],
+  ] as const) {
+    assert.equal((await get(client, bucket, path)).status, status, path)
+  }
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { XmlNode } from '../../src/lib/xml.ts'
-import { begin, childrenAt, expectFault, textAt } from './parts.ts'
+import { begin, childrenAt, detail, expectFault, textAt } from './parts.ts'
 import { inBoth, MAIN, makeBucket, OTHER } from './server.ts'
 
 const keysOf = (root: XmlNode): string[] => childrenAt(root, 'Upload').map(one => textAt(one, 'Key'))
@@ -50,4 +50,31 @@ inBoth('ListMultipartUploads: no right, no bucket, bad numbers', async client =>
   expectFault(await get('/?uploads', MAIN, 'no-such-bucket'), 404, 'NoSuchBucket')
   expectFault(await get('/?uploads&max-uploads=x'), 400, 'InvalidArgument')
   expectFault(await get('/?uploads&encoding-type=x'), 400, 'InvalidArgument')
+})
+
+inBoth('2.1 ListMultipartUploads: an upload-id-marker that no upload can have is refused', async client => {
+  const bucket = await makeBucket(client)
+  const list = (query: string) => client.send({ method: 'GET', bucket, path: `/?uploads&${query}` })
+  for (const marker of ['zzz', '0'.repeat(31), 'G'.repeat(32)]) {
+    const refused = await list(`key-marker=a&upload-id-marker=${marker}`)
+    expectFault(refused, 400, 'InvalidArgument')
+    assert.equal(detail(refused, 'ArgumentName'), 'upload-id-marker')
+    // Without the key it means nothing.
+    assert.equal((await list(`upload-id-marker=${marker}`)).status, 200)
+  }
+  assert.equal((await list(`key-marker=a&upload-id-marker=${'0'.repeat(32)}`)).status, 200)
+  assert.equal((await list('key-marker=a&upload-id-marker=')).status, 200)
+})
+
+inBoth('2.1 ListMultipartUploads ListObjectVersions: listings are of buckets, not of keys', async client => {
+  const bucket = await makeBucket(client)
+  for (const [query, message] of [
+    ['uploads', 'Key is not expected for the GET method ?uploads subresource'],
+    ['versions', 'There is no such thing as the ?versions sub-resource for a key'],
+  ] as const) {
+    const refused = await client.send({ method: 'GET', bucket, path: `/k?${query}` })
+    expectFault(refused, 400, 'InvalidRequest')
+    assert.equal(detail(refused, 'Message'), message)
+  }
+  expectFault(await client.send({ method: 'DELETE', bucket, path: '/k?uploads' }), 405, 'MethodNotAllowed')
 })

@@ -81,3 +81,20 @@ inBoth('attack 57 Preflight: no rules, no headers; never everyone with credentia
   assert.equal(odd.status, 200)
   assert.deepEqual(allowed(odd), NONE)
 })
+
+inBoth('2.1 Preflight: a negative age is taken and told as zero', async client => {
+  const bucket = await makeBucket(client)
+  const documents = documentsOf(client, bucket, 'cors')
+  assert.equal((await documents.put(CORS.replace('600', '-1'))).status, 200)
+  assert.match((await documents.get()).body.toString(), /<MaxAgeSeconds>-1</)
+  assert.equal((await preflight(client, bucket, 'GET')).headers.get('access-control-max-age'), '0')
+})
+
+inBoth('2.1 Preflight: a method that no rule can name is a bad request', async client => {
+  const bucket = await makeBucket(client)
+  for (const method of ['PATCH', 'get', 'OPTIONS', '*']) {
+    const refused = await preflight(client, bucket, method)
+    faultIs(refused, 400, 'BadRequest')
+    assert.match(refused.body.toString(), new RegExp(`Invalid Access-Control-Request-Method: [${method}]`))
+  }
+})

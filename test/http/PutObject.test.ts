@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { crc32 } from '../../src/lib/crc.ts'
 import { customerKey, detail, expectFault, KEY, keyNameHeader, namedKeys, OTHER_KEY } from './parts.ts'
 import { type Client, inBoth, makeBucket, OTHER, READER, type Sending } from './server.ts'
 
@@ -293,4 +294,35 @@ inBoth('R60 PutObject: the right to write gives none to tag, lock, hold or share
   assert((await allow('PutObject', 'PutObjectTagging', 'PutObjectLegalHold', 'PutObjectRetention')).status < 300)
   const all = await write('/new', [':tagging', 'a=b'], [':object-lock-legal-hold', 'ON'], ...retained)
   assert.equal(all.status, 200, all.body.toString())
+})
+
+inBoth('R112 PutObject DeleteObjects: a checksum of another algorithm than was announced', async client => {
+  const bucket = await makeBucket(client)
+  const code = client.dialect === 'svc' ? 'InvalidRequest' : 'BadDigest'
+  const announced: Headers = [[':sdk-checksum-algorithm', 'CRC32C']]
+  expectFault(await put(client, bucket, '/k', [...announced, [':checksum-crc32', 'DUoRhQ==']]), 400, code)
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
+  assert.equal((await put(client, bucket, '/k', [...announced, [':checksum-crc32c', 'yZRlqg==']])).status, 200)
+  const body = '<Delete><Object><Key>k</Key></Object></Delete>'
+  const sum = crc32(Buffer.from(body))
+  const value = Buffer.from([sum >>> 24, sum >>> 16, sum >>> 8, sum]).toString('base64')
+  const headers: Headers = [...announced, [':checksum-crc32', value]]
+  expectFault(await client.send({ method: 'POST', bucket, path: '/?delete', body, headers }), 400, code)
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 200)
+})
+
+inBoth('R21 PutObject: empty pairs among the tags are none', async client => {
+  const bucket = await makeBucket(client)
+  assert.equal((await put(client, bucket, '/k', [[':tagging', '&a=1&&b=&']])).status, 200)
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('tagging-count'), '2')
+  assert.equal((await put(client, bucket, '/k', [[':tagging', '&']])).status, 200)
+  assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('tagging-count'), undefined)
+})
+
+inBoth('R104 PutObject: a wrong Content-MD5 is told in hex, what came in base64', async client => {
+  const bucket = await makeBucket(client)
+  const refused = await put(client, bucket, '/k', [['Content-MD5', '1B2M2Y8AsgTpgAmY7PhCfg==']])
+  expectFault(refused, 400, 'BadDigest')
+  assert.equal(detail(refused, 'ExpectedDigest'), 'd41d8cd98f00b204e9800998ecf8427e')
+  assert.equal(detail(refused, 'CalculatedDigest'), 'XrY7u+Ae7tCTyyK7j1rNww==')
 })

@@ -5,6 +5,7 @@ import {
   beginning,
   childrenAt,
   customerKey,
+  detail,
   expectFault,
   finish,
   KEY,
@@ -59,7 +60,11 @@ inBoth('R104 R112 UploadPart: what the client says about the body is checked', a
   const declared = await begin(client, bucket, '/d', [[':checksum-algorithm', 'CRC32C']])
   const wrong = await putPart(client, declared, 1, 'hello world', [[':checksum-crc32', 'DUoRhQ==']])
   expectFault(wrong, 400, 'InvalidRequest')
-  const silent = await putPart(client, declared, 1, 'hello world')
+  const whole: Parameters<typeof begin>[3] = [
+    [':checksum-algorithm', 'CRC32C'],
+    [':checksum-type', 'FULL_OBJECT'],
+  ]
+  const silent = await putPart(client, await begin(client, bucket, '/w', whole), 1, 'hello world')
   assert.equal(silent.own('checksum-crc32c'), 'yZRlqg==')
   const listed = await client.send({ method: 'GET', bucket, path: `/k?uploadId=${plain.id}` })
   assert(!listed.body.toString().includes('ChecksumCRC32'))
@@ -104,4 +109,38 @@ inBoth('R87 UploadPart: a part is not stored otherwise than it asks to be sealed
     const listed = await client.send({ method: 'GET', bucket, path: `/k?uploadId=${place.id}` })
     assert.equal(childrenAt(listed.xml(), 'Part').length, status === 200 ? 1 : 0)
   }
+})
+
+inBoth('R80 UploadPart: an upload with composite checksums takes no part without one', async client => {
+  const bucket = await makeBucket(client)
+  for (const [algorithm, type, status] of [
+    ['CRC32', 'COMPOSITE', 400],
+    ['SHA256', 'COMPOSITE', 400],
+    ['CRC32', 'FULL_OBJECT', 200],
+    ['CRC64NVME', 'FULL_OBJECT', 200],
+  ] as const) {
+    const { summedBy: _, ...place } = await begin(client, bucket, '/k', [
+      [':checksum-algorithm', algorithm],
+      [':checksum-type', type],
+    ])
+    const sent = await putPart(client, place, 1, 'hello world')
+    assert.equal(sent.status, status, algorithm)
+    if (status === 200) continue
+    expectFault(sent, 400, 'InvalidRequest')
+    const kinds = `expected checksum Type: ${algorithm.toLowerCase()}, actual checksum Type: null`
+    assert.equal(detail(sent, 'Message'), `Checksum Type mismatch occurred, ${kinds}`)
+    const md5: [string, string] = ['Content-MD5', 'XrY7u+Ae7tCTyyK7j1rNww==']
+    expectFault(await putPart(client, place, 1, 'hello world', [md5]), 400, 'InvalidRequest')
+  }
+})
+
+inBoth('R112 UploadPart: what the upload was begun with counts, in svc also what is announced', async client => {
+  const bucket = await makeBucket(client)
+  const place = await begin(client, bucket, '/k', [[':checksum-algorithm', 'CRC32']])
+  const sent = await putPart(client, place, 1, 'hello world', [
+    [':sdk-checksum-algorithm', 'SHA1'],
+    [':checksum-crc32', 'DUoRhQ=='],
+  ])
+  if (client.dialect === 's3') assert.equal(sent.status, 200)
+  else expectFault(sent, 400, 'InvalidRequest')
 })

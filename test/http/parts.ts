@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { XmlNode } from '../../src/lib/xml.ts'
+import { checksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import type { Client, Received, Sending } from './server.ts'
 
 type Headers = NonNullable<Sending['headers']>
@@ -35,7 +36,11 @@ export interface Place {
   /** With its slash. */
   readonly path: string
   readonly id: string
+  /** The algorithm of the checksum that every part must come with. */
+  readonly summedBy?: string
 }
+
+const headerIn = (headers: Headers, name: string): string | undefined => headers.find(([sent]) => sent === name)?.[1]
 
 export const beginning = (client: Client, bucket: string, path: string, headers: Headers = [], as?: Sending['as']) =>
   client.send({ method: 'POST', bucket, path: `${path}?uploads`, headers, ...(as === undefined ? {} : { as }) })
@@ -43,17 +48,33 @@ export const beginning = (client: Client, bucket: string, path: string, headers:
 export async function begin(client: Client, bucket: string, path = '/k', headers: Headers = []): Promise<Place> {
   const begun = await beginning(client, bucket, path, headers)
   assert.equal(begun.status, 200, begun.body.toString())
-  return { bucket, path, id: textAt(begun.xml(), 'UploadId') }
+  const isWhole = headerIn(headers, ':checksum-type') === 'FULL_OBJECT'
+  const summedBy = isWhole ? undefined : headerIn(headers, ':checksum-algorithm')
+  return { bucket, path, id: textAt(begun.xml(), 'UploadId'), ...(summedBy === undefined ? {} : { summedBy }) }
+}
+
+/** R80. The checksum that a part needs where the upload's is made of those of its parts. */
+function ownChecksum({ summedBy }: Place, body: Buffer | string, headers: Headers): Headers {
+  if (summedBy === undefined || summedBy === 'CRC64NVME') return []
+  if (headers.some(([name]) => /^:(checksum|trailer)/.test(name))) return []
+  const digest = digestOf(checksumAlgorithm(summedBy), Buffer.from(body))
+  return [[`:checksum-${summedBy.toLowerCase()}`, digest.toString('base64')]]
 }
 
 export const putPart = (
   client: Client,
-  { bucket, path, id }: Place,
+  place: Place,
   number: number | string,
   body: Buffer | string,
   headers: Headers = [],
 ): Promise<Received> =>
-  client.send({ method: 'PUT', bucket, path: `${path}?partNumber=${number}&uploadId=${id}`, body, headers })
+  client.send({
+    method: 'PUT',
+    bucket: place.bucket,
+    path: `${place.path}?partNumber=${number}&uploadId=${place.id}`,
+    body,
+    headers: [...headers, ...ownChecksum(place, body, headers)],
+  })
 
 export interface Listed {
   readonly number: number

@@ -164,11 +164,11 @@ inBoth('attack 80: names in an error page are text', async client => {
   assert.doesNotMatch(html, /<img/)
 })
 
-inBoth('website: nothing but GET and HEAD, and only of buckets that are websites', async client => {
+inBoth('website: nothing but GET, HEAD and OPTIONS, and only of buckets that are websites', async client => {
   const bucket = await makeSite(client)
-  for (const method of ['PUT', 'POST', 'DELETE', 'OPTIONS']) {
+  for (const method of ['PUT', 'POST', 'DELETE']) {
     const answer = await visit(client, bucket, '/a', [], method)
-    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD'], method)
+    assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'], method)
   }
   assert.match((await visit(client, 'none-such', '/')).body.toString(), /Code: NoSuchBucket/)
   const other = await makeBucket(client, 'other')
@@ -183,4 +183,56 @@ inBoth('website: pages that are redirected away hold no bytes', async (client, {
   await put(client, bucket, '/away', Buffer.alloc(100_000), [...PUBLIC, [':website-redirect-location', '/kept']])
   for (let i = 0; i < 5; i++) await visit(client, bucket, '/away')
   assert.equal(parts.store.engine.readers.count, 0)
+})
+
+inBoth('website: errors are told in headers too, beside the page or the error document', async client => {
+  const bucket = await makeSite(client, INDEX)
+  const missing = await visit(client, bucket, '/none')
+  assert.equal(missing.status, 404)
+  assert.equal(missing.own('error-code'), 'NoSuchKey')
+  assert.equal(missing.own('error-message'), 'The specified key does not exist.')
+  const head = await visit(client, bucket, '/none', [], 'HEAD')
+  assert.equal(head.own('error-code'), 'NoSuchKey')
+  await setSite(client, bucket, INDEX + ERROR)
+  await put(client, bucket, '/error.html', 'oh no', page())
+  const shown = await visit(client, bucket, '/none')
+  assert.equal(shown.body.toString(), 'oh no')
+  assert.equal(shown.own('error-code'), 'NoSuchKey')
+  assert.equal(shown.own('error-message'), 'The specified key does not exist.')
+  assert.equal((await visit(client, bucket, '/error.html')).own('error-code'), undefined)
+})
+
+inBoth('website: redirects keep the query, but for objects that say themselves where they lead', async client => {
+  const bucket = await makeSite(client)
+  await put(client, bucket, '/folder/index.html', 'inner', page())
+  await put(client, bucket, '/away', '', [...PUBLIC, [':website-redirect-location', '/kept']])
+  assert.equal(redirected(await visit(client, bucket, '/folder?a=1&b')), '302 /folder/?a=1&b')
+  assert.equal(redirected(await visit(client, bucket, '/away?a=1')), '301 /kept')
+  const rule = (inside: string): string => `<RoutingRules><RoutingRule>${inside}</RoutingRule></RoutingRules>`
+  const renamed =
+    '<Redirect><HostName>new.example</HostName><ReplaceKeyPrefixWith>new/</ReplaceKeyPrefixWith></Redirect>'
+  const old = `<Condition><KeyPrefixEquals>old/</KeyPrefixEquals></Condition>${renamed}`
+  await setSite(client, bucket, INDEX + rule(old))
+  assert.equal(redirected(await visit(client, bucket, '/old/k?a=%20')), '301 http://new.example/new/k?a=%20')
+  await setSite(client, bucket, '<RedirectAllRequestsTo><HostName>new.example</HostName></RedirectAllRequestsTo>')
+  assert.equal(redirected(await visit(client, bucket, '/k?a=1')), '301 http://new.example/k?a=1')
+  assert.equal(redirected(await visit(client, bucket, '/k')), '301 http://new.example/k')
+})
+
+inBoth('website: preflights are answered by the rules of the bucket', async client => {
+  const bucket = await makeSite(client)
+  const asks: Headers = [
+    ['Origin', 'https://app.example'],
+    ['Access-Control-Request-Method', 'GET'],
+  ]
+  assert.equal((await visit(client, bucket, '/k', asks, 'OPTIONS')).status, 403)
+  const rule = '<CORSRule><AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod></CORSRule>'
+  await documentsOf(client, bucket, 'cors').put(`<CORSConfiguration>${rule}</CORSConfiguration>`)
+  const answer = await visit(client, bucket, '/k', asks, 'OPTIONS')
+  assert.equal(answer.status, 200)
+  assert.equal(answer.headers.get('access-control-allow-origin'), '*')
+  assert.equal(answer.headers.get('access-control-allow-methods'), 'GET')
+  assert.equal((await visit(client, bucket, '/k', [], 'OPTIONS')).status, 400)
+  const other = await makeBucket(client, 'other')
+  assert.equal((await visit(client, other, '/k', asks, 'OPTIONS')).status, 404)
 })

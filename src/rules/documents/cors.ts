@@ -13,7 +13,7 @@ export interface CorsRule {
 
 export const CORS_RULES_MAX = 100
 const ID_CHARACTERS_MAX = 255
-const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
+export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
 /** Values go out as headers: nothing that could end one, and nothing that needs a coding. */
 const ORIGIN = /^[\x21-\x7e]+$/
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -36,13 +36,13 @@ function readRule(rule: XmlNode): CorsRule {
   const id = childText(rule, 'ID')
   if (id !== undefined && id.length > ID_CHARACTERS_MAX) throw refused('The ID of a rule is too long')
   const maxAgeSeconds = childInteger(rule, 'MaxAgeSeconds')
-  if (maxAgeSeconds !== undefined && (maxAgeSeconds < 0 || maxAgeSeconds > 0x7fffffff)) throw new BadXml('no such age')
+  if (maxAgeSeconds !== undefined && Math.abs(maxAgeSeconds) > 0x7fffffff) throw new BadXml('no such age')
   const headers = texts('AllowedHeader')
   const exposed = texts('ExposeHeader')
   for (const origin of origins) checkPattern('AllowedOrigin', origin, ORIGIN)
   for (const header of headers) checkPattern('AllowedHeader', header, HEADER)
   for (const method of methods) {
-    if (METHODS.includes(method)) continue
+    if (CORS_METHODS.includes(method)) continue
     throw refused(`Found unsupported HTTP method in CORS config. Unsupported method is ${method.slice(0, 50)}`)
   }
   for (const header of exposed) {
