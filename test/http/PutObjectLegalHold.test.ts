@@ -131,7 +131,7 @@ inBoth('R103 R104 R111 R112 PutObjectLegalHold: the body must be proven', async 
         [':checksum-crc32', '29C9+g=='],
         [':sdk-checksum-algorithm', 'SHA1'],
       ],
-      client.dialect === 'svc' ? '400 InvalidRequest' : '200',
+      client.dialect === 'svc' ? '400 InvalidRequest' : '400 BadDigest',
     ],
     [[[':checksum-crc32', 'elsCJw==']], '400 BadDigest'],
     [[[':sdk-checksum-algorithm', 'CRC32']], '400 InvalidRequest'],
