@@ -1,5 +1,6 @@
 /** Condition keys that the signature, the connection, the region and the kind of request answer. */
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
 import { request as secureRequest } from 'node:https'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
@@ -71,6 +72,24 @@ inBoth('5.2 policies: the age of a signature, in the header, in a link and in a 
   assert.equal((await client.send({ method: 'GET', bucket: BUCKET, path: '/public', as: null })).status, 200)
   assert.equal(await read(), 403)
 })
+
+test('D31 5.2 policies: a signature of version 2 has no age, and takes no date beside it', () =>
+  withServer(async ({ s3 }) => {
+    await makeBucket(s3, BUCKET)
+    await put(s3, BUCKET, '/k')
+    const expires = Math.floor(s3.clock.now() / 1000) + 600
+    const mac = createHmac('sha1', MAIN.secretKey).update(`GET\n\n\n${expires}\n/${BUCKET}/k`).digest('base64')
+    const signed = `AWSAccessKeyId=${MAIN.accessKey}&Expires=${expires}&Signature=${encodeURIComponent(mac)}`
+    const stamp = new Date(s3.clock.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
+    const use = async (target: string): Promise<number | undefined> =>
+      (await exchange(s3.port, `GET ${target} HTTP/1.1\r\nHost: ${BUCKET}.${BASE_HOST}\r\n\r\n`))?.status
+    const dated = `/k?${signed}&X-Amz-Date=${stamp}`
+    // It would not be signed: nobody gets a younger link by it.
+    assert.deepEqual([await use(`/k?${signed}`), await use(dated)], [200, 403])
+    await deny(s3, 's3:GetObject', { Null: { 's3:signatureAge': 'true' } })
+    assert.equal(await use(`/k?${signed}`), 403)
+    assert.equal(await use(link(s3)), 200)
+  }))
 
 type TlsVersion = 'TLSv1.2' | 'TLSv1.3'
 
