@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Fault } from '../../src/model/faults.ts'
 import { type Explanation, explanationJson, explanationText } from '../../src/rules/explanation.ts'
 import { explain, type StoreQuestion } from '../../src/server/explain.ts'
+import { Accounts } from '../../src/store/accounts.ts'
 import { Directory } from '../../src/store/directory.ts'
 import { document, type Headers, lockBucket, md5Header, put } from '../http/actions.ts'
 import { type Client, MAIN, makeBucket, OTHER, READER, type Served, withServer } from '../http/server.ts'
@@ -68,6 +69,37 @@ test('explain: the statement, grant or rule that decides, by the key of whoever 
     assert.deepEqual([json.verdict, json.because, json.lock], ['refused', 'access', null])
     assert.equal(json.access.reasons[0].sid, 'NoReading')
     assert(!JSON.stringify(json).includes(READER.secretKey))
+  }))
+
+test('explain: says which side lacks the grant', () =>
+  withServer(async served => {
+    const { svc, parts } = served
+    const bucket = await makeBucket(svc)
+    await put(svc, bucket, '/k')
+    const ask = asking(served, bucket)
+    const accounts = new Accounts(parts.store.engine)
+    await accounts.createUser(OTHER.accountId, 'stranger')
+    const stranger = { accountId: OTHER.accountId, user: 'stranger', accessKey: 'AKSTRANGER' }
+    await accounts.createKey({ ...stranger, secretKey: 'the-secret-of-the-stranger' })
+    const sideOf = async (action: string, accessKey: string | undefined): Promise<unknown> => {
+      const { access } = await ask({ action, accessKey })
+      const [reason] = access.reasons
+      return reason?.kind === 'nothing allows' ? reason.side : access
+    }
+    assert.equal(await sideOf('PutObject', READER.accessKey), 'either')
+    assert.equal(await sideOf('GetObject', undefined), 'resource')
+    assert.equal(await sideOf('GetObject', OTHER.accessKey), 'resource')
+    assert.equal(await sideOf('GetObject', 'AKSTRANGER'), 'both')
+    const everybody = {
+      Effect: 'Allow',
+      Principal: '*',
+      Action: 'svc:GetObject',
+      Resource: `arn:svc:svc:::${bucket}/*`,
+    }
+    await setPolicy(svc, bucket, everybody)
+    assert.equal(await sideOf('GetObject', 'AKSTRANGER'), 'identity')
+    const told = explanationText(await ask({ action: 'GetObject', accessKey: 'AKSTRANGER' }))
+    assert.match(told, /nothing allows it: no policy of the user does \(identity side\)$/m)
   }))
 
 test('explain: what depends on the rest of the request is said to, with what it depends on', () =>

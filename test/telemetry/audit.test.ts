@@ -84,7 +84,10 @@ for (const { lines, options } of [audited()]) {
           action: 'PutObject',
           resource: `/${bucket}/k`,
           decision: 'refused',
-          because: ['nothing allows it: either'],
+          because: [
+            'nothing allows it: neither a policy of the user (identity side) nor the bucket policy (resource side) ' +
+              'does; one of them is enough',
+          ],
         },
       ])
       assert.equal(unsigned!.who, undefined)

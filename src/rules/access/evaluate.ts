@@ -236,7 +236,11 @@ function withoutDenial(request: AccessRequest, policies: Policies, question: Que
   const identity = identityVoice(caller, policies, question)
   const policy = bucket === undefined ? SILENT : policyVoice(request, bucket, policies, question)
   if (isOwner(request)) {
-    const decision = decide(identity.allows, policy.allows, policy.withheld, 'resource owner')
+    const decision = decide(identity.allows, policy.allows, {
+      withheld: policy.withheld,
+      rule: 'resource owner',
+      side: 'either',
+    })
     return decision.allowed && needsWriting(request) ? andWriteObject(decision, request, policies) : decision
   }
   const decision = forOthers(request, identity, policy)
@@ -250,19 +254,36 @@ function forOthers(request: AccessRequest, identity: Voice, policy: Voice): Deci
   const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
   const granted = [...policy.allows, ...acl.allows]
   const withheld = [...policy.withheld, ...acl.withheld]
-  if (caller.kind === 'anonymous') return decide([], granted, withheld, 'anonymous')
+  if (caller.kind === 'anonymous') return decide([], granted, { withheld, rule: 'anonymous', side: 'resource' })
   // What concerns no existing bucket is the caller's own affair.
-  if (bucket === undefined) return decide(identity.allows, [], [], 'own account')
-  if (identity.allows.length === 0) return refused([{ kind: 'nothing allows', side: 'identity' }, ...withheld])
-  if (granted.length === 0) return refused([{ kind: 'nothing allows', side: 'resource' }, ...withheld])
+  if (bucket === undefined) {
+    return decide(identity.allows, [], { withheld: [], rule: 'own account', side: 'identity' })
+  }
+  const lacking = lackingSide(identity.allows, granted)
+  if (lacking !== undefined) return refused([{ kind: 'nothing allows', side: lacking }, ...withheld])
   return { allowed: true, reasons: [...granted, ...identity.allows] }
 }
 
 type Rule = Extract<Reason, { kind: 'ownership' }>['rule']
 
-function decide(one: readonly Reason[], other: readonly Reason[], withheld: readonly Reason[], rule: Rule): Decision {
+function lackingSide(
+  identity: readonly Reason[],
+  resource: readonly Reason[],
+): 'identity' | 'resource' | 'both' | undefined {
+  if (identity.length === 0) return resource.length === 0 ? 'both' : 'identity'
+  return resource.length === 0 ? 'resource' : undefined
+}
+
+interface Case {
+  readonly withheld: readonly Reason[]
+  readonly rule: Rule
+  /** Where a grant is missing when there is none. */
+  readonly side: 'identity' | 'resource' | 'either'
+}
+
+function decide(one: readonly Reason[], other: readonly Reason[], { withheld, rule, side }: Case): Decision {
   const reasons = [...one, ...other]
-  if (reasons.length === 0) return refused([{ kind: 'nothing allows', side: 'either' }, ...withheld])
+  if (reasons.length === 0) return refused([{ kind: 'nothing allows', side }, ...withheld])
   return { allowed: true, reasons: [...reasons, { kind: 'ownership', rule }] }
 }
 

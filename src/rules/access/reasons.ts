@@ -1,5 +1,20 @@
 import type { Grant } from '../../model/version.ts'
 
+/**
+ * Which side lacks the grant. Inside an account either side is enough; between accounts both are needed, and `both`
+ * says that neither is there.
+ */
+type Side = 'identity' | 'resource' | 'either' | 'both' | 'writing the object'
+
+const LACKING: Readonly<Record<Side, string>> = {
+  identity: 'no policy of the user does (identity side)',
+  resource: 'neither the bucket policy nor an ACL does (resource side)',
+  either:
+    'neither a policy of the user (identity side) nor the bucket policy (resource side) does; one of them is enough',
+  both: 'neither a policy of the user (identity side) nor the bucket policy or an ACL (resource side) does; both must',
+  'writing the object': 'who changes its ACL must also be allowed PutObject, which neither side does',
+}
+
 /** What decided about a request, for the audit log and for whoever asks for an explanation. */
 export type Reason =
   | {
@@ -30,7 +45,7 @@ export type Reason =
         | 'policy of another account'
     }
   | { readonly kind: 'block'; readonly block: 'RestrictPublicBuckets' | 'IgnorePublicAcls' }
-  | { readonly kind: 'nothing allows'; readonly side: 'identity' | 'resource' | 'either' | 'writing the object' }
+  | { readonly kind: 'nothing allows'; readonly side: Side }
   | { readonly kind: 'unreadable policy' }
 
 /** How a refusal for these reasons is told. */
@@ -52,7 +67,7 @@ export function describeReason(reason: Reason): string {
     case 'block':
       return `public access block: ${reason.block}`
     case 'nothing allows':
-      return `nothing allows it: ${reason.side}`
+      return `nothing allows it: ${LACKING[reason.side]}`
     default:
       return reason.kind
   }
