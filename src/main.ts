@@ -10,6 +10,7 @@ import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
 
 const EXIT_USAGE = 2
+const VERSION_WORDS = ['version', '--version', '-v', '-V']
 const STOP_MS_MAX = 30_000
 /** Time for the answer to go out before the process ends. */
 const LAST_WORDS_MS = 100
@@ -45,11 +46,12 @@ async function command(words: readonly string[]): Promise<void> {
 /** Without a word of its own, or with flags alone, the program serves. */
 function otherCommand([first, ...rest]: readonly string[]): readonly string[] | undefined {
   if (first === '--help' || first === '-h') return ['help', ...rest]
+  if (first === '--version' || first === '-v' || first === '-V') return ['version', ...rest]
   return first === undefined || first === 'serve' || first.startsWith('-') ? undefined : [first, ...rest]
 }
 
 async function main(): Promise<void> {
-  if (process.argv[2] === '--version') {
+  if (process.argv.length === 3 && VERSION_WORDS.includes(process.argv[2]!)) {
     process.stdout.write(`holdfast ${VERSION}\n`)
     return
   }

@@ -47,16 +47,19 @@ export interface Command {
   readonly summary: string
   readonly arguments: readonly Argument[]
   readonly flags: readonly Flag[]
+  /** Whole commands without the program's name, as help prints them. */
+  readonly examples: readonly string[]
   run(call: Call): Promise<Outcome>
 }
 
-interface Declared extends Omit<Command, 'arguments' | 'flags'> {
+interface Declared extends Omit<Command, 'arguments' | 'flags' | 'examples'> {
   readonly arguments?: readonly Argument[]
   readonly flags?: readonly Flag[]
+  readonly examples?: readonly string[]
 }
 
-export function command({ arguments: args = [], flags = [], ...rest }: Declared): Command {
-  return { ...rest, arguments: args, flags }
+export function command({ arguments: args = [], flags = [], examples, ...rest }: Declared): Command {
+  return { ...rest, arguments: args, flags, examples: examples ?? [rest.name] }
 }
 
 /** What every command knows. */

@@ -1,110 +1,144 @@
-/** Completion for shells, made from the table of commands: what may stand next, after the words before it. */
-import type { Command } from './command.ts'
-import { COMMON_FLAGS } from './command.ts'
+/**
+ * Completion for shells. The scripts hold no words: they ask the program itself (`__complete`), which knows the table
+ * of commands and, through a running server, names of buckets, accounts, users, keys and policies.
+ */
+import { COMMON_FLAGS, type Command, type Flag } from './command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-interface Place {
-  /** Words before: none, one or two. */
-  readonly after: string
-  readonly words: readonly { readonly word: string; readonly summary: string }[]
+export interface Candidate {
+  readonly word: string
+  readonly summary: string
 }
 
-const flagsOf = (command: Command) =>
-  [...command.flags, ...COMMON_FLAGS].map(({ name, meaning }) => ({ word: `--${name}`, summary: meaning }))
+/** What stands before the word that is completed. */
+export interface Before {
+  readonly positionals: ReadonlyMap<string, string>
+  readonly flags: ReadonlyMap<string, string>
+}
 
-/** `backup` is a command and the first word of others. */
-const secondsOf = ({ name }: Command, commands: readonly Command[]) =>
-  commands
-    .filter(other => other.name.startsWith(`${name} `))
-    .map(other => ({ word: other.name.slice(name.length + 1), summary: other.summary }))
+/** Names that a placeholder such as BUCKET may stand for. */
+export type NamesOf = (placeholder: string, before: Before) => Promise<readonly Candidate[]>
 
-export function placesOf(commands: readonly Command[]): Place[] {
-  const groups = new Map<string, Command[]>()
-  for (const command of commands) {
-    const group = command.name.split(' ')[0]!
-    groups.set(group, [...(groups.get(group) ?? []), command])
+const withPrefix = (candidates: readonly Candidate[], prefix: string): Candidate[] =>
+  candidates.filter(({ word }) => word.startsWith(prefix))
+
+/** `on|suspended` names all there is; `FILE|BUCKET` stands for something. */
+function choices(placeholder: string): Candidate[] {
+  if (!/^[a-z-]+(\|[a-z-]+)+$/.test(placeholder)) return []
+  return placeholder.split('|').map(word => ({ word, summary: '' }))
+}
+
+function commandWords(before: readonly string[], commands: readonly Command[]): Candidate[] {
+  const start = before.map(word => `${word} `).join('')
+  const found = new Map<string, string>()
+  for (const { name, summary } of commands) {
+    if (!name.startsWith(start)) continue
+    const [word = '', ...more] = name.slice(start.length).split(' ')
+    if (!found.has(word)) found.set(word, more.length === 0 ? summary : '')
   }
-  const first = [...groups].map(([word, [one]]) => ({ word, summary: one!.name === word ? one!.summary : '' }))
-  const second = [...groups]
-    .filter(([word, [one]]) => one!.name !== word)
-    .map(([after, members]) => ({
-      after,
-      words: members.map(({ name, summary }) => ({ word: name.slice(after.length + 1), summary })),
-    }))
-  return [
-    { after: '', words: first },
-    ...second,
-    ...commands.map(command => ({
-      after: command.name,
-      words: [...secondsOf(command, commands), ...flagsOf(command)],
-    })),
-  ]
+  return [...found].map(([word, summary]) => ({ word, summary }))
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-const listed = (place: Place): string => place.words.map(({ word }) => word).join(' ')
-
-/** Both shells know `case`; the words before the cursor, without flags, choose the branch. */
-function cases(places: readonly Place[], indent: string): string {
-  return [...places]
-    .sort((a, b) => b.after.length - a.after.length)
-    .map(place => `${indent}${quoted(place.after)}*) words=${quoted(listed(place))} ;;`)
-    .join('\n')
+interface Reading {
+  readonly before: Before
+  /** The flag whose value comes next. */
+  readonly waiting: Flag | undefined
 }
 
-function bash(places: readonly Place[]): string {
-  return `_holdfast() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" before='' words='' word
-  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$word" in -*) ;; *) before="\${before:+$before }$word" ;; esac
-  done
-  case "$before" in
-${cases(places, '    ')}
-  esac
-  COMPREPLY=($(compgen -W "$words" -- "$current"))
+/** Reads words as `parse` does, but forgives everything: they are not finished. */
+function readWords(command: Command, words: readonly string[]): Reading {
+  const flags = [...command.flags, ...COMMON_FLAGS]
+  const given = new Map<string, string>()
+  const positionals = new Map<string, string>()
+  let waiting: Flag | undefined
+  for (const word of words) {
+    if (waiting !== undefined) {
+      given.set(waiting.name, word)
+      waiting = undefined
+    } else if (word.startsWith('--')) {
+      const [name = '', value] = word.slice(2).split('=', 2)
+      const flag = flags.find(one => one.name === name)
+      if (flag?.value !== undefined && value === undefined) waiting = flag
+      given.set(name, value ?? '')
+    } else {
+      const argument = command.arguments[positionals.size]
+      positionals.set(argument?.name ?? `extra ${positionals.size}`, word)
+    }
+  }
+  return { before: { positionals, flags: given }, waiting }
+}
+
+const flagWords = (command: Command, { flags }: Before): Candidate[] =>
+  [...command.flags, ...COMMON_FLAGS]
+    .filter(({ name }) => !flags.has(name))
+    .map(({ name, meaning }) => ({ word: `--${name}`, summary: meaning }))
+
+/** `words`: all behind the program's name; the last one, perhaps empty, is to be completed. */
+export async function complete(
+  words: readonly string[],
+  commands: readonly Command[],
+  namesOf: NamesOf,
+): Promise<Candidate[]> {
+  const current = words.at(-1) ?? ''
+  const earlier = words.slice(0, -1)
+  const command = [earlier.slice(0, 2), earlier.slice(0, 1)]
+    .map(start => commands.find(({ name }) => name === start.join(' ')))
+    .find(found => found !== undefined)
+  if (command === undefined) return withPrefix(commandWords(earlier, commands), current)
+  const { before, waiting } = readWords(command, earlier.slice(command.name.split(' ').length))
+  const values = async (placeholder: string, prefix: string): Promise<Candidate[]> =>
+    withPrefix([...choices(placeholder), ...(await namesOf(placeholder, before))], prefix)
+  if (waiting !== undefined) return values(waiting.value!, current)
+  const [, name, part] = /^--([^=]+)=(.*)$/s.exec(current) ?? []
+  const flag = command.flags.find(one => one.name === name)
+  if (flag?.value !== undefined) {
+    const found = await values(flag.value, part!)
+    return found.map(({ word, summary }) => ({ word: `--${name}=${word}`, summary }))
+  }
+  if (current.startsWith('-')) return withPrefix(flagWords(command, before), current)
+  const argument = command.arguments[before.positionals.size]
+  const more = before.positionals.size === 0 ? commandWords(earlier, commands) : []
+  if (argument === undefined) return withPrefix([...more, ...flagWords(command, before)], current)
+  return [...withPrefix(more, current), ...(await values(argument.name, current))]
+}
+
+// Bash breaks words at colons and equals signs, and replaces only what is behind the last of them.
+const BASH = `_holdfast() {
+  local line="\${COMP_LINE:0:COMP_POINT}" current="\${COMP_WORDS[COMP_CWORD]}" whole candidate
+  local -a words
+  read -ra words <<< "$line"
+  case "$line" in *' ') words+=('') ;; esac
+  whole="\${words[\${#words[@]}-1]}"
+  case "$current" in ':' | '=') current='' ;; esac
+  COMPREPLY=()
+  while IFS= read -r candidate; do
+    COMPREPLY+=("\${candidate#"\${whole%"$current"}"}")
+  done < <("\${words[0]}" __complete "\${words[@]:1}" 2> /dev/null | cut -f 1)
 }
 complete -o default -F _holdfast holdfast
 `
-}
 
-function zsh(places: readonly Place[]): string {
-  return `#compdef holdfast
+const ZSH = `#compdef holdfast
 _holdfast() {
-  local before='' words_ word
-  for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$word" in -*) ;; *) before="\${before:+$before }$word" ;; esac
+  local line
+  local -a found
+  for line in "\${(@f)$("\${words[1]}" __complete "\${(@)words[2,CURRENT]}" 2> /dev/null)}"; do
+    [[ -n "$line" ]] && found+=("\${\${line%%$'\\t'*}//:/\\\\:}:\${line#*$'\\t'}")
   done
-  local words=''
-  case "$before" in
-${cases(places, '    ')}
-  esac
-  compadd -- \${=words}
-  _files
+  if (( \${#found} )); then _describe 'holdfast' found; else _files; fi
 }
 compdef _holdfast holdfast
-`.replace(' words_', '')
-}
-
-function fish(places: readonly Place[]): string {
-  const lines = places.flatMap(({ after, words }) =>
-    words.map(({ word, summary }) => {
-      const what = word.startsWith('--') ? `-l ${word.slice(2)}` : `-f -a ${word}`
-      return `complete -c holdfast -n ${quoted(`__holdfast_after ${quoted(after)}`)} ${what} -d ${quoted(summary)}`
-    }),
-  )
-  return `function __holdfast_after
-  set -l words
-  for word in (commandline -opc)[2..-1]
-    string match -q -- '-*' $word; or set -a words $word
-  end
-  test "$words" = "$argv[1]"
-end
-${lines.join('\n')}
 `
-}
 
-const WRITERS: Readonly<Record<Shell, (places: readonly Place[]) => string>> = { bash, zsh, fish }
+const FISH = `function __holdfast_complete
+  set -l words (commandline -opc)
+  command $words[1] __complete $words[2..-1] (commandline -ct) 2> /dev/null
+end
+complete -c holdfast -a '(__holdfast_complete)'
+`
 
-export const completionFor = (shell: Shell, commands: readonly Command[]): string => WRITERS[shell](placesOf(commands))
+const SCRIPTS: Readonly<Record<Shell, string>> = { bash: BASH, zsh: ZSH, fish: FISH }
+
+export const completionFor = (shell: Shell): string => SCRIPTS[shell]

@@ -16,13 +16,24 @@ export function usageOf(command: Command): string {
 }
 
 export function helpOn(command: Command, look: Look): string {
+  const section = (title: string, text: string): string => `${look.strong(title)}\n${text}`
   const flags = [...command.flags, ...COMMON_FLAGS]
   const parts = [`${look.strong('usage:')} ${usageOf(command)}`, command.summary]
   if (command.arguments.length > 0) {
-    parts.push(aligned(command.arguments.map(({ name, meaning }) => [name, meaning] as const)))
+    parts.push(section('arguments:', aligned(command.arguments.map(({ name, meaning }) => [name, meaning] as const))))
   }
-  parts.push(aligned(flags.map(flag => [shown(flag), flag.meaning] as const)))
+  parts.push(section('flags:', aligned(flags.map(flag => [shown(flag), flag.meaning] as const))))
+  parts.push(section('examples:', command.examples.map(example => `  holdfast ${example}`).join('\n')))
   return parts.join('\n\n')
+}
+
+/** About all commands that begin with a word: a line for each. */
+export function groupHelp(group: string, members: readonly Command[], look: Look): string {
+  return [
+    `${look.strong('usage:')} holdfast ${group} COMMAND [arguments] [flags]`,
+    aligned(members.map(member => [usageOf(member).replace(' [flags]', ''), member.summary] as const)),
+    `holdfast ${members.at(-1)!.name} --help tells more of one.`,
+  ].join('\n\n')
 }
 
 export function overview(commands: readonly Command[], serveUsage: string, look: Look): string {

@@ -19,6 +19,7 @@ import { userCommands } from './commands/users.ts'
 const serveCommand = command({
   name: 'serve',
   summary: 'serve until told to stop',
+  examples: ['serve', 'serve --data /srv/holdfast --listen 0.0.0.0:9000 --base-host s3.example.com'],
   flags: Object.entries(FLAGS).map(([name, { value, meaning }]) =>
     value === '' ? { name, meaning } : { name, value, meaning },
   ),

@@ -29,22 +29,27 @@ function cell(value: unknown): string {
   return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
+/** `createdAt` as people write it; JSON keeps the names of the API. */
+export const heading = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
+
 /** Columns as wide as what stands in them. */
 export function table(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   if (rows.length === 0) return 'none'
   const cells = rows.map(row => columns.map(name => cell(row[name])))
-  const widths = columns.map((name, i) => Math.max(name.length, ...cells.map(row => row[i]!.length)))
+  const widths = columns.map((name, i) => Math.max(heading(name).length, ...cells.map(row => row[i]!.length)))
   const line = (row: readonly string[]): string =>
     row
       .map((text, i) => text.padEnd(widths[i]!))
       .join('  ')
       .trimEnd()
-  return [line(columns.map(name => name.toUpperCase())), ...cells.map(line)].join('\n')
+  return [line(columns.map(name => heading(name).toUpperCase())), ...cells.map(line)].join('\n')
 }
 
 /** One thing, a line for each of what is known of it. */
 export function facts(of: Readonly<Record<string, unknown>>): string {
-  const known = Object.entries(of).filter(([, value]) => value !== undefined)
+  const known = Object.entries(of)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [heading(name), value] as const)
   const width = Math.max(0, ...known.map(([name]) => name.length))
   return known.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join('\n')
 }

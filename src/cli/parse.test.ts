@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { distance, suggestion } from '../lib/did-you-mean.ts'
-import { completionFor, placesOf, SHELLS } from './completion.ts'
+import { complete, type NamesOf } from './completion.ts'
 import { BadUsage } from './failures.ts'
 import { COMMANDS } from './index.ts'
 import { parse } from './parse.ts'
@@ -25,14 +25,14 @@ test('words become a command, its arguments and its flags', () => {
 
 test('what makes no sense is refused in one line that helps', () => {
   refused(['acount'], /^unknown command: acount - did you mean account\?$/)
-  refused(['account'], /^holdfast account what\? list, create, /)
+  refused(['account'], /^holdfast account needs one of: list, create, /)
   refused(['account', 'creat'], /did you mean create\?/)
   refused(['quux'], /^unknown command: quux$/)
-  refused(['account', 'create'], /^ACCOUNT is missing: holdfast account create ACCOUNT \[flags\]$/)
-  refused(['account', 'list', 'extra'], /^extra is too much/)
+  refused(['account', 'show'], /^ACCOUNT is missing: holdfast account show ACCOUNT \[flags\]$/)
+  refused(['account', 'list', 'extra'], /^unexpected argument extra: holdfast account list \[flags\]$/)
   refused(['fsck', '--depp'], /^unknown flag: --depp - did you mean --deep\?$/)
   refused(['fsck', '--data'], /^--data needs DIR$/)
-  refused(['fsck', '--deep=yes'], /^--deep takes nothing$/)
+  refused(['fsck', '--deep=yes'], /^--deep takes no value$/)
   refused(['__proto__'], /^unknown command/)
   assert.equal(parse(['account', 'create', '--help'], COMMANDS).command.name, 'account create')
 })
@@ -65,14 +65,36 @@ test('no two commands have one name, and few are both a command and the beginnin
   )
 })
 
-test('every command and every flag can be completed, in every shell', () => {
-  const places = placesOf(COMMANDS)
+test('every command has examples, and each of them is a command that can be run', () => {
+  for (const { name, arguments: args, examples } of COMMANDS) {
+    for (const example of examples) assert.equal(parse(example.split(' '), COMMANDS).command.name, name, example)
+    if (args.some(({ optional }) => !optional)) assert.notDeepEqual(examples, [name])
+  }
+})
+
+const words = async (...typed: string[]): Promise<string[]> => {
+  const namesOf: NamesOf = async (placeholder, { positionals }) =>
+    placeholder === 'USER' ? [{ word: `user-of-${positionals.get('ACCOUNT')}`, summary: '' }] : []
+  return (await complete(typed, COMMANDS, namesOf)).map(({ word }) => word)
+}
+
+test('every command and every flag can be completed', async () => {
   for (const { name, flags } of COMMANDS) {
-    const there = places.find(({ after }) => after === name)!.words.map(({ word }) => word)
-    for (const flag of flags) assert(there.includes(`--${flag.name}`), `${name} --${flag.name}`)
+    const [first = '', second] = name.split(' ')
+    assert((await words('')).includes(first))
+    if (second !== undefined) assert((await words(first, '')).includes(second), name)
+    const offered = await words(...name.split(' '), '--')
+    for (const flag of flags) assert(offered.includes(`--${flag.name}`), `${name} --${flag.name}`)
   }
-  for (const shell of SHELLS) {
-    const script = completionFor(shell, COMMANDS)
-    for (const { name } of COMMANDS) assert(script.includes(name), `${shell}: ${name}`)
-  }
+})
+
+test('values are completed: choices, and names that fit what stands before', async () => {
+  assert.deepEqual(await words('bucket', 'versioning', 'b', ''), ['on', 'suspended'])
+  assert.deepEqual(await words('bucket', 'lock', 'b', '--mode', 'c'), ['compliance'])
+  assert.deepEqual(await words('serve', '--durability=f'), ['--durability=fsync'])
+  assert.deepEqual(await words('user', 'show', '111111111111', ''), ['user-of-111111111111'])
+  assert.deepEqual(await words('key', 'list', '222222222222', '--user', ''), ['user-of-222222222222'])
+  assert.deepEqual(await words('encryption', 'rotate', 's'), ['service', 'storage'])
+  assert(!(await words('bucket', 'list', '--account', '1', '--')).includes('--account'), 'once is enough')
+  assert.deepEqual(await words('nothing', 'of', 'that'), [])
 })

@@ -4,60 +4,21 @@
  */
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
-import { suggestion } from '../lib/did-you-mean.ts'
 import { Fault } from '../model/faults.ts'
-import { BadConfig, USAGE, variable } from '../server/config.ts'
+import { BadConfig, variable } from '../server/config.ts'
 import type { Admin } from './admin.ts'
-import { type Call, type Command, command, type Outcome } from './command.ts'
-import { completionFor, SHELLS, type Shell } from './completion.ts'
+import type { Call, Command, Outcome } from './command.ts'
+import { type Before, complete } from './completion.ts'
 import { BadUsage, Failed } from './failures.ts'
-import { helpOn, overview } from './help.ts'
-import { COMMANDS } from './index.ts'
-import { type Look, lookFor } from './output.ts'
-import { findCommand, type Parsed, parse } from './parse.ts'
+import { helpOn } from './help.ts'
+import { namesFor } from './names.ts'
+import { harmless, lookFor } from './output.ts'
+import { type Parsed, parse } from './parse.ts'
 import { adminFor } from './reaching.ts'
+import { commandTable } from './table.ts'
 
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2
-
-/** These need the whole table, so they are made of it. */
-function withTable(look: Look): readonly Command[] {
-  const all: Command[] = [...COMMANDS]
-  all.push(
-    command({
-      name: 'completion',
-      summary: 'print what makes a shell complete these commands',
-      arguments: [{ name: SHELLS.join('|'), meaning: 'the shell' }],
-      async run(call) {
-        const wanted = call.argument(SHELLS.join('|'))
-        const shell = SHELLS.find(name => name === wanted)
-        if (shell === undefined) throw new BadUsage(`unknown shell: ${wanted}${suggestion(wanted, SHELLS)}`)
-        const text = completionFor(shell satisfies Shell, all).trimEnd()
-        return { value: { shell, script: text }, text }
-      },
-    }),
-    command({
-      name: 'help',
-      summary: 'what there is, or what a command takes',
-      arguments: [
-        { name: 'COMMAND', meaning: 'its first word', optional: true },
-        { name: 'SECOND', meaning: 'its second word', optional: true },
-      ],
-      async run(call) {
-        const words = [call.maybeArgument('COMMAND'), call.maybeArgument('SECOND')].filter(word => word !== undefined)
-        const listed = all.map(({ name, summary }) => ({ name, summary }))
-        if (words.length === 0) return { value: { commands: listed }, text: overview(all, USAGE, look) }
-        const members = all.filter(({ name }) => name === words[0] || name.startsWith(`${words[0]} `))
-        if (words.length === 1 && members.length > 0) {
-          return { value: { commands: members }, text: members.map(one => helpOn(one, look)).join('\n\n') }
-        }
-        const found = findCommand(words, all)
-        return { value: found, text: helpOn(found, look) }
-      },
-    }),
-  )
-  return all
-}
 
 class Running implements Call {
   readonly env: NodeJS.ProcessEnv
@@ -138,11 +99,32 @@ function asHelp(words: readonly string[], commands: readonly Command[]): readonl
   return isGroup && second === '--help' ? ['help', first!] : words
 }
 
+/** What the shells' scripts call: a line for each word that may come next, with its meaning behind a tab. */
+const COMPLETE = '__complete'
+
+async function completed(
+  words: readonly string[],
+  commands: readonly Command[],
+  env: NodeJS.ProcessEnv,
+): Promise<string[]> {
+  const where = ({ flags }: Before) => ({
+    env,
+    flag: (name: string) => flags.get(name) || env[variable(name)] || undefined,
+    progress: () => {},
+  })
+  const found = await complete(words, commands, namesFor(where))
+  return found.map(({ word, summary }) => `${harmless(word)}\t${harmless(summary)}`)
+}
+
 /** Resolves to the exit code. */
 export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const look = lookFor(process.stdout.isTTY === true, env)
-  const commands = withTable(look)
+  const commands = commandTable(look)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
+  if (words[0] === COMPLETE) {
+    for (const line of await completed(words.slice(1), commands, env)) print(line)
+    return 0
+  }
   try {
     const parsed = parse(asHelp(words, commands), commands)
     if (parsed.values.get('help') === true) {

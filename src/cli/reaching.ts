@@ -2,7 +2,7 @@
  * How commands reach the data. With `--endpoint`, that server. Otherwise the folder: when a server runs on it, through
  * its console, whose address it leaves in the folder; when none does, directly. Both go by the routes of the admin API.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { storedRootKey } from '../server/accounts.ts'
 import { consoleAddressOf } from '../server/admin-console.ts'
@@ -15,6 +15,7 @@ import type { Call } from './command.ts'
 import { DirectAdmin } from './direct-admin.ts'
 import { BadUsage, Failed } from './failures.ts'
 import { HttpAdmin } from './http-admin.ts'
+import { isThere } from './is-there.ts'
 
 type Where = Pick<Call, 'flag' | 'env' | 'progress'>
 
@@ -24,7 +25,7 @@ export const folderOf = (call: Where): string => call.flag('data') ?? './data'
 export async function openStoreOf(call: Where): Promise<ServerParts> {
   const folder = folderOf(call)
   const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
-  if (metaUrl === undefined && !existsSync(join(folder, 'meta'))) throw new Failed(`there is no store in ${folder}`)
+  if (metaUrl === undefined && !isThere(join(folder, 'meta'))) throw new Failed(`there is no store in ${folder}`)
   return openFolder({
     folder,
     onWait: line => call.progress(line),

@@ -21,6 +21,7 @@ import { type Administrator, administratorOf, inTheNameOf, keyNamedBy, wrongSign
 import { Answering, type Begun, begun } from './answers.ts'
 import { Attempts } from './attempts.ts'
 import { decodeInput } from './input.ts'
+import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { type AdminContext, type Explain, type Found, isLines, isStream, type RouteTable } from './route.ts'
 import { measures } from './routes/metrics.ts'
@@ -137,6 +138,8 @@ export class Console {
     const found = this.#parts.routes.find(message.method ?? '', path)
     if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'there is nothing at this path' })
     known.route = found.route.name
+    // The description is the same on every server of a version: nothing about this one can be learnt from it.
+    if (found.route.permission === 'anyone') return { status: 200, answer: openApi(this.#parts.routes.routes) }
     const request = rawRequest(message)
     if (found.route.permission === 'scraper' && mayScrape(request, this.#parts.scraping)) {
       return { status: 200, answer: measures(this.#parts) }

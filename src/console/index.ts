@@ -18,7 +18,7 @@ const GetDescription = route({
   method: 'GET',
   path: '/openapi.json',
   summary: 'This description',
-  permission: 'admin',
+  permission: 'anyone',
   input: {},
   run: async () => openApi(ADMIN_ROUTES.routes),
 })

@@ -38,11 +38,13 @@ function operation(route: Route): Json {
   return {
     operationId: route.name,
     summary: route.summary,
+    ...(route.permission === 'anyone' ? { security: [] } : {}),
     parameters: parameters(route),
     ...(body === undefined ? {} : { requestBody: body }),
     responses: {
       [route.status]: answer,
       ...(route.goesOn === undefined ? {} : { 202: { ...answer, description: 'It goes on; ask again' } }),
+      '4XX': { description: 'What was asked cannot be done', content: json({ $ref: '#/components/schemas/Fault' }) },
       default: { description: 'A fault', content: json({ $ref: '#/components/schemas/Fault' }) },
     },
   }
@@ -57,7 +59,13 @@ export function openApi(routes: readonly Route[]): Json {
   }
   return {
     openapi: '3.0.3',
-    info: { title: 'Holdfast admin API', version: '1' },
+    info: {
+      title: 'Holdfast admin API',
+      version: '1',
+      description: 'Accounts, users, keys, buckets, policies, locks, encryption keys, backups and the server itself.',
+      license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
+    },
+    servers: [{ url: '/', description: 'The console that this description comes from' }],
     security: [{ signature: [] }],
     paths,
     components: {

@@ -30,7 +30,7 @@ const PLACES: readonly (readonly [string, string])[] = [
   ['<a href="/health/live">/health/live</a>', 'whether the process answers'],
   ['<a href="/health/ready">/health/ready</a>', 'whether requests can be served'],
   ['<code>/metrics</code>', 'measures for Prometheus, with its token'],
-  ['<code>/openapi.json</code>', 'every route of the admin API, for signed requests of administrators'],
+  ['<a href="/openapi.json">/openapi.json</a>', 'every route of the admin API'],
 ]
 
 const COMMANDS: readonly (readonly [string, string])[] = [

@@ -56,7 +56,7 @@ export interface Route {
   readonly path: string
   readonly summary: string
   /** Who may: an administrator, or also whoever has the token for measures. Required, so that nobody forgets it. */
-  readonly permission: 'admin' | 'scraper'
+  readonly permission: 'admin' | 'scraper' | 'anyone'
   readonly input: Fields
   /** Of an answer without a fault; 204 when there is nothing to say. */
   readonly status: 200 | 201 | 202 | 204

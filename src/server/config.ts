@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { parseArgs } from 'node:util'
+import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
 import { addressesOf } from '../meta/postgres-address.ts'
 import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
@@ -239,32 +239,30 @@ export const USAGE = [
 /** The environment variable of a flag. */
 export const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_').toUpperCase()}`
 
+function givenFlags(args: readonly string[]): GivenFlags {
+  const flags = Object.entries(FLAGS).map(([name, { value }]) => ({ name, value: value === '' ? undefined : value }))
+  try {
+    return readFlags(args, [...flags, { name: 'help', short: 'h' }])
+  } catch (error) {
+    throw error instanceof BadFlag ? new BadConfig(error.message) : error
+  }
+}
+
 /** Undefined when help was asked for. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config | undefined {
-  const options = Object.fromEntries(
-    Object.entries(FLAGS).map(([name, { value }]) => [name, { type: value === '' ? 'boolean' : 'string' } as const]),
-  )
-  let parsed: ReturnType<typeof parseArgs>
-  try {
-    parsed = parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { ...options, help: { type: 'boolean' as const, short: 'h' } },
-    })
-  } catch (error) {
-    throw new BadConfig((error as Error).message.split('\n')[0])
-  }
-  if (parsed.values.help === true) return undefined
-  const [command = 'serve', ...more] = parsed.positionals
-  if (command !== 'serve' || more.length > 0) throw new BadConfig(`unknown command: ${parsed.positionals.join(' ')}`)
+  const parsed = givenFlags(args)
+  if (parsed.values.get('help') === true) return undefined
+  const [first, ...more] = parsed.positionals
+  const unexpected = first === 'serve' ? more[0] : first
+  if (unexpected !== undefined) throw new BadConfig(`unexpected argument ${unexpected}: holdfast serve [flags]`)
   const values = Object.fromEntries(
     Object.entries(FLAGS).map(([name, { read, preset }]) => {
-      const given = parsed.values[name]?.toString() ?? env[variable(name)] ?? preset
+      const given = parsed.values.get(name)?.toString() ?? env[variable(name)] ?? preset
       return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
     }),
   ) as Values
   const memory = values.memory === true
-  if (memory) checkMemory({ flag: name => parsed.values[name]?.toString(), variable: name => env[variable(name)] })
+  if (memory) checkMemory({ flag: name => parsed.values.get(name)?.toString(), variable: name => env[variable(name)] })
   return {
     data: values.data!,
     memory,

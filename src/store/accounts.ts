@@ -76,6 +76,12 @@ export function freshKey(random: Random): { readonly accessKey: string; readonly
   }
 }
 
+/** 12 digits, the first of them not 0: the ids of built-in accounts stay apart. */
+export function freshAccountId(random: Random): string {
+  const digits = random.bytes(8).readBigUInt64BE() % 900_000_000_000n
+  return String(100_000_000_000n + digits)
+}
+
 const noSuch = (what: string, name: string): Fault =>
   new Fault('NoSuchEntity', { reason: `there is no ${what} ${name}` })
 const isThere = (what: string, name: string): Fault =>

@@ -1,11 +1,12 @@
 /** The command line as a person and a script meet it: a real server, real folders, exit codes. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, readdirSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { VERSION } from '../../src/version.ts'
 import { withFolder } from '../store/fixture.ts'
-import { type Ended, holdfast, serving } from './program.ts'
+import { commandLine, type Ended, holdfast, ROOT_ENV, serving } from './program.ts'
 
 const ONE = '111111111111'
 const POLICY = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"svc:GetObject","Resource":"*"}}'
@@ -67,7 +68,7 @@ test('bad usage ends with one line and 2', async () => {
   for (const args of [
     ['acount'],
     ['account'],
-    ['account', 'create'],
+    ['account', 'show'],
     ['key', 'list', ONE, '--usr', 'x'],
     ['help', 'x'],
   ]) {
@@ -86,7 +87,7 @@ test('help tells of every command, without colours, and what each takes', async 
     assert(plain.out.includes(word), word)
   assert(!plain.out.includes('\x1b'))
   const one = await holdfast(['account', 'create', '--help'])
-  assert.match(one.out, /^usage: holdfast account create ACCOUNT \[flags\]\n/)
+  assert.match(one.out, /^usage: holdfast account create \[ACCOUNT\] \[flags\]\n/)
   assert.match((await holdfast(['account', '--help'])).out, /holdfast account delete ACCOUNT/)
   assert.equal((await holdfast(['help', '--json'])).code, 0)
 })
@@ -100,19 +101,103 @@ test('a policy is judged without a server', async () => {
   assert.equal((await holdfast(['policy', 'validate', '/nowhere'])).code, 1)
 })
 
-test('bash completes commands, their second words and their flags', async () => {
-  const { out } = await holdfast(['completion', 'bash'])
-  const complete = (...words: string[]): string[] => {
-    const set = `COMP_WORDS=(${['holdfast', ...words].map(word => `'${word}'`).join(' ')})`
-    const script = `${out}\n${set}; COMP_CWORD=${words.length}; _holdfast; echo "\${COMPREPLY[@]}"`
-    return spawnSync('bash', ['-c', script], { encoding: 'utf8' }).stdout.trim().split(' ')
+test('bash completes commands, flags, choices and names that the server knows', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    const server = await serving(['--data', data, '--buckets', 'photos,videos'])
+    try {
+      const { out } = await holdfast(['completion', 'bash'])
+      const complete = (line: string): string[] => {
+        // What Bash makes of a line: words, broken at colons and equals signs as well.
+        const set = `COMP_LINE='${line}' COMP_POINT=${line.length} COMP_WORDS=(${line.replaceAll(/([:=])/g, ' $1 ')}${
+          line.endsWith(' ') ? " ''" : ''
+        }); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))`
+        const program = `holdfast() { ${commandLine()} "$@"; }`
+        const script = `${program}\n${out}\n${set}; _holdfast; printf '%s ' "\${COMPREPLY[@]}"`
+        const env = { ...ROOT_ENV, PATH: process.env.PATH, HOLDFAST_DATA: data }
+        return spawnSync('bash', ['-c', script], { encoding: 'utf8', env }).stdout.trim().split(' ')
+      }
+      assert.deepEqual(complete('holdfast acc'), ['account'])
+      assert.deepEqual(complete('holdfast user de'), ['delete', 'detach'])
+      assert.deepEqual(complete('holdfast key create --us'), ['--user'])
+      assert.deepEqual(complete('holdfast bucket versioning photos '), ['on', 'suspended'])
+      assert.deepEqual(complete('holdfast bucket info p'), ['photos'])
+      assert.deepEqual(complete('holdfast explain --do s3:GetBucketVers'), ['GetBucketVersioning'])
+      assert.deepEqual(complete('holdfast bucket list --account=0'), ['000000000000'])
+      assert.deepEqual(complete('holdfast user attach 000000000000 bob read-'), ['read-only', 'read-write'])
+    } finally {
+      await server.stop()
+    }
+    assert.equal((await holdfast(['completion', 'tcsh'])).code, 2)
+  }))
+
+test('version, --version and -v say the same', async () => {
+  for (const words of [['version'], ['--version'], ['-v'], ['-V']]) {
+    const { code, out } = await holdfast(words)
+    assert.deepEqual([code, out], [0, `holdfast ${VERSION}\n`], words.join(' '))
   }
-  assert.deepEqual(complete('acc'), ['account'])
-  assert.deepEqual(complete('user', 'de'), ['delete', 'detach'])
-  assert.deepEqual(complete('key', 'create', '--us'), ['--user'])
-  assert.deepEqual(complete('--json', 'fsck', '--de'), ['--deep'])
-  assert.equal((await holdfast(['completion', 'tcsh'])).code, 2)
+  assert.deepEqual(JSON.parse((await holdfast(['version', '--json'])).out), { version: VERSION })
 })
+
+test('serve refuses unknown flags as other commands do', async () => {
+  const cases: readonly (readonly [readonly string[], string])[] = [
+    [['serve', '--dat', 'x'], 'unknown flag: --dat - did you mean --data?'],
+    [['--lisen', 'x'], 'unknown flag: --lisen - did you mean --listen?'],
+    [['serve', '-x'], 'unknown flag: -x'],
+    [['serve', '--data'], '--data needs DIR'],
+    [['serve', '--metrics-public=1'], '--metrics-public takes no value'],
+    [['serve', 'now'], 'unexpected argument now: holdfast serve [flags]'],
+  ]
+  for (const [args, line] of cases) {
+    const { code, out, errors } = await holdfast(args)
+    assert.deepEqual([code, out, errors], [2, '', `holdfast: ${line}\n`])
+  }
+})
+
+test('a folder that cannot be read is not called one without a store', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'loop')
+    symlinkSync(data, data)
+    for (const args of [['account', 'list'], ['fsck'], ['health']]) {
+      const ended = await holdfast([...args, '--data', data])
+      assert.equal(ended.code, 1)
+      assert.match(oneLine(ended), /cannot be read \(ELOOP\)/)
+    }
+    const { code, out } = await holdfast(['doctor', '--data', data])
+    assert.deepEqual([code, /bad +folder +\S+ cannot be read/.test(out)], [1, true], out)
+  }))
+
+test('ids are made, canned policies have names, and columns read as words', () =>
+  withFolder(async folder => {
+    const data = join(folder, 'data')
+    await (await serving(['--data', data])).stop()
+    const ask = async (...args: string[]) => {
+      const { code, out, errors } = await holdfast([...args, '--data', data])
+      assert.equal(code, 0, errors)
+      return out
+    }
+    const { accountId } = JSON.parse(await ask('account', 'create', '--name', 'made', '--json'))
+    assert.match(accountId, /^[1-9]\d{11}$/)
+    assert.match(await ask('account', 'list'), /^ACCOUNT ID +DISPLAY NAME +EMAIL +ADMIN +DISABLED +CREATED AT\n/)
+    assert.match(await ask('account', 'show', accountId), /^account id +\d{12}\ncanonical id +/)
+    await ask('user', 'create', accountId, 'bob')
+    await ask('user', 'attach', accountId, 'bob', 'read-only', '--buckets', 'photos')
+    const { policies } = JSON.parse(await ask('user', 'attach', accountId, 'bob', 'admin', '--json'))
+    assert.deepEqual(
+      policies.map(({ name, document }: { name: string; document: { Statement: { Action: string }[] } }) => [
+        name,
+        document.Statement[0]!.Action,
+      ]),
+      [
+        ['read-only', ['svc:Get*', 'svc:List*']],
+        ['admin', ['svc:*']],
+      ],
+    )
+    const unknown = await holdfast(['user', 'attach', accountId, 'bob', 'read', '--data', data])
+    assert.equal(unknown.code, 1)
+    assert.match(oneLine(unknown), /no canned policy read, only read-only, read-write, admin: give its document/)
+    assert.match((await holdfast(['policy', 'canned'])).out, /^NAME +MEANING\nread-only /)
+  }))
 
 test('doctor finds what others can read, what is misspelt, and leaves nothing behind', () =>
   withFolder(async folder => {

@@ -92,6 +92,23 @@ test('the documents of a bucket come last, and a policy names the new bucket', (
     target.close()
   }))
 
+test('an import that failed before it began does not stand in the way of the next', () =>
+  withFolder(async folder => {
+    const state = join(folder, 'state')
+    const nowhere = (bucket: string): string[] => {
+      const where = ['--from', 'http://127.0.0.1:1', '--into', 'http://127.0.0.1:1', '--state', state]
+      return ['import', `s3://${bucket}`, '--to', 'target', ...where]
+    }
+    const first = await holdfast(nowhere('misspelt'), { env: KEYS })
+    assert.match(first.errors, /127\.0\.0\.1:1/)
+    assert(!existsSync(state), 'nothing is remembered, so nothing is kept')
+    // As earlier versions left it: a header and nothing else.
+    writeFileSync(state, '{"import":1,"from":"http://127.0.0.1:1/misspelt/","to":"http://127.0.0.1:1/target"}\n')
+    const second = await holdfast(nowhere('right'), { env: KEYS })
+    assert.equal(second.code, 1)
+    assert.doesNotMatch(second.errors, /another import/)
+  }))
+
 test('what makes no sense is refused before anything happens, and no secret is shown', () =>
   withFolder(async folder => {
     const state = join(folder, 'state')
@@ -110,7 +127,8 @@ test('what makes no sense is refused before anything happens, and no secret is s
     const keyless = await holdfast(['import', 's3://b', ...where], { env: {} })
     assert.deepEqual([keyless.code, /no key for the source/.test(keyless.errors)], [1, true])
     assert(!existsSync(state))
-    writeFileSync(state, '{"import":1,"from":"http://elsewhere/b/","to":"http://127.0.0.1:1/b"}\n')
+    const header = '{"import":1,"from":"http://elsewhere/b/","to":"http://127.0.0.1:1/b"}\n'
+    writeFileSync(state, `${header}{"leftOut":"[\\"k\\",\\"\\",\\"e\\"]"}\n`)
     const other = await holdfast(['import', 's3://b', ...where], { env: KEYS })
     assert.deepEqual([other.code, /another import/.test(other.errors)], [1, true])
     assert(!`${other.errors}${other.out}${readFileSync(state, 'utf8')}`.includes(SOURCE_KEY.secretKey))

@@ -13,7 +13,10 @@ const [COMMAND, ...FIRST_WORDS] =
     : (JSON.parse(GIVEN) as [string, ...string[]])
 
 export const ROOT = { accessKey: 'HFROOTOFTESTS', secretKey: 'the-secret-of-the-root-of-tests' }
-const ROOT_ENV = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
+export const ROOT_ENV = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
+
+/** The program as a shell calls it. */
+export const commandLine = (): string => [COMMAND!, ...FIRST_WORDS].map(word => `'${word}'`).join(' ')
 
 export interface Ended {
   readonly code: number | null

@@ -145,6 +145,16 @@ test('the description names every route and what it takes', () =>
     assert(JSON.stringify(create.requestBody).includes('secretKey'))
   }))
 
+test('the description can be fetched without a signature', () =>
+  withConsole(async ({ port }) => {
+    const described = await fetch(`http://127.0.0.1:${port}/openapi.json`)
+    assert.equal(described.status, 200)
+    const { paths } = (await described.json()) as { paths: Record<string, Record<string, { security?: unknown }>> }
+    assert.deepEqual(paths['/openapi.json']!.get!.security, [])
+    assert.equal(paths['/v1/accounts']!.get!.security, undefined)
+    assert.equal((await fetch(`http://127.0.0.1:${port}/v1/accounts`)).status, 403)
+  }))
+
 const twin = (name: string, path: string) =>
   route({ name, method: 'GET', path, summary: '', permission: 'admin', input: {}, run: async () => ({}) })
 

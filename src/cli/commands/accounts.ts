@@ -14,6 +14,7 @@ const accountOf = (call: Call): Row => ({ accountId: call.argument('ACCOUNT') })
 const list = onServer({
   name: 'account list',
   summary: 'all accounts',
+  examples: ['account list', 'account list --json'],
   run: showing(
     'ListAccounts',
     () => ({}),
@@ -24,7 +25,8 @@ const list = onServer({
 const create = onServer({
   name: 'account create',
   summary: 'make an account',
-  arguments: [ACCOUNT],
+  examples: ['account create --name backups', 'account create 111111111111 --name main --email main@example.com'],
+  arguments: [{ ...ACCOUNT, meaning: 'its 12 digits; made without', optional: true }],
   flags: [
     ...NAMES,
     { name: 'canonical-id', value: 'HEX', meaning: '64 digits; derived from the account id without' },
@@ -32,7 +34,7 @@ const create = onServer({
     { name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' },
   ],
   run: showing('CreateAccount', call => ({
-    ...accountOf(call),
+    accountId: call.maybeArgument('ACCOUNT'),
     displayName: call.flag('name'),
     email: call.flag('email'),
     canonicalId: call.flag('canonical-id'),
@@ -44,6 +46,7 @@ const create = onServer({
 const show = onServer({
   name: 'account show',
   summary: 'one account',
+  examples: ['account show 111111111111'],
   arguments: [ACCOUNT],
   run: showing('GetAccount', accountOf),
 })
@@ -51,6 +54,7 @@ const show = onServer({
 const change = onServer({
   name: 'account change',
   summary: 'change what an account is called, or whether it administers',
+  examples: ['account change 111111111111 --name archive', 'account change 111111111111 --admin true'],
   arguments: [ACCOUNT],
   flags: [...NAMES, { name: 'admin', value: 'true|false', meaning: 'its own keys may administer the server' }],
   run: showing('ChangeAccount', call => ({
@@ -64,6 +68,7 @@ const change = onServer({
 const disable = onServer({
   name: 'account disable',
   summary: 'its keys and those of its users open nothing',
+  examples: ['account disable 111111111111'],
   arguments: [ACCOUNT],
   run: doing(
     'ChangeAccount',
@@ -75,6 +80,7 @@ const disable = onServer({
 const enable = onServer({
   name: 'account enable',
   summary: 'its keys open again',
+  examples: ['account enable 111111111111'],
   arguments: [ACCOUNT],
   run: doing(
     'ChangeAccount',
@@ -86,6 +92,7 @@ const enable = onServer({
 const remove = onServer({
   name: 'account delete',
   summary: 'delete an account without users and buckets, with its keys',
+  examples: ['account delete 111111111111'],
   arguments: [ACCOUNT],
   run: doing('DeleteAccount', accountOf, call => `account ${call.argument('ACCOUNT')} is deleted`),
 })

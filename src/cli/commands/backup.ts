@@ -136,6 +136,7 @@ async function restore(call: Call): Promise<Outcome> {
 const backupCommand = onServer({
   name: 'backup',
   summary: 'save the store as it is now, from a server that runs or from a folder; only what is new is copied',
+  examples: ['backup /mnt/backup --keep 7'],
   arguments: [DIR],
   flags: [
     { name: 'with-keyring', meaning: 'save the keyring, too: whoever has the backup can then read everything' },
@@ -148,6 +149,7 @@ const backupCommand = onServer({
 const verifyCommand = command({
   name: 'backup verify',
   summary: 'read every run and every byte against its checksums; 1 when anything is damaged',
+  examples: ['backup verify /mnt/backup'],
   arguments: [DIR],
   run: verify,
 })
@@ -155,12 +157,14 @@ const verifyCommand = command({
 const listCommand = command({
   name: 'backup list',
   summary: 'the runs that are whole',
+  examples: ['backup list /mnt/backup'],
   arguments: [DIR],
   run: list,
 })
 
 const restoreCommand = onFolder({
   name: 'restore',
+  examples: ['restore /mnt/backup --data ./restored'],
   summary: 'make a new data folder of a backup and check it; may be broken off and run again',
   arguments: [DIR],
   flags: [

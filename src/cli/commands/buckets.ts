@@ -22,6 +22,7 @@ async function allBuckets(call: Call): Promise<Row[]> {
 const list = onServer({
   name: 'bucket list',
   summary: 'all buckets, or those of one account',
+  examples: ['bucket list', 'bucket list --account 111111111111'],
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
   async run(call): Promise<Outcome> {
     const buckets = await allBuckets(call)
@@ -32,6 +33,7 @@ const list = onServer({
 const create = onServer({
   name: 'bucket create',
   summary: 'make a bucket',
+  examples: ['bucket create photos', 'bucket create evidence --account 111111111111 --lock'],
   arguments: [BUCKET],
   flags: [
     { name: 'account', value: 'ACCOUNT', meaning: 'its owner; the root account without' },
@@ -49,6 +51,7 @@ const create = onServer({
 const info = onServer({
   name: 'bucket info',
   summary: 'everything that is set on a bucket',
+  examples: ['bucket info photos'],
   arguments: [BUCKET],
   run: showing('GetBucket', bucketOf),
 })
@@ -56,6 +59,7 @@ const info = onServer({
 const versioning = onServer({
   name: 'bucket versioning',
   summary: 'switch versioning on, or suspend it',
+  examples: ['bucket versioning photos on'],
   arguments: [BUCKET, { name: 'on|suspended', meaning: 'what it shall be' }],
   run: showing('SetVersioning', call => ({ ...bucketOf(call), versioning: call.argument('on|suspended') })),
 })
@@ -63,6 +67,7 @@ const versioning = onServer({
 const lock = onServer({
   name: 'bucket lock',
   summary: 'switch locks on, for good, and set the retention that new versions get',
+  examples: ['bucket lock evidence', 'bucket lock evidence --mode governance --days 30'],
   arguments: [BUCKET],
   flags: [
     { name: 'mode', value: 'governance|compliance', meaning: 'of the retention; none without' },
@@ -74,6 +79,7 @@ const lock = onServer({
 const remove = onServer({
   name: 'bucket delete',
   summary: 'delete an empty bucket',
+  examples: ['bucket delete photos'],
   arguments: [BUCKET],
   run: doing('DeleteBucket', bucketOf, call => `bucket ${call.argument('BUCKET')} is deleted`),
 })

@@ -64,6 +64,7 @@ const scrubCommand = onServer({
 const fsckCommand = onFolder({
   name: 'fsck',
   summary: 'count everything again and check the invariants, without a server; 1 when anything is wrong',
+  examples: ['fsck --data ./data', 'fsck --deep'],
   flags: [{ name: 'deep', meaning: 'read every stored byte as well' }],
   run: check,
 })

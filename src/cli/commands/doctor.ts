@@ -1,5 +1,5 @@
 /** Looks at the ground that a store stands on, and says what to change. It opens nothing and changes nothing. */
-import { existsSync, mkdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
 import { realDisk } from '../../lib/disk.ts'
@@ -35,6 +35,17 @@ function privacy(check: string, path: string, wanted: number): Finding {
     return bad(check, `${path} has mode ${shown}: others can read it`, `chmod ${wanted.toString(8)} ${path}`)
   }
   return good(check, `${path} has mode ${shown}`)
+}
+
+/** A folder that cannot be looked at is not one that is not there. */
+function unreadableFinding(folder: string): Finding | undefined {
+  try {
+    if (statSync(folder, { throwIfNoEntry: false }) !== undefined) readdirSync(folder)
+    return undefined
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return bad('folder', `${folder} cannot be read (${code})`, 'run this as its owner, or name the right folder')
+  }
 }
 
 function folderFindings(folder: string): Finding[] {
@@ -187,7 +198,9 @@ export function workerFindings(measures: string): Finding[] {
 async function look(call: Call): Promise<Outcome> {
   const folder = folderOf(call)
   const findings = [...runtimeFindings(), ...settingFindings(call.env)]
-  if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
+  const unreadable = unreadableFinding(folder)
+  if (unreadable !== undefined) findings.push(unreadable)
+  else if (!existsSync(folder)) findings.push(odd('folder', `${folder} is not there`, 'the first start makes it'))
   else {
     findings.push(...folderFindings(folder), ...filesystemFindings(folder), spaceFinding(folder))
     findings.push(
@@ -209,5 +222,6 @@ async function look(call: Call): Promise<Outcome> {
 export const doctorCommand = onFolder({
   name: 'doctor',
   summary: 'look at the disk, the folder, the clock and the settings; 1 when something must be changed',
+  examples: ['doctor --data ./data'],
   run: look,
 })

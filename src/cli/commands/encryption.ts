@@ -1,3 +1,4 @@
+import { suggestion } from '../../lib/did-you-mean.ts'
 import { type Call, type Command, onServer } from '../command.ts'
 import { BadUsage } from '../failures.ts'
 import { facts, table } from '../output.ts'
@@ -24,6 +25,7 @@ const list = onServer({
 const create = onServer({
   name: 'encryption create',
   summary: 'make a named key',
+  examples: ['encryption create invoices'],
   arguments: [NAME],
   run: doing('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} is there`),
 })
@@ -31,6 +33,7 @@ const create = onServer({
 const disable = onServer({
   name: 'encryption disable',
   summary: 'nothing under a named key can be read or written; refused while it wraps a locked version',
+  examples: ['encryption disable invoices'],
   arguments: [NAME],
   async run(call) {
     const admin = await call.admin()
@@ -47,6 +50,7 @@ const disable = onServer({
 const enable = onServer({
   name: 'encryption enable',
   summary: 'what is under a named key can be read again',
+  examples: ['encryption enable invoices'],
   arguments: [NAME],
   run: doing(
     'ChangeEncryptionKey',
@@ -58,11 +62,13 @@ const enable = onServer({
 const rotate = onServer({
   name: 'encryption rotate',
   summary: 'seal what is new with a new key; the old ones go on opening what they sealed',
-  arguments: [{ name: 'WHAT', meaning: 'service (AES256), storage (the outer seal of all) or named' }],
+  examples: ['encryption rotate service', 'encryption rotate named --name invoices'],
+  arguments: [{ name: KINDS.join('|'), meaning: 'service: AES256; storage: the outer seal of everything; named keys' }],
   flags: [{ name: 'name', value: 'NAME', meaning: 'only the named key of this name' }],
   run: showing('RotateEncryption', call => {
-    const what = call.argument('WHAT')
-    if (!KINDS.includes(what)) throw new BadUsage(`${what} is none of ${KINDS.join(', ')}`)
+    const what = call.argument(KINDS.join('|'))
+    if (!KINDS.includes(what))
+      throw new BadUsage(`unknown kind of key ${what}: ${KINDS.join(', ')}${suggestion(what, KINDS)}`)
     return { what, name: call.flag('name') }
   }),
 })

@@ -1,10 +1,10 @@
 /** What a supervisor of processes or containers asks again and again: does the server on this folder serve? */
-import { existsSync } from 'node:fs'
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { type Call, type Command, type Outcome, onFolder } from '../command.ts'
 import { Failed } from '../failures.ts'
+import { isThere } from '../is-there.ts'
 import { folderOf } from '../reaching.ts'
 
 const PATIENCE_MS = 5_000
@@ -28,7 +28,7 @@ function statusOf(url: URL): Promise<number> {
 
 async function health(call: Call): Promise<Outcome> {
   const folder = folderOf(call)
-  const address = existsSync(folder) ? await consoleAddressOf(folder) : undefined
+  const address = isThere(folder) ? await consoleAddressOf(folder) : undefined
   if (address === undefined) throw new Failed(`no server with a console runs on ${folder}`)
   const status = await statusOf(new URL('/health/ready', address)).catch((error: Error) => {
     throw new Failed(`the console at ${address} does not answer: ${error.message}`)
@@ -40,5 +40,6 @@ async function health(call: Call): Promise<Outcome> {
 export const healthCommand: Command = onFolder({
   name: 'health',
   summary: 'say whether the server on the folder serves; 1 when it does not',
+  examples: ['health --data ./data'],
   run: health,
 })

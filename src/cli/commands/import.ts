@@ -6,7 +6,7 @@ import { BadUsage, Failed } from '../failures.ts'
 import { Client, type Place } from '../import/client.ts'
 import { progressOn, SILENT } from '../import/progress.ts'
 import { runImport } from '../import/run.ts'
-import { State } from '../import/state.ts'
+import { defaultStatePath, State } from '../import/state.ts'
 import { keyOf } from '../reaching.ts'
 
 const IN_FLIGHT = 8
@@ -79,7 +79,7 @@ const nameOf = ({ endpoint, bucket }: Place): string => `${endpoint.origin}/${bu
 async function run(call: Call): Promise<Outcome> {
   const where = await places(call)
   const [from, to] = [`${nameOf(where.source)}/${where.prefix}`, nameOf(where.target)]
-  const state = State.open(call.flag('state') ?? `holdfast-import-${where.target.bucket}.state`, from, to)
+  const state = State.open(call.flag('state') ?? defaultStatePath(where.target.bucket, from, to), from, to)
   const [source, target] = [new Client(where.source), new Client(where.target)]
   const isSilent = call.has('json')
   try {
@@ -110,6 +110,10 @@ async function run(call: Call): Promise<Outcome> {
 export const importCommand = command({
   name: 'import',
   summary: 'copy a bucket with all its versions and holds from another S3 server; 1 when anything is missing',
+  examples: [
+    'import s3://photos --from http://old-server:9000',
+    'import s3://photos/2026/ --from http://old-server:9000 --to archive --current-only',
+  ],
   arguments: [{ name: 's3://BUCKET[/PREFIX]', meaning: 'what to import' }],
   flags: [
     { name: 'from', value: 'URL', meaning: 'the server to import from' },

@@ -10,6 +10,7 @@ const keyOf = (call: Call): Row => ({ accessKey: call.argument('KEY') })
 const list = onServer({
   name: 'key list',
   summary: 'the keys of an account and its users; never their secrets',
+  examples: ['key list 111111111111', 'key list 111111111111 --user reader'],
   arguments: [ACCOUNT],
   flags: [{ name: 'user', value: 'USER', meaning: 'only the keys of this user' }],
   run: showing(
@@ -22,6 +23,7 @@ const list = onServer({
 const create = onServer({
   name: 'key create',
   summary: 'make a key; its secret is shown once, now',
+  examples: ['key create 111111111111', 'key create 111111111111 --user reader'],
   arguments: [ACCOUNT],
   flags: [
     { name: 'user', value: 'USER', meaning: 'whose key it is; the account itself without' },
@@ -37,6 +39,7 @@ const create = onServer({
 const show = onServer({
   name: 'key show',
   summary: 'whose a key is, and whether it is good',
+  examples: ['key show HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: showing('GetKey', keyOf),
 })
@@ -44,6 +47,7 @@ const show = onServer({
 const disable = onServer({
   name: 'key disable',
   summary: 'the key opens nothing',
+  examples: ['key disable HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: doing(
     'ChangeKey',
@@ -55,6 +59,7 @@ const disable = onServer({
 const enable = onServer({
   name: 'key enable',
   summary: 'the key opens again',
+  examples: ['key enable HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: doing(
     'ChangeKey',
@@ -66,6 +71,7 @@ const enable = onServer({
 const remove = onServer({
   name: 'key delete',
   summary: 'delete a key',
+  examples: ['key delete HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: doing('DeleteKey', keyOf, call => `key ${call.argument('KEY')} is deleted`),
 })

@@ -15,6 +15,10 @@ function placeOf(on: string | undefined): { bucket?: string | undefined; key?: s
 const explain = onServer({
   name: 'explain',
   summary: 'say whether somebody may do something, and what decides; nothing is done',
+  examples: [
+    'explain --as HF0123456789ABCDEF01 --do s3:GetObject --on photos/2026/cat.jpg',
+    'explain --do s3:ListBucket --on photos',
+  ],
   flags: [
     { name: 'as', value: 'KEY', meaning: 'access key of whoever would do it; a caller without a name without' },
     { name: 'do', value: 'ACTION', meaning: 'svc:DeleteObject, s3:DeleteObject or the bare name' },
@@ -38,6 +42,7 @@ const explain = onServer({
 const exporting = onServer({
   name: 'ledger export',
   summary: 'print everything that happened to the locks of a bucket, for an auditor',
+  examples: ['ledger export evidence'],
   arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone. _store for the store itself' }],
   async run(call): Promise<Outcome> {
     const admin = await call.admin()
@@ -80,6 +85,7 @@ async function checkBucket(call: Call, bucket: string): Promise<LedgerVerdict> {
 const verify = onServer({
   name: 'ledger verify',
   summary: 'prove that no entry was altered, left out, moved or cut off; 1 and the first bad line when one was',
+  examples: ['ledger verify evidence.ndjson', 'ledger verify evidence'],
   arguments: [{ name: 'FILE|BUCKET', meaning: 'an exported ledger, - for standard input, or a bucket' }],
   flags: [
     { name: 'public-key', value: 'HEX', meaning: 'the key that must have signed it' },

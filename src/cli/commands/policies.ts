@@ -1,7 +1,11 @@
+import { suggestion } from '../../lib/did-you-mean.ts'
 import { Fault } from '../../model/faults.ts'
+import { CANNED_NAMES, CANNED_POLICIES, cannedPolicy } from '../../rules/access/canned-policies.ts'
 import { isPublicPolicy } from '../../rules/access/is-public.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
 import { type Call, type Command, command, type Outcome, onServer } from '../command.ts'
+import { BadUsage } from '../failures.ts'
+import { table } from '../output.ts'
 import { doing, type Row, showing } from './asking.ts'
 
 const BUCKET = { name: 'BUCKET', meaning: 'its name' }
@@ -12,6 +16,7 @@ const bucketOf = (call: Call): Row => ({ bucket: call.argument('BUCKET') })
 const get = onServer({
   name: 'policy get',
   summary: 'the policy of a bucket, as it was given',
+  examples: ['policy get photos'],
   arguments: [BUCKET],
   run: showing('GetPolicy', bucketOf, answer => String(answer.document)),
 })
@@ -19,6 +24,7 @@ const get = onServer({
 const put = onServer({
   name: 'policy put',
   summary: 'set the policy of a bucket',
+  examples: ['policy put photos policy.json'],
   arguments: [BUCKET, FILE],
   run: doing(
     'PutPolicy',
@@ -30,6 +36,7 @@ const put = onServer({
 const remove = onServer({
   name: 'policy delete',
   summary: 'take the policy from a bucket',
+  examples: ['policy delete photos'],
   arguments: [BUCKET],
   run: doing('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy any more`),
 })
@@ -53,9 +60,28 @@ async function check(call: Call): Promise<Outcome> {
 const validate = command({
   name: 'policy validate',
   summary: 'say whether a policy would be accepted: for a bucket, or for a user without --bucket',
+  examples: ['policy validate policy.json', 'policy validate policy.json --bucket photos'],
   arguments: [FILE],
   flags: [{ name: 'bucket', value: 'BUCKET', meaning: 'the bucket whose policy it would be' }],
   run: check,
 })
 
-export const policyCommands: readonly Command[] = [get, put, remove, validate]
+const canned = command({
+  name: 'policy canned',
+  summary: 'policies that users can be given by name alone, or the document of one',
+  examples: ['policy canned', 'policy canned read-only'],
+  arguments: [{ name: CANNED_NAMES.join('|'), meaning: 'which one', optional: true }],
+  async run(call): Promise<Outcome> {
+    const name = call.maybeArgument(CANNED_NAMES.join('|'))
+    if (name === undefined) {
+      const policies = CANNED_NAMES.map(one => ({ name: one, meaning: CANNED_POLICIES[one]!.meaning }))
+      return { value: { policies }, text: table(policies, ['name', 'meaning']) }
+    }
+    const document = cannedPolicy(name)
+    if (document === undefined)
+      throw new BadUsage(`no canned policy is called ${name}${suggestion(name, CANNED_NAMES)}`)
+    return { value: document, text: JSON.stringify(document, undefined, 2) }
+  },
+})
+
+export const policyCommands: readonly Command[] = [get, put, remove, validate, canned]

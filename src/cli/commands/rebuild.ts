@@ -30,5 +30,6 @@ async function rebuild(call: Call): Promise<Outcome> {
 export const rebuildCommand: Command = onFolder({
   name: 'rebuild',
   summary: 'make damaged or lost metadata anew from their second copy, without a server; 1 when anything is missing',
+  examples: ['rebuild --data ./data'],
   run: rebuild,
 })

@@ -1,3 +1,4 @@
+import { CANNED_NAMES } from '../../rules/access/canned-policies.ts'
 import { type Call, type Command, onServer } from '../command.ts'
 import { facts, harmless, table } from '../output.ts'
 import { doing, type Row, rows, showing } from './asking.ts'
@@ -26,6 +27,7 @@ function listing(answer: Row): string {
 const list = onServer({
   name: 'user list',
   summary: 'the users of an account',
+  examples: ['user list 111111111111'],
   arguments: [ACCOUNT],
   run: showing('ListUsers', call => ({ accountId: call.argument('ACCOUNT') }), listing),
 })
@@ -33,6 +35,7 @@ const list = onServer({
 const create = onServer({
   name: 'user create',
   summary: 'make a user, who may do nothing until a policy allows it',
+  examples: ['user create 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   flags: [{ name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' }],
   run: showing(
@@ -49,6 +52,7 @@ const create = onServer({
 const show = onServer({
   name: 'user show',
   summary: 'one user, with its policies',
+  examples: ['user show 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: showing('GetUser', userOf, userText),
 })
@@ -56,6 +60,7 @@ const show = onServer({
 const disable = onServer({
   name: 'user disable',
   summary: 'its keys open nothing',
+  examples: ['user disable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: doing(
     'ChangeUser',
@@ -67,6 +72,7 @@ const disable = onServer({
 const enable = onServer({
   name: 'user enable',
   summary: 'its keys open again',
+  examples: ['user enable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: doing(
     'ChangeUser',
@@ -78,6 +84,7 @@ const enable = onServer({
 const remove = onServer({
   name: 'user delete',
   summary: 'delete a user with its keys',
+  examples: ['user delete 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: doing('DeleteUser', userOf, call => `user ${call.argument('USER')} is deleted`),
 })
@@ -85,14 +92,29 @@ const remove = onServer({
 const attach = onServer({
   name: 'user attach',
   summary: 'give a user a policy, or replace the one of this name',
-  arguments: [ACCOUNT, USER, POLICY, { name: 'FILE', meaning: 'the policy; - for standard input' }],
+  examples: [
+    'user attach 111111111111 reader read-only',
+    'user attach 111111111111 writer read-write --buckets photos,videos',
+    'user attach 111111111111 reader mine policy.json',
+  ],
+  arguments: [
+    ACCOUNT,
+    USER,
+    { name: 'POLICY', meaning: `name of the policy; ${CANNED_NAMES.join(', ')} need no file` },
+    { name: 'FILE', meaning: 'the policy; - for standard input', optional: true },
+  ],
+  flags: [{ name: 'buckets', value: 'a,b', meaning: 'without a file: only these buckets' }],
   run: showing(
     'AttachPolicy',
-    async call => ({
-      ...userOf(call),
-      policy: call.argument('POLICY'),
-      document: await call.read(call.argument('FILE')),
-    }),
+    async call => {
+      const file = call.maybeArgument('FILE')
+      return {
+        ...userOf(call),
+        policy: call.argument('POLICY'),
+        document: file === undefined ? undefined : await call.read(file),
+        buckets: call.flag('buckets'),
+      }
+    },
     userText,
   ),
 })
@@ -100,6 +122,7 @@ const attach = onServer({
 const detach = onServer({
   name: 'user detach',
   summary: 'take a policy from a user',
+  examples: ['user detach 111111111111 reader read-only'],
   arguments: [ACCOUNT, USER, POLICY],
   run: showing('DetachPolicy', call => ({ ...userOf(call), policy: call.argument('POLICY') }), userText),
 })

@@ -98,7 +98,7 @@ export async function readyTarget(client: Client, { versions, lock, onlyLooking 
   const facts = await factsOf(client)
   if (!versions || facts.versioning === 'Enabled' || onlyLooking) return facts
   if (!(await isEmpty(client))) {
-    const remedy = `holdfast bucket versioning ${bucket} enabled, or import with --current-only`
+    const remedy = `holdfast bucket versioning ${bucket} on, or import with --current-only`
     throw new Failed(`the bucket ${bucket} keeps no versions: ${remedy}`)
   }
   await setVersioning(client, 'Enabled')

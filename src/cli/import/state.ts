@@ -2,12 +2,19 @@
  * What a run must remember and cannot see by comparing the two sides: versions that were left out on purpose, entity
  * tags that differ although the bytes do not, uploads that were begun. Lines of JSON, only ever appended to.
  */
+import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
 import { Failed } from '../failures.ts'
 import type { Listed } from './listing.ts'
 
+interface Header {
+  readonly import: 1
+  readonly from: string
+  readonly to: string
+}
+
 type Line =
-  | { readonly import: 1; readonly from: string; readonly to: string }
+  | Header
   | { readonly differs: readonly [version: string, targetEtag: string] }
   | { readonly leftOut: string }
   | { readonly upload: readonly [key: string, id: string] }
@@ -17,38 +24,47 @@ type Line =
 const nameOf = (key: string, { versionId, etag }: Listed): string => JSON.stringify([key, versionId ?? '', etag])
 
 export class State {
-  readonly #file: number
+  readonly #path: string
+  readonly #header: Header
+  /** Opened with the first line: an import that fails before it begins leaves no file. */
+  #file: number | undefined
+  #hasHeader: boolean
   readonly #etags = new Map<string, string>()
   readonly #leftOut = new Set<string>()
   readonly #uploads = new Map<string, string>()
 
-  private constructor(file: number) {
-    this.#file = file
+  private constructor(path: string, header: Header, hasHeader: boolean) {
+    this.#path = path
+    this.#header = header
+    this.#hasHeader = hasHeader
   }
 
-  /** Goes on with the file of an earlier run between the same two places, or begins one. */
+  /**
+   * Goes on with the file of an earlier run between the same two places, or begins one. A file of another import that
+   * remembers nothing, because that import failed before it began, is taken over.
+   */
   static open(path: string, from: string, to: string): State {
-    const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-    // A line that a crash cut off was never relied upon.
-    const whole = text.slice(0, text.lastIndexOf('\n') + 1)
-    if (whole.length < text.length) truncateSync(path, Buffer.byteLength(whole))
-    const state = new State(openSync(path, 'a', 0o600))
-    const [first, ...rest] = whole.split('\n').filter(line => line !== '')
-    if (first === undefined) {
-      state.#append({ import: 1, from, to })
-      return state
+    const { header, lines } = contentOf(path)
+    const isOwn = header?.from === from && header.to === to
+    const remembered = new State(path, { import: 1, from, to }, isOwn)
+    for (const line of lines) remembered.#take(line)
+    if (header !== undefined && !isOwn) {
+      if (!remembered.#isEmpty) {
+        const other = `${header.from} into ${header.to}`
+        throw new Failed(`${path} belongs to another import, ${other}: name another file with --state, or delete it`)
+      }
+      truncateSync(path)
     }
-    const header = lineOf(first, path)
-    if (!('import' in header) || header.from !== from || header.to !== to) {
-      state.close()
-      throw new Failed(`${path} is of another import: name another file with --state`)
-    }
-    for (const line of rest) state.#take(lineOf(line, path))
-    return state
+    return remembered
+  }
+
+  get #isEmpty(): boolean {
+    return this.#etags.size + this.#leftOut.size + this.#uploads.size === 0
   }
 
   close(): void {
-    closeSync(this.#file)
+    if (this.#file !== undefined) closeSync(this.#file)
+    this.#file = undefined
   }
 
   /** The entity tag that this version has at the target, where it is another than at the source. */
@@ -67,7 +83,7 @@ export class State {
   /** Stable before the next version is written: without this line the two sides would no longer fit together. */
   leaveOut(key: string, version: Listed): void {
     this.#note({ leftOut: nameOf(key, version) })
-    fdatasyncSync(this.#file)
+    fdatasyncSync(this.#file!)
   }
 
   noteUpload(key: string, id: string): void {
@@ -89,7 +105,10 @@ export class State {
   }
 
   #append(line: Line): void {
-    writeSync(this.#file, `${JSON.stringify(line)}\n`)
+    this.#file ??= openSync(this.#path, 'a', 0o600)
+    const lines = this.#hasHeader ? [line] : [this.#header, line]
+    writeSync(this.#file, lines.map(one => `${JSON.stringify(one)}\n`).join(''))
+    this.#hasHeader = true
   }
 
   #take(line: Line): void {
@@ -98,6 +117,31 @@ export class State {
     else if ('upload' in line) this.#uploads.set(line.upload[1], line.upload[0])
     else if ('ended' in line) this.#uploads.delete(line.ended)
   }
+}
+
+function contentOf(path: string): { readonly header: Header | undefined; readonly lines: readonly Line[] } {
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  // A line that a crash cut off was never relied upon.
+  const whole = text.slice(0, text.lastIndexOf('\n') + 1)
+  if (whole.length < text.length) truncateSync(path, Buffer.byteLength(whole))
+  const [header, ...lines] = whole
+    .split('\n')
+    .filter(line => line !== '')
+    .map(line => lineOf(line, path))
+  if (header !== undefined && !('import' in header)) throw new Failed(`${path} is no state of an import`)
+  return { header, lines }
+}
+
+/** Where the file lies when nobody says: one that another import still needs is left alone. */
+export function defaultStatePath(bucket: string, from: string, to: string): string {
+  const usual = `holdfast-import-${bucket}.state`
+  const { header } = contentOf(usual)
+  if (header === undefined || (header.from === from && header.to === to)) return usual
+  const mark = createHash('sha256')
+    .update(JSON.stringify([from, to]))
+    .digest('hex')
+    .slice(0, 8)
+  return `holdfast-import-${bucket}-${mark}.state`
 }
 
 function lineOf(text: string, path: string): Line {

@@ -1,6 +1,9 @@
 /** Accounts and their users. */
 import type { AccountRecord, UserRecord } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
+import { CANNED_NAMES, cannedPolicy } from '../../rules/access/canned-policies.ts'
+import { isBucketName } from '../../rules/naming.ts'
+import { freshAccountId } from '../../store/accounts.ts'
 import { body, flag, maybe, path, policyDocument, text } from '../input.ts'
 import { route } from '../route.ts'
 
@@ -35,14 +38,17 @@ export const CreateAccount = route({
   permission: 'admin',
   status: 201,
   input: {
-    accountId: body(text, '12 digits'),
+    accountId: maybe(text, '12 digits; made when absent'),
     canonicalId: maybe(text, '64 hexadecimal digits; derived from the account id when absent'),
     displayName: maybe(text, 'What listings call it'),
     email: maybe(text, 'By which it can be granted something'),
     admin: maybe(flag, 'Its own keys may administer the server'),
     again: maybe(flag, 'It is the one of this id that was deleted, with everything that still names it'),
   },
-  run: async (ctx, input) => shown(await ctx.accounts.create(input)),
+  async run(ctx, { accountId: given, ...wish }) {
+    const id = given ?? freshAccountId(ctx.store.engine.random)
+    return shown(await ctx.accounts.create({ accountId: id, ...wish }))
+  },
 })
 
 export const GetAccount = route({
@@ -142,19 +148,40 @@ export const DeleteUser = route({
   run: (ctx, input) => ctx.accounts.removeUser(input.accountId, input.user),
 })
 
+const wrongPolicy = (reason: string): Fault => new Fault('InvalidArgument', { ArgumentName: 'document', reason })
+
+function cannedDocument(name: string, buckets: string | undefined): string {
+  const names = buckets?.split(',') ?? []
+  const wrong = names.find(bucket => !isBucketName(bucket))
+  if (wrong !== undefined) throw wrongPolicy(`${wrong} is no name for a bucket`)
+  const canned = cannedPolicy(name, names)
+  if (canned !== undefined) return JSON.stringify(canned)
+  throw wrongPolicy(`there is no canned policy ${name}, only ${CANNED_NAMES.join(', ')}: give its document`)
+}
+
 export const AttachPolicy = route({
   name: 'AttachPolicy',
   method: 'PUT',
   path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
   summary: 'Give a user a policy, or replace the one of this name',
   permission: 'admin',
-  input: { accountId, user, policy: path('Name of the policy'), document: body(policyDocument, 'The policy') },
-  run: async (ctx, { accountId: id, user: name, policy, document }) =>
-    shownUser(
+  input: {
+    accountId,
+    user,
+    policy: path('Name of the policy'),
+    document: maybe(policyDocument, `The policy; without it, the canned one of this name: ${CANNED_NAMES.join(', ')}`),
+    buckets: maybe(text, 'Names of buckets with commas between: a canned policy is about these alone'),
+  },
+  async run(ctx, { accountId: id, user: name, policy, document: given, buckets }) {
+    const document = given ?? cannedDocument(policy, buckets)
+    if (given !== undefined && buckets !== undefined)
+      throw wrongPolicy('only a canned policy can be limited to buckets')
+    return shownUser(
       await ctx.accounts.changeUser(id, name, ({ policies }) => ({
         policies: [...policies.filter(other => other.name !== policy), { name: policy, document, fromFile: false }],
       })),
-    ),
+    )
+  },
 })
 
 export const DetachPolicy = route({

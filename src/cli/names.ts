@@ -1,0 +1,81 @@
+/** Names that a shell may complete, asked of the server that runs. Without one there are none: no store is opened. */
+import { ACTIONS } from '../rules/access/actions.ts'
+import { CANNED_NAMES, CANNED_POLICIES } from '../rules/access/canned-policies.ts'
+import { consoleAddressOf } from '../server/admin-console.ts'
+import type { Admin } from './admin.ts'
+import type { Call } from './command.ts'
+import type { Before, Candidate, NamesOf } from './completion.ts'
+import { isThere } from './is-there.ts'
+import { adminAt, folderOf } from './reaching.ts'
+
+type Row = Readonly<Record<string, unknown>>
+type Where = Pick<Call, 'flag' | 'env' | 'progress'>
+type Ask = (admin: Admin, before: Before) => Promise<readonly Candidate[]>
+
+/** Accounts whose keys are asked for one by one: a person waits. */
+const ACCOUNTS_MAX = 50
+
+const named = (rows: unknown, word: string, summary: string): Candidate[] =>
+  (rows as readonly Row[]).map(row => ({ word: String(row[word]), summary: String(row[summary] ?? '') }))
+
+const accountOf = ({ positionals, flags }: Before): string | undefined =>
+  positionals.get('ACCOUNT') ?? flags.get('account')
+
+const accounts: Ask = async admin => named((await admin.ask('ListAccounts')).accounts, 'accountId', 'displayName')
+const buckets: Ask = async admin => named((await admin.ask('ListBuckets')).buckets, 'name', 'owner')
+
+const users: Ask = async (admin, before) => {
+  const accountId = accountOf(before)
+  return accountId === undefined ? [] : named((await admin.ask('ListUsers', { accountId })).users, 'name', '')
+}
+
+const keys: Ask = async (admin, before) => {
+  const known = accountOf(before)
+  const ids = known === undefined ? (await accounts(admin, before)).map(({ word }) => word) : [known]
+  const answers = await Promise.all(ids.slice(0, ACCOUNTS_MAX).map(accountId => admin.ask('ListKeys', { accountId })))
+  return answers.flatMap(({ keys: found }) => named(found, 'accessKey', 'user'))
+}
+
+const policies: Ask = async (admin, before) => {
+  const [accountId, user] = [accountOf(before), before.positionals.get('USER')]
+  if (accountId === undefined || user === undefined) return []
+  return named((await admin.ask('GetUser', { accountId, user })).policies, 'name', '')
+}
+
+const encryptionKeys: Ask = async admin => named((await admin.ask('GetEncryption')).keys, 'name', '')
+
+const ASKED: Readonly<Record<string, Ask>> = {
+  ACCOUNT: accounts,
+  BUCKET: buckets,
+  'BUCKET[/KEY]': buckets,
+  'FILE|BUCKET': buckets,
+  USER: users,
+  KEY: keys,
+  POLICY: policies,
+  NAME: encryptionKeys,
+}
+
+const actions = (): Candidate[] => Array.from(ACTIONS.keys(), action => ({ word: `s3:${action}`, summary: '' }))
+const canned = (): Candidate[] => CANNED_NAMES.map(word => ({ word, summary: CANNED_POLICIES[word]!.meaning }))
+
+/** What is known without anybody's help. */
+const OWN: Readonly<Record<string, () => readonly Candidate[]>> = { ACTION: actions, POLICY: canned }
+
+async function runningServer(call: Where): Promise<Admin | undefined> {
+  const endpoint = call.flag('endpoint')
+  const folder = folderOf(call)
+  const address = endpoint ?? (isThere(folder) ? await consoleAddressOf(folder) : undefined)
+  return address === undefined ? undefined : adminAt(call, new URL(address))
+}
+
+/** Nobody reads what went wrong behind a cursor: then there are fewer names. */
+export function namesFor(call: (before: Before) => Where): NamesOf {
+  return async (placeholder, before) => {
+    const own = OWN[placeholder]?.() ?? []
+    const ask = ASKED[placeholder]
+    if (ask === undefined) return own
+    const admin = await runningServer(call(before)).catch(() => undefined)
+    const asked = admin === undefined ? [] : await ask(admin, before).catch(() => [])
+    return [...own, ...asked.filter(({ word }) => own.every(one => one.word !== word))]
+  }
+}
