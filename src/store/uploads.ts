@@ -97,6 +97,9 @@ export function giveUp(engine: Engine, d: Decision, upload: Upload): void {
   discard(engine, d, { kind: 'parts', upload: upload.id, taken: EMPTY })
 }
 
+const OVERTAKEN =
+  'A newer upload of this part number was stored while this one was sent. Nothing was stored; try again.'
+
 export class Uploads {
   readonly #engine: Engine
   readonly #objects: Objects
@@ -163,14 +166,11 @@ export class Uploads {
         begunAt,
         slices,
       }
-      const stored = await decide(engine, async d => {
+      await decide(engine, async d => {
         const place = await this.#placeFor(d, request, part)
-        if (place === undefined) return false
         draft.name(d)
         place()
-        return true
       })
-      if (!stored) await draft.discard()
       return part
     })
   }
@@ -217,7 +217,6 @@ export class Uploads {
           slices: [],
         }
         const place = await this.#placeFor(d, request, part)
-        if (place === undefined) return part
         const from = { content: now.content, contentKey: handle.contentKey }
         const slices = await sliceRange(engine, d, from, range, contentKey)
         if (slices === undefined) return undefined
@@ -286,17 +285,14 @@ export class Uploads {
     return Math.max(this.#engine.clock.now(), entry === undefined ? 0 : partFormat.decode(entry.value).begunAt)
   }
 
-  /** How to add the part to the commit, in place of an older one; undefined when a newer request was faster. */
-  async #placeFor(
-    d: Decision,
-    name: UploadName,
-    part: Part,
-  ): Promise<((slices?: readonly Slice[]) => void) | undefined> {
+  /** R34. How to add the part to the commit, in place of an older one; a fault when a newer request was faster. */
+  async #placeFor(d: Decision, name: UploadName, part: Part): Promise<(slices?: readonly Slice[]) => void> {
     const upload = await mustFindUpload(d, name)
     const address = at.part(upload.id, part.number)
     const entry = await d.get(address)
     const old = entry === undefined ? undefined : partFormat.decode(entry.value)
-    if (old !== undefined && old.begunAt > part.begunAt) return undefined
+    // Nothing of it is stored, so it must not be acknowledged. Clients send a part again that is answered so.
+    if (old !== undefined && old.begunAt > part.begunAt) throw new Fault('SlowDown', { reason: OVERTAKEN })
     return (slices = part.slices) => {
       if (upload.completing) {
         d.put(

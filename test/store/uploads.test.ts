@@ -143,9 +143,40 @@ test('R34: a slow older write does not replace the part of a newer one', async (
   clock.move(10)
   const newer = await store.uploads.putPart({ ...upload, number: 1, body: [payload(5000, 2)] })
   letGo()
-  await older
+  assert.equal(await faultOf(older), 'SlowDown')
   assert.deepEqual((await store.completion.complete({ ...upload, parts: [newer] })).size, 5000)
   assert.ok((await bytesOf(store, at)).equals(payload(5000, 2)))
+})
+
+test('R34: a copied part that a newer one overtakes is not acknowledged, and leaves nothing', async () => {
+  let meanwhile: (() => Promise<unknown>) | undefined
+  const { store, clock } = await freshStore(1, meta => ({
+    get: key => meta.get(key),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    lend: (range, limit, make) => meta.lend(range, limit, make),
+    close: () => meta.close(),
+    async commit(tx) {
+      const first = meanwhile
+      meanwhile = undefined
+      await first?.()
+      return meta.commit(tx)
+    },
+  }))
+  await makeBucket(store, 'bucket')
+  await put(store, 'bucket', 'source', payload(70_000, 3))
+  const upload = await begin(store)
+  meanwhile = async () => {
+    clock.move(10)
+    await store.uploads.putPart({ ...upload, number: 1, body: [payload(5000, 2)] })
+  }
+  const copying = store.uploads.copyPart({ ...upload, number: 1, from: { bucket: 'bucket', key: 'source' } })
+  assert.equal(await faultOf(copying), 'SlowDown')
+  assert.equal(meanwhile, undefined)
+  const parts = await store.uploads.parts(await store.uploads.find(upload), 0, 10)
+  assert.deepEqual(
+    parts.map(({ size }) => size),
+    [5000],
+  )
 })
 
 test('R37, P28: an upload shows nothing of itself until it is complete', async () => {
