@@ -41,7 +41,7 @@ export interface BlobsOptions {
 }
 
 const FRAME_BYTES = 64 * 1024
-const RESERVE_BYTES = 64 * 2 ** 20
+export const RESERVE_BYTES = 64 * 2 ** 20
 const PACKED_BYTES_MAX = 2 ** 20
 const VOLUME_BYTES_MAX = 256 * 2 ** 20
 /** A long body is written in steps of this size. */

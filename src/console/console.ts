@@ -49,6 +49,8 @@ export interface ConsoleParts {
   readonly scraping: Scraping
   readonly backups: Backups
   readonly isReady: () => Promise<boolean>
+  /** Reads and deletes are served, writes refused. */
+  readonly isDiskFull?: () => boolean
   /** One call per answer of the admin API. */
   readonly record: (act: AdminAct) => void
   /** Told about everything that is not a fault of the client's. */
@@ -61,6 +63,10 @@ interface Known {
   route: string
   caller: string | undefined
 }
+
+/** The query of a readiness check by somebody who only reads. */
+const READS_ONLY = 'for=reads'
+const DISK_FULL = 'disk full: reads and deletes are served, writes are refused\n'
 
 export class Console {
   readonly #parts: ConsoleParts
@@ -109,7 +115,7 @@ export class Console {
   }
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
-    const { path } = splitTarget(message.url ?? '')
+    const { path, query } = splitTarget(message.url ?? '')
     const answering = new Answering(message, response, this.#parts.clock)
     if (!isSpokenVersion(message.httpVersion)) return answering.last(400, 'HTTP/1.0 and HTTP/1.1 are spoken here.\n')
     if (path === '/health/live') return answering.plain(200, 'live\n')
@@ -117,6 +123,8 @@ export class Console {
     if (path === '/health/ready' || (path === '/' && isRead)) {
       const ready = await this.#parts.isReady().catch(() => false)
       if (path === '/') return answering.page(page(ready), PAGE_POLICY)
+      const isFull = ready && this.#parts.isDiskFull?.() === true
+      if (isFull) return answering.plain(query === READS_ONLY ? 200 : 503, DISK_FULL)
       return answering.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
     }
     const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }

@@ -11,6 +11,7 @@ import type { Certificate } from '../lib/listening.ts'
 import { systemRandom } from '../lib/random.ts'
 import { at } from '../store/addresses.ts'
 import type { Directory } from '../store/directory.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminAct } from '../telemetry/audit-log.ts'
 import { merged, type Sample } from '../telemetry/families.ts'
@@ -39,6 +40,8 @@ export interface ConsoleOver {
   readonly certificate: Certificate | undefined
   /** Somebody listens on the object API. */
   readonly isServing: () => boolean
+  /** Writes are refused for want of room. */
+  readonly isDiskFull: () => boolean
   /** What is measured outside of the console. */
   readonly measure: () => Promise<Sample[]>
 }
@@ -53,7 +56,7 @@ export async function openConsole(
   // One that an earlier start left behind leads nowhere, or to somebody else.
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, snapshot, directory, certificate, isServing, measure } = over
+  const { store, snapshot, directory, certificate, isServing, isDiskFull, measure } = over
   const backups = new Backups(store.engine, snapshot)
   const scrub = new ScrubRound(store.engine)
   const audit = openAudit(config.auditLog, tell)
@@ -71,9 +74,10 @@ export async function openConsole(
     measure: async () => merged([...(await measure()), ...scrub.samples(), ...(audit?.log.samples() ?? [])]),
     backups,
     isReady: async () => {
-      await store.engine.meta.get(at.owner())
+      await unguarded(store.engine).meta.get(at.owner())
       return isServing()
     },
+    isDiskFull,
     record: (act: AdminAct) => {
       tell.log(adminLine(act))
       audit?.log.administered(act)
@@ -90,8 +94,13 @@ export async function openConsole(
   )
   const listening = await console.listen(config.console.port)
   const scheme = certificate === undefined ? 'http' : 'https'
-  if (address !== undefined)
-    await leaveAddress(address, urlOf(scheme, { ...listening, address: reachable(listening.address) }))
+  const reached = urlOf(scheme, { ...listening, address: reachable(listening.address) })
+  if (address !== undefined) {
+    await leaveAddress(address, reached).catch((error: unknown) =>
+      // Commands on this machine then need --endpoint; that is no reason not to serve.
+      tell.log({ level: 'error', message: `The console's address cannot be left in ${address} (${String(error)}).` }),
+    )
+  }
   return {
     url: urlOf(scheme, listening),
     renew: renewed => console.renew(renewed),

@@ -21,6 +21,7 @@ import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
+import { Ballast } from './ballast.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
@@ -94,6 +95,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   await realDisk.makeFolder(folder)
   assertReadable(folder, await stampOfFolder(folder))
   await assertWhole(folder)
+  await new Ballast(realDisk, folder).throwOff()
   const { meta, copy, close } = await openRecords(options)
   return orClose(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)

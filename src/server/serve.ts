@@ -10,6 +10,7 @@ import { StoreMeasures } from '../telemetry/store-measures.ts'
 import { openConsole, urlOf } from './admin-console.ts'
 import type { Config } from './config.ts'
 import { Crew } from './crew.ts'
+import { DiskWatch } from './disk-watch.ts'
 import { findPort, readCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
@@ -52,8 +53,9 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
     ends.unshift(() => objects.close())
     const directory = new Directory(store.engine, rootKey)
+    const watch = new DiskWatch(realDisk, config, tell)
     const upkeep = new Upkeep(
-      [...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine, tell)],
+      [...watch.chores(), ...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine, tell)],
       tell,
     )
     ends.unshift(() => upkeep.stop())
@@ -62,7 +64,15 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
       merged([INFO, ...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
     const console = await openConsole(
       config,
-      { store, snapshot: folder.snapshot, directory, certificate, isServing: () => true, measure },
+      {
+        store,
+        snapshot: folder.snapshot,
+        directory,
+        certificate,
+        isServing: () => true,
+        isDiskFull: () => watch.isFull,
+        measure,
+      },
       tell,
     )
     return {
@@ -115,7 +125,11 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     })
     const directory = new Directory(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
-    const tended = new Upkeep([...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine, tell)], tell)
+    const watch = new DiskWatch(realDisk, config, tell)
+    const tended = new Upkeep(
+      [...watch.chores(), ...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine, tell)],
+      tell,
+    )
     upkeep = tended
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> => {
@@ -124,7 +138,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     }
     const console = await openConsole(
       config,
-      { store, snapshot: folder.snapshot, directory, certificate, isServing, measure },
+      { store, snapshot: folder.snapshot, directory, certificate, isServing, isDiskFull: () => watch.isFull, measure },
       tell,
     )
     return {

@@ -35,6 +35,7 @@ export const FAMILIES = {
   holdfast_worker_restarts_total: counter('Workers that ended by themselves and were replaced.'),
   holdfast_workers_unresponsive_total: counter('Workers that were ended because they did not answer.'),
   holdfast_worker_silence_seconds: gauge('How long the most silent worker has owed an answer.', 'max'),
+  holdfast_disk_full: gauge('1 while writes are refused for want of room on the disk of a folder.', 'max'),
   holdfast_filesystem_unsafe: gauge('1 for a folder whose filesystem may lose what was synced.', 'max'),
   holdfast_meta_map_bytes: gauge('Address space of the metadata engine.'),
   holdfast_meta_used_bytes: gauge('Bytes of the metadata file that are, or were once, in use.'),

@@ -1,6 +1,7 @@
 /** What a store holds, as far as it is cheap to know. Only the owner of a folder says it: its workers see the same. */
 import { all } from '../store/addresses.ts'
 import type { Engine } from '../store/engine.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import type { Sample } from './families.ts'
 
 const GARBAGE_COUNTED_MAX = 1000
@@ -17,7 +18,7 @@ export class StoreMeasures {
   }
 
   async samples(): Promise<Sample[]> {
-    const { meta } = this.#engine
+    const { meta } = unguarded(this.#engine)
     const garbage = await meta.scan(all.kind('g'), GARBAGE_COUNTED_MAX)
     const figures = await meta.figures?.()
     return [

@@ -14,6 +14,25 @@ const THE_ROOT = '000000000000'
 /** A path of the route at which something could stand. */
 const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x')
 
+test('a full disk is not ready, but for whoever only reads', () => {
+  let isFull = true
+  return withConsole(
+    async ({ ask }) => {
+      const said = async (path: string): Promise<readonly [number, string]> => {
+        const { status, text } = await ask({ path, as: null })
+        return [status, text]
+      }
+      const text = 'disk full: reads and deletes are served, writes are refused\n'
+      assert.deepEqual(await said('/health/ready'), [503, text])
+      assert.deepEqual(await said('/health/ready?for=reads'), [200, text])
+      assert.deepEqual(await said('/health/live'), [200, 'live\n'])
+      isFull = false
+      assert.deepEqual(await said('/health/ready'), [200, 'ready\n'])
+    },
+    { isDiskFull: () => isFull },
+  )
+})
+
 test('attack 32: no route answers without a proof, except health and the page that tells it', () =>
   withConsole(async ({ ask, clock }) => {
     for (const path of ['/health/live', '/health/ready']) {

@@ -8,6 +8,7 @@ import { badRecord } from './bad-record.ts'
 import { bitRot } from './bit-rot.ts'
 import { bitRotMeta } from './bit-rot-meta.ts'
 import { diskFull } from './disk-full.ts'
+import { fullStart } from './full-start.ts'
 import { kill } from './kill.ts'
 import { killWorkers } from './kill-workers.ts'
 import { nthIo } from './nth-io.ts'
@@ -21,6 +22,7 @@ const SUITES: readonly Suite[] = [
   killWorkers,
   ...power,
   diskFull,
+  ...fullStart,
   nthIo,
   pages,
   prefix,

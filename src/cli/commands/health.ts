@@ -30,7 +30,7 @@ async function health(call: Call): Promise<Outcome> {
   const folder = folderOf(call)
   const address = isThere(folder) ? await consoleAddressOf(folder) : undefined
   if (address === undefined) throw new Failed(`no server with a console runs on ${folder}`)
-  const status = await statusOf(new URL('/health/ready', address)).catch((error: Error) => {
+  const status = await statusOf(new URL('/health/ready?for=reads', address)).catch((error: Error) => {
     throw new Failed(`the console at ${address} does not answer: ${error.message}`)
   })
   const ready = status === 200

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { RESERVE_BYTES } from '../blobs/file-blobs.ts'
+import { MemoryDisk } from '../lib/memory-disk.ts'
+import { BALLAST_BYTES, BALLAST_FILE, Ballast, LOW_BYTES } from './ballast.ts'
+import { DiskWatch } from './disk-watch.ts'
+
+const GIB = 2 ** 30
+
+/** A disk of which the test says how much is free; its files take no room. */
+async function roomyDisk(): Promise<{ disk: MemoryDisk; room: { free: number }; names: () => Promise<string[]> }> {
+  const disk = new MemoryDisk()
+  const room = { free: GIB }
+  disk.free = async () => room.free
+  await disk.makeFolder('/data')
+  return { disk, room, names: () => disk.list('/data') }
+}
+
+test('a disk that gets full is told at error once, and so is that it has room again', async () => {
+  const { disk, room } = await roomyDisk()
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
+  const watch = new DiskWatch(disk, { data: '/data', blobs: undefined, memory: false }, tell)
+  const full = (): unknown => watch.chores()[0]!.samples!()[0]![2]
+  await watch.step()
+  assert.deepEqual([watch.isFull, full(), lines], [false, 0, []])
+  room.free = RESERVE_BYTES - 1
+  for (let i = 0; i < 3; i++) await watch.step()
+  assert.deepEqual([watch.isFull, full(), lines.map(({ level }) => level)], [true, 1, ['error']])
+  assert.match(String(lines[0]!.message), /disk of \/data is full.*reads and deletes are served/)
+  room.free = GIB
+  await watch.step()
+  assert.deepEqual([watch.isFull, full(), lines.map(({ level }) => level)], [false, 0, ['error', 'info']])
+})
+
+test('ballast is taken on where there is ample room, thrown off when there is none, and taken on again', async () => {
+  const { disk, room, names } = await roomyDisk()
+  const ballast = new Ballast(disk, '/data')
+  room.free = GIB + BALLAST_BYTES - 1
+  await ballast.takeOn(GIB)
+  assert.deepEqual(await names(), [])
+  room.free = GIB + BALLAST_BYTES
+  await ballast.takeOn(GIB)
+  assert.deepEqual(await names(), [BALLAST_FILE])
+  assert.equal(await (await disk.open(`/data/${BALLAST_FILE}`, 'read')).size(), BALLAST_BYTES)
+  room.free = LOW_BYTES
+  assert.equal(await ballast.throwOff(), false)
+  room.free = LOW_BYTES - 1
+  assert.equal(await ballast.throwOff(), true)
+  assert.deepEqual(await names(), [])
+  assert.equal(await ballast.throwOff(), false)
+})
+
+test('ballast that the disk has no room for after all leaves nothing behind', async () => {
+  const { disk, names } = await roomyDisk()
+  const { open } = disk
+  disk.open = async (path, how) => {
+    const file = await open.call(disk, path, how)
+    const full = (): Promise<void> => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }))
+    return how === 'create' ? { ...file, write: full, close: () => file.close() } : file
+  }
+  await assert.rejects(new Ballast(disk, '/data').takeOn(0), /full/)
+  assert.deepEqual(await names(), [])
+})
