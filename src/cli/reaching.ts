@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { storedRootKey } from '../server/accounts.ts'
 import { consoleAddressOf } from '../server/admin-console.ts'
 import { openFolder, type ServerParts } from '../server/compose.ts'
+import { secretFrom } from '../server/config-secrets.ts'
 import type { RootKey } from '../store/directory.ts'
 import { FolderInUse } from '../store/ownership.ts'
 import { httpUrl } from './address.ts'
@@ -81,8 +82,9 @@ export const keyOf = async (call: Where): Promise<RootKey | undefined> =>
 
 /** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */
 function keyFrom(env: NodeJS.ProcessEnv): RootKey | undefined {
-  for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_']) {
-    const [accessKey, secretKey] = [env[`${prefix}ACCESS_KEY`], env[`${prefix}SECRET_KEY`]]
+  for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_'] as const) {
+    const accessKey = secretFrom(env, `${prefix}ACCESS_KEY`)
+    const secretKey = secretFrom(env, `${prefix}SECRET_KEY`)
     if (accessKey && secretKey) return { accessKey, secretKey }
   }
   return undefined

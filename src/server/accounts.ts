@@ -9,6 +9,7 @@ import type { RootKey } from '../store/directory.ts'
 import { applyAccounts } from '../store/given-accounts.ts'
 import type { Store } from '../store/store.ts'
 import { BadConfig, type Config } from './config.ts'
+import { isPublic, weakness } from './root-key.ts'
 
 export const ROOT_FILE = 'root-key'
 
@@ -24,12 +25,27 @@ export async function readText(disk: Disk, path: string): Promise<string> {
 }
 
 /** Read before anything is opened, so that a file that is wrong has no effect. */
-export async function accountsGiven({ accounts }: Pick<Config, 'accounts'>): Promise<readonly GivenAccount[]> {
+export async function accountsGiven(
+  config: Pick<Config, 'accounts' | 'listen' | 'console'>,
+): Promise<readonly GivenAccount[]> {
+  const { accounts } = config
   if (accounts === undefined) return []
   const text = await readText(realDisk, accounts).catch((error: NodeJS.ErrnoException) => {
     throw new BadConfig(`--accounts: ${accounts} cannot be read (${error.code})`)
   })
-  return refusing(accounts, async () => readAccountsFile(text))
+  const given = await refusing(accounts, async () => readAccountsFile(text))
+  if (isPublic(config)) refuseWeak(accounts, given)
+  return given
+}
+
+function refuseWeak(file: string, given: readonly GivenAccount[]): void {
+  for (const key of given
+    .flatMap(({ accessKeys, users }) => [accessKeys, ...users.map(one => one.accessKeys)])
+    .flat()) {
+    const weak = weakness(key)
+    if (weak === undefined) continue
+    throw new BadConfig(`${file}: the secret of access key ${key.accessKey} ${weak}: others can reach this address`)
+  }
 }
 
 /** What the file names is there afterwards, at every start again. */

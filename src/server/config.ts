@@ -2,7 +2,6 @@
  * Flags and environment, read once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
-import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
 import { addressesOf } from '../meta/postgres-address.ts'
@@ -10,6 +9,9 @@ import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
 import { checkMemory } from './config-memory.ts'
+import { secretFrom, secretIn } from './config-secrets.ts'
+import { checkVariables } from './config-variables.ts'
+import { rootKeyFrom } from './root-key.ts'
 import { isLevel, type Level } from './tell.ts'
 import { tracingFrom } from './tracing.ts'
 
@@ -60,6 +62,8 @@ export interface Config {
   /** D24. Keys that customers bring are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
   readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
+  /** Of what was given and is not used. */
+  readonly warnings: readonly string[]
 }
 
 export { BadConfig }
@@ -255,14 +259,19 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
   const [first, ...more] = parsed.positionals
   const unexpected = first === 'serve' ? more[0] : first
   if (unexpected !== undefined) throw new BadConfig(`unexpected argument ${unexpected}: holdfast serve [flags]`)
+  const warnings = checkVariables(env, Object.keys(FLAGS).map(variable))
+  // The address of a database has its password in it.
+  const fromFile = parsed.values.has('meta') ? {} : { HOLDFAST_META: secretFrom(env, 'HOLDFAST_META') }
+  const variables: NodeJS.ProcessEnv = { ...env, ...fromFile }
   const values = Object.fromEntries(
     Object.entries(FLAGS).map(([name, { read, preset }]) => {
-      const given = parsed.values.get(name)?.toString() ?? env[variable(name)] ?? preset
+      const given = parsed.values.get(name)?.toString() ?? variables[variable(name)] ?? preset
       return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
     }),
   ) as Values
   const memory = values.memory === true
-  if (memory) checkMemory({ flag: name => parsed.values.get(name)?.toString(), variable: name => env[variable(name)] })
+  if (memory)
+    checkMemory({ flag: name => parsed.values.get(name)?.toString(), variable: name => variables[variable(name)] })
   return {
     data: values.data!,
     memory,
@@ -292,7 +301,11 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     logLevel: values['log-level']!,
     logFormat: values['log-format']!,
     tracing: tracingFrom(env),
-    rootKey: rootKey(env, [values.listen!, ...(values.console === 'off' ? [] : [values.console!])]),
+    rootKey: rootKeyFrom(env, {
+      listen: values.listen!,
+      console: values.console === 'off' ? undefined : values.console,
+    }),
+    warnings,
   }
 }
 
@@ -306,45 +319,14 @@ const TOKEN_CHARACTERS_MIN = 16
 
 /** Not a flag of its own: what stands on a command line can be seen by everybody on the machine. */
 function metricsToken(env: NodeJS.ProcessEnv, file: string | undefined): string | undefined {
-  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : readTokenFile(file)
+  if (file !== undefined && env.HOLDFAST_METRICS_TOKEN) {
+    throw new BadConfig('HOLDFAST_METRICS_TOKEN and HOLDFAST_METRICS_TOKEN_FILE are both given: choose one')
+  }
+  const said = env.HOLDFAST_METRICS_TOKEN_FILE === file ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
+  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : secretIn(file, said).trim()
   if (token === undefined || token === '') return undefined
   if (!/^[\x21-\x7e]+$/.test(token) || token.length < TOKEN_CHARACTERS_MIN) {
     throw new BadConfig(`the token for metrics needs ${TOKEN_CHARACTERS_MIN} or more visible ASCII characters`)
   }
   return token
-}
-
-function readTokenFile(file: string): string {
-  try {
-    const token = readFileSync(file, 'utf8').trim()
-    if (token !== '') return token
-  } catch (error) {
-    throw new BadConfig(`--metrics-token-file ${file}: ${(error as NodeJS.ErrnoException).code}`)
-  }
-  throw new BadConfig(`--metrics-token-file ${file} is empty`)
-}
-
-/** What other servers are delivered with, and what comes to mind first: tried by whoever scans a network. */
-const WELL_KNOWN = new Set(['admin', 'changeme', 'minioadmin', 'password', 'rustfsadmin'])
-
-const isLoopback = ({ host }: HostAndPort): boolean =>
-  host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host)
-
-/** A slash ends a key where it stands in a signature, and a comma ends both. */
-const SIGNABLE_KEY = /^[!-+\-.0-~]{1,128}$/
-
-function rootKey(env: NodeJS.ProcessEnv, listening: readonly HostAndPort[]): Config['rootKey'] {
-  const { HOLDFAST_ROOT_ACCESS_KEY: accessKey, HOLDFAST_ROOT_SECRET_KEY: secretKey } = env
-  if ((accessKey ?? '') === '' && (secretKey ?? '') === '') return undefined
-  if (!accessKey || !secretKey) throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY go together')
-  if (WELL_KNOWN.has(secretKey.toLowerCase()) && !listening.every(isLoopback)) {
-    throw new BadConfig('HOLDFAST_ROOT_SECRET_KEY is one that everybody knows: others can reach this address')
-  }
-  if (!SIGNABLE_KEY.test(accessKey)) {
-    throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY is 1 to 128 visible ASCII characters, without comma and slash')
-  }
-  if (!/^[^\p{Cc}]{1,256}$/u.test(secretKey)) {
-    throw new BadConfig('HOLDFAST_ROOT_SECRET_KEY is 1 to 256 characters without control characters')
-  }
-  return { accessKey, secretKey }
 }

@@ -12,6 +12,7 @@ import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
 import { type Ground, groundOf } from './filesystem.ts'
+import { checkSecrecy } from './secrecy.ts'
 import type { Tell } from './tell.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
@@ -92,7 +93,11 @@ const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
 export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
   const given = await accountsGiven(config)
   const grounds = groundsOf(config)
-  const warnings = checkGrounds(grounds, config)
+  const warnings = [
+    ...config.warnings,
+    ...checkGrounds(grounds, config),
+    ...(config.memory ? [] : await checkSecrecy(config.data)),
+  ]
   tell.log(startingLine(config))
   for (const message of warnings) tell.log({ level: 'warn', message })
   if (config.memory) tell.log({ level: 'warn', message: MEMORY_ALONE })

@@ -11,7 +11,7 @@ import { openConsole, urlOf } from './admin-console.ts'
 import type { Config } from './config.ts'
 import { Crew } from './crew.ts'
 import { DiskWatch } from './disk-watch.ts'
-import { findPort, readCertificate } from './network.ts'
+import { certificateWarning, findPort, readCertificate, renewedCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { prepare } from './prepare.ts'
 import { checkRuntime } from './runtime-check.ts'
@@ -35,6 +35,15 @@ export function serve(config: Config, everything: Tell): Promise<Running> {
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
 
+/** As much of a start as can fail before the data folder is touched. */
+async function certificateToServe(config: Config, tell: Tell): Promise<Certificate | undefined> {
+  const certificate = await readCertificate(config)
+  await refuseUnsafeRuntime(certificate, tell)
+  const message = certificateWarning(config, certificate)
+  if (message !== undefined) tell.log({ level: 'warn', message })
+  return certificate
+}
+
 async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Tell): Promise<void> {
   if (await checkRuntime(certificate)) return
   const message = 'no loopback address to check on that answers which break off are never taken for complete ones'
@@ -42,8 +51,7 @@ async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: T
 }
 
 async function serveAlone(config: Config, tell: Tell): Promise<Running> {
-  const certificate = await readCertificate(config)
-  await refuseUnsafeRuntime(certificate, tell)
+  const certificate = await certificateToServe(config, tell)
   const { folder, rootKey, samples } = await prepare(config, tell)
   const { store } = folder
   /** What has been started, the last first: it ends with the start that fails. */
@@ -81,7 +89,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
       async reload() {
         objects.reopen()
         console?.reopen()
-        const renewed = await readCertificate(config)
+        const renewed = await renewedCertificate(config)
         if (renewed === undefined) return
         await objects.renew(renewed)
         await console?.renew(renewed)
@@ -101,8 +109,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
 
 /** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
 async function supervise(config: Config, tell: Tell): Promise<Running> {
-  let certificate = await readCertificate(config)
-  await refuseUnsafeRuntime(certificate, tell)
+  let certificate = await certificateToServe(config, tell)
   const crew = new Crew()
   const { folder, rootKey, samples } = await prepare(config, tell, crew)
   const { store, epoch, copy } = folder
@@ -147,7 +154,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       async reload() {
         crew.tellAll({ do: 'reopen' })
         console?.reopen()
-        certificate = await readCertificate(config)
+        certificate = await renewedCertificate(config)
         if (certificate === undefined) return
         crew.tellAll({ do: 'renew', certificate })
         await console?.renew(certificate)

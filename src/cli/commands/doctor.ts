@@ -7,6 +7,7 @@ import { systemRandom } from '../../lib/random.ts'
 import { IS_SUPPORTED, RUNTIME, RUNTIMES_SUPPORTED } from '../../lib/runtime.ts'
 import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
+import { unknownVariables } from '../../server/config-variables.ts'
 import { groundOf } from '../../server/filesystem.ts'
 import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
 import { type Call, type Outcome, onFolder } from '../command.ts'
@@ -140,16 +141,10 @@ function runtimeFindings(): Finding[] {
   return findings
 }
 
-/** Names that are no flags, but known. */
-const OTHER_VARIABLES = /^HOLDFAST_((ROOT_)?(ACCESS|SECRET)_KEY|RUNTIME|ENDPOINT|CA|ROUNDS)$/
-
 function settingFindings(env: NodeJS.ProcessEnv): Finding[] {
-  const known = Object.keys(FLAGS).map(variable)
-  const findings: Finding[] = []
-  for (const name of Object.keys(env).filter(one => one.startsWith('HOLDFAST_'))) {
-    if (OTHER_VARIABLES.test(name) || known.includes(name)) continue
-    findings.push(odd('settings', `${name} is no setting`, 'look for a misspelling'))
-  }
+  const findings = unknownVariables(env, Object.keys(FLAGS).map(variable)).map(name =>
+    odd('settings', `${name} is no setting`, 'look for a misspelling'),
+  )
   try {
     const config = readConfig([], env)
     if (config?.durability === 'os') {

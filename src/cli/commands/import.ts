@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { KeyPair } from '../../auth/sign-request.ts'
+import { secretFrom } from '../../server/config-secrets.ts'
 import { httpUrl } from '../address.ts'
 import { type Call, command, type Outcome } from '../command.ts'
 import { BadUsage, Failed } from '../failures.ts'
@@ -21,10 +22,13 @@ export function bucketOf(text: string): { bucket: string; prefix: string } {
 
 /** Never a flag: other users of the machine can read those. */
 function sourceKey(env: NodeJS.ProcessEnv): KeyPair & { sessionToken: string | undefined } {
-  const own = { accessKey: env.HOLDFAST_SOURCE_ACCESS_KEY, secretKey: env.HOLDFAST_SOURCE_SECRET_KEY }
+  const own = {
+    accessKey: secretFrom(env, 'HOLDFAST_SOURCE_ACCESS_KEY'),
+    secretKey: secretFrom(env, 'HOLDFAST_SOURCE_SECRET_KEY'),
+  }
   if (own.accessKey && own.secretKey) {
     const { accessKey, secretKey } = own
-    return { accessKey, secretKey, sessionToken: env.HOLDFAST_SOURCE_SESSION_TOKEN || undefined }
+    return { accessKey, secretKey, sessionToken: secretFrom(env, 'HOLDFAST_SOURCE_SESSION_TOKEN') }
   }
   const { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey } = env
   if (accessKey && secretKey) return { accessKey, secretKey, sessionToken: env.AWS_SESSION_TOKEN || undefined }
