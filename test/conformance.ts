@@ -1,6 +1,8 @@
 /** Which test proves which promise, read from the names of the tests. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { HEADERS_NOT_OFFERED, NOT_OFFERED } from '../src/edge/routes.ts'
+import { OPERATIONS } from '../src/operations/index.ts'
 import { PROMISES } from './requirements.ts'
 
 interface Proof {
@@ -54,6 +56,37 @@ function row(id: string, promise: string, tests: readonly Proof[]): string {
   return `| ${id} | ${cell(promise)} | ${shown.join('<br>')} |`
 }
 
+/** Headers that no operation evaluates, and where the others are evaluated. */
+function headerRow(name: (typeof HEADERS_NOT_OFFERED)[number]): string {
+  const by = OPERATIONS.filter(({ evaluates }) => evaluates.includes(name)).map(one => one.name)
+  const where = by.length === 0 ? 'every request' : `every request but ${by.join(', ')}`
+  return `| \`x-amz-${name.slice(1)}\`, \`x-svc-${name.slice(1)}\` | ${where} |`
+}
+
+/** What S3 has and the server does not: as far as the routes refuse it by themselves, and what documents refuse. */
+function notOffered(): string {
+  return [
+    '## What is not offered',
+    '',
+    '`501 NotImplemented`, and the message names it:',
+    '',
+    '| what | where |',
+    '| --- | --- |',
+    ...[...NOT_OFFERED].map(name => `| \`?${name}\` | buckets and objects, every method |`),
+    ...HEADERS_NOT_OFFERED.map(headerRow),
+    '| `MfaDelete` Enabled | versioning |',
+    '| `TargetGrants`, `PartitionedPrefix` | logging |',
+    '| elements other than `LocationConstraint` | CreateBucket |',
+    '',
+    'Refused in other words, or without effect:',
+    '',
+    '| what | answer |',
+    '| --- | --- |',
+    '| storage classes of another kind of storage (`GLACIER` and others) | `400 InvalidStorageClass`, by name |',
+    '| lifecycle transitions | validated, kept and shown; nothing is moved, and the log says so |',
+  ].join('\n')
+}
+
 export function conformanceTable(found: ReadonlyMap<string, readonly Proof[]>): string {
   const sections = PROMISES.map(({ title, all }) =>
     [
@@ -71,6 +104,8 @@ export function conformanceTable(found: ReadonlyMap<string, readonly Proof[]>): 
     'missing. Tests over HTTP run once in each dialect.',
     '',
     sections.join('\n\n'),
+    '',
+    notOffered(),
     '',
   ].join('\n')
 }

@@ -267,7 +267,6 @@ inBoth('attack 18: only the scope of this server opens it', async scheme => {
 inBoth('a malformed Authorization header is told from a wrong one', async scheme => {
   const whole = signed(scheme, {}).headers.find(([name]) => name === 'Authorization')![1]
   for (const wrong of [
-    scheme.algorithm.concat(' '),
     whole.replace(/,Signature=.*/, ''),
     whole.replace('SignedHeaders=', 'signedheaders='),
     `${whole},Signature=${signatureOf(signed(scheme, {}))}`,
@@ -277,6 +276,8 @@ inBoth('a malformed Authorization header is told from a wrong one', async scheme
     const request = withHeader(scheme, signed(scheme, {}), 'authorization', wrong)
     assert.equal(await codeOf(request, server(scheme)), 'AuthorizationHeaderMalformed', wrong)
   }
+  const bare = withHeader(scheme, signed(scheme, {}), 'authorization', `${scheme.algorithm} `)
+  assert.equal(await codeOf(bare, server(scheme)), 'InvalidArgument')
   const twice = signed(scheme, {})
   const repeated = { ...twice, headers: [...twice.headers, twice.headers.at(-1)!] }
   assert.equal(await codeOf(repeated, server(scheme)), 'AuthorizationHeaderMalformed')

@@ -77,7 +77,8 @@ interface Authorization {
 function readAuthorization(text: string, scheme: Scheme): Authorization {
   const { algorithm } = scheme
   // Nothing but a space may follow the name, or it is another name.
-  if (!text.startsWith(algorithm) || (text[algorithm.length] ?? ' ') !== ' ') throw otherScheme(scheme)
+  if (!text.startsWith(algorithm) || (text[algorithm.length] ?? ' ') !== ' ') throw otherAuthorization(text, scheme)
+  if (text.length === algorithm.length) throw otherAuthorization(text, scheme)
   const [credential, signedHeaders, signature] = authorizationParts(text.slice(algorithm.length + 1))
   const scope = claimedScope(credential)
   if (scope === undefined) throw headerMalformed(expectedCredential(scheme))
@@ -166,6 +167,16 @@ export const otherScheme = (scheme: Scheme): Fault =>
   refusal('InvalidRequest', {
     reason: `The authorization mechanism you have provided is not supported. Please use ${scheme.algorithm}.`,
   })
+
+/** Signed as one did before, or as nobody does: S3 tells the two apart. */
+function otherAuthorization(text: string, scheme: Scheme): Fault {
+  if (/^AWS4?(-[A-Z0-9-]+)? ./.test(text) || /^SVC4-[A-Z0-9-]+ ./.test(text)) return otherScheme(scheme)
+  const reason = text.includes(' ')
+    ? 'Unsupported Authorization Type'
+    : "Authorization header is invalid -- one and only one ' ' (space) required"
+  // What cannot be a signature may be a password.
+  return refusal('InvalidArgument', { ArgumentName: 'Authorization', reason })
+}
 
 export const expectedCredential = (scheme: Scheme): string =>
   `the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/${scheme.service}/${scheme.terminator}".`

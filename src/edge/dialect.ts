@@ -210,10 +210,13 @@ function hasOldSignature(request: RawRequest): boolean {
 }
 
 /**
- * Which dialect a request speaks: its signature says so, else its extension headers, else it is the native one. One
- * that is mixed of two is refused, in the words of that one.
+ * Which dialect a request speaks: its signature says so, else its extension headers, else it is the one that the
+ * operator prefers. One that is mixed of two is refused, in the words of that one.
  */
-export function dialectOf(request: RawRequest): { readonly dialect: Dialect; readonly isMixed: boolean } {
+export function dialectOf(
+  request: RawRequest,
+  otherwise: Dialect = DIALECTS.svc,
+): { readonly dialect: Dialect; readonly isMixed: boolean } {
   const scheme = schemeNamedBy(request)
   let dialect = scheme && DIALECTS[scheme.name]
   let isMixed = false
@@ -223,7 +226,7 @@ export function dialectOf(request: RawRequest): { readonly dialect: Dialect; rea
     dialect ??= spoken
     if (spoken !== dialect) isMixed = true
   }
-  dialect ??= hasOldSignature(request) ? DIALECTS.s3 : DIALECTS.svc
+  dialect ??= hasOldSignature(request) ? DIALECTS.s3 : otherwise
   return { dialect, isMixed }
 }
 

@@ -7,6 +7,7 @@ import type { IncomingBody } from '../operations/context.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { Address } from './address.ts'
 import type { FactFinder } from './authorize.ts'
+import type { Dialect } from './dialect.ts'
 import { authenticateForm, openForm } from './form.ts'
 import { incomingBody } from './incoming-body.ts'
 import type { Known } from './known.ts'
@@ -45,19 +46,22 @@ export function enter(incoming: Incoming, routed: Routed, by: EntryRules): Soon<
 
 async function enterByForm(
   incoming: Incoming,
-  { known, address }: Routed,
+  { known, address, view }: Routed,
   { caller, payload }: Authenticated,
   by: EntryRules,
 ): Promise<Entered> {
-  if (caller.kind !== 'anonymous' || payload.kind !== 'unsigned') {
+  if (caller.kind !== 'anonymous' || payload.kind === 'chunks') {
     throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
   }
   // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
   await by.facts.bucket(address.bucket)
   incoming.goOn()
-  const form = await openForm(incoming.request, incoming.body, dialect => {
+  const speaks = (dialect: Dialect): void => {
     known.dialect = dialect
-  })
+  }
+  // A hash beside the form is nobody's signature, but it says what the bytes were.
+  const body = payload.kind === 'sha256' ? incomingBody(incoming, payload, view, known.dialect).stream : incoming.body
+  const form = await openForm(incoming.request, body, speaks, known.dialect)
   known.resource = `/${address.bucket}/${form.key}`
   const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
   incoming.place.standing(entered.caller.kind === 'anonymous')

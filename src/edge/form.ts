@@ -10,7 +10,7 @@ import { canBeHeader } from '../lib/header-text.ts'
 import { headerValues, type RawRequest } from '../lib/raw-request.ts'
 import { BadXml } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
-import { Fault, type FaultCode } from '../model/faults.ts'
+import { Fault } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import { readTagDocument } from '../rules/tags.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
@@ -24,13 +24,16 @@ export interface PostedForm {
   readonly file: AsyncIterable<Buffer>
 }
 
-const FAULT_OF: Readonly<Record<FormProblem, FaultCode>> = {
-  malformed: 'MalformedPOSTRequest',
-  'fields too long': 'MaxPostPreDataLengthExceededError',
-  'no file': 'IncorrectNumberOfFilesInPostRequest',
+const FAULT_OF: Readonly<Record<FormProblem, () => Fault>> = {
+  malformed: () => new Fault('MalformedPOSTRequest'),
+  'fields too long': () => new Fault('MaxPostPreDataLengthExceededError'),
+  'no file': () => {
+    const reason = 'POST requires exactly one file upload per request.'
+    return new Fault('InvalidArgument', { ArgumentName: 'file', ArgumentValue: 0, reason })
+  },
 }
 
-const asFault = (error: unknown): unknown => (error instanceof BadForm ? new Fault(FAULT_OF[error.problem]) : error)
+const asFault = (error: unknown): unknown => (error instanceof BadForm ? FAULT_OF[error.problem]() : error)
 
 /** Of the request itself only these count: what a policy does not cover must not change what is stored. */
 const OF_THE_REQUEST: ReadonlySet<string> = new Set(['host', 'origin', 'referer', 'user-agent'])
@@ -51,27 +54,43 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields of the signature that are no headers of the request. Its date is one: policies may ask how old it is. */
 const SIGNATURE_FIELD = /^(algorithm|credential|signature|security-token)$/
 
-/** `speaks` is told as soon as it is known: whatever is wrong with the rest is said in that dialect. */
+/** Headers of a dialect that some clients send with everything: they say nothing about what is stored. */
+const BESIDE_ANY_FORM: ReadonlySet<string> = new Set(['content-sha256', 'date', 'user-agent'])
+
+/** The dialect of the headers beside the form; what would have to count, and does not, is refused. */
+function spokenBeside({ headers }: RawRequest): Dialect | undefined {
+  let spoken: Dialect | undefined
+  for (const [sent] of headers) {
+    const name = sent.toLowerCase()
+    const dialect = Object.values(DIALECTS).find(({ prefix }) => name.startsWith(prefix))
+    if (dialect === undefined) continue
+    if (!BESIDE_ANY_FORM.has(name.slice(dialect.prefix.length))) {
+      throw new Fault('InvalidRequest', { reason: `A form says everything in its fields, not in ${sent}` })
+    }
+    spoken = dialect
+  }
+  return spoken
+}
+
+/** `speaks` is told as soon as it is known: whatever is wrong with the rest is said in that dialect. A form that
+ * speaks none is of `otherwise`. */
 export async function openForm(
   request: RawRequest,
   body: AsyncIterable<Buffer>,
   speaks: (dialect: Dialect) => void,
+  otherwise: Dialect,
 ): Promise<PostedForm> {
   const type = headerValues(request, 'content-type')[0] ?? ''
   if (!isFormType(type)) {
     const reason = 'Bucket POST must be of the enclosure-type multipart/form-data'
     throw new Fault('PreconditionFailed', { reason, Condition: reason })
   }
-  const prefixes = Object.values(DIALECTS).map(({ prefix }) => prefix)
-  const beside = request.headers.find(([name]) => prefixes.some(prefix => name.toLowerCase().startsWith(prefix)))
-  if (beside !== undefined) {
-    throw new Fault('InvalidRequest', { reason: `A form says everything in its fields, not in ${beside[0]}` })
-  }
+  const beside = spokenBeside(request)
   const { fields: sent, fileName, file } = await opened(body, type)
   const fields = sent.map(([name, value]): [string, string] => [name, named(name, value, fileName)])
-  const { dialect, isMixed } = dialectOf({ ...request, headers: fields })
+  const { dialect, isMixed } = dialectOf({ ...request, headers: fields }, otherwise)
   speaks(dialect)
-  if (isMixed) throw mixedDialects()
+  if (isMixed || (beside !== undefined && beside !== dialect)) throw mixedDialects()
   const headers = [
     ...request.headers.filter(([name]) => OF_THE_REQUEST.has(name.toLowerCase())),
     ...fields.flatMap(field => headerOf(field, dialect)),

@@ -22,7 +22,7 @@ import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
 import { Authorizer, type FactFinder } from './authorize.ts'
 import { Calling, type CallingParts, type Finding } from './calling.ts'
 import { corsHeaders, preflight } from './cors.ts'
-import { dialectOf, mixedDialects } from './dialect.ts'
+import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 import { type Entered, enter, type Routed } from './entry.ts'
 import { checkExpectation, checkFraming } from './framing.ts'
 import { ConnectionCut, type Interfere } from './interference.ts'
@@ -65,6 +65,8 @@ export interface PipelineParts {
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
+  /** What requests speak that do not say it: unsigned ones without a header of either dialect. */
+  readonly anonymousDialect: Dialect['name']
   readonly baseHosts: readonly string[]
   readonly website: WebsiteHosts
   /** D24. Keys that customers bring are refused where others could read them on the way. */
@@ -149,7 +151,7 @@ export class Pipeline {
 
   #address(incoming: Incoming, known: Known): Soon<Outcome> {
     const { request } = incoming
-    const { dialect, isMixed } = dialectOf(request)
+    const { dialect, isMixed } = dialectOf(request, DIALECTS[this.#parts.anonymousDialect])
     known.dialect = dialect
     if (isMixed) throw mixedDialects()
     if (incoming.place.isBeyond) throw new Fault('SlowDown')

@@ -8,7 +8,7 @@ import { headerName } from '../rules/access/names.ts'
 import type { View } from './request-view.ts'
 
 /** Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else. */
-const NOT_OFFERED: ReadonlySet<string> = new Set([
+export const NOT_OFFERED: ReadonlySet<string> = new Set([
   'abac',
   'accelerate',
   'analytics',
@@ -32,7 +32,7 @@ const NOT_OFFERED: ReadonlySet<string> = new Set([
  * Headers that make another operation of a request, or a condition of it that is not offered: passed over, a rename or
  * an append would overwrite, and what was to go only at a certain size or date would go at any.
  */
-const HEADERS_NOT_OFFERED = [
+export const HEADERS_NOT_OFFERED = [
   ':rename-source',
   ':write-offset-bytes',
   ':if-match-initiated-time',

@@ -21,7 +21,6 @@ export const FAULTS = {
   ExpectationFailed: [417, 'The only expectation that can be met is 100-continue.'],
   IllegalVersioningConfigurationException: [400, 'The Versioning element must be specified'],
   IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length HTTP header.'],
-  IncorrectNumberOfFilesInPostRequest: [400, 'POST requires exactly one file upload per request.'],
   InsufficientStorage: [507, 'There is not enough space to store the data. Nothing was stored.'],
   InternalError: [500, 'We encountered an internal error. Please try again.'],
   InvalidAccessKeyId: [403, 'The Access Key Id you provided does not exist in our records.'],

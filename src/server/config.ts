@@ -40,6 +40,8 @@ export interface Config {
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
+  /** What unsigned requests without a header of either dialect speak. */
+  readonly anonymousDialect: 'svc' | 's3'
   readonly accounts: string | undefined
   readonly buckets: readonly string[]
   readonly meta: string | undefined
@@ -152,6 +154,11 @@ const durability: Read<Config['durability']> = (value, flag) => {
   return value
 }
 
+const dialectName: Read<Config['anonymousDialect']> = (value, flag) => {
+  if (value !== 'svc' && value !== 's3') throw new BadConfig(`--${flag} is svc or s3, not ${value}`)
+  return value
+}
+
 const level: Read<Level> = (value, flag) => {
   if (!isLevel(value)) throw new BadConfig(`--${flag} is error, warn or info, not ${value}`)
   return value
@@ -198,6 +205,12 @@ export const FLAGS = {
   ),
   region: flag('NAME', 'the only region accepted in signatures; without, any is, and us-east-1 reported', regionName),
   'no-sigv2': flag('', 'presigned URLs and forms of Signature Version 2 are refused', onOrOff, 'false'),
+  'anonymous-dialect': flag(
+    'svc|s3',
+    'the dialect of unsigned requests without x-svc- or x-amz- headers',
+    dialectName,
+    'svc',
+  ),
   accounts: flag('FILE', 'accounts to have, as JSON; applied at every start', asIs),
   buckets: flag('a,b', 'buckets to have, owned by the root account', bucketNames, ''),
   'verenc-keys': flag('a,b', 'named encryption keys to have', names, ''),
@@ -286,6 +299,7 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     region: values.region ?? DEFAULT_REGION,
     anyRegion: values.region === undefined,
     sigV2: values['no-sigv2'] !== true,
+    anonymousDialect: values['anonymous-dialect']!,
     accounts: values.accounts,
     buckets: values.buckets!,
     meta: values.meta,

@@ -137,6 +137,8 @@ export interface Serving {
   readonly baseHosts: readonly string[]
   /** D31. Presigned URLs and forms of Signature Version 2 are accepted, unless this is false. */
   readonly sigV2?: boolean
+  /** What unsigned requests without a header of either dialect speak; svc without. */
+  readonly anonymousDialect?: 'svc' | 's3'
   readonly website: WebsiteHosts
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
@@ -160,6 +162,7 @@ export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'w
     region,
     anyRegion: serving.anyRegion ?? false,
     sigV2: serving.sigV2 ?? true,
+    anonymousDialect: serving.anonymousDialect ?? 'svc',
     baseHosts,
     website,
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,

@@ -38,9 +38,9 @@ export interface ObjectServerOptions {
 
 export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Tell): Promise<ObjectServer> {
   const { config, rootKey, certificate, port } = options
-  const { region, anyRegion, sigV2, baseHosts, website, tlsForCustomerKeys } = config
+  const { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys } = config
   const directory = new Directory(store.engine, rootKey)
-  const named = { region, anyRegion, sigV2, baseHosts, website, tlsForCustomerKeys }
+  const named = { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys }
   const watching = watch(store, options, tell)
   const tools = { clock: systemClock, random: systemRandom, tell, watchers: watching.watchers }
   const server = new Renewable(config.listen.host, certificate, secured =>

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { document, get, outcome, text } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, READER, type Received, type Who } from './server.ts'
@@ -213,7 +213,7 @@ inBoth('attack 69 PostObject: forms that are none', async client => {
   assert.equal(outcome(await raw(whole, 'multipart/form-data; boundary=other')), '400 MalformedPOSTRequest')
   assert.equal(outcome(await raw(whole.subarray(0, whole.length - 30), type)), '400 MalformedPOSTRequest')
   assert.equal(outcome(await raw(Buffer.from(''), type)), '400 MalformedPOSTRequest')
-  assert.equal(outcome(await raw(Buffer.from(`--${BOUNDARY}--\r\n`), type)), '400 IncorrectNumberOfFilesInPostRequest')
+  assert.equal(outcome(await raw(Buffer.from(`--${BOUNDARY}--\r\n`), type)), '400 InvalidArgument')
   const long: Field = ['x-ignore-this', 'x'.repeat(21 * 1024)]
   assert.equal(outcome(await post(client, { fields: [long, ...fields] })), '400 MaxPostPreDataLengthExceededError')
   assert.equal(outcome(await post(client, { fields: [], after: fields })), '400 InvalidArgument')
@@ -291,4 +291,39 @@ inBoth('D25 PostObject: while versioning is suspended, the null version is named
   assert.equal(outcome(posted), '204')
   assert.equal(posted.own('version-id'), client.dialect === 'svc' ? 'null' : undefined)
   assert.equal((await get(client, bucket, '/k')).own('version-id'), 'null')
+})
+
+inBoth('2.4 PostObject: headers that say nothing of what is stored may come beside the form', async client => {
+  const bucket = await makeBucket(client)
+  const fields = signed(client, [['key', 'k']])
+  for (const header of [
+    [client.name(':content-sha256'), 'UNSIGNED-PAYLOAD'],
+    [client.name(':content-sha256'), createHash('sha256').update(formOf({ fields })).digest('hex')],
+    [client.name(':date'), '20200101T000000Z'],
+    [client.name(':user-agent'), 'sdk'],
+  ] as const) {
+    const answer = await post(client, { fields, headers: [header] })
+    assert.equal(outcome(answer), '204', answer.body.toString())
+  }
+  assert.equal((await get(client, bucket, '/k')).body.toString(), 'hello')
+  const other = await post(client, {
+    fields: signed(client, [['key', 'other']]),
+    headers: [[client.name(':content-sha256'), '0'.repeat(64)]],
+  })
+  assert.match(outcome(other), /^400 X(Svc|Amz)ContentSHA256Mismatch$/)
+  assert.equal((await get(client, bucket, '/other')).status, 404)
+  for (const name of [':acl', ':meta-a', ':storage-class', ':content-sha256-']) {
+    assert.equal(outcome(await post(client, { fields, headers: [[client.name(name), 'x']] })), '400 InvalidRequest')
+  }
+  const mixed = client.dialect === 'svc' ? 'x-amz-content-sha256' : 'x-svc-content-sha256'
+  assert.equal(outcome(await post(client, { fields, headers: [[mixed, 'UNSIGNED-PAYLOAD']] })), '400 InvalidRequest')
+})
+
+inBoth('2.4 PostObject: a form without a file is told so in S3’s words', async client => {
+  await makeBucket(client)
+  const answer = await post(client, {}, Buffer.concat([part('name="key"', 'k'), Buffer.from(`--${BOUNDARY}--\r\n`)]))
+  assert.equal(outcome(answer), '400 InvalidArgument')
+  assert.equal(text(answer.xml(), 'Message'), 'POST requires exactly one file upload per request.')
+  assert.equal(text(answer.xml(), 'ArgumentName'), 'file')
+  assert.equal(text(answer.xml(), 'ArgumentValue'), '0')
 })

@@ -1,7 +1,19 @@
 /** What holds for every request, whatever it asks for. */
 import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { text } from './actions.ts'
 import { expectFault } from './parts.ts'
-import { BASE_HOST, type Client, inBoth, MAIN, makeBucket, OTHER, type Received } from './server.ts'
+import {
+  BASE_HOST,
+  type Client,
+  inBoth,
+  MAIN,
+  makeBucket,
+  OTHER,
+  type Received,
+  type Sending,
+  withServer,
+} from './server.ts'
 
 const put = (client: Client, bucket: string, path: string, body = 'hello') =>
   client.send({ method: 'PUT', bucket, path, body })
@@ -158,4 +170,62 @@ inBoth('D3: unusual conditions on writes are evaluated', async client => {
     412,
     'PreconditionFailed',
   )
+})
+
+for (const preferred of ['svc', 's3'] as const) {
+  const title = `section 3.1: unsigned requests that speak no dialect get ${preferred} where the operator prefers it`
+  test(title, () =>
+    withServer(
+      async ({ svc, s3 }) => {
+        const bucket = await makeBucket(svc)
+        const ask = (client: Client, headers: Sending['headers'] = []) =>
+          client.send({ method: 'GET', bucket, path: '/none', as: null, headers })
+        const [own, other] =
+          preferred === 'svc' ? ['x-svc-request-id', 'x-amz-request-id'] : ['x-amz-request-id', 'x-svc-request-id']
+        for (const client of [svc, s3]) {
+          const answer = await ask(client)
+          assert.equal(answer.status, 403)
+          assert.notEqual(answer.headers.get(own), undefined)
+          assert.equal(answer.headers.get(other), undefined)
+          // A header of its own says otherwise.
+          assert.notEqual((await ask(client, [[':request-payer', 'requester']])).own('request-id'), undefined)
+        }
+        const form = '--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n1\r\n--x--\r\n'
+        const type = ['Content-Type', 'multipart/form-data; boundary=x'] as const
+        const posted = await svc.send({ method: 'POST', bucket, path: '/', as: null, body: form, headers: [type] })
+        assert.equal(posted.code(), 'InvalidArgument')
+        assert.notEqual(posted.headers.get(own), undefined)
+      },
+      { anonymousDialect: preferred },
+    ),
+  )
+}
+
+inBoth('D11 R9: an Authorization header that is none is refused in S3’s words', async client => {
+  const bucket = await makeBucket(client)
+  const status = client.dialect === 'svc' ? 403 : 400
+  const algorithm = client.dialect === 'svc' ? 'SVC4-HMAC-SHA256' : 'AWS4-HMAC-SHA256'
+  for (const [authorization, code, message] of [
+    ['', 'InvalidArgument', "Authorization header is invalid -- one and only one ' ' (space) required"],
+    ['x', 'InvalidArgument', "Authorization header is invalid -- one and only one ' ' (space) required"],
+    [algorithm, 'InvalidArgument', "Authorization header is invalid -- one and only one ' ' (space) required"],
+    ['Basic c2VjcmV0', 'InvalidArgument', 'Unsupported Authorization Type'],
+    ['Bearer secret', 'InvalidArgument', 'Unsupported Authorization Type'],
+    ['AWS AKID:secret', 'InvalidRequest', `Please use ${algorithm}.`],
+    [`${algorithm} x`, 'AuthorizationHeaderMalformed', 'it must have Credential'],
+  ] as const) {
+    const answer = await client.send({
+      method: 'GET',
+      bucket,
+      path: '/k',
+      as: null,
+      headers: [
+        ['Authorization', authorization],
+        [':content-sha256', 'UNSIGNED-PAYLOAD'],
+      ],
+    })
+    assert.equal(`${answer.status} ${answer.code()}`, `${status} ${code}`, authorization)
+    assert(text(answer.xml(), 'Message')?.includes(message), authorization)
+    assert(!answer.body.includes('secret') || authorization.startsWith('AWS'), authorization)
+  }
 })

@@ -101,7 +101,8 @@ test('s3: D31: sub-resources and response overrides are part of what is signed',
     ]
     for (const more of [...added, 'response-content-type=text/html', 'uploads', '%61cl', 'x-amz-acl=public-read']) {
       const { status } = await use(s3, { query: more })
-      assert(status === 403 || status === 501 || status === 405, `${more}: ${status}`)
+      // What is asked of no key is refused for that first.
+      assert([403, 501, 405].includes(status) || (more === 'uploads' && status === 400), `${more}: ${status}`)
     }
     for (const more of ['acl', 'policy', 'versioning', 'encryption', 'object-lock', 'cors', 'publicAccessBlock']) {
       const to = { path: '/', query: more, body: '<x/>', link: { method: 'PUT', resource: `/${BUCKET}/` } }
