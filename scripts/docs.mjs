@@ -10,7 +10,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build, giveUp, installMissing, ROOT, withoutProxyHere } from './runtime.mjs'
 
-const PAGES = ['README.md', 'docs/tour.md']
+const PAGES = [
+  ...['README.md', 'docs/tour.md'],
+  ...['docs/clients/aws.md', 'docs/clients/boto3.md', 'docs/clients/javascript.md'],
+]
 const BLOCK_SECONDS_MAX = 120
 const READY = 'holdfast ready '
 const MARK = '@@ block'
@@ -35,13 +38,17 @@ const ciSteps = new Set(
   ),
 )
 
+/** As a page says it to a person, who has the server in a terminal of its own. */
+const STOP_LINE = '# Ctrl-C in the first terminal'
+
 /** The server stays; everything else is run to its end. */
 function asScript({ text }, index) {
   const lines = text
     .trimEnd()
     .split('\n')
     .filter(line => !ciSteps.has(line))
-  const body = lines.map(line => (/^npm start\b/.test(line) ? `serve_in_background ${line}` : line)).join('\n')
+  const replaced = line => (line === STOP_LINE ? 'stop' : line.replace(/^(?=npm start\b)/, 'serve_in_background '))
+  const body = lines.map(replaced).join('\n')
   // On a line of its own, also after something that ended without one.
   return `printf '\\n${MARK} ${index}\\n'\n${body}\n`
 }
@@ -54,16 +61,17 @@ stop() {
 }
 serve_in_background() {
   stop
-  "$@" > server.log 2>&1 &
+  "$@" > "$log" 2>&1 &
   server=$!
   while kill -0 "$server"; do
-    grep -q '^${READY}' server.log && return
+    grep -q '^${READY}' "$log" && return
     sleep 0.1
   done
-  cat server.log >&2
+  cat "$log" >&2
   return 1
 }
 server=
+log=$PWD/../server.log
 trap stop EXIT
 `
 
@@ -103,13 +111,19 @@ async function tryPage(path) {
     if (listen !== PORTS[0]) env.HOLDFAST_LISTEN = `127.0.0.1:${listen}`
     if (console !== PORTS[1]) env.HOLDFAST_CONSOLE = `127.0.0.1:${console}`
     const run = spawnSync('bash', ['-c', script], { cwd: clone, env, encoding: 'utf8', timeout, maxBuffer: 2 ** 28 })
-    return judge(path, blocks, run)
+    return judge(path, blocks, run, leftBehind(clone, path))
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-function judge(path, blocks, { stdout, stderr, status }) {
+/** A page removes what it made. The data folder of the first `npm start` is the reader's own, and git ignores it. */
+function leftBehind(clone, path) {
+  const { stdout } = spawnSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' })
+  return stdout.split('\n').filter(line => line !== '' && !line.endsWith(path))
+}
+
+function judge(path, blocks, { stdout, stderr, status }, rubbish) {
   const printed = stdout.split(new RegExp(`^${MARK} \\d+\\n`, 'm')).slice(1)
   let failed = 0
   for (const [index, { text, shown }] of blocks.entries()) {
@@ -125,7 +139,11 @@ function judge(path, blocks, { stdout, stderr, status }) {
     }
   }
   if (status !== 0) console.log(stderr)
-  return { passed: blocks.length - failed, failed }
+  else if (rubbish.length > 0) {
+    failed++
+    console.log(`not ok - ${path}: leaves behind ${rubbish.join(', ')}`)
+  }
+  return { passed: Math.max(0, blocks.length - failed), failed }
 }
 
 installMissing()

@@ -2,6 +2,7 @@
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
+import { firstSteps } from './server/first-steps.ts'
 import { type Running, serve } from './server/serve.ts'
 import { ServerLog } from './server/server-log.ts'
 import { startFailure } from './server/start-failure.ts'
@@ -74,6 +75,9 @@ async function main(): Promise<void> {
   log.flush()
   // Last, so that whoever reads it can do anything, also stop the server.
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
+  // For a person alone: what scripts read, on either stream, stays as it is.
+  const hints = process.stderr.isTTY ? await firstSteps(config, running.url) : undefined
+  if (hints !== undefined) process.stderr.write(`holdfast: ${hints}\n`)
 }
 
 /** Requests in flight may finish, but not hold up the end for ever. */
