@@ -1,4 +1,4 @@
-# The single executable on a small Debian. docs/operations/deploy.md says how to run it.
+# The single executable, which has Bun inside, on a small Debian. docs/operations/deploy.md says how to run it.
 FROM node:20-bookworm-slim AS build
 WORKDIR /build
 # Packages first: they change less often than the sources.
