@@ -18,7 +18,7 @@ import { checkListedChecksum, judgeCompletion } from '../rules/part-checksums.ts
 import type { Precondition } from '../rules/precondition.ts'
 import { checksumOfBytes } from '../store/body-checksum.ts'
 import { listDigest } from '../store/completion.ts'
-import type { UploadName } from '../store/uploads.ts'
+import type { UploadName } from '../store/upload-record.ts'
 import { saidOfMade } from './attributes.ts'
 import type { Context } from './context.ts'
 import { type CustomerKey, customerKey } from './customer-key.ts'

@@ -23,6 +23,7 @@ import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
 import { Ballast } from './ballast.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
+import { beginCounting } from '../store/usage-mark.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
@@ -108,14 +109,16 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await copy?.mark(ownership.epoch)
         // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
         const isFenced = options.metaUrl !== undefined
-        const store = await openStoreIn(options, isFenced ? await FencedMeta.over(meta) : meta)
+        const { epoch } = ownership
+        const store = await openStoreIn({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
         await knowLosses(store, copy)
         if (isFenced) await takeDownAllFences(store.engine)
+        await beginCounting(store.engine, epoch)
         await store.namedKeys.finish()
         return {
           store,
           snapshot: () => meta.snapshot(),
-          epoch: ownership.epoch,
+          epoch,
           copy,
           reloadFindings: () => knowLosses(store, copy),
           admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
@@ -198,12 +201,12 @@ async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Pr
   }
 }
 
-function openStoreIn(options: FolderOptions, meta: Meta, writer?: Buffer): Promise<Store> {
-  const { folder, durability = 'fsync', disk = realDisk, others } = options
+function openStoreIn(options: FolderOptions & { readonly epoch: number }, meta: Meta, writer?: Buffer): Promise<Store> {
+  const { folder, durability = 'fsync', disk = realDisk, others, epoch } = options
   const { clock = systemClock, random = systemRandom } = options
   const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
   const strictKeys = options.strictKeys === true
-  return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer })
+  return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer, epoch })
 }
 
 async function closeIn(
@@ -257,6 +260,8 @@ export interface StoreOptions {
   readonly others?: Others | undefined
   /** Names this process; a new name without. */
   readonly writer?: Buffer | undefined
+  /** Of the folder's owner. */
+  readonly epoch?: number | undefined
 }
 
 /** The store over an open metadata engine and a disk. */
@@ -271,7 +276,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     durability: options.durability,
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
-  return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others })
+  return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others, epoch: options.epoch })
 }
 
 /** A keyring that was lost must not be made anew in silence: what it sealed could never be read again. */

@@ -14,6 +14,7 @@ import { type JournalReport, newReport } from '../meta/copy/sorting.ts'
 import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
 import { KEYRING_KEY } from '../store/keyring-id.ts'
 import { assertNobodyThere } from '../store/ownership.ts'
+import { distrustCounters } from '../store/usage-mark.ts'
 import { type FsckReport, fsck } from '../workers/fsck.ts'
 import { type FolderOptions, openMeta, openStore, REBUILDING_FILE } from './compose.ts'
 import { assertReadable, stampOfFolder, stampOfMeta } from './folder-format.ts'
@@ -88,6 +89,7 @@ async function make(
   try {
     const records = await fill(meta, copyFolder(folder), shortcomings, progress)
     assertReadable(folder, await stampOfMeta(meta))
+    await distrustCounters(meta)
     progress('checking')
     const [clock, random] = [systemClock, systemRandom]
     const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const

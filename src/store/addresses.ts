@@ -1,8 +1,10 @@
 /** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
 import { afterPrefix } from '../lib/bytes.ts'
-import { descending, key, readDescending } from '../lib/keys.ts'
+import { descending, key, readDescending, readUint64 } from '../lib/keys.ts'
 import { lastOf } from '../lib/last-of.ts'
 import type { KeyRange } from '../meta/meta.ts'
+
+const bucketIdBytes = lastOf((id: string) => Buffer.from(id, 'hex'))
 
 let lastCurrent = { bucket: '', name: '', address: key('o', '', '') }
 
@@ -61,6 +63,11 @@ export const at = {
   accountsMark: () => key('x', 'accounts'),
   /** There when every bucket stands under its owner. */
   indexed: () => key('x', 'buckets by owner'),
+  /** What a bucket held when it was last counted, by its id: counters of a bucket never pass to a later namesake. */
+  usageBase: (bucketId: string) => key('U', bucketIdBytes(bucketId)),
+  /** What the commits of one process added to that since; a process has several, one for each commit under way. */
+  usageSlot: (bucketId: string, writer: Buffer, slot: number) => key('U', bucketIdBytes(bucketId), writer, slot),
+  usageMark: () => key('x', 'usage'),
   /** Where a bucket's ledger ends. */
   ledgerHead: (bucket: string) => key('L', bucket),
   ledgerEntry: (bucket: string, sequence: number) => key('l', bucket, sequence),
@@ -72,8 +79,10 @@ export const at = {
 /** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
 const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
 const DOCUMENT = 'd'.charCodeAt(0)
+const CURRENT = 'o'.charCodeAt(0)
 
 export const isOfBucket = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
+export const isCurrent = (address: Buffer): boolean => address[0] === CURRENT
 export const isDocument = (address: Buffer): boolean => address[0] === DOCUMENT
 
 /** Every record whose key starts so. */
@@ -95,6 +104,8 @@ export const all = {
   users: (accountId: string) => under(key('n', accountId)),
   keysOfAccount: (accountId: string) => under(key('K', accountId)),
   keysOf: (accountId: string, user: string | undefined) => under(key('K', accountId, user ?? '')),
+  usage: (bucketId: string) => under(key('U', bucketIdBytes(bucketId))),
+  usageOfWriter: (bucketId: string, writer: Buffer) => under(key('U', bucketIdBytes(bucketId), writer)),
   ledgerHeads: () => under(key('L')),
   ledgerEntries: (bucket: string) => under(key('l', bucket)),
   ledgerIndex: (bucket: string, name: string, versionId: string) => under(key('i', bucket, name, versionId)),
@@ -122,4 +133,21 @@ export const AFTER_NAME: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 
 /** The place of an older version, read from its address alone. */
 export function seqOf(address: Buffer): number {
   return readDescending(address, address.length - 8)
+}
+
+const BUCKET_ID_BYTES = 8
+const USAGE_BASE_BYTES = 1 + BUCKET_ID_BYTES
+
+/** The address of a usage record, taken apart. A base has no writer. */
+export interface UsageAddress {
+  readonly bucketId: string
+  readonly writer: Buffer | undefined
+  readonly slot: number
+}
+
+export function parseUsage(address: Buffer): UsageAddress {
+  const bucketId = address.toString('hex', 1, USAGE_BASE_BYTES)
+  if (address.length === USAGE_BASE_BYTES) return { bucketId, writer: undefined, slot: 0 }
+  const end = address.length - 8
+  return { bucketId, writer: address.subarray(USAGE_BASE_BYTES, end), slot: readUint64(address, end) }
 }

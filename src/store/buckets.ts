@@ -5,6 +5,7 @@ import type { KeyRange } from '../meta/meta.ts'
 import { type Bucket, bucketFormat, type DefaultRetention, type Ownership, type Versioning } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Grant } from '../model/grant.ts'
+import { usageBaseFormat, zeroCounters } from '../model/usage.ts'
 import { configurationShown } from '../rules/ledger.ts'
 import { checkBucketName } from '../rules/naming.ts'
 import { all, at } from './addresses.ts'
@@ -72,6 +73,8 @@ export class Buckets {
       d.put(at.bucket(wish.name), bucketFormat.encode(bucket))
       for (const [document, text] of documents) d.put(at.document(wish.name, document), documentFormat.encode(text))
       noteOwned(d, bucket)
+      const base = { epoch: this.#engine.usage.epoch, counters: zeroCounters() }
+      d.put(at.usageBase(bucket.id), usageBaseFormat.encode(base))
       const after = configurationShown(bucket)
       if (wish.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })
       return bucket
@@ -182,6 +185,7 @@ export class Buckets {
       for (const document of bucket.documents) d.remove(at.document(name, document))
       d.remove(at.bucket(name))
       forgetOwned(d, bucket)
+      d.remove(at.usageBase(bucket.id))
       if (bucket.lockEnabled) {
         note({ what: 'bucket removed', bucketId: bucket.id, before: configurationShown(bucket), after: null })
       }

@@ -18,7 +18,7 @@ export interface Line {
 /** The other processes. */
 export interface Others {
   line(of: Inside): Line
-  /** True while a process lives that appends to volumes of this name. */
+  /** True while a process of this name lives: it appends to volumes, and counts usage, under it. */
   append(writer: Buffer): boolean
   /** Resolves when none of them uses the keyring as it was before. */
   reloadKeys(): Promise<void>

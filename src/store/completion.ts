@@ -7,7 +7,7 @@ import { justAfter } from '../lib/bytes.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { type Completed, completedFormat } from '../model/completed.ts'
 import { Fault } from '../model/faults.ts'
-import { algorithmOf, type Part, partFormat, type Upload, uploadFormat } from '../model/upload.ts'
+import { algorithmOf, type Part, type Upload } from '../model/upload.ts'
 import type { Checksum, Lock, Version } from '../model/version.ts'
 import { type Assembly, assemble, type ListedPart } from '../rules/assembly.ts'
 import { LIMITS } from '../rules/limits.ts'
@@ -23,10 +23,18 @@ import { contentRecord, readContent } from './outflow.ts'
 import { withPages } from './paging.ts'
 import { NO_BYPASS } from './removal.ts'
 import { discard } from './sharing.ts'
-import { isUploadName, mustFindUpload, type UploadName } from './uploads.ts'
+import { tallyUpload } from './tally.ts'
+import {
+  announceEnd,
+  bytesOfParts,
+  isStillAnnounced,
+  isUploadName,
+  mustFindUpload,
+  storedParts,
+  type UploadName,
+} from './upload-record.ts'
 import { type Head, publish, readHead } from './versions.ts'
 
-const SCAN_PAGE = 2000
 const TRIES_MAX = 20
 const FORGET_PAGE = 200
 
@@ -65,14 +73,16 @@ export class Completion {
 
   async #complete(request: CompleteRequest): Promise<Version> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const upload = await this.#announce(request)
-      const assembly = assemble(request.parts, await this.#parts(upload), request.uploadId)
+      const upload = await decide(this.#engine, async d => announceEnd(d, await mustFindUpload(d, request)))
+      const stored = await storedParts(this.#engine, upload)
+      const assembly = assemble(request.parts, stored, request.uploadId)
       if (assembly.size > LIMITS.partBytesMax * LIMITS.partNumberMax) {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
       const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
       const parts = assembly.parts.map(part => partOf(upload, part, checksum))
-      const made = await this.#make(request, upload, { ...assembly, parts }, checksum)
+      const read = { upload, storedBytes: bytesOfParts(stored) }
+      const made = await this.#make(request, read, { ...assembly, parts }, checksum)
       if (made !== undefined) return made
     }
     throw new Fault('OperationAborted')
@@ -108,35 +118,10 @@ export class Completion {
     return entries.length < FORGET_PAGE ? undefined : justAfter(entries.at(-1)!.key)
   }
 
-  /** From here on a part that is stored changes the upload's record, so the final commit sees it. */
-  #announce(request: CompleteRequest): Promise<Upload> {
-    return decide(this.#engine, async d => {
-      const upload = await mustFindUpload(d, request)
-      if (upload.completing) return upload
-      const announced = { ...upload, completing: true }
-      d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(announced))
-      return announced
-    })
-  }
-
-  async #parts(upload: Upload): Promise<Map<number, Part>> {
-    const out = new Map<number, Part>()
-    const { end } = all.parts(upload.id)
-    for (let next = 1; ; ) {
-      const entries = await this.#engine.meta.scan({ start: at.part(upload.id, next), end }, SCAN_PAGE)
-      for (const entry of entries) {
-        const part = partFormat.decode(entry.value)
-        out.set(part.number, part)
-        next = part.number + 1
-      }
-      if (entries.length < SCAN_PAGE) return out
-    }
-  }
-
   /** Undefined when a part was stored meanwhile and the parts have to be read again. */
   async #make(
     request: CompleteRequest,
-    announced: Upload,
+    { upload: announced, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },
     assembly: Assembly,
     checksum: Checksum | undefined,
   ): Promise<Version | undefined> {
@@ -145,11 +130,11 @@ export class Completion {
     return withPages(engine, assembly.parts, name =>
       decideNew(engine, { ...request, lock: announced.lock }, async d => {
         const upload = await mustFindUpload(d, request)
-        // Another round: a part was stored since, even if somebody else has announced a completion after that.
-        if (!upload.completing || upload.round !== announced.round) return undefined
+        if (!isStillAnnounced(upload, announced)) return undefined
         const { bucket, head } = await headFor(d, request)
         const content = await name(d, { size: assembly.size, depth, sums: checksum?.algorithm })
         d.remove(at.upload(upload.bucket, upload.key, upload.id))
+        tallyUpload(d, bucket, storedBytes, -1)
         discard(engine, d, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
         const now = engine.clock.now()
         const version = {

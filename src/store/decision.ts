@@ -7,6 +7,8 @@ import type { Random } from '../lib/random.ts'
 import type { Soon } from '../lib/soon.ts'
 import { type Check, type Entry, type Meta, MetaFull, type Write } from '../meta/meta.ts'
 import { Fault } from '../model/faults.ts'
+import { noUsage, USAGE_FIELDS, type UsageDelta } from '../model/usage.ts'
+import type { BucketDelta, UsageCounters } from './usage-counters.ts'
 
 const ATTEMPTS_MAX = 200
 const BACKOFF_MS_MAX = 50
@@ -15,6 +17,8 @@ export class Decision {
   readonly #meta: Meta
   readonly checks: Check[] = []
   readonly writes: Write[] = []
+  /** What it changes in the usage of its bucket: there is none that changes two. */
+  usage: BucketDelta | undefined
 
   constructor(meta: Meta) {
     this.#meta = meta
@@ -55,6 +59,16 @@ export class Decision {
   join(other: Decision): void {
     this.checks.push(...other.checks)
     for (const write of other.writes) this.#write(write)
+    if (other.usage === undefined) return
+    const own = this.usageOf(other.usage.bucketId)
+    for (const field of USAGE_FIELDS) own[field] += other.usage[field]
+  }
+
+  /** To be added to: the commit counts it. */
+  usageOf(bucketId: string): UsageDelta {
+    this.usage ??= { bucketId, ...noUsage() }
+    if (this.usage.bucketId !== bucketId) throw new Error('a decision changes the usage of one bucket')
+    return this.usage
   }
 
   #write(write: Write): void {
@@ -68,6 +82,8 @@ export interface Deciding {
   readonly meta: Meta
   readonly clock: Clock
   readonly random: Random
+  /** Missing where nothing is decided about versions and uploads. */
+  readonly usage?: UsageCounters
 }
 
 export async function decide<T>(engine: Deciding, attempt: (d: Decision) => Promise<T>): Promise<T> {
@@ -76,7 +92,7 @@ export async function decide<T>(engine: Deciding, attempt: (d: Decision) => Prom
     try {
       const result = await attempt(decision)
       const nothing = decision.writes.length === 0
-      if (nothing ? await decision.holds() : await commit(engine.meta, decision)) return result
+      if (nothing ? await decision.holds() : await commit(engine, decision)) return result
     } catch (error) {
       // Records are read one by one while others move them: a refusal must not rest on what never was at one time.
       if (!(error instanceof Fault) || (await decision.holds())) throw error
@@ -87,11 +103,31 @@ export async function decide<T>(engine: Deciding, attempt: (d: Decision) => Prom
   throw new Fault('OperationAborted')
 }
 
-export async function commit(meta: Meta, decision: Decision): Promise<boolean> {
+export async function commit(engine: Deciding, decision: Decision): Promise<boolean> {
   try {
-    return await meta.commit(decision)
+    const { usage: delta } = decision
+    return await (delta === undefined ? engine.meta.commit(decision) : commitCounted(engine, decision, delta))
   } catch (error) {
     if (error instanceof MetaFull) throw new Fault('InsufficientStorage')
+    throw error
+  }
+}
+
+/** The counters change in the same commit, or not at all. */
+async function commitCounted({ usage, meta }: Deciding, decision: Decision, delta: BucketDelta): Promise<boolean> {
+  if (usage === undefined) throw new Error('a decision about versions must be counted')
+  const begun = usage.begin(meta, delta)
+  const slot = begun instanceof Promise ? await begun : begun
+  if (slot === undefined) return meta.commit(decision)
+  decision.writes.push(slot.write)
+  try {
+    const isTaken = await meta.commit(decision)
+    usage.settle(slot, delta, isTaken)
+    return isTaken
+  } catch (error) {
+    // After any failure but this one nobody knows what the record says: the slot is never used again by this process, and
+    // whichever sum the record has is the right one.
+    if (error instanceof MetaFull) usage.settle(slot, delta, false)
     throw error
   }
 }

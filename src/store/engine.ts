@@ -13,6 +13,7 @@ import type { Losses } from './losses.ts'
 import type { Refusals } from './noting.ts'
 import type { Entrance, Tickets } from './tickets.ts'
 import type { Turns } from './turns.ts'
+import type { UsageCounters } from './usage-counters.ts'
 
 /** What every part of the store works with. Handed down from the composition; nobody reaches for a global. */
 export interface Engine {
@@ -37,6 +38,7 @@ export interface Engine {
   readonly turns: Turns
   readonly refusals: Refusals
   readonly keyChanges: KeyChanges
+  readonly usage: UsageCounters
   /** On whose behalf everything is done; the ledger tells. */
   readonly actor: Actor
 }

@@ -26,7 +26,7 @@ import type { Engine } from './engine.ts'
 import { MARKER } from './objects.ts'
 import type { Located } from './reading.ts'
 import { NO_BYPASS } from './removal.ts'
-import { giveUp, mustFindUpload, type UploadName } from './uploads.ts'
+import { abortUpload, mustFindUpload, type UploadName } from './upload-record.ts'
 import { publishMarker, readHead, takeOut } from './versions.ts'
 
 /** What became of it. `kept`: it is not due, or no longer there. `locked`: it is due and protected. */
@@ -108,13 +108,19 @@ export class Expiry {
   }
 
   /** R84. An upload that was neither completed nor aborted. */
-  upload(name: UploadName, now: number): Promise<Fate> {
-    return this.#judge(name.bucket, async (d, _bucket, rules) => {
-      const upload = await mustFindUpload(d, name)
-      if (!isDue(abortOf(rules, upload.key, upload.initiatedAt), now)) return 'kept'
-      giveUp(this.#engine, d, upload)
-      return 'aborted'
+  async upload(name: UploadName, now: number): Promise<Fate> {
+    let fate: Fate = 'kept'
+    const isAborted = await abortUpload(this.#engine, async attempt => {
+      let result: Awaited<ReturnType<typeof attempt>> | undefined
+      fate = await this.#judge(name.bucket, async (d, _bucket, rules) => {
+        const upload = await mustFindUpload(d, name)
+        if (!isDue(abortOf(rules, upload.key, upload.initiatedAt), now)) return 'kept'
+        result = await attempt(d, upload)
+        return 'aborted'
+      })
+      return fate === 'aborted' ? result : undefined
     })
+    return isAborted ? 'aborted' : fate
   }
 
   /** P11. What is locked is left alone before the gate would refuse: nobody asked for a delete. */

@@ -23,7 +23,7 @@ import {
   seenPrefix,
   type Walk,
 } from './listing-page.ts'
-import { isUploadName } from './uploads.ts'
+import { isUploadName } from './upload-record.ts'
 import { VersionCursor, type VersionPlace } from './version-cursor.ts'
 import { readHead, seqOfVersion } from './versions.ts'
 

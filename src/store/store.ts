@@ -28,6 +28,7 @@ import { Objects } from './objects.ts'
 import { type Entrance, Tickets } from './tickets.ts'
 import { Turns } from './turns.ts'
 import { Uploads } from './uploads.ts'
+import { UsageCounters } from './usage-counters.ts'
 
 export interface StoreParts {
   readonly meta: Meta
@@ -36,6 +37,8 @@ export interface StoreParts {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
+  /** Of the owner of the folder, which grows with every start; zero where nobody owns one. */
+  readonly epoch?: number | undefined
   /** Other processes on the same records and bytes. */
   readonly others?: Others | undefined
 }
@@ -102,12 +105,13 @@ export class Store {
     return this.#namedKeys
   }
 
-  static open({ others = NOBODY_ELSE, ...parts }: StoreParts): Store {
+  static open({ others = NOBODY_ELSE, epoch = 0, ...parts }: StoreParts): Store {
     const inside = { readers: new Tickets(), drafts: new Tickets() }
     const company = new Company(inside, others)
     const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
     const losses = new Losses()
-    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges(), losses }
+    const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
+    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges(), losses, usage }
     const meta = new LossGuard(parts.meta, losses)
     return new Store({ ...parts, meta, ...inside, entrance: inside.readers, ...locks, ...rest })
   }

@@ -129,7 +129,7 @@ async function commitJoined(bucket: string, all: Decision, joined: readonly Outc
   const noted = joined.flatMap(outcome => outcome.noted)
   try {
     await append(engine, all, bucket, noted)
-    if (!(await commit(engine.meta, all))) return false
+    if (!(await commit(engine, all))) return false
   } catch (error) {
     for (const { turn } of joined) turn.reject(error)
     return true

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Body } from '../blobs/blobs.ts'
 import { BodyDigest } from '../lib/body-digest.ts'
-import { EMPTY, justAfter } from '../lib/bytes.ts'
+import { justAfter } from '../lib/bytes.ts'
 import { uint64 } from '../lib/keys.ts'
 import type { Entry } from '../meta/meta.ts'
 import type { Slice } from '../model/content.ts'
@@ -12,7 +12,7 @@ import { type Attributes, type Lock, NO_ATTRIBUTES, UNLOCKED, type Version } fro
 import { checksumAlgorithm, wholeChecksum } from '../rules/checksum.ts'
 import { LIMITS } from '../rules/limits.ts'
 import { initialLock } from '../rules/lock.ts'
-import { checkKey, isBucketName, isKey } from '../rules/naming.ts'
+import { checkKey } from '../rules/naming.ts'
 import type { ByteRange } from '../rules/range.ts'
 import { all, at } from './addresses.ts'
 import { bodyChecksum } from './body-checksum.ts'
@@ -28,6 +28,8 @@ import type { ObjectHandle } from './object-handle.ts'
 import type { Objects } from './objects.ts'
 import { readContent } from './outflow.ts'
 import { discard, mayShare, sliceRange } from './sharing.ts'
+import { tallyPart, tallyUpload } from './tally.ts'
+import { abortUpload, bucketOfUpload, mustFindUpload, revokeEnd, type UploadName } from './upload-record.ts'
 
 const PAGE = 1000
 const UPLOAD_TIME_BYTES = 6
@@ -41,14 +43,6 @@ export interface CreateRequest {
   readonly lock?: Lock
   readonly encryption?: KeyChoice
   readonly checksum?: Upload['checksum']
-}
-
-/** Names an upload as clients do. */
-export interface UploadName {
-  readonly bucket: string
-  readonly key: string
-  /** 32 hexadecimal digits. */
-  readonly uploadId: string
 }
 
 export interface PartRequest extends UploadName {
@@ -72,29 +66,6 @@ export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpect
   readonly check?: (source: Version) => void
   /** Called before bytes are read: by then everything that can be refused without has been looked at. */
   readonly reading?: (source: Version) => void
-}
-
-const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
-
-/** False for what no upload can be called. */
-export function isUploadName(key: string, uploadId: string): boolean {
-  return UPLOAD_ID_SHAPE.test(uploadId) && isKey(key)
-}
-
-/** Reads an upload that the decision depends on: once it ends, nothing can be added to it any more. */
-export async function mustFindUpload(d: Decision, name: UploadName): Promise<Upload> {
-  const entry =
-    isBucketName(name.bucket) && isUploadName(name.key, name.uploadId)
-      ? await d.get(at.upload(name.bucket, name.key, Buffer.from(name.uploadId, 'hex')))
-      : undefined
-  if (entry === undefined) throw new Fault('NoSuchUpload', { UploadId: name.uploadId })
-  return uploadFormat.decode(entry.value)
-}
-
-/** Ends an upload: nothing can be added to it any more, and what its parts hold is garbage. */
-export function giveUp(engine: Engine, d: Decision, upload: Upload): void {
-  d.remove(at.upload(upload.bucket, upload.key, upload.id))
-  discard(engine, d, { kind: 'parts', upload: upload.id, taken: EMPTY })
 }
 
 const OVERTAKEN =
@@ -136,6 +107,7 @@ export class Uploads {
         round: 0,
       }
       d.put(at.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
+      tallyUpload(d, bucket, 0, 1)
       return upload
     })
   }
@@ -293,13 +265,10 @@ export class Uploads {
     const old = entry === undefined ? undefined : partFormat.decode(entry.value)
     // Nothing of it is stored, so it must not be acknowledged. Clients send a part again that is answered so.
     if (old !== undefined && old.begunAt > part.begunAt) throw new Fault('SlowDown', { reason: OVERTAKEN })
+    const bucket = await bucketOfUpload(this.#engine, upload)
     return (slices = part.slices) => {
-      if (upload.completing) {
-        d.put(
-          at.upload(upload.bucket, upload.key, upload.id),
-          uploadFormat.encode({ ...upload, completing: false, round: upload.round + 1 }),
-        )
-      }
+      revokeEnd(d, upload)
+      tallyPart(d, bucket, part.size, old?.size ?? 0)
       if (old !== undefined && old.slices.length > 0) {
         discard(this.#engine, d, { kind: 'slices', slices: old.slices })
       }
@@ -325,11 +294,11 @@ export class Uploads {
     return entries.map(entry => partFormat.decode(entry.value))
   }
 
-  /** Ends the upload: one commit, whatever the number of parts; the reclaimer frees what they hold. */
-  abort(name: UploadName): Promise<void> {
-    return decide(this.#engine, async d => {
-      giveUp(this.#engine, d, await mustFindUpload(d, name))
-    })
+  /** Ends the upload: small commits, whatever the number of parts; the reclaimer frees what they hold. */
+  async abort(name: UploadName): Promise<void> {
+    await abortUpload(this.#engine, attempt =>
+      decide(this.#engine, async d => attempt(d, await mustFindUpload(d, name))),
+    )
   }
 
   /** Aborts every upload of a bucket that is being removed. */

@@ -17,6 +17,7 @@ import type { Engine } from './engine.ts'
 import { relyOnKey } from './named-keys.ts'
 import { type Located, versionIn } from './reading.ts'
 import { type Allowance, moveVersion, removeVersion } from './removal.ts'
+import { tallyCurrent, tallyVersion } from './tally.ts'
 
 /** The head of a key: its current version, or that it is deleted, or nothing. */
 export interface Head {
@@ -133,7 +134,8 @@ function placeOf(head: Head): { seq: number; nullSeq: number | undefined } {
 function pushBack(d: Decision, head: Head): void {
   if (head.current === undefined) return
   const { version } = head.current
-  moveVersion(d, head.current, at.older(head.bucket.name, head.key, version.seq), { ...version, nullSeq: undefined })
+  const to = at.older(head.bucket.name, head.key, version.seq)
+  moveVersion(d, head.bucket, head.current, to, { ...version, nullSeq: undefined })
 }
 
 /**
@@ -152,11 +154,11 @@ async function makeRoom(
     return { seq, id: versionName(engine, seq), nullSeq }
   }
   if (head.current?.version.id === NULL_VERSION) {
-    await removeVersion(engine, d, head.current, allowance)
+    await removeVersion(engine, d, head.bucket, head.current, allowance)
   } else {
     if (nullSeq !== undefined) {
       const old = await locate(d, head, NULL_VERSION)
-      if (old !== undefined) await removeVersion(engine, d, old, allowance)
+      if (old !== undefined) await removeVersion(engine, d, head.bucket, old, allowance)
     }
     pushBack(d, head)
   }
@@ -176,6 +178,8 @@ export async function publish(
   const placed = placedAt(version, place)
   const address = at.current(head.bucket.name, head.key)
   d.put(address, versionFormat.encode(placed, address))
+  tallyVersion(d, head.bucket, placed, 1)
+  tallyCurrent(d, head.bucket, placed, 1)
   if (head.deleted !== undefined) d.remove(at.deleted(head.bucket.name, head.key))
   return placed
 }
@@ -211,6 +215,7 @@ export async function publishMarker(
   const placed: Version = { ...marker, seq, id, nullSeq: undefined }
   const address = at.older(name, head.key, seq)
   d.put(address, versionFormat.encode(placed, address))
+  tallyVersion(d, head.bucket, placed, 1)
   const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
   d.put(at.deleted(name, head.key), deletedFormat.encode(deleted))
   return placed
@@ -224,7 +229,7 @@ export async function takeOut(
   target: Located,
   allowance: Allowance,
 ): Promise<void> {
-  await removeVersion(engine, d, target, allowance)
+  await removeVersion(engine, d, head.bucket, target, allowance)
   const { current, deleted } = head
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
   if (target === current) {
@@ -273,7 +278,7 @@ async function promote(
     await relyOnKeyOfLocked(engine, d, next.version)
     const isNull = next.version.id === NULL_VERSION
     const version: Version = { ...next.version, nullSeq: isNull ? undefined : nullSeq }
-    moveVersion(d, next, at.current(name, head.key), version)
+    moveVersion(d, head.bucket, next, at.current(name, head.key), version)
     if (head.current === undefined) d.remove(at.deleted(name, head.key))
     return
   }

@@ -19,6 +19,7 @@ import { isIndexed } from '../store/owned-buckets.ts'
 import { type HeldVersion, heldVersions } from './held.ts'
 import { heldBy, heldByGarbage, recordsOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
+import { UsageCount } from './usage-count.ts'
 import { runUntilIdle } from './worker.ts'
 
 export interface FsckReport {
@@ -29,12 +30,15 @@ export interface FsckReport {
   readonly garbage: number
   /** Versions under a legal hold, as bucket/key@version. */
   readonly held: readonly string[]
+  /** Buckets whose usage is not recorded as it was counted, and buckets that have not been counted yet. */
+  readonly usage: { readonly wrong: readonly string[]; readonly uncounted: readonly string[] }
 }
 
 class Count {
   readonly shares = new Map<string, number>()
   readonly problems: string[] = []
   readonly held: string[] = []
+  readonly usage = new UsageCount()
   objects = 0
   readonly damaged = (record: DamagedRecord): void => void this.problems.push(record.message)
 
@@ -75,6 +79,7 @@ export async function fsck(served: Engine): Promise<FsckReport> {
   const blobs = await compareBlobs(engine, count)
   for (const name of count.shares.keys()) count.problems.push(`${name} is held, but has no record`)
   await checkLedgers(engine, count)
+  const usage = await count.usage.compare(engine, count.problems)
   return {
     problems: count.problems,
     objects: count.objects,
@@ -82,6 +87,7 @@ export async function fsck(served: Engine): Promise<FsckReport> {
     contents,
     garbage: garbage.records,
     held: count.held,
+    usage,
   }
 }
 
@@ -92,6 +98,7 @@ async function countVersions(engine: Engine, count: Count): Promise<void> {
       const version = versionFormat.decode(entry.value)
       const label = `${bucket}/${name}@${version.id}`
       count.objects++
+      count.usage.version(bucket, version, kind === 'o')
       count.hold(heldBy(version))
       if (version.lock.hold === true) count.held.push(label)
       if (kind === 'o' && version.marker) count.problems.push(`${label}: a marker is current`)
@@ -203,13 +210,17 @@ async function countGarbage(
 
 /** Parts of uploads in progress hold their slices; of an ended one, those that the object did not take over. */
 async function countParts(engine: Engine, count: Count, ended: ReadonlyMap<string, Buffer>): Promise<void> {
-  const open = new Set<string>()
-  for await (const entry of recordsOf(engine, 'u', count.damaged))
-    open.add(uploadFormat.decode(entry.value).id.toString('hex'))
+  const open = new Map<string, string>()
+  for await (const entry of recordsOf(engine, 'u', count.damaged)) {
+    const { id, bucket } = uploadFormat.decode(entry.value)
+    open.set(id.toString('hex'), bucket)
+    count.usage.upload(bucket)
+  }
   for await (const entry of recordsOf(engine, 'p', count.damaged)) {
     const upload = entry.key.toString('hex', 1, 17)
     const part = partFormat.decode(entry.value)
     const taken = ended.get(upload)
+    count.usage.part(open.get(upload), part.size)
     if (taken === undefined && !open.has(upload)) count.problems.push(`part ${part.number} of ${upload}: has no upload`)
     if (taken === undefined || !wasTaken(taken, part.number)) count.hold({ slices: part.slices, content: undefined })
   }

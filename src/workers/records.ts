@@ -10,6 +10,7 @@ import { blobFormat, contentFormat, pageFormat, type Slice } from '../model/cont
 import { type Garbage, garbageFormat } from '../model/garbage.ts'
 import { ledgerEntryFormat, ledgerHeadFormat, ledgerIndexFormat } from '../model/ledger.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
+import { countersFormat } from '../model/usage.ts'
 import { deletedFormat, type Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
 import { documentFormat } from '../store/documents.ts'
@@ -36,6 +37,7 @@ export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
   k: keyFormat,
   K: keyOfFormat,
   w: ownedFormat,
+  U: countersFormat,
   L: ledgerHeadFormat,
   l: ledgerEntryFormat,
   i: ledgerIndexFormat,

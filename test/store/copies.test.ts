@@ -69,7 +69,8 @@ test('R53: a copy of a multipart object keeps its tag and its parts', async () =
   assert.ok((await bytesOf(store, to)).equals(Buffer.concat(bodies)))
   await remove(store, 'bucket', 'copy')
   await settle(store)
-  assert.deepEqual(await fsck(store.engine), { problems: [], objects: 0, blobs: 0, contents: 0, garbage: 0, held: [] })
+  const nothing = { problems: [], objects: 0, blobs: 0, contents: 0, garbage: 0, held: [] }
+  assert.deepEqual(await fsck(store.engine), { ...nothing, usage: { wrong: [], uncounted: [] } })
 })
 
 test('R45: a copy takes data, metadata and tags; not grants, redirect or storage class', async () => {

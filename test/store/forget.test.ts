@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { openMemory } from '../../src/server/compose.ts'
-import type { UploadName } from '../../src/store/uploads.ts'
+import type { UploadName } from '../../src/store/upload-record.ts'
 import { Forgetter } from '../../src/workers/forget.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 

@@ -1,0 +1,143 @@
+/**
+ * What a bucket holds, as counters. A counter is a signed 64-bit integer: zero-copy copies can push the logical bytes of
+ * a bucket beyond what a JavaScript number holds exactly, so sums are carried as two halves and wrap instead of rounding.
+ */
+import { BadRecord, flag, format, struct, uint } from '../lib/codec.ts'
+
+export const USAGE_FIELDS = [
+  'objects',
+  'versions',
+  'deleteMarkers',
+  'bytes',
+  'versionBytes',
+  'uploads',
+  'uploadBytes',
+] as const
+
+export type UsageField = (typeof USAGE_FIELDS)[number]
+
+/**
+ * `objects` and `bytes`: current versions. `versions` and `versionBytes`: all versions that have bytes, current ones
+ * included. `uploads` and `uploadBytes`: open multipart uploads and their stored parts. All bytes are logical.
+ */
+export type Usage = { readonly [F in UsageField]: number }
+
+/** What one decision changes in a bucket. Sizes of single objects are far below 2^53, so numbers are exact here. */
+export type UsageDelta = { [F in UsageField]: number }
+
+export const noUsage = (): UsageDelta => ({
+  objects: 0,
+  versions: 0,
+  deleteMarkers: 0,
+  bytes: 0,
+  versionBytes: 0,
+  uploads: 0,
+  uploadBytes: 0,
+})
+
+const COUNTER_BYTES = 8
+const MARKER = Buffer.from('O1')
+const COUNTERS_END = MARKER.length + USAGE_FIELDS.length * COUNTER_BYTES
+const HALF = 2 ** 32
+
+/** The value of a counter record, with every counter at zero. It is changed in place and stored as it is. */
+export function zeroCounters(): Buffer {
+  const out = Buffer.alloc(COUNTERS_END)
+  MARKER.copy(out)
+  return out
+}
+
+function addAt(counters: Buffer, at: number, amount: number): void {
+  const sum = counters.readUInt32BE(at + 4) + amount
+  const carry = Math.floor(sum / HALF)
+  counters.writeUInt32BE(sum - carry * HALF, at + 4)
+  counters.writeInt32BE((counters.readInt32BE(at) + carry) | 0, at)
+}
+
+/** `times` is 1, or -1 to take a change back. Written out: this is on the way of every small put. */
+export function addDelta(counters: Buffer, delta: Usage, times: 1 | -1): void {
+  if (delta.objects !== 0) addAt(counters, 2, delta.objects * times)
+  if (delta.versions !== 0) addAt(counters, 10, delta.versions * times)
+  if (delta.deleteMarkers !== 0) addAt(counters, 18, delta.deleteMarkers * times)
+  if (delta.bytes !== 0) addAt(counters, 26, delta.bytes * times)
+  if (delta.versionBytes !== 0) addAt(counters, 34, delta.versionBytes * times)
+  if (delta.uploads !== 0) addAt(counters, 42, delta.uploads * times)
+  if (delta.uploadBytes !== 0) addAt(counters, 50, delta.uploadBytes * times)
+}
+
+export const isNothing = (delta: Usage): boolean =>
+  delta.objects === 0 &&
+  delta.versions === 0 &&
+  delta.deleteMarkers === 0 &&
+  delta.bytes === 0 &&
+  delta.versionBytes === 0 &&
+  delta.uploads === 0 &&
+  delta.uploadBytes === 0
+
+export function addCounters(counters: Buffer, other: Buffer, times: 1 | -1): void {
+  for (let at = MARKER.length; at < COUNTERS_END; at += COUNTER_BYTES) {
+    addAt(counters, at, times * other.readUInt32BE(at + 4))
+    counters.writeInt32BE((counters.readInt32BE(at) + times * other.readInt32BE(at)) | 0, at)
+  }
+}
+
+/** As numbers: exact up to 2^53, rounded beyond. */
+export function usageIn(counters: Buffer): Usage {
+  const out = noUsage()
+  let at = MARKER.length
+  for (const field of USAGE_FIELDS) {
+    out[field] = counters.readInt32BE(at) * HALF + counters.readUInt32BE(at + 4)
+    at += COUNTER_BYTES
+  }
+  return out
+}
+
+/** A bucket's base: what was counted when its records were last walked, or zero from the bucket's creation on. */
+export interface UsageBase {
+  /** Of the folder's owner at that time. */
+  readonly epoch: number
+  readonly counters: Buffer
+}
+
+const BASE_MARKER = Buffer.from('O2')
+
+function countersFrom(value: Buffer): Buffer {
+  if (value.length !== COUNTERS_END || !value.subarray(0, 2).equals(MARKER)) throw new BadRecord('not usage counters')
+  return value
+}
+
+export const usageBaseFormat = {
+  encode({ epoch, counters }: UsageBase): Buffer {
+    const out = Buffer.alloc(COUNTERS_END + 8)
+    counters.copy(out)
+    BASE_MARKER.copy(out)
+    out.writeBigUInt64BE(BigInt(epoch), COUNTERS_END)
+    return out
+  },
+  decode(value: Buffer): UsageBase {
+    if (value.length !== COUNTERS_END + 8 || !value.subarray(0, 2).equals(BASE_MARKER)) {
+      throw new BadRecord('not the base of usage counters')
+    }
+    const counters = Buffer.from(value.subarray(0, COUNTERS_END))
+    MARKER.copy(counters)
+    return { epoch: Number(value.readBigUInt64BE(COUNTERS_END)), counters }
+  },
+}
+
+/** Counters of either kind of record: of a base, or of what one writer added to it. */
+export const countersFormat = {
+  decode: (value: Buffer): Buffer =>
+    value[1] === BASE_MARKER[1] ? usageBaseFormat.decode(value).counters : countersFrom(value),
+}
+
+/** That counters are kept, by whom last, and from which owner on a base can be believed. */
+export interface UsageMark {
+  /** Of the last owner of the folder that kept counters. */
+  readonly epoch: number
+  /** Bases of an earlier epoch are counted again. */
+  readonly since: number
+  /** There is no such base left. */
+  readonly done: boolean
+}
+
+export const usageMarkFormat = format<UsageMark>('O3', struct<UsageMark>({ epoch: uint, since: uint, done: flag }))

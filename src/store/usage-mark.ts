@@ -1,0 +1,55 @@
+/**
+ * Whether the counters of a folder can be believed. Every owner that keeps counters says so in one record, with its
+ * epoch. A version of the program that knows nothing of counters also raises the epoch, and leaves the record alone: the
+ * next owner then finds a gap and has everything counted again. So does a folder from before there were counters.
+ */
+import { DamagedRecord, type Meta } from '../meta/meta.ts'
+import { type UsageMark, usageMarkFormat } from '../model/usage.ts'
+import { at } from './addresses.ts'
+import { type Deciding, decide } from './decision.ts'
+
+/** A store that nobody owns begins empty and counts from its first commit on. */
+const UNOWNED: UsageMark = { epoch: 0, since: 0, done: true }
+
+export async function usageMark(meta: Meta): Promise<UsageMark> {
+  const entry = await meta.get(at.usageMark())
+  return entry === undefined ? UNOWNED : usageMarkFormat.decode(entry.value)
+}
+
+const put = (engine: Deciding, mark: UsageMark): Promise<void> =>
+  decide(engine, async d => d.put(at.usageMark(), usageMarkFormat.encode(mark)))
+
+/** By the owner of a folder, before anything of this epoch is counted. */
+export async function beginCounting(engine: Deciding, epoch: number): Promise<void> {
+  const before = await markBefore(engine.meta)
+  const isWithoutGap = before !== undefined && before.epoch === epoch - 1 && before.since <= before.epoch
+  await put(engine, isWithoutGap ? { ...before, epoch } : { epoch, since: epoch, done: false })
+}
+
+/** A record that cannot be read says nothing. */
+async function markBefore(meta: Meta): Promise<UsageMark | undefined> {
+  try {
+    const entry = await meta.get(at.usageMark())
+    return entry && usageMarkFormat.decode(entry.value)
+  } catch (error) {
+    if (error instanceof DamagedRecord) return undefined
+    throw error
+  }
+}
+
+/** For metadata that were put together from what was left of them: the next owner has everything counted again. */
+export async function distrustCounters(meta: Meta): Promise<void> {
+  const mark = { epoch: 0, since: Number.MAX_SAFE_INTEGER, done: false }
+  await meta.commit({ checks: [], writes: [{ key: at.usageMark(), value: usageMarkFormat.encode(mark) }] })
+}
+
+/** Every bucket is counted; true unless somebody has demanded another count meanwhile. */
+export function endCounting(engine: Deciding, { since }: UsageMark): Promise<boolean> {
+  return decide(engine, async d => {
+    const entry = await d.get(at.usageMark())
+    const now = entry === undefined ? UNOWNED : usageMarkFormat.decode(entry.value)
+    if (now.since !== since) return false
+    if (!now.done) d.put(at.usageMark(), usageMarkFormat.encode({ ...now, done: true }))
+    return true
+  })
+}

@@ -1,0 +1,64 @@
+/** What fsck counts of buckets' usage on its way through all records, and how that compares with what is recorded. */
+import { DamagedRecord } from '../meta/meta.ts'
+import { bucketFormat } from '../model/bucket.ts'
+import { noUsage, type UsageDelta } from '../model/usage.ts'
+import type { Version } from '../model/version.ts'
+import type { Engine } from '../store/engine.ts'
+import { differenceText, differs, usageOf } from '../store/usage.ts'
+import { recordsOf } from './records.ts'
+
+export class UsageCount {
+  /** By the names of buckets: that is what versions and uploads are stored under. */
+  readonly #counted = new Map<string, UsageDelta>()
+
+  #of(bucket: string): UsageDelta {
+    const known = this.#counted.get(bucket)
+    if (known !== undefined) return known
+    const usage = noUsage()
+    this.#counted.set(bucket, usage)
+    return usage
+  }
+
+  version(bucket: string, { marker, size }: Version, isCurrent: boolean): void {
+    const usage = this.#of(bucket)
+    if (marker) usage.deleteMarkers++
+    else {
+      usage.versions++
+      usage.versionBytes += size
+    }
+    if (!isCurrent) return
+    usage.objects++
+    usage.bytes += size
+  }
+
+  upload(bucket: string): void {
+    this.#of(bucket).uploads++
+  }
+
+  /** `bucket` is undefined for a part whose upload has ended. */
+  part(bucket: string | undefined, size: number): void {
+    if (bucket !== undefined) this.#of(bucket).uploadBytes += size
+  }
+
+  async compare(engine: Engine, problems: string[]): Promise<{ wrong: string[]; uncounted: string[] }> {
+    const wrong: string[] = []
+    const uncounted: string[] = []
+    for await (const entry of recordsOf(engine, 'B')) {
+      const { id, name } = bucketFormat.decode(entry.value)
+      try {
+        const recorded = await usageOf(engine.meta, { id })
+        const counted = this.#of(name)
+        if (recorded === undefined) uncounted.push(name)
+        else if (differs(recorded, counted)) {
+          wrong.push(name)
+          problems.push(`usage of bucket ${name}: ${differenceText(recorded, counted)}`)
+        }
+      } catch (error) {
+        if (!(error instanceof DamagedRecord)) throw error
+        wrong.push(name)
+        problems.push(error.message)
+      }
+    }
+    return { wrong, uncounted }
+  }
+}
