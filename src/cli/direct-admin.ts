@@ -7,10 +7,12 @@ import { type AdminContext, isLines, isStream } from '../console/route.ts'
 import { ScrubRound } from '../console/scrub-round.ts'
 import { systemClock } from '../lib/clock.ts'
 import { ROOT_ACCOUNT_ID } from '../model/account.ts'
+import { RUNTIME } from '../lib/runtime.ts'
 import type { ServerParts } from '../server/compose.ts'
 import { explain } from '../server/explain.ts'
 import { Accounts } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
+import { VERSION } from '../version.ts'
 import { type Admin, type Input, placed } from './admin.ts'
 
 export class DirectAdmin implements Admin {
@@ -49,6 +51,7 @@ export class DirectAdmin implements Admin {
       region: this.#region,
       scrub: this.#scrub,
       measure: async () => this.#scrub.samples(),
+      facts: async () => ({ version: VERSION, runtime: RUNTIME, filesystems: [] }),
       backups: this.#backups,
       explain: question => explain(store, this.#directory, question),
     }

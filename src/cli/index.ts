@@ -13,6 +13,7 @@ import { keyCommands } from './commands/keys.ts'
 import { lockCommands } from './commands/locks.ts'
 import { policyCommands } from './commands/policies.ts'
 import { rebuildCommand } from './commands/rebuild.ts'
+import { usageCommands } from './commands/usage.ts'
 import { userCommands } from './commands/users.ts'
 
 /** Listed, completed and explained like the others; the program itself runs it. */
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command[] = [
   ...userCommands,
   ...keyCommands,
   ...bucketCommands,
+  ...usageCommands,
   ...policyCommands,
   ...lockCommands,
   ...encryptionCommands,

@@ -25,7 +25,7 @@ import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
 import { type AdminContext, type Explain, type Found, isLines, isStream, type RouteTable } from './route.ts'
 import { measures } from './routes/metrics.ts'
-import { mayScrape, type Scraping } from './scraper.ts'
+import { type Scraping, scrapeOf } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
@@ -46,6 +46,7 @@ export interface ConsoleParts {
   readonly scrub: ScrubRound
   /** Of all the server's processes. */
   readonly measure: () => Promise<Sample[]>
+  readonly facts: AdminContext['facts']
   readonly scraping: Scraping
   readonly backups: Backups
   readonly isReady: () => Promise<boolean>
@@ -149,9 +150,8 @@ export class Console {
     // The description is the same on every server of a version: nothing about this one can be learnt from it.
     if (found.route.permission === 'anyone') return { status: 200, answer: openApi(this.#parts.routes.routes) }
     const request = rawRequest(message)
-    if (found.route.permission === 'scraper' && mayScrape(request, this.#parts.scraping)) {
-      return { status: 200, answer: measures(this.#parts) }
-    }
+    const scrape = found.route.permission === 'scraper' ? scrapeOf(request, this.#parts.scraping) : undefined
+    if (scrape !== undefined) return { status: 200, answer: measures(this.#parts, scrape) }
     const identities = await this.#parts.directory.now()
     const { administrator, body } = await this.#administrator(message, request, identities)
     known.caller = administrator.accessKey
@@ -188,8 +188,8 @@ export class Console {
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region, explain, scrub, backups, measure } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, measure }
+    const { store, clock, region, explain, scrub, backups, measure, facts } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, measure, facts }
     return { ...known, store: inTheNameOf(caller, store, requestId), accounts: this.#accounts }
   }
 

@@ -10,6 +10,7 @@ import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
 import * as metrics from './routes/metrics.ts'
 import * as server from './routes/server.ts'
+import * as usage from './routes/usage.ts'
 
 const isRoute = (value: unknown): value is Route => typeof value === 'object' && value !== null && 'permission' in value
 
@@ -24,7 +25,7 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server].flatMap(module =>
+  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server, usage].flatMap(module =>
     Object.values(module).filter(isRoute),
   ),
   GetDescription,

@@ -33,6 +33,25 @@ export interface AdminContext {
   readonly backups: Backups
   readonly explain: Explain
   readonly measure: () => Promise<Sample[]>
+  readonly facts: () => Promise<ServerFacts>
+}
+
+/** What a server says of itself; a command on a folder knows less. */
+export interface ServerFacts {
+  readonly version: string
+  readonly runtime: string
+  readonly startedAt?: string
+  readonly uptimeSeconds?: number
+  readonly ready?: boolean
+  readonly certificateExpiresAt?: string
+  readonly filesystems: readonly {
+    /** What the server keeps there. */
+    readonly folder: string
+    readonly totalBytes: number
+    readonly freeBytes: number
+    readonly files: number
+    readonly freeFiles: number
+  }[]
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

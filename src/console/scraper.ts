@@ -16,8 +16,13 @@ export const bringsToken = (request: RawRequest): boolean =>
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-export function mayScrape(request: RawRequest, { token, isPublic }: Scraping): boolean {
-  if (isPublic) return true
+/** What may be read: everything with the token, nothing that names buckets or accounts where everybody may. */
+export function scrapeOf(request: RawRequest, scraping: Scraping): 'everything' | 'without names' | undefined {
+  if (hasToken(request, scraping)) return 'everything'
+  return scraping.isPublic ? 'without names' : undefined
+}
+
+function hasToken(request: RawRequest, { token }: Scraping): boolean {
   const [sent, ...more] = headerValues(request, 'authorization')
   const given = BEARER.exec(sent ?? '')?.[1]
   if (token === undefined || given === undefined || more.length > 0) return false

@@ -18,7 +18,7 @@ import { checkRuntime } from '../server/runtime-check.ts'
 import { copyingOf } from '../server/second-copy.ts'
 import { ServerLog } from '../server/server-log.ts'
 import type { Tell } from '../server/tell.ts'
-import { choresOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
+import { choresOf, countingOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
 import { freshKey } from '../store/accounts.ts'
 import { Directory, type RootKey } from '../store/directory.ts'
 import type { Store } from '../store/store.ts'
@@ -92,9 +92,10 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
   }
 }
 
-const backgroundOf = ({ store, copy }: ServerParts, tell: Tell): Upkeep => {
+const backgroundOf = (parts: ServerParts, tell: Tell): Upkeep => {
+  const { store, copy } = parts
   const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }
-  return new Upkeep([reclaiming, ...copyingOf(copy, store.engine, tell)], tell)
+  return new Upkeep([reclaiming, countingOf(parts), ...copyingOf(copy, store.engine, tell)], tell)
 }
 
 /** A bucket of an earlier start keeps what it was made with: a test that wants locks must not run without. */
@@ -231,7 +232,8 @@ export class Holdfast implements AsyncDisposable {
       // Two that reclaim at once would be in each other's way.
       await upkeep.stop()
       try {
-        for (const { worker } of [...choresOf(parts.store, tell), sweepingOf(parts.store)]) await runUntilIdle(worker)
+        const chores = [...choresOf(parts.store, tell), countingOf(parts), sweepingOf(parts.store)]
+        for (const { worker } of chores) await runUntilIdle(worker)
       } finally {
         this.#open.upkeep = backgroundOf(parts, tell)
       }

@@ -16,8 +16,10 @@ import type { Store } from '../store/store.ts'
 import type { AdminAct } from '../telemetry/audit-log.ts'
 import { merged, type Sample } from '../telemetry/families.ts'
 import { adminLine } from '../telemetry/request-log.ts'
+import { UsageMeasures } from '../telemetry/usage-measures.ts'
 import { readText } from './accounts.ts'
 import { openAudit } from './audit-file.ts'
+import type { Capacity } from './capacity.ts'
 import type { ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
 import { explain, type StoreQuestion } from './explain.ts'
@@ -44,6 +46,7 @@ export interface ConsoleOver {
   readonly isDiskFull: () => boolean
   /** What is measured outside of the console. */
   readonly measure: () => Promise<Sample[]>
+  readonly capacity: Capacity
 }
 
 /** Undefined when no console is wanted. */
@@ -56,10 +59,11 @@ export async function openConsole(
   // One that an earlier start left behind leads nowhere, or to somebody else.
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, snapshot, directory, certificate, isServing, isDiskFull, measure } = over
+  const { store, snapshot, directory, certificate, isServing, isDiskFull, measure, capacity } = over
   const backups = new Backups(store.engine, snapshot)
   const scrub = new ScrubRound(store.engine)
   const audit = openAudit(config.auditLog, tell)
+  const usage = new UsageMeasures(store.engine, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
   const parts = {
     store,
     directory,
@@ -71,7 +75,11 @@ export async function openConsole(
     explain: (question: StoreQuestion) => explain(store, directory, question),
     scrub,
     scraping: config.metrics,
-    measure: async () => merged([...(await measure()), ...scrub.samples(), ...(audit?.log.samples() ?? [])]),
+    facts: () => capacity.facts(),
+    measure: async () => {
+      const own = [...(await capacity.samples()), ...(await usage.samples())]
+      return merged([...(await measure()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])
+    },
     backups,
     isReady: async () => {
       await unguarded(store.engine).meta.get(at.owner())

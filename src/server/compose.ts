@@ -19,6 +19,7 @@ import type { Others } from '../store/company.ts'
 import { FencedMeta } from '../store/fenced-meta.ts'
 import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
+import { unguarded } from '../store/loss-guard.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
 import { Ballast } from './ballast.ts'
@@ -113,7 +114,7 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         const store = await openStoreIn({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
         await knowLosses(store, copy)
         if (isFenced) await takeDownAllFences(store.engine)
-        await beginCounting(store.engine, epoch)
+        await beginCounting(unguarded(store.engine), epoch)
         await store.namedKeys.finish()
         return {
           store,

@@ -2,12 +2,12 @@
 
 import { realDisk } from '../lib/disk.ts'
 import type { Certificate } from '../lib/listening.ts'
-import { RUNTIME } from '../lib/runtime.ts'
 import { Directory } from '../store/directory.ts'
-import { labelled, merged, type Sample } from '../telemetry/families.ts'
+import { merged, type Sample } from '../telemetry/families.ts'
 import { ProcessMeasures } from '../telemetry/process-measures.ts'
 import { StoreMeasures } from '../telemetry/store-measures.ts'
 import { openConsole, urlOf } from './admin-console.ts'
+import { Capacity } from './capacity.ts'
 import type { Config } from './config.ts'
 import { Crew } from './crew.ts'
 import { DiskWatch } from './disk-watch.ts'
@@ -17,7 +17,7 @@ import { prepare } from './prepare.ts'
 import { checkRuntime } from './runtime-check.ts'
 import { copyingOf } from './second-copy.ts'
 import { from, type Tell } from './tell.ts'
-import { choresOf, sweepingOf, Upkeep } from './upkeep.ts'
+import { choresOf, countingOf, sweepingOf, Upkeep } from './upkeep.ts'
 
 export interface Running {
   readonly url: string
@@ -27,8 +27,6 @@ export interface Running {
   reload(): Promise<void>
   close(): Promise<void>
 }
-
-const INFO: Sample = ['holdfast_info', labelled({ runtime: RUNTIME }), 1]
 
 export function serve(config: Config, everything: Tell): Promise<Running> {
   const tell = from(config.logLevel, everything)
@@ -62,14 +60,14 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     ends.unshift(() => objects.close())
     const directory = new Directory(store.engine, rootKey)
     const watch = new DiskWatch(realDisk, config, tell)
-    const upkeep = new Upkeep(
-      [...watch.chores(), ...choresOf(store, tell), sweepingOf(store), ...copyingOf(folder.copy, store.engine, tell)],
-      tell,
-    )
+    const capacity = new Capacity(config, certificate, () => true)
+    const counting = [...choresOf(store, tell), countingOf(folder), sweepingOf(store)]
+    const copying = copyingOf(folder.copy, store.engine, tell)
+    const upkeep = new Upkeep([...watch.chores(), ...counting, ...copying], tell)
     ends.unshift(() => upkeep.stop())
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
-      merged([INFO, ...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
+      merged([...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
     const console = await openConsole(
       config,
       {
@@ -80,6 +78,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
         isServing: () => true,
         isDiskFull: () => watch.isFull,
         measure,
+        capacity,
       },
       tell,
     )
@@ -91,6 +90,7 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
         console?.reopen()
         const renewed = await renewedCertificate(config)
         if (renewed === undefined) return
+        capacity.certificate = renewed
         await objects.renew(renewed)
         await console?.renew(renewed)
       },
@@ -133,19 +133,28 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
     const directory = new Directory(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
     const watch = new DiskWatch(realDisk, config, tell)
-    const tended = new Upkeep(
-      [...watch.chores(), ...choresOf(store, tell), sweeping, ...copyingOf(copy, store.engine, tell)],
-      tell,
-    )
+    const capacity = new Capacity(config, certificate, isServing)
+    const copying = copyingOf(copy, store.engine, tell)
+    const chores = [...watch.chores(), ...choresOf(store, tell), countingOf(folder), sweeping, ...copying]
+    const tended = new Upkeep(chores, tell)
     upkeep = tended
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> => {
-      const own = [INFO, ...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
+      const own = [...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
     }
     const console = await openConsole(
       config,
-      { store, snapshot: folder.snapshot, directory, certificate, isServing, isDiskFull: () => watch.isFull, measure },
+      {
+        store,
+        snapshot: folder.snapshot,
+        directory,
+        certificate,
+        isServing,
+        isDiskFull: () => watch.isFull,
+        measure,
+        capacity,
+      },
       tell,
     )
     return {
@@ -156,6 +165,7 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
         console?.reopen()
         certificate = await renewedCertificate(config)
         if (certificate === undefined) return
+        capacity.certificate = certificate
         crew.tellAll({ do: 'renew', certificate })
         await console?.renew(certificate)
       },

@@ -3,6 +3,7 @@ import type { ClockState } from '../store/lock-clock.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { Compactor } from '../workers/compact.ts'
+import { UsageCounter } from '../workers/count-usage.ts'
 import { Forgetter } from '../workers/forget.ts'
 import { BucketIndexer } from '../workers/index-buckets.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
@@ -10,6 +11,7 @@ import { ClockMarker } from '../workers/mark-clock.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { Sweeper } from '../workers/sweep.ts'
 import type { Worker } from '../workers/worker.ts'
+import type { ServerParts } from './compose.ts'
 import { isFinal, type Tell } from './tell.ts'
 
 const RECLAIM_MS = 1_000
@@ -75,6 +77,11 @@ function expiringOf(engine: Store['engine'], tell: Tell): Chore {
       ['holdfast_lifecycle_locked', '', worker.locked],
     ],
   }
+}
+
+/** Of what buckets hold: at the start, and now and then since processes come and go. */
+export function countingOf({ store, snapshot }: Pick<ServerParts, 'store' | 'snapshot'>): Chore {
+  return { name: 'usage', worker: new UsageCounter(store.engine, snapshot), pauseMs: FORGET_MS }
 }
 
 /** Of bytes that never got a name: at the start, once a day, and when a process has died with its hands full. */

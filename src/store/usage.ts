@@ -1,6 +1,7 @@
 /** Reads what buckets hold: the base of each and what every process has added to it since, as of one moment. */
-import type { Entry, KeyRange, Meta } from '../meta/meta.ts'
+import { DamagedRecord, type Entry, type KeyRange, type Meta } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
+import { MetadataDamaged } from '../model/faults.ts'
 import {
   addCounters,
   countersFormat,
@@ -51,6 +52,9 @@ export async function usageOf(meta: Meta, { id }: Pick<Bucket, 'id'>): Promise<U
   const { base, total } = await readUsage((range, limit) => meta.scan(range, limit), id)
   return base !== undefined && base.value.epoch >= since ? total : undefined
 }
+
+/** Counters, or what says whether they can be believed, cannot be read; everything else may be well. */
+export const isDamage = (error: unknown): boolean => error instanceof DamagedRecord || error instanceof MetadataDamaged
 
 /** The usage records of all buckets, those of each together; a pause after every page. */
 export async function* usageRecords(meta: Meta): AsyncGenerator<{ bucketId: string; entries: readonly Entry[] }> {
@@ -105,4 +109,3 @@ export const differenceText = (recorded: Usage, counted: Usage): string =>
   USAGE_FIELDS.filter(field => recorded[field] !== counted[field])
     .map(field => `${field} ${recorded[field]} recorded, ${counted[field]} counted`)
     .join('; ')
-

@@ -11,8 +11,24 @@ const counter = (help: string): Family => ({ type: 'counter', help, merge: 'sum'
 const gauge = (help: string, merge: Family['merge'] = 'sum'): Family => ({ type: 'gauge', help, merge })
 const histogram = (help: string): Family => ({ type: 'histogram', help, merge: 'sum' })
 
+/** The same figures of one thing or another that holds objects. */
+const usageFamilies = <const S extends string>(subject: S, of: string) =>
+  ({
+    [`holdfast_${subject}_objects`]: gauge(`Current objects of ${of}.`, 'max'),
+    [`holdfast_${subject}_versions`]: gauge(`Versions that have bytes, current ones included, of ${of}.`, 'max'),
+    [`holdfast_${subject}_delete_markers`]: gauge(`Delete markers of ${of}.`, 'max'),
+    [`holdfast_${subject}_bytes`]: gauge(`Logical bytes of current objects of ${of}.`, 'max'),
+    [`holdfast_${subject}_version_bytes`]: gauge(`Logical bytes of all versions of ${of}.`, 'max'),
+    [`holdfast_${subject}_uploads`]: gauge(`Open multipart uploads of ${of}.`, 'max'),
+    [`holdfast_${subject}_upload_bytes`]: gauge(`Bytes of parts of open uploads of ${of}.`, 'max'),
+  }) as Record<`holdfast_${S}_${UsageSuffix}`, Family>
+
+type UsageSuffix = 'objects' | 'versions' | 'delete_markers' | 'bytes' | 'version_bytes' | 'uploads' | 'upload_bytes'
+
 export const FAMILIES = {
-  holdfast_info: gauge('Always 1; its label tells the runtime.', 'max'),
+  holdfast_info: gauge('Always 1; its labels tell the version and the runtime.', 'max'),
+  holdfast_ready: gauge('1 while requests can be served.', 'max'),
+  holdfast_certificate_expiry_timestamp_seconds: gauge('When the certificate of the server ends.', 'max'),
   holdfast_requests_total: counter('Requests that were answered, by operation, dialect, status and code.'),
   holdfast_answer_seconds: histogram('Time until the answer was known, before any of it was sent.'),
   holdfast_request_seconds: histogram('Time until the last byte of the answer was taken by the client.'),
@@ -36,11 +52,23 @@ export const FAMILIES = {
   holdfast_workers_unresponsive_total: counter('Workers that were ended because they did not answer.'),
   holdfast_worker_silence_seconds: gauge('How long the most silent worker has owed an answer.', 'max'),
   holdfast_disk_full: gauge('1 while writes are refused for want of room on the disk of a folder.', 'max'),
+  holdfast_filesystem_size_bytes: gauge('Size of the filesystem of a folder.', 'max'),
+  holdfast_filesystem_free_bytes: gauge('Bytes that are free on the filesystem of a folder.', 'max'),
+  holdfast_filesystem_files: gauge('Inodes of the filesystem of a folder.', 'max'),
+  holdfast_filesystem_free_files: gauge('Inodes that are free on the filesystem of a folder.', 'max'),
   holdfast_filesystem_unsafe: gauge('1 for a folder whose filesystem may lose what was synced.', 'max'),
   holdfast_meta_map_bytes: gauge('Address space of the metadata engine.'),
   holdfast_meta_used_bytes: gauge('Bytes of the metadata file that are, or were once, in use.'),
   holdfast_meta_entries: gauge('Metadata records.'),
   holdfast_meta_readers: gauge('Reader slots of the metadata engine that are taken.'),
+  ...usageFamilies('store', 'all buckets'),
+  holdfast_buckets: gauge('Buckets.', 'max'),
+  holdfast_buckets_uncounted: gauge(
+    'Buckets whose usage has not been counted yet; they are missing from totals.',
+    'max',
+  ),
+  ...usageFamilies('bucket', 'a bucket; the hundred largest'),
+  ...usageFamilies('account', 'the buckets of an account; the hundred largest'),
   holdfast_volumes: gauge('Volume files, looked at once a minute at most.'),
   holdfast_volume_bytes: gauge('Bytes of volume files, living and dead, looked at once a minute at most.'),
   holdfast_garbage_records: gauge('Records that wait to be reclaimed; a thousand stands for that many or more.'),
@@ -88,6 +116,9 @@ export function merged(samples: Iterable<Sample>): Sample[] {
 /** Of what was measured in a process that is gone: what it counted still happened, what it was is over. */
 export const counted = (samples: readonly Sample[]): Sample[] =>
   samples.filter(([family]) => FAMILIES[family].type !== 'gauge')
+
+/** False for series that name buckets or accounts. */
+export const isForEverybody = ([family]: Sample): boolean => !/^holdfast_(bucket|account)_/.test(family)
 
 /** The text that Prometheus reads: each family with its meaning, and its series together. */
 export function exposition(samples: readonly Sample[]): string {

@@ -128,6 +128,7 @@ export async function withConsole(
     random: systemRandom,
     region: 'us-east-1',
     measure: async () => [['holdfast_info', '', 1]],
+    facts: async () => ({ version: '0.0.0', runtime: 'none', filesystems: [] }),
     scraping: { token: undefined, isPublic: false },
     isReady: async () => true,
     ...more,

@@ -1,7 +1,7 @@
 /** Random changes of a few keys in a few buckets, by several stores at once: every way to change what a bucket holds. */
 import type { Random } from '../../src/lib/random.ts'
-import { Fault } from '../../src/model/faults.ts'
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
+import { Fault } from '../../src/model/faults.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { UploadName } from '../../src/store/upload-record.ts'
 import { below, makeBucket, OWNER, oneOf, payload } from './fixture.ts'

@@ -1,11 +1,19 @@
 import { type Call, type Command, type Outcome, onServer } from '../command.ts'
-import { table } from '../output.ts'
+import { facts, table } from '../output.ts'
 import { doing, type Row, showing } from './asking.ts'
 
 const BUCKET = { name: 'BUCKET', meaning: 'its name' }
-const COLUMNS = ['name', 'owner', 'versioning', 'lockEnabled', 'createdAt']
+const COLUMNS = ['name', 'owner', 'versioning', 'lockEnabled', 'createdAt', 'objects', 'versions', 'versionBytes']
+
+/** Right after an upgrade from a version without counters. */
+const UNCOUNTED = { objects: 'being counted', versions: 'being counted', bytes: 'being counted' }
 
 const bucketOf = (call: Call): Row => ({ bucket: call.argument('BUCKET') })
+
+/** With what it holds beside what it is. */
+function flat({ usage, ...bucket }: Row): Row {
+  return { ...bucket, ...(usage ?? {}) }
+}
 
 /** All pages. */
 async function allBuckets(call: Call): Promise<Row[]> {
@@ -26,7 +34,7 @@ const list = onServer({
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
   async run(call): Promise<Outcome> {
     const buckets = await allBuckets(call)
-    return { value: { buckets }, text: table(buckets, COLUMNS) }
+    return { value: { buckets }, text: table(buckets.map(flat), COLUMNS) }
   },
 })
 
@@ -50,10 +58,10 @@ const create = onServer({
 
 const info = onServer({
   name: 'bucket info',
-  summary: 'everything that is set on a bucket',
+  summary: 'everything that is set on a bucket, and how much it holds',
   examples: ['bucket info photos'],
   arguments: [BUCKET],
-  run: showing('GetBucket', bucketOf),
+  run: showing('GetBucket', bucketOf, answer => facts(flat({ ...answer, usage: answer.usage ?? UNCOUNTED }))),
 })
 
 const versioning = onServer({

@@ -1,7 +1,9 @@
 import { systemClock } from '../../lib/clock.ts'
+import type { ServerParts } from '../../server/compose.ts'
 import { againstCopy } from '../../server/second-copy.ts'
 import { FolderInUse } from '../../store/ownership.ts'
-import { fsck, fsckDeep } from '../../workers/fsck.ts'
+import { recount } from '../../store/recount.ts'
+import { type FsckReport, fsck, fsckDeep } from '../../workers/fsck.ts'
 import { type Call, type Command, type Outcome, onFolder, onServer } from '../command.ts'
 import { Failed } from '../failures.ts'
 import { harmless } from '../output.ts'
@@ -43,16 +45,29 @@ async function check(call: Call): Promise<Outcome> {
     throw error
   })
   try {
-    const counted = await (call.has('deep') ? fsckDeep : fsck)(parts.store.engine)
+    const look = call.has('deep') ? fsckDeep : fsck
+    const found = await look(parts.store.engine)
+    const repaired = call.has('repair') ? await repairUsage(parts, found) : []
+    const counted = repaired.length === 0 ? found : await look(parts.store.engine)
     const lost = parts.copy === undefined ? [] : await againstCopy(parts.copy)
-    const value = { ...counted, problems: [...counted.problems, ...lost] }
+    const value = { ...counted, problems: [...counted.problems, ...lost], repaired }
     const { problems, objects, blobs, contents, garbage } = value
     const summary = `${objects} versions, ${blobs} blobs, ${contents} contents, ${garbage} pieces of garbage`
-    const text = [...problems.map(harmless), `${summary}; ${problems.length} problems`].join('\n')
+    const mended = repaired.map(name => harmless(`usage of bucket ${name}: counted again`))
+    const text = [...problems.map(harmless), ...mended, `${summary}; ${problems.length} problems`].join('\n')
     return { value, text, code: problems.length === 0 ? 0 : 1 }
   } finally {
     await parts.close()
   }
+}
+
+/** Counts buckets anew whose usage is recorded wrongly or not at all; everything else is left as it is. */
+async function repairUsage({ store, snapshot }: ServerParts, { usage }: FsckReport): Promise<string[]> {
+  const repaired: string[] = []
+  for (const name of [...usage.wrong, ...usage.uncounted]) {
+    if (await recount(store.engine, snapshot, name)) repaired.push(name)
+  }
+  return repaired
 }
 
 const scrubCommand = onServer({
@@ -64,8 +79,11 @@ const scrubCommand = onServer({
 const fsckCommand = onFolder({
   name: 'fsck',
   summary: 'count everything again and check the invariants, without a server; 1 when anything is wrong',
-  examples: ['fsck --data ./data', 'fsck --deep'],
-  flags: [{ name: 'deep', meaning: 'read every stored byte as well' }],
+  examples: ['fsck --data ./data', 'fsck --deep', 'fsck --repair'],
+  flags: [
+    { name: 'deep', meaning: 'read every stored byte as well' },
+    { name: 'repair', meaning: 'correct the recorded usage of buckets; nothing else is changed' },
+  ],
   run: check,
 })
 

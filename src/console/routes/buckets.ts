@@ -1,8 +1,10 @@
 /** Buckets and their policies. Objects are the object API's business. */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
+import type { Usage } from '../../model/usage.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
+import { isDamage, usageOf } from '../../store/usage.ts'
 import { body, count, flag, maybe, oneOf, path, policyDocument, query, text } from '../input.ts'
 import { type AdminContext, route } from '../route.ts'
 import { when } from './accounts.ts'
@@ -20,13 +22,26 @@ function shownWhole(ctx: AdminContext, bucket: Bucket) {
   return { ...shown(ctx, bucket), id, ownership, publicAccessBlock, requesterPays, grants, documents }
 }
 
+/**
+ * `usage` is null until the bucket has been counted, after the upgrade from a version without counters, and as long as
+ * its counters are damaged.
+ */
+async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
+  try {
+    return { usage: (await usageOf(store.engine.meta, one)) ?? null }
+  } catch (error) {
+    if (isDamage(error)) return { usage: null }
+    throw error
+  }
+}
+
 const bucket = path('Name of the bucket')
 
 export const ListBuckets = route({
   name: 'ListBuckets',
   method: 'GET',
   path: '/v1/buckets',
-  summary: 'Buckets of all accounts, or of one, in order of their names',
+  summary: 'Buckets of all accounts, or of one, in order of their names, and how much they hold',
   permission: 'admin',
   input: {
     accountId: query(text, 'Only the buckets of this account'),
@@ -38,7 +53,8 @@ export const ListBuckets = route({
     const behind = (await ctx.store.buckets.list(owner)).filter(({ name }) => name > after)
     const page = behind.slice(0, Math.min(limit, PAGE_MAX))
     const next = behind.length > page.length ? page.at(-1)?.name : undefined
-    return { buckets: page.map(one => shown(ctx, one)), next }
+    const usages = await Promise.all(page.map(one => usageShown(ctx, one)))
+    return { buckets: page.map((one, i) => ({ ...shown(ctx, one), ...usages[i] })), next }
   },
 })
 
@@ -67,10 +83,13 @@ export const GetBucket = route({
   name: 'GetBucket',
   method: 'GET',
   path: '/v1/buckets/{bucket}',
-  summary: 'Everything that is set on a bucket',
+  summary: 'Everything that is set on a bucket, and how much it holds',
   permission: 'admin',
   input: { bucket },
-  run: async (ctx, input) => shownWhole(ctx, await ctx.store.buckets.get(input.bucket)),
+  async run(ctx, input) {
+    const found = await ctx.store.buckets.get(input.bucket)
+    return { ...shownWhole(ctx, found), ...(await usageShown(ctx, found)) }
+  },
 })
 
 export const DeleteBucket = route({

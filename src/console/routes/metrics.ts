@@ -1,14 +1,17 @@
 /** What is measured, as Prometheus reads it. */
-import { exposition } from '../../telemetry/families.ts'
+import { exposition, isForEverybody } from '../../telemetry/families.ts'
 import { type AdminContext, type Lines, route } from '../route.ts'
 
-async function* text({ measure }: Pick<AdminContext, 'measure'>): AsyncGenerator<string> {
-  yield exposition(await measure())
+type Extent = 'everything' | 'without names'
+
+async function* text({ measure }: Pick<AdminContext, 'measure'>, extent: Extent): AsyncGenerator<string> {
+  const samples = await measure()
+  yield exposition(extent === 'everything' ? samples : samples.filter(isForEverybody))
 }
 
-export const measures = (ctx: Pick<AdminContext, 'measure'>): Lines => ({
+export const measures = (ctx: Pick<AdminContext, 'measure'>, extent: Extent): Lines => ({
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
-  lines: text(ctx),
+  lines: text(ctx, extent),
 })
 
 export const GetMetrics = route({
@@ -18,5 +21,5 @@ export const GetMetrics = route({
   summary: 'What is measured, in the text format of Prometheus; also with the token for it',
   permission: 'scraper',
   input: {},
-  run: async ctx => measures(ctx),
+  run: async ctx => measures(ctx, 'everything'),
 })

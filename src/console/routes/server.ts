@@ -11,7 +11,8 @@ export const GetServer = route({
   async run(ctx) {
     const [accounts, buckets] = [await ctx.accounts.list(), await ctx.store.buckets.list()]
     const now = new Date(ctx.clock.now()).toISOString()
-    return { region: ctx.region, now, accounts: accounts.length, buckets: buckets.length }
+    const counts = { accounts: accounts.length, buckets: buckets.length }
+    return { ...(await ctx.facts()), region: ctx.region, now, ...counts }
   },
 })
 

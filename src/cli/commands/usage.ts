@@ -1,0 +1,27 @@
+import { type Command, onServer } from '../command.ts'
+import { facts, table } from '../output.ts'
+import { type Row, rows, showing } from './asking.ts'
+
+const COLUMNS = ['accountId', 'buckets', 'objects', 'versions', 'deleteMarkers', 'bytes', 'versionBytes', 'uploadBytes']
+
+function shown(answer: Row): string {
+  const { accounts: _, ...total } = answer
+  return `${facts(total)}\n\n${table(rows(answer, 'accounts'), COLUMNS)}`
+}
+
+const usage = onServer({
+  name: 'usage',
+  summary: 'how much is stored: objects, versions and bytes, of all buckets and by account',
+  examples: ['usage', 'usage --account 123456789012'],
+  flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
+  run: showing('GetUsage', call => ({ accountId: call.flag('account') }), shown),
+})
+
+const info = onServer({
+  name: 'server info',
+  summary: 'version, age, certificate and room on the disks of the server',
+  examples: ['server info'],
+  run: showing('GetServer', () => ({})),
+})
+
+export const usageCommands: readonly Command[] = [usage, info]
