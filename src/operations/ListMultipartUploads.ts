@@ -1,7 +1,7 @@
 import type { XmlWriter } from '../lib/xml-writer.ts'
 import type { Upload } from '../model/upload.ts'
 import { formatTimestamp } from '../rules/http-date.ts'
-import { isUploadName } from '../store/uploads.ts'
+import { isUploadName } from '../store/upload-record.ts'
 import type { Context } from './context.ts'
 import { asText, invalidArgument, maybe, pageSize } from './inputs.ts'
 import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from './listings.ts'

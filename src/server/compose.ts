@@ -23,8 +23,8 @@ import { unguarded } from '../store/loss-guard.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
 import { Store } from '../store/store.ts'
 import { Ballast } from './ballast.ts'
-import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { beginCounting } from '../store/usage-mark.ts'
+import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {

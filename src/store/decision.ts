@@ -125,8 +125,8 @@ async function commitCounted({ usage, meta }: Deciding, decision: Decision, delt
     usage.settle(slot, delta, isTaken)
     return isTaken
   } catch (error) {
-    // After any failure but this one nobody knows what the record says: the slot is never used again by this process, and
-    // whichever sum the record has is the right one.
+    // After any failure but this one nobody knows what the record says: the slot is never used again by this process,
+    // and whichever sum the record has is the right one.
     if (error instanceof MetaFull) usage.settle(slot, delta, false)
     throw error
   }

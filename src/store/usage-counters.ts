@@ -57,8 +57,8 @@ export class UsageCounters {
   }
 
   /**
-   * A slot for one commit, with the change already in it; undefined when nothing changes, as in an overwrite of the same
-   * size. `settle` must follow. Hardly ever has anybody to wait for it.
+   * A slot for one commit, with the change already in it; undefined when nothing changes, as in an overwrite of the
+   * same size. `settle` must follow. It is there at once, but for the first commit in a bucket.
    */
   begin(meta: Meta, delta: BucketDelta): Slot | undefined | Promise<Slot | undefined> {
     if (isNothing(delta)) return undefined

@@ -1,7 +1,7 @@
 /**
  * Whether the counters of a folder can be believed. Every owner that keeps counters says so in one record, with its
- * epoch. A version of the program that knows nothing of counters also raises the epoch, and leaves the record alone: the
- * next owner then finds a gap and has everything counted again. So does a folder from before there were counters.
+ * epoch. A version of the program that knows nothing of counters also raises the epoch, and leaves the record alone:
+ * the next owner finds a gap and has everything counted again. So it does in a folder from before there were counters.
  */
 import { DamagedRecord, type Meta } from '../meta/meta.ts'
 import { type UsageMark, usageMarkFormat } from '../model/usage.ts'

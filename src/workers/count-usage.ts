@@ -1,7 +1,7 @@
 /**
- * Keeps the counters of buckets believable and few. Buckets that were never counted, or only by an owner before somebody
- * worked without counters, are counted one by one. Then slots of processes that are gone are folded into the base of
- * their bucket, and those of removed buckets are removed.
+ * Keeps the counters of buckets believable and few. Buckets that were never counted, or only before somebody worked
+ * without counters, are counted one by one. Then slots of processes that are gone are folded into the base of their
+ * bucket, and those of removed buckets are removed.
  */
 import { justAfter } from '../lib/bytes.ts'
 import { DamagedRecord, type Entry, META_LIMITS, type Snapshot } from '../meta/meta.ts'
@@ -107,7 +107,8 @@ export class UsageCounter implements Worker {
       }
       for (const slot of slots) {
         d.relyOn(slot)
-        d.remove(slot.key)
+        const { writer, slot: number } = parseUsage(slot.key)
+        d.remove(at.usageSlot(bucketId, writer!, number))
       }
     })
     this.folded += slots.length

@@ -48,6 +48,11 @@ async function round(where: readonly string[], file: string, account = ONE): Pro
     buckets.map(({ name }) => name),
     ['mine'],
   )
+  const empty = { objects: 0, versions: 0, deleteMarkers: 0, bytes: 0, versionBytes: 0, uploads: 0, uploadBytes: 0 }
+  assert.deepEqual((await run('bucket', 'info', 'mine')).usage, empty)
+  const used = { accountId: account, buckets: 1, uncountedBuckets: 0, ...empty }
+  assert.deepEqual((await run('usage', '--account', account)).accounts, [used])
+  assert.match(String((await run('server', 'info')).version), /^\d+\.\d+\.\d+/)
   const failed = await holdfast(['account', 'delete', account, ...where])
   assert.deepEqual([failed.code, /owns buckets/.test(oneLine(failed))], [1, true])
   await run('bucket', 'delete', 'mine')

@@ -1,4 +1,4 @@
-/** Random changes of a few keys in a few buckets, by several stores at once: every way to change what a bucket holds. */
+/** Random changes of a few keys in a few buckets: every way to change what a bucket holds. */
 import type { Random } from '../../src/lib/random.ts'
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'

@@ -1,4 +1,4 @@
-/** Usage of buckets, counted the slow way: by reading every record of one snapshot, without the store's own counting. */
+/** Usage of buckets, counted the slow way: by reading every record of one snapshot. */
 import assert from 'node:assert/strict'
 import type { Entry, MetaEngine, Snapshot } from '../../src/meta/meta.ts'
 import { bucketFormat } from '../../src/model/bucket.ts'

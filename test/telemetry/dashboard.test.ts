@@ -27,9 +27,37 @@ const familyOf = (name: string): string => {
   return FAMILIES[bare as FamilyName]?.type === 'histogram' ? bare : name
 }
 
+const alerts = readFileSync(resolve(root, 'deploy/prometheus/alerts.yml'), 'utf8')
+
+/** The rules, read line by line: the file keeps to this form, and Prometheus' own tool checks the rest. */
+const rules = alerts
+  .split(/\n {6}- alert: /)
+  .slice(1)
+  .map(rule => {
+    const expr = /\n {8}expr: (?:>-\n((?: {10}.*\n)+)|(.*)\n)/.exec(rule)
+    return {
+      name: rule.slice(0, rule.indexOf('\n')),
+      expr: (expr?.[1] ?? expr?.[2] ?? '').replaceAll(/\s+/g, ' ').trim(),
+      severity: /labels: \{ severity: (\w+) \}/.exec(rule)?.[1],
+      isExplained: /\n {10}summary: "/.test(rule) && /\n {10}description: "/.test(rule),
+    }
+  })
+
+test('every alert has a name, a severity, a text, and an expression over measures that exist', () => {
+  assert.equal(rules.length, alerts.match(/- alert:/g)!.length)
+  assert.equal(new Set(rules.map(({ name }) => name)).size, rules.length)
+  for (const { name, expr, severity, isExplained } of rules) {
+    assert.match(name, /^Holdfast[A-Z]\w+$/)
+    assert(severity === 'warning' || severity === 'critical', name)
+    assert(isExplained, name)
+    assert(/holdfast_\w+/.test(expr) || expr.startsWith('up{job="holdfast"}'), `${name}: ${expr}`)
+  }
+})
+
 test('every query names measures that exist, and rates are of what only grows', () => {
   assert(expressions.length > 15)
-  for (const expr of expressions) {
+  for (const expr of [...expressions, ...rules.map(rule => rule.expr)]) {
+    if (expr.startsWith('up{')) continue
     const names = expr.match(/holdfast_\w+/g) ?? []
     assert(names.length > 0, expr)
     for (const name of names) assert(familyOf(name) in FAMILIES, `${name} in ${expr}`)
