@@ -154,8 +154,8 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
 
 /** What may be removed outside the gate: records that are no version's. */
 const OTHERS =
-  'deleted upload completed bucket document fence account formerAccount formerUser user accessKey keyOf owned rotation ' +
-  'usageBase usageSlot'
+  'deleted upload completed bucket document fence account formerAccount formerUser user accessKey keyOf owned ' +
+  'rotation usageBase usageSlot'
 const OTHER_RECORDS = new RegExp(`^(at\\.(${OTHERS.replaceAll(' ', '|')})\\(|ahead$|progressOf\\()`)
 
 test('P32: a version leaves its place through one gate only', () => {

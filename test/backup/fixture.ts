@@ -121,7 +121,8 @@ export async function rows({ store }: ServerParts): Promise<Map<string, string>>
   const out = new Map<string, string>()
   for (const { key, value } of all) {
     const kind = String.fromCharCode(key[0]!)
-    if (key.equals(at.owner()) || startsWith(key, ENGINE_KEYS)) continue
+    // These change with every start.
+    if (key.equals(at.owner()) || key.equals(at.usageMark()) || startsWith(key, ENGINE_KEYS)) continue
     if (kind === 'g' && garbageFormat.decode(value).kind === 'volume') continue
     const shown =
       kind === 'b' ? blobFormat.encode({ ...blobFormat.decode(value), volume: undefined, offset: 0 }) : value

@@ -91,7 +91,7 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     const found = await holdfast(['fsck', '--data', folder])
     assert.equal(found.code, 1)
     assert.match(found.out, /against the second copy: missing: plain\/inline-3, record 6f/)
-    assert.match(found.out, /missing: plain\/inline-7,[\s\S]*; 2 problems/)
+    assert.match(found.out, /missing: plain\/inline-7,[\s\S]*; 3 problems/)
     await opened(folder, async parts => {
       const lines: Readonly<Record<string, unknown>>[] = []
       const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
