@@ -4,6 +4,7 @@
  * the next owner finds a gap and has everything counted again. So it does in a folder from before there were counters.
  */
 import { DamagedRecord, type Meta } from '../meta/meta.ts'
+import { Fault } from '../model/faults.ts'
 import { type UsageMark, usageMarkFormat } from '../model/usage.ts'
 import { at } from './addresses.ts'
 import { type Deciding, decide } from './decision.ts'
@@ -23,7 +24,11 @@ const put = (engine: Deciding, mark: UsageMark): Promise<void> =>
 export async function beginCounting(engine: Deciding, epoch: number): Promise<void> {
   const before = await markBefore(engine.meta)
   const isWithoutGap = before !== undefined && before.epoch === epoch - 1 && before.since <= before.epoch
-  await put(engine, isWithoutGap ? { ...before, epoch } : { epoch, since: epoch, done: false })
+  if (!isWithoutGap) return put(engine, { epoch, since: epoch, done: false })
+  await put(engine, { ...before, epoch }).catch((error: unknown) => {
+    // On a full disk the counters are as good as before; the next start finds a gap and has them counted again.
+    if (!(error instanceof Fault && error.code === 'InsufficientStorage')) throw error
+  })
 }
 
 /** A record that cannot be read says nothing. */
