@@ -68,20 +68,8 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     const kept = new StoreMeasures(store.engine)
     const measure = async (): Promise<Sample[]> =>
       merged([...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
-    const console = await openConsole(
-      config,
-      {
-        store,
-        snapshot: folder.snapshot,
-        directory,
-        certificate,
-        isServing: () => true,
-        isDiskFull: () => watch.isFull,
-        measure,
-        capacity,
-      },
-      tell,
-    )
+    const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, measure, capacity }
+    const console = await openConsole(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
@@ -143,20 +131,8 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       const own = [...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
     }
-    const console = await openConsole(
-      config,
-      {
-        store,
-        snapshot: folder.snapshot,
-        directory,
-        certificate,
-        isServing,
-        isDiskFull: () => watch.isFull,
-        measure,
-        capacity,
-      },
-      tell,
-    )
+    const shown = { certificate, isServing, isDiskFull: () => watch.isFull, measure, capacity }
+    const console = await openConsole(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: console?.url ?? 'off',
