@@ -4,7 +4,7 @@
  * stands in docs/operations/clients.md.
  */
 import { join } from 'node:path'
-import { become, build, chooseRuntime, installMissing, ROOT } from './runtime.mjs'
+import { become, build, chooseRuntime, findBun, installMissing, ROOT } from './runtime.mjs'
 
 const args = process.argv.slice(2)
 const named = args.indexOf('--runtime')
@@ -16,4 +16,6 @@ const runtime = chooseRuntime(wanted ?? process.env.HOLDFAST_RUNTIME)
 const server = [runtime.command, ...runtime.args, join(ROOT, 'dist', 'src', 'main.js')]
 const scripts = join(ROOT, 'test', 'clients')
 const own = ['--server', JSON.stringify(server), '--scripts', scripts]
+const bun = findBun()
+if (bun !== undefined) own.push('--bun', bun.command)
 become(process.execPath, ['--enable-source-maps', join(ROOT, 'dist', 'test', 'clients', 'run.js'), ...own, ...args])

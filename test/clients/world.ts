@@ -18,9 +18,13 @@ export interface Big {
 export interface World {
   /** Where the sources of the scripts stand. */
   readonly scripts: string
+  /** The program of Bun, which has an S3 client of its own. */
+  readonly bun: string | undefined
   /** Emptied when all is over. */
   readonly folder: string
   readonly plain: Served
+  /** With no setting but where it keeps its data, and reached from other networks. */
+  readonly defaults: Served
   /** Undefined where no certificate could be made. */
   readonly secure: Served | undefined
   readonly big: Big
