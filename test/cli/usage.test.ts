@@ -18,10 +18,10 @@ test('bucket info and bucket list show what a bucket holds; fsck finds a wrong c
     await close()
     const info = await holdfast(['bucket', 'info', 'box', '--data', data])
     assert.match(info.out, /^objects +2$/m)
-    assert.match(info.out, /^versionBytes +11$/m)
+    assert.match(info.out, /^version bytes +11$/m)
     assert.match(
       (await holdfast(['bucket', 'list', '--data', data])).out,
-      /OBJECTS +VERSIONS +VERSIONBYTES\n.* 2 +3 +11\n/,
+      /OBJECTS +VERSIONS +VERSION BYTES\n.* 2 +3 +11\n/,
     )
     assert.match((await holdfast(['usage', '--data', data])).out, /^bytes +7$/m)
     const meta = await openMeta({ folder: data, durability: 'os' })
