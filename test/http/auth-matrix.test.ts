@@ -271,10 +271,15 @@ const OF_FORM: Readonly<Record<State | 'no policy', Expected>> = {
 }
 
 function besideForm(form: Form, dialect: DialectName, alone: Expected): Expected {
-  if (form === 'absent') return alone
+  // A hash is checked as such; it says nothing about who sends the form.
+  if (['absent', 'hash', 'unsigned'].includes(form)) return alone
+  if (form === 'other hash') {
+    const mismatch = `X${dialect === 'svc' ? 'Svc' : 'Amz'}ContentSHA256Mismatch`
+    return alone.status === 204 ? { status: 400, code: mismatch } : alone
+  }
   if (form === 'odd') return { status: 400, code: 'InvalidArgument' }
   if (isSignedChunks(form)) return { status: dialect === 'svc' ? 403 : 400, code: 'InvalidRequest' }
-  return { status: isChunked(form) ? 411 : 400, code: isChunked(form) ? 'MissingContentLength' : 'InvalidRequest' }
+  return { status: 411, code: 'MissingContentLength' }
 }
 
 for (const dialect of ['svc', 's3'] as const) {
