@@ -172,7 +172,6 @@ inBoth('a request with a Host that is refused is logged with that host', async (
     assert.equal(answer?.status, 400, lines)
     return log.at(-1)?.host
   }
-  assert.equal(await refused('Host: nobody.example:9000\r\n'), 'nobody.example:9000')
   assert.equal(await refused('Host: somebody@there\r\n'), 'somebody@there')
   assert.equal(await refused(`Host: B_AD.${BASE_HOST}\r\n`), `B_AD.${BASE_HOST}`)
   assert.equal(await refused('Host: one\r\nHost: two\r\n'), 'one, two')
