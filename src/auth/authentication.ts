@@ -1,4 +1,4 @@
-/** What a signature is checked by, and what comes of it; the same for every version of signatures. */
+/** Input and result of checking a signature, common to every signature version. */
 import { after, type Soon } from '../lib/soon.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -12,11 +12,11 @@ export interface Authentication {
   readonly anyRegion?: boolean
   /** D31. Presigned URLs and forms of Signature Version 2 are accepted. */
   readonly sigV2?: boolean
-  /** What that version signs before the path: `/bucket` where the host names the bucket, nothing elsewhere. */
+  /** Version 2 signs this before the path: `/bucket` where the host names the bucket, nothing elsewhere. */
   readonly hostBucket?: string
   /** Milliseconds since 1970. */
   readonly now: number
-  /** What clients may take for now as well. A signature of such a time is fresh; when it expires is said by `now`. */
+  /** Other times that clients may take for now. A signature of such a time is fresh; `now` decides when it expires. */
   readonly clientTimes?: readonly number[]
   /** Undefined for a key that is unknown, disabled or deleted. */
   findCredential(accessKey: string): Soon<Credential | undefined>

@@ -85,7 +85,7 @@ function readAuthorization(text: string, scheme: Scheme): Authorization {
   return { scheme, scope, signedHeaders: signedHeadersIn(signedHeaders), signature }
 }
 
-/** What a request says it is signed with and for, whatever else is wrong with it. */
+/** The credential a request names, even if the rest of its signature is malformed. */
 export function claimedCredential(request: RawRequest, scheme: Scheme): ClaimedScope | undefined {
   const [authorization] = headerValues(request, 'authorization')
   if (authorization === undefined) {
@@ -174,7 +174,7 @@ function otherAuthorization(text: string, scheme: Scheme): Fault {
   const reason = text.includes(' ')
     ? 'Unsupported Authorization Type'
     : "Authorization header is invalid -- one and only one ' ' (space) required"
-  // What cannot be a signature may be a password.
+  // A value that cannot be a signature may be a password.
   return refusal('InvalidArgument', { ArgumentName: 'Authorization', reason })
 }
 

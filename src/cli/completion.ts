@@ -12,7 +12,7 @@ export interface Candidate {
   readonly summary: string
 }
 
-/** What stands before the word that is completed. */
+/** The words before the one being completed. */
 export interface Before {
   readonly positionals: ReadonlyMap<string, string>
   readonly flags: ReadonlyMap<string, string>

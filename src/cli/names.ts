@@ -58,7 +58,7 @@ const ASKED: Readonly<Record<string, Ask>> = {
 const actions = (): Candidate[] => Array.from(ACTIONS.keys(), action => ({ word: `s3:${action}`, summary: '' }))
 const canned = (): Candidate[] => CANNED_NAMES.map(word => ({ word, summary: CANNED_POLICIES[word]!.meaning }))
 
-/** What is known without anybody's help. */
+/** Values known without asking the server. */
 const OWN: Readonly<Record<string, () => readonly Candidate[]>> = { ACTION: actions, POLICY: canned }
 
 async function runningServer(call: Where): Promise<Admin | undefined> {

@@ -99,7 +99,7 @@ function asHelp(words: readonly string[], commands: readonly Command[]): readonl
   return isGroup && second === '--help' ? ['help', first!] : words
 }
 
-/** What the shells' scripts call: a line for each word that may come next, with its meaning behind a tab. */
+/** Called by the shells' completion scripts: one line per candidate, its description after a tab. */
 const COMPLETE = '__complete'
 
 async function completed(

@@ -12,7 +12,7 @@ const HEADERS: readonly (readonly [string, string])[] = [
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
 
-/** What an answer of unknown length may come to for a client of HTTP/1.0, where it is sent in one piece. */
+/** The most that is buffered to give an HTTP/1.0 client a response of known length. */
 const COLLECTED_BYTES_MAX = 16 * 2 ** 20
 
 /** A long answer of which the first piece is there: until then a failure can still be answered with an error. */

@@ -162,7 +162,7 @@ export class Console {
     return { status: route.goesOn?.(answer) === true ? 202 : route.status, answer }
   }
 
-  /** Whoever signed it; a right signature is accepted whatever else came from the same address. */
+  /** Finds the signer; a valid signature is accepted no matter what else came from the same address. */
   async #administrator(
     message: IncomingMessage,
     request: RawRequest,

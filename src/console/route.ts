@@ -36,7 +36,7 @@ export interface AdminContext {
   readonly facts: () => Promise<ServerFacts>
 }
 
-/** What a server says of itself; a command on a folder knows less. */
+/** A running server's description of itself; a command on a folder knows less. */
 export interface ServerFacts {
   readonly version: string
   readonly runtime: string
@@ -45,7 +45,7 @@ export interface ServerFacts {
   readonly ready?: boolean
   readonly certificateExpiresAt?: string
   readonly filesystems: readonly {
-    /** What the server keeps there. */
+    /** The kind of data the server keeps there. */
     readonly folder: string
     readonly totalBytes: number
     readonly freeBytes: number

@@ -16,7 +16,7 @@ export const bringsToken = (request: RawRequest): boolean =>
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** What may be read: everything with the token, nothing that names buckets or accounts where everybody may. */
+/** How much may be read: everything with the token; no bucket or account names where access is public. */
 export function scrapeOf(request: RawRequest, scraping: Scraping): 'everything' | 'without names' | undefined {
   if (hasToken(request, scraping)) return 'everything'
   return scraping.isPublic ? 'without names' : undefined

@@ -49,7 +49,7 @@ export function hostOf(request: RawRequest): string {
   return host
 }
 
-/** What stands before the longest of these names; undefined when the host is below none of them. */
+/** The labels before the longest matching base name; undefined when the host is below none of them. */
 export function labelBelow(host: string, names: readonly string[]): string | undefined {
   let found: string | undefined
   for (const name of names) {

@@ -1,4 +1,4 @@
-/** Who asks and what is said: by headers and a signature over them, or by a form and the policy that it carries. */
+/** Authenticates a request by its headers and signature, or by a form and the signed policy it carries. */
 import { authenticate } from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import { after, type Soon } from '../lib/soon.ts'
@@ -14,7 +14,7 @@ import type { Known } from './known.ts'
 import type { Incoming } from './outcome.ts'
 import { View } from './request-view.ts'
 
-/** What a request turned out to ask. */
+/** A request after routing. */
 export interface Routed {
   readonly known: Known
   readonly address: Address
@@ -53,7 +53,7 @@ async function enterByForm(
   if (caller.kind !== 'anonymous' || payload.kind === 'chunks') {
     throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
   }
-  // Who sends it stands in the form itself: nothing else can be refused before its fields have been read.
+  // The form itself names its sender: nothing else can be refused before its fields have been read.
   await by.facts.bucket(address.bucket)
   incoming.goOn()
   const speaks = (dialect: Dialect): void => {

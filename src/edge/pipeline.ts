@@ -65,7 +65,7 @@ export interface PipelineParts {
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
-  /** What requests speak that do not say it: unsigned ones without a header of either dialect. */
+  /** The dialect of requests that do not show one: unsigned, without a header of either dialect. */
   readonly anonymousDialect: Dialect['name']
   readonly baseHosts: readonly string[]
   readonly website: WebsiteHosts

@@ -156,7 +156,7 @@ async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, visit: Vi
   return { ...document, status, headers: [...said, ...headersOf(fault), ...errorHeaders(fault, dialect)] }
 }
 
-/** What went wrong, for programs: the page is for people. Visitors sign nothing, so both dialects are spoken. */
+/** The error code for programs, beside the page for people. Visitors sign nothing, so both dialects are sent. */
 function errorHeaders(fault: Fault, dialect: Dialect): [string, string][] {
   const { code, message } = tell(fault, dialect, undefined)
   const text = message.replace(/[^\x20-\x7e]/g, '?')

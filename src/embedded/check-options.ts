@@ -1,4 +1,4 @@
-/** What there is to give to an embedded store, checked before anything is opened. */
+/** Checks the options of an embedded store before anything is opened. */
 import { OPERATIONS } from '../operations/index.ts'
 import type { Credentials, FaultMatch, FaultRule, HoldfastOptions, Span } from './api.ts'
 import {

@@ -1,5 +1,5 @@
 /**
- * What a bucket holds, as counters. A counter is a signed 64-bit integer: zero-copy copies can push the logical bytes
+ * The usage counters of a bucket. A counter is a signed 64-bit integer: zero-copy copies can push the logical bytes
  * of a bucket beyond what a JavaScript number holds exactly, so sums are carried as two halves and never rounded.
  */
 import { BadRecord, flag, format, struct, uint } from '../lib/codec.ts'
@@ -22,7 +22,7 @@ export type UsageField = (typeof USAGE_FIELDS)[number]
  */
 export type Usage = { readonly [F in UsageField]: number }
 
-/** What one decision changes in a bucket. Sizes of single objects are far below 2^53, so numbers are exact here. */
+/** The change one transaction makes to a bucket's usage. Sizes of single objects are far below 2^53, so numbers are exact here. */
 export type UsageDelta = { [F in UsageField]: number }
 
 export const noUsage = (): UsageDelta => ({

@@ -123,7 +123,7 @@ function reading(ctx: Context, handle: ObjectHandle, asked: Asked): Soon<Reading
 }
 
 /**
- * What is short is read before the answer begins, so that it goes out in one piece. What is long comes while it is
+ * A short body is read before the answer begins, so that it goes out in one piece. A long one is read while it is
  * sent, but for its first piece: damage that is found before any byte was sent is answered with an error.
  */
 function bodyOf(handle: ObjectHandle, start: number, end: number): Soon<NonNullable<Answers['body']>> {

@@ -7,7 +7,7 @@ export interface Precondition {
   readonly ifNoneMatch: readonly string[] | undefined
 }
 
-/** What a delete may ask of the version that it would hide or take out, beside its tag. */
+/** Conditions, besides the ETag, that a delete may place on the version it would hide or remove. */
 export interface RemovalPrecondition extends Precondition {
   readonly ifSize?: number | undefined
   readonly ifModifiedAt?: number | undefined

@@ -33,7 +33,7 @@ const encodedLocation = (text: string): string =>
 /** R28. Where the object itself sends those who ask for it. */
 export const redirectionOf = (redirect: string): Redirection => ({ status: MOVED, location: encodedLocation(redirect) })
 
-/** What a visitor asked with goes along, but for an object that says itself where it leads. */
+/** The query goes along with a redirect, except with one that an object's own metadata names. */
 const asked = ({ query }: Visited): string => (query === '' ? '' : `?${encodedLocation(query)}`)
 
 function follow({ redirect, keyPrefix = '' }: RoutingRule, visited: Visited): Redirection {

@@ -1,4 +1,4 @@
-/** What the server can say of the machine and of itself: room on its filesystems, version, age, certificate. */
+/** Facts about the machine and the server: room on its filesystems, version, uptime, certificate. */
 import { X509Certificate } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -17,7 +17,7 @@ export const SECRET_VARIABLES = [
 
 export type SecretVariable = (typeof SECRET_VARIABLES)[number]
 
-/** What the file holds, without the end of line that editors put there. `said` is how the file was named. */
+/** The content of the file, without the end of line that editors put there. `said` is how the file was named. */
 export function secretIn(path: string, said: string): string {
   let text: string
   try {

@@ -40,7 +40,7 @@ export interface Config {
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
-  /** What unsigned requests without a header of either dialect speak. */
+  /** The dialect of unsigned requests without a header of either dialect. */
   readonly anonymousDialect: 'svc' | 's3'
   readonly accounts: string | undefined
   readonly buckets: readonly string[]

@@ -1,4 +1,4 @@
-/** What a person at a terminal can type next, once the server is ready. A secret is pointed at, never printed. */
+/** Commands that a person at a terminal can type next, once the server is ready. A secret is pointed at, never printed. */
 import { join } from 'node:path'
 import { storedRootKey } from './accounts.ts'
 import type { Config } from './config.ts'

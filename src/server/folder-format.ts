@@ -15,7 +15,7 @@ import { BadConfig } from './bad-config.ts'
 export const FORMAT_FILE = 'format'
 const STAMP = /^holdfast format (\d{1,9})\nwritten by (\S{1,64})\n/
 
-/** What this program does not read. Undefined: it does. */
+/** Why this program cannot read the format; undefined when it can. */
 export function formatProblem(what: string, { format, writtenBy }: FormatStamp): string | undefined {
   const said = `${what} was written by holdfast ${writtenBy} (format ${format}); this is holdfast ${VERSION}, which \
 reads formats ${READS_FROM} to ${FORMAT}`

@@ -13,7 +13,7 @@ const EXPIRES_SOON_DAYS = 14
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** What clients will say of it; undefined for one that is valid. */
+/** Why clients will reject it; undefined for one that is valid. */
 function invalidity({ cert }: Certificate, path: string, now: number): string | undefined {
   const { validFrom, validTo } = new X509Certificate(cert)
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)]

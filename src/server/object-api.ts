@@ -137,7 +137,7 @@ export interface Serving {
   readonly baseHosts: readonly string[]
   /** D31. Presigned URLs and forms of Signature Version 2 are accepted, unless this is false. */
   readonly sigV2?: boolean
-  /** What unsigned requests without a header of either dialect speak; svc without. */
+  /** The dialect of unsigned requests without a header of either dialect; svc by default. */
   readonly anonymousDialect?: 'svc' | 's3'
   readonly website: WebsiteHosts
   /** D24. */

@@ -63,9 +63,9 @@ export const at = {
   accountsMark: () => key('x', 'accounts'),
   /** There when every bucket stands under its owner. */
   indexed: () => key('x', 'buckets by owner'),
-  /** What a bucket held when it was last counted, by its id: counters of a bucket never pass to a later namesake. */
+  /** Usage of a bucket when it was last counted, by its id: counters never pass to a later bucket of the same name. */
   usageBase: (bucketId: string) => key('U', bucketIdBytes(bucketId)),
-  /** What the commits of one process added to that since; a process has several, one for each commit under way. */
+  /** Usage added since by commits of one process; a process has several slots, one per commit in flight. */
   usageSlot: (bucketId: string, writer: Buffer, slot: number) => key('U', bucketIdBytes(bucketId), writer, slot),
   usageMark: () => key('x', 'usage'),
   /** Where a bucket's ledger ends. */

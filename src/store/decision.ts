@@ -17,7 +17,7 @@ export class Decision {
   readonly #meta: Meta
   readonly checks: Check[] = []
   readonly writes: Write[] = []
-  /** What it changes in the usage of its bucket: there is none that changes two. */
+  /** The change to the usage of its bucket; no transaction changes two. */
   usage: BucketDelta | undefined
 
   constructor(meta: Meta) {

@@ -1,5 +1,5 @@
 /**
- * What each change of the set of versions, or of an upload, means for the usage of its bucket. Called where the records
+ * Tallies each change to a bucket's versions and uploads in its usage counters. Called where the records
  * themselves are written, so that no path can change one without the other.
  */
 import type { Bucket } from '../model/bucket.ts'

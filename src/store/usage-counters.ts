@@ -13,7 +13,7 @@ import { all, at, parseUsage } from './addresses.ts'
 const REMEMBERED_BUCKETS_MAX = 10_000
 const SLOTS_PER_SCAN = 1000
 
-/** What a decision changes in the usage of its bucket. */
+/** The change one transaction makes to the usage of its bucket. */
 export interface BucketDelta extends UsageDelta {
   readonly bucketId: string
 }

@@ -24,7 +24,7 @@ const PAGE = 2000
 export interface CountedUsage {
   /** Undefined for a bucket that was never counted, or that is gone. */
   readonly base: { readonly entry: Entry; readonly value: UsageBase } | undefined
-  /** What was added to the base since. */
+  /** Changes since the base was counted. */
   readonly added: Buffer
   readonly total: Usage
 }
@@ -46,7 +46,7 @@ type Scan = (range: KeyRange, limit: number) => Promise<readonly Entry[]>
 export const readUsage = async (scan: Scan, bucketId: string): Promise<CountedUsage> =>
   sumUsage(await scan(all.usage(bucketId), RECORDS_MAX))
 
-/** What a bucket holds; undefined as long as it has not been counted. */
+/** Usage of a bucket; undefined until it has been counted. */
 export async function usageOf(meta: Meta, { id }: Pick<Bucket, 'id'>): Promise<Usage | undefined> {
   const { since } = await usageMark(meta)
   const { base, total } = await readUsage((range, limit) => meta.scan(range, limit), id)
@@ -85,7 +85,7 @@ function grouped(entries: readonly Entry[]): { bucketId: string; entries: Entry[
   return groups
 }
 
-/** What all buckets hold, by their ids; those that have not been counted are missing. */
+/** Usage of all buckets, by id; those not counted yet are missing. */
 export async function usageOfAll(meta: Meta): Promise<Map<string, Usage>> {
   const { since } = await usageMark(meta)
   const out = new Map<string, Usage>()

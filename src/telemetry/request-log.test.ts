@@ -5,7 +5,7 @@ import type { Outcome } from '../edge/outcome.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import { RequestLine } from './request-log.ts'
 
-/** Whatever a client may get into it: quotes, ends of lines, halves of characters, controls, marks of direction. */
+/** Anything a client may get into a line: quotes, ends of lines, halves of characters, controls, marks of direction. */
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),

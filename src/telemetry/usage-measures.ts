@@ -1,5 +1,5 @@
 /**
- * What buckets and accounts hold, for Prometheus. Totals are always there. Buckets and accounts have series of their
+ * Usage of buckets and accounts, for Prometheus. Totals are always there. Buckets and accounts have series of their
  * own only as far as they are among the largest: names are made by clients, and series must stay few.
  */
 import { USAGE_FIELDS, type Usage, type UsageField } from '../model/usage.ts'

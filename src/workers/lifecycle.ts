@@ -84,7 +84,7 @@ export class Lifecycle implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    // What is due may depend on a version that is lost: a marker may hide one, and one more may be kept.
+    // An expiration may depend on a version that is lost: a marker may hide one, and one more may be kept.
     if (this.#engine.losses.isAny) return 'idle'
     this.#round ??= this.#pages()
     try {

@@ -1,4 +1,4 @@
-/** What fsck counts of buckets' usage on its way through all records, and how that compares with what is recorded. */
+/** Counts buckets' usage during fsck's walk over all records, and compares it with the recorded counters. */
 import { DamagedRecord } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { noUsage, type UsageDelta } from '../model/usage.ts'

@@ -325,7 +325,7 @@ function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Poli
 /** Step 4. */
 function aclVoice(request: AccessRequest, bucket: BucketFacts): Voice {
   const { caller, object } = request
-  // Whoever may create the object may also name its ACL. Named writers own what they create and do not come here.
+  // The right to create the object includes naming its ACL. Named writers own what they create and do not come here.
   const wanted = permissionFor(request.ofNewObject === true ? 'PutObject' : request.action)
   if (wanted === undefined || (caller.kind === 'anonymous' && request.anonymousNeedsPolicy === true)) return SILENT
   const listed = wanted.on === 'bucket' ? bucket : object

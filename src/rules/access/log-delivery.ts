@@ -35,7 +35,7 @@ function byList({ owner, ownership, grants: listed }: Bucket): boolean {
   return has('WRITE') && has('READ_ACP')
 }
 
-/** What is delivered, and into which bucket. */
+/** The source and target buckets of a log delivery. */
 export interface Delivery {
   readonly target: Bucket
   readonly key: string
@@ -45,7 +45,7 @@ export interface Delivery {
   readonly account: string | undefined
 }
 
-/** What a statement for the service may ask, as S3 has it: for whom the log is. */
+/** Condition values that a statement for the service principal may test: the bucket and account logged. */
 const contextOf = ({ source, account }: Delivery): Context =>
   new Map<string, readonly string[]>([
     ['principalisawsservice', ['true']],

@@ -23,7 +23,7 @@ const SERVICE_PRINCIPAL = /^[a-z0-9][a-z0-9.-]*\.(?:amazonaws\.com(?:\.cn)?|aws\
 /** The names under which a principal's accounts and users are listed. */
 export const PRINCIPAL_KEYS: readonly string[] = ['SVC', 'AWS']
 
-/** What delivers access logs, as a principal of a policy. */
+/** The service principal that delivers access logs. */
 export const LOGGING_SERVICES: readonly string[] = ['logging.svc', 'logging.s3.amazonaws.com']
 
 const HEADER = 'x-svc'

@@ -1,4 +1,4 @@
-/** What policies may name: the condition keys, principals and actions of the documentation of IAM and S3. */
+/** The vocabulary of policies: the condition keys, principals and actions of the documentation of IAM and S3. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '../../model/caller.ts'
