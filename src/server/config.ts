@@ -333,10 +333,11 @@ const TOKEN_CHARACTERS_MIN = 16
 
 /** Not a flag of its own: what stands on a command line can be seen by everybody on the machine. */
 function metricsToken(env: NodeJS.ProcessEnv, file: string | undefined): string | undefined {
-  if (file !== undefined && env.HOLDFAST_METRICS_TOKEN) {
+  const isVariable = env.HOLDFAST_METRICS_TOKEN_FILE === file
+  if (file !== undefined && isVariable && env.HOLDFAST_METRICS_TOKEN) {
     throw new BadConfig('HOLDFAST_METRICS_TOKEN and HOLDFAST_METRICS_TOKEN_FILE are both given: choose one')
   }
-  const said = env.HOLDFAST_METRICS_TOKEN_FILE === file ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
+  const said = isVariable ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
   const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : secretIn(file, said).trim()
   if (token === undefined || token === '') return undefined
   if (!/^[\x21-\x7e]+$/.test(token) || token.length < TOKEN_CHARACTERS_MIN) {
