@@ -22,7 +22,7 @@ export type UsageField = (typeof USAGE_FIELDS)[number]
  */
 export type Usage = { readonly [F in UsageField]: number }
 
-/** The change one transaction makes to a bucket's usage. Sizes of single objects are far below 2^53, so numbers are exact here. */
+/** The change one transaction makes to a bucket's usage. Single objects are far below 2^53 bytes: numbers are exact. */
 export type UsageDelta = { [F in UsageField]: number }
 
 export const noUsage = (): UsageDelta => ({

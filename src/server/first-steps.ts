@@ -1,4 +1,4 @@
-/** Commands that a person at a terminal can type next, once the server is ready. A secret is pointed at, never printed. */
+/** Commands to type next, for a person at a terminal, once the server is ready. A secret is never printed. */
 import { join } from 'node:path'
 import { storedRootKey } from './accounts.ts'
 import type { Config } from './config.ts'

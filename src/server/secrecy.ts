@@ -22,8 +22,8 @@ async function hasPermissions(folder: string): Promise<boolean> {
 }
 
 /**
- * Warnings about file modes. A key that every user can read is refused: with it, all that it sealed can be read. A group is
- * warned of, since Kubernetes gives every file of a volume to one (`fsGroup`).
+ * Warnings about file modes. A key that every user can read is refused: with it, all that it sealed can be read. A
+ * group is warned of, since Kubernetes gives every file of a volume to one (`fsGroup`).
  */
 export async function checkSecrecy(folder: string): Promise<readonly string[]> {
   const warnings: string[] = []
