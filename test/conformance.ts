@@ -63,7 +63,7 @@ function headerRow(name: (typeof HEADERS_NOT_OFFERED)[number]): string {
   return `| \`x-amz-${name.slice(1)}\`, \`x-svc-${name.slice(1)}\` | ${where} |`
 }
 
-/** What S3 has and the server does not: as far as the routes refuse it by themselves, and what documents refuse. */
+/** S3 features that are not offered: those the routes refuse by themselves, and those that documents refuse. */
 function notOffered(): string {
   return [
     '## What is not offered',

@@ -1,5 +1,5 @@
 /**
- * What a client sees of an answer whose source fails, by the kind of its body and the moment of the failure. The tests
+ * The outcome a client sees when the source fails, by the kind of its body and the moment of the failure. The tests
  * in broken-answers and failed-reads verify every row on the runtime that runs them, over plain connections and TLS,
  * kept alive or not; the table in docs/decisions/broken-answers.md is made of it.
  */

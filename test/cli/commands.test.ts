@@ -108,7 +108,7 @@ test('bash completes commands, flags, choices and names that the server knows', 
     try {
       const { out } = await holdfast(['completion', 'bash'])
       const complete = (line: string): string[] => {
-        // What Bash makes of a line: words, broken at colons and equals signs as well.
+        // Bash breaks a line into words at colons and equals signs as well.
         const set = `COMP_LINE='${line}' COMP_POINT=${line.length} COMP_WORDS=(${line.replaceAll(/([:=])/g, ' $1 ')}${
           line.endsWith(' ') ? " ''" : ''
         }); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))`

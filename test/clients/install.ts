@@ -143,7 +143,7 @@ export function fromAptWithPython(folder: string, packageName: string, program: 
       await run('dpkg-deb', ['-x', archive, place], options)
     }
     const libraries = join(place, 'usr', 'lib', 'python3', 'dist-packages')
-    // What is compiled among these is for the Python of the same distribution.
+    // Compiled modules among these fit the Python of the same distribution.
     return { command: ['/usr/bin/python3', join(place, 'usr', 'bin', program)], env: { PYTHONPATH: libraries } }
   })
 }

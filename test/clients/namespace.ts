@@ -20,7 +20,7 @@ export class Namespace {
       spawnSync('ip', ['netns', 'del', name], { stdio: 'ignore' })
       rmSync(this.#folder, { recursive: true, force: true })
     }
-    // Whatever ends this program must not leave it behind.
+    // It must not outlive this program, however that ends.
     process.once('exit', this.#endWithUs)
   }
 

@@ -1,4 +1,4 @@
-/** What is handed to an embedded store is checked: a misspelt name does not pass in silence. */
+/** The options of an embedded store are checked: a misspelt name does not pass in silence. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'

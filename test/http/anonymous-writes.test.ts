@@ -66,7 +66,7 @@ inBoth('R56 5.2 PutObject, PostObject: who may write by the ACL may name an ACL,
       [TO_OWNER, 200, 403],
       [GRANTED, 200, 403],
     ] as const) {
-      // Whoever owns what stands there has no say about what takes its place.
+      // The owner of the replaced object has no say about the new one.
       await put(client, BUCKET, '/k', 'before')
       assert.equal(outcome(await write(acl)), '200', `${way} ${JSON.stringify(acl)}`)
       assert.deepEqual([await status(MAIN), await status(null)], [ownerReads, anyoneReads], `${way} ${acl}`)

@@ -1,4 +1,4 @@
-/** What is stored cannot be read: every kind of body, before its first byte and in the middle of it. */
+/** Stored bytes cannot be read: every kind of body, before its first byte and in the middle of it. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -122,7 +122,7 @@ inBoth('attack 34 5.2: a missing key is told by the right to list with it as the
       ] as const) {
         assert.equal(await mayLearn(as, key), wanted === 404, key)
         for (const request of requests(client, key)) {
-          // What the query says of a prefix is not what would be listed.
+          // The prefix in the query is not the one that would be listed.
           const path = request.path.replace(/\?(?=(.?))/, (_, more) => `?prefix=open%2Fx&max-keys=1${more && '&'}`)
           const headers: Headers = [...(request.headers ?? []), [':expected-bucket-owner', MAIN.accountId]]
           const answer = await client.send({ ...request, path, headers, bucket, as })

@@ -66,7 +66,7 @@ inBoth('5.2 policies: the age of a signature, in the header, in a link and in a 
   assert.equal(await read(), 200)
   await deny(client, 's3:GetObject', { NumericLessThan: { 'svc:signatureAge': '1000' } })
   assert.equal(await read(), 403)
-  // Who signs nothing has no signature that could be old.
+  // An unsigned request has no signature that could be old.
   await put(client, BUCKET, '/public', 'x', [[':acl', 'public-read']])
   await deny(client, 's3:GetObject', { Null: { 's3:signatureAge': 'false' } })
   assert.equal((await client.send({ method: 'GET', bucket: BUCKET, path: '/public', as: null })).status, 200)
