@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { blobFormat } from '../src/model/content.ts'
-import { at } from '../src/store/addresses.ts'
+import { recordKey } from '../src/store/commit/record-keys.ts'
 import type { Store } from '../src/store/store.ts'
 import { medians, perSecond, type Row, rowOf } from './measure.ts'
 import { readFile, writeFile } from './reference.ts'
@@ -51,7 +51,7 @@ async function storeUnhashed(store: Store, body: Iterable<Buffer>): Promise<void
   const id = ids.next()
   const place = await blobs.write(id, body)
   const record = { ...place, storedLength: place.length, storageKey: undefined, shares: 1 }
-  await meta.commit({ checks: [], writes: [{ key: at.blob(id), value: blobFormat.encode(record) }] })
+  await meta.commit({ checks: [], writes: [{ key: recordKey.blob(id), value: blobFormat.encode(record) }] })
 }
 
 function whole(bytes: number): void {

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import type { Write } from '../src/meta/meta.ts'
 import type { Version } from '../src/model/version.ts'
 import { versionFormat } from '../src/model/version-record.ts'
-import { at } from '../src/store/addresses.ts'
-import type { ListedVersion } from '../src/store/listing.ts'
-import type { Listed } from '../src/store/listing-page.ts'
+import { recordKey } from '../src/store/commit/record-keys.ts'
+import type { ListedVersion } from '../src/store/listing/listing.ts'
+import type { ListPage } from '../src/store/listing/listing-page.ts'
+import { versionName } from '../src/store/objects/versions.ts'
 import type { Store } from '../src/store/store.ts'
-import { versionName } from '../src/store/versions.ts'
 import { inFlight, medians, milliseconds, type Row, rowOf } from './measure.ts'
 import { BUCKET, OWNER, type Scene } from './scene.ts'
 
@@ -78,7 +78,7 @@ function recordsOf(store: Store, template: Version, key: string, versions: numbe
   const writes: Write[] = []
   for (let seq = versions; seq >= 1; seq--) {
     const id = versions === 1 ? template.id : versionName(store.engine, seq)
-    const address = seq === versions ? at.current(BUCKET, key) : at.older(BUCKET, key, seq)
+    const address = seq === versions ? recordKey.current(BUCKET, key) : recordKey.older(BUCKET, key, seq)
     writes.push({ key: address, value: versionFormat.encode({ ...template, seq, id }, address) })
   }
   return writes
@@ -92,8 +92,8 @@ function somewhere({ keys }: Filled, keysPerItem: number): string {
   return keys[Math.floor(Math.random() * (keys.length - (PAGE + 1) * keysPerItem))]!
 }
 
-async function timed(list: () => Promise<Listed<ListedVersion>>, whole: (page: Listed<ListedVersion>) => boolean) {
-  let page: Listed<ListedVersion> | undefined
+async function timed(list: () => Promise<ListPage<ListedVersion>>, whole: (page: ListPage<ListedVersion>) => boolean) {
+  let page: ListPage<ListedVersion> | undefined
   const time = await milliseconds(async () => {
     page = await list()
   })

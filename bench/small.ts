@@ -1,8 +1,8 @@
 /** Small objects, 64 at a time: put, get and delete against the bare engines that they stand on. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { type Engine, openEngine } from '../src/meta/lmdb-engine.ts'
-import { at } from '../src/store/addresses.ts'
+import { type LmdbEngine, openEngine } from '../src/meta/lmdb/lmdb-engine.ts'
+import { recordKey } from '../src/store/commit/record-keys.ts'
 import type { Store } from '../src/store/store.ts'
 import {
   aloneRow,
@@ -23,7 +23,7 @@ const PAYLOADS = 16
 
 const payloads = (bytes: number): Buffer[] => Array.from({ length: PAYLOADS }, () => randomBytes(bytes))
 const names = (count: number): string[] => Array.from({ length: count }, randomName)
-const addresses = (count: number): Buffer[] => names(count).map(name => at.current(BUCKET, name))
+const addresses = (count: number): Buffer[] => names(count).map(name => recordKey.current(BUCKET, name))
 
 /** What one sync costs here: a slow one hides what the store adds to it, a fast one shows it. */
 export async function sync(scene: Scene): Promise<Row[]> {
@@ -47,7 +47,7 @@ export async function fourKiB(scene: Scene): Promise<Row[]> {
     () => barePutAll(bare, addresses(count), bodies),
   ])
   const stored = names(count)
-  const bareStored = stored.map(name => at.current(BUCKET, name))
+  const bareStored = stored.map(name => recordKey.current(BUCKET, name))
   await putAll(store, stored, bodies)
   await barePutAll(bare, bareStored, bodies)
   const [get, bareGet] = await medians(rounds, [() => getAll(store, stored), () => bareGetAll(bare, bareStored)])
@@ -69,7 +69,7 @@ function putAll(store: Store, keys: readonly string[], bodies: readonly Buffer[]
   )
 }
 
-function barePutAll(bare: Engine, keys: readonly Buffer[], bodies: readonly Buffer[]): Promise<number> {
+function barePutAll(bare: LmdbEngine, keys: readonly Buffer[], bodies: readonly Buffer[]): Promise<number> {
   return perSecond(keys.length, () =>
     inFlight(WIDTH, keys.length, async i => bare.put(keys[i]!, bodies[i % PAYLOADS]!, i + 1)),
   )
@@ -85,7 +85,7 @@ function getAll(store: Store, keys: readonly string[]): Promise<number> {
 }
 
 /** A copy of each value, as anybody needs who wants to keep it beyond the next read. */
-function bareGetAll(bare: Engine, keys: readonly Buffer[]): Promise<number> {
+function bareGetAll(bare: LmdbEngine, keys: readonly Buffer[]): Promise<number> {
   return perSecond(keys.length, async () => {
     for (const key of shuffled(keys)) {
       const found = bare.getBinaryFast(key)!
@@ -104,7 +104,7 @@ const removal = (store: Store, count: number, bodies: readonly Buffer[]): Turn =
   }
 }
 
-const bareRemoval = (bare: Engine, count: number, bodies: readonly Buffer[]): Turn => {
+const bareRemoval = (bare: LmdbEngine, count: number, bodies: readonly Buffer[]): Turn => {
   return async () => {
     const keys = addresses(count)
     await barePutAll(bare, keys, bodies)

@@ -96,7 +96,7 @@ async function checkDescription() {
     return
   }
   const [{ ADMIN_ROUTES }, { openApi }] = await Promise.all(
-    ['index', 'openapi'].map(name => import(join(ROOT, 'dist', 'src', 'console', `${name}.js`))),
+    ['index', 'openapi'].map(name => import(join(ROOT, 'dist', 'src', 'admin', `${name}.js`))),
   )
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' }
   const file = join(folder, 'openapi.json')

@@ -3,10 +3,10 @@
 import cluster from 'node:cluster'
 import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
-import { type Running, serve } from './server/serve.ts'
+import { atLeast, type Log } from './server/log.ts'
+import { type RunningServer, serve } from './server/serve.ts'
 import { ServerLog } from './server/server-log.ts'
 import { startFailure } from './server/start-failure.ts'
-import { from, type Tell } from './server/tell.ts'
 import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
 
@@ -32,7 +32,7 @@ function configure(): Config | undefined {
 const log = new ServerLog(process.stderr, process.env)
 process.on('exit', () => log.flush())
 
-const tell: Tell = {
+const tell: Log = {
   log: line => log.write(line),
   once: line => log.notice(line),
   end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
@@ -68,7 +68,7 @@ async function main(): Promise<void> {
   const running = await serve(config, tell).catch((error: unknown) => {
     throw error instanceof BadConfig ? error : new Error(startFailure(error, config), { cause: error })
   })
-  const told = from(config.logLevel, tell)
+  const told = atLeast(config.logLevel, tell)
   stop = stopOnce(running, told)
   process.on('SIGHUP', () => void reload(running, told))
   told.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
 }
 
 /** Requests in flight may finish, but not hold up the end for ever. */
-function stopOnce(running: Running, { log }: Tell): (signal: NodeJS.Signals) => void {
+function stopOnce(running: RunningServer, { log }: Log): (signal: NodeJS.Signals) => void {
   let stopping = false
   return signal => {
     if (stopping) return
@@ -104,7 +104,7 @@ function stopOnce(running: Running, { log }: Tell): (signal: NodeJS.Signals) => 
   }
 }
 
-async function reload(running: Running, { log }: Tell): Promise<void> {
+async function reload(running: RunningServer, { log }: Log): Promise<void> {
   log({ level: 'info', message: 'reloading', signal: 'SIGHUP' })
   try {
     await running.reload()

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { openLmdbMeta } from '../src/meta/lmdb.ts'
+import { openLmdbMeta } from '../src/meta/lmdb/lmdb.ts'
 import { withVault } from '../src/server/backups.ts'
 import { openFolder } from '../src/server/compose.ts'
 import { FORMAT_FILE } from '../src/server/folder-format.ts'
 import { rebuildFolder } from '../src/server/rebuild.ts'
-import { at } from '../src/store/addresses.ts'
-import { FORMAT, formatStamp } from '../src/store/format-stamp.ts'
+import { FORMAT, formatStamp } from '../src/store/commit/format-stamp.ts'
+import { recordKey } from '../src/store/commit/record-keys.ts'
 import { VERSION } from '../src/version.ts'
 import { opened, restoreInto, take, withGround } from './backup/fixture.ts'
 import { holdfast } from './cli/program.ts'
@@ -31,14 +31,14 @@ const withObject = (folder: string): Promise<void> =>
 async function stampRecord(folder: string, stamp: typeof NEWER | undefined): Promise<void> {
   const meta = await openLmdbMeta({ path: join(folder, 'meta') })
   const value = stamp === undefined ? undefined : formatStamp.encode(stamp)
-  await meta.commit({ checks: [], writes: [{ key: at.format(), value }] })
+  await meta.commit({ checks: [], writes: [{ key: recordKey.format(), value }] })
   await meta.close()
 }
 
 test('a new folder is stamped with the format and the version, in a file and in the metadata', () =>
   withFolder(async folder => {
     await opened(folder, async ({ store }) => {
-      const entry = await store.engine.meta.get(at.format())
+      const entry = await store.engine.meta.get(recordKey.format())
       assert.deepEqual(formatStamp.decode(entry!.value), { format: FORMAT, writtenBy: VERSION })
     })
     assert.equal(readFileSync(join(folder, FORMAT_FILE), 'utf8'), stampFile({ format: FORMAT, writtenBy: VERSION }))
@@ -51,7 +51,7 @@ test('a folder without a stamp is upgraded in place', () =>
     await stampRecord(folder, undefined)
     await opened(folder, async ({ store }) => {
       assert.equal((await bytesOf(store, { bucket: 'plain', key: 'key' })).toString(), 'text')
-      assert.ok(await store.engine.meta.get(at.format()))
+      assert.ok(await store.engine.meta.get(recordKey.format()))
     })
     assert.ok(existsSync(join(folder, FORMAT_FILE)))
   }))
@@ -109,7 +109,7 @@ test('a version that knows no stamp does not start on a folder that this one has
     await withObject(folder)
     const meta = await openLmdbMeta({ path: join(folder, 'meta') })
     // 0.1 reads this record first of all, and knows X1 alone.
-    assert.equal((await meta.get(at.owner()))!.value.toString('latin1', 0, 2), 'X2')
+    assert.equal((await meta.get(recordKey.owner()))!.value.toString('latin1', 0, 2), 'X2')
     await meta.close()
   }))
 

@@ -14,29 +14,31 @@ const root = resolve(here, basename(dirname(here)) === 'dist' ? '../..' : '..')
 /** Each floor may import only what stands below it. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   lib: [],
+  digest: ['lib'],
   model: ['lib'],
-  meta: ['lib'],
-  blobs: ['lib'],
-  crypto: ['lib'],
-  rules: ['model', 'lib'],
-  store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'lib'],
+  http: ['model', 'digest', 'lib'],
+  meta: ['digest', 'lib'],
+  blobs: ['digest', 'lib'],
+  crypto: ['digest', 'lib'],
+  rules: ['model', 'digest', 'lib'],
+  store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'digest', 'lib'],
   workers: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
-  backup: ['store', 'model', 'lib', 'meta', 'blobs'],
-  auth: ['rules', 'model', 'lib'],
-  operations: ['store', 'rules', 'model', 'lib'],
-  edge: ['operations', 'auth', 'rules', 'model', 'lib'],
-  telemetry: ['edge', 'operations', 'store', 'rules', 'model', 'lib'],
-  console: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
+  backup: ['store', 'model', 'digest', 'lib', 'meta', 'blobs'],
+  auth: ['rules', 'http', 'model', 'digest', 'lib'],
+  operations: ['store', 'rules', 'http', 'model', 'lib'],
+  edge: ['operations', 'auth', 'rules', 'http', 'model', 'digest', 'lib'],
+  telemetry: ['edge', 'operations', 'store', 'rules', 'http', 'model', 'lib'],
+  admin: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
-  cli: ['', 'server', 'console', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'model', 'lib'],
+  cli: ['', 'server', 'admin', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
   // The server inside another process: a programmer's way in.
-  embedded: ['server', 'edge', 'operations', 'workers', 'store', 'rules', 'model', 'lib'],
+  embedded: ['server', 'edge', 'operations', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
   // The entrances: what is run and what is imported.
   '': ['embedded', 'server'],
   // Composition: what a running server is put together from, and the only place that names a driver.
   server: [
     '',
-    'console',
+    'admin',
     'telemetry',
     'edge',
     'operations',
@@ -45,10 +47,12 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'workers',
     'store',
     'rules',
+    'http',
     'model',
     'meta',
     'blobs',
     'crypto',
+    'digest',
     'lib',
   ],
 }
@@ -121,7 +125,7 @@ test('runtimes: what is special for Bun is decided in one place, and no response
   for (const { path, text } of core) {
     const plain = withoutComments(text)
     if (/versions\.bun|\bBun\b/.test(plain) && path !== 'src/lib/runtime.ts') bad.push(`${path}: looks for Bun`)
-    // On Bun that completes the answer: lib/broken-answer.ts closes the connection instead.
+    // On Bun that completes the answer: http/break-off.ts closes the connection instead.
     if (/response\.destroy\(/.test(plain)) bad.push(`${path}: destroys a response`)
   }
   none(bad)
@@ -133,7 +137,7 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
   // Composition and commands have nobody above them that could hand these down.
   for (const { path, text } of core.filter(({ folder }) => !ABOVE.includes(folder))) {
     const plain = withoutComments(text)
-    if (/from 'node:fs(\/promises)?'/.test(plain) && !/^src\/lib\/(disk|presence)\.ts$/.test(path)) {
+    if (/from 'node:fs(\/promises)?'/.test(plain) && !/^src\/lib\/(disk|liveness-socket)\.ts$/.test(path)) {
       bad.push(`${path}: reaches for the filesystem past the disk`)
     }
     if (
@@ -156,29 +160,31 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
 const OTHERS =
   'deleted upload completed bucket document fence account formerAccount formerUser user accessKey keyOf owned ' +
   'rotation usageBase usageSlot'
-const OTHER_RECORDS = new RegExp(`^(at\\.(${OTHERS.replaceAll(' ', '|')})\\(|ahead$|progressOf\\()`)
+const OTHER_RECORDS = new RegExp(`^(recordKey\\.(${OTHERS.replaceAll(' ', '|')})\\(|ahead$|progressOf\\()`)
 
 test('P32: a version leaves its place through one gate only', () => {
   const bad: string[] = []
   for (const { path, text } of core) {
     const plain = withoutComments(text)
     // Releasing garbage removes records of blobs, contents, parts and garbage: it does not even know versions.
-    const isRelease = path === 'src/store/release.ts'
-    if (isRelease && /versionFormat|at\.(current|older)/.test(plain)) bad.push(`${path}: knows versions`)
-    if (isRelease || path === 'src/store/removal.ts' || path === 'src/store/decision.ts') continue
-    for (const [, what] of plain.matchAll(/\bd\.remove\(((?:[^()]|\([^()]*\))*)\)/g)) {
+    const isRelease = path === 'src/store/reclaim/release-garbage.ts'
+    if (isRelease && /versionFormat|recordKey\.(current|older)/.test(plain)) bad.push(`${path}: knows versions`)
+    if (isRelease || path === 'src/store/objects/lock-gate.ts' || path === 'src/store/commit/transaction.ts') continue
+    for (const [, what] of plain.matchAll(/\btx\.remove\(((?:[^()]|\([^()]*\))*)\)/g)) {
       if (!OTHER_RECORDS.test(what!)) bad.push(`${path}: removes ${what}`)
     }
     if (/value: undefined/.test(plain) && /^src\/(store|workers)/.test(path))
       bad.push(`${path}: deletes past the decision`)
   }
   none(bad)
-  const gate = readFileSync(join(root, 'src/store/removal.ts'), 'utf8')
+  const gate = readFileSync(join(root, 'src/store/objects/lock-gate.ts'), 'utf8')
   assert.match(gate, /const refusal = mayRemove\(/, 'the gate asks the lock rule')
 })
 
 test('P23: a key is disabled only where locks are asked', () => {
-  const bad = core.filter(({ path, text }) => path !== 'src/store/named-keys.ts' && /keyring\.disable\(/.test(text))
+  const bad = core.filter(
+    ({ path, text }) => path !== 'src/store/keys/named-keys.ts' && /keyring\.disable\(/.test(text),
+  )
   none(bad.map(({ path }) => path))
 })
 

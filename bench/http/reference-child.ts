@@ -2,7 +2,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { openEngine } from '../../src/meta/lmdb-engine.ts'
+import { openEngine } from '../../src/meta/lmdb/lmdb-engine.ts'
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 

@@ -2,8 +2,8 @@
  * From a request to its caller, and to the rule by which its body must be checked; or a fault. Signatures come in the
  * Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
  */
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
-import { after, type Soon } from '../lib/soon.ts'
+import { type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
 import { Fault } from '../model/faults.ts'
 import { isRegionName } from '../rules/naming.ts'
 import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
@@ -13,12 +13,12 @@ import {
   canonicalPairs,
   canonicalRequest,
   escapedPath,
-  type Fields,
+  type HeaderFields,
   type SignedHeaders,
 } from './canonical.ts'
 import { type Claim, headerClaim, isPresigned, oldQuerySignature, otherScheme, queryClaim } from './claim.ts'
 import { announcedPayload, anonymousPayload, payloadRule } from './payload-rule.ts'
-import { refusal } from './refusal.ts'
+import { authFault } from './refusal.ts'
 import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
 import { authenticateV2 } from './signature-v2.ts'
 import { hmac, type Scope, type SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
@@ -26,7 +26,7 @@ import { isoText } from './timestamps.ts'
 
 export const SKEW_MS_MAX = 900_000
 
-export function authenticate(request: RawRequest, by: Authentication): Soon<Authenticated> {
+export function authenticate(request: RawRequest, by: Authentication): MaybePromise<Authenticated> {
   const { scheme } = by
   const fields = canonicalFields(request)
   const { path, query } = splitTarget(request.target)
@@ -41,10 +41,10 @@ export function authenticate(request: RawRequest, by: Authentication): Soon<Auth
   checkSignedHeaders(fields, claim.signedHeaders, scheme)
   checkTime(claim, by)
   const scope = checkScope(claim, by)
-  if (claim.token !== undefined) throw refusal('InvalidToken', {})
+  if (claim.token !== undefined) throw authFault('InvalidToken', {})
   const { signedHeaders, contentHash } = claim
   const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
-  return after(findCredential(claim.scope.accessKey, by), credential => {
+  return andThen(findCredential(claim.scope.accessKey, by), credential => {
     const key = signingKey(scheme, credential, scope)
     checkSignature(canonical, claim, scheme, key)
     const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
@@ -61,7 +61,7 @@ function checkSignature(canonical: Canonical, claim: Claim, scheme: Scheme, key:
 }
 
 function claimOf(
-  fields: Fields,
+  fields: HeaderFields,
   pairs: Canonical['pairs'],
   { scheme, sigV2 = false }: Authentication,
 ): Claim | 'version 2' | undefined {
@@ -72,7 +72,7 @@ function claimOf(
   const old = pairs.length > 0 ? oldQuerySignature(pairs) : undefined
   const foreign = old !== undefined || (pairs.length > 0 && isPresigned(pairs, other))
   if (Number(authorization !== undefined) + Number(presigned) + Number(foreign) > 1) {
-    throw refusal('InvalidArgument', {
+    throw authFault('InvalidArgument', {
       ArgumentName: 'Authorization',
       reason: 'Only one auth mechanism allowed: a signature in the query or the Authorization header.',
     })
@@ -84,7 +84,7 @@ function claimOf(
 }
 
 /** What a signature does not cover, anyone on the way can add: so it covers the host and every dialect header. */
-function checkSignedHeaders(fields: Fields, signed: SignedHeaders, scheme: Scheme): void {
+function checkSignedHeaders(fields: HeaderFields, signed: SignedHeaders, scheme: Scheme): void {
   const missing = signed.set.has('host') ? [] : ['host']
   for (const name of fields.keys()) {
     if (name.startsWith(scheme.headerPrefix) && !signed.set.has(name)) missing.push(name)

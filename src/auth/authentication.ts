@@ -1,5 +1,5 @@
 /** Input and result of checking a signature, common to every signature version. */
-import { after, type Soon } from '../lib/soon.ts'
+import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { PayloadRule } from './payload-rule.ts'
@@ -19,7 +19,7 @@ export interface Authentication {
   /** Other times that clients may take for now. A signature of such a time is fresh; `now` decides when it expires. */
   readonly clientTimes?: readonly number[]
   /** Undefined for a key that is unknown, disabled or deleted. */
-  findCredential(accessKey: string): Soon<Credential | undefined>
+  findCredential(accessKey: string): MaybePromise<Credential | undefined>
 }
 
 export interface Authenticated {
@@ -37,9 +37,12 @@ export type SignatureVersion = 'SVC4-HMAC-SHA256' | 'AWS'
 /** Nothing longer is looked for. */
 export const ACCESS_KEY_CHARACTERS_MAX = 128
 
-export function findCredential(accessKey: string, by: Pick<Authentication, 'findCredential'>): Soon<Credential> {
+export function findCredential(
+  accessKey: string,
+  by: Pick<Authentication, 'findCredential'>,
+): MaybePromise<Credential> {
   const known = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
-  return after(known, found => {
+  return andThen(known, found => {
     if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
     return found
   })

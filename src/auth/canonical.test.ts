@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RawRequest } from '../lib/raw-request.ts'
+import type { RawRequest } from '../http/raw-request.ts'
 import { authenticate } from './authenticate.ts'
 import { canonicalFields, canonicalPairs, decodeCanonical, escapedPath } from './canonical.ts'
 import { BOTH, presigned, server, signed } from './suite-signer.ts'

@@ -2,10 +2,10 @@
  * The canonical form of a request: the text that both sides hash, so that a signature covers method, path, query and
  * the signed headers. Everything is taken from the bytes as sent; text is latin1 throughout, a character for each byte.
  */
-import type { RawRequest } from '../lib/raw-request.ts'
+import type { RawRequest } from '../http/raw-request.ts'
 
 /** Headers by lower-case name; values of one name joined by commas in the order sent. */
-export type Fields = ReadonlyMap<string, string>
+export type HeaderFields = ReadonlyMap<string, string>
 
 export interface QueryPair {
   /** Both percent-encoded in the canonical way. */
@@ -28,7 +28,7 @@ function tidy(value: string): string {
   return collapsed.slice(start, end)
 }
 
-export function canonicalFields(request: RawRequest): Fields {
+export function canonicalFields(request: RawRequest): HeaderFields {
   const fields = new Map<string, string>()
   for (const [sent, value] of request.headers) {
     const name = sent.toLowerCase()
@@ -100,7 +100,7 @@ export interface Canonical {
   /** Never empty. */
   readonly path: string
   readonly pairs: readonly QueryPair[]
-  readonly fields: Fields
+  readonly fields: HeaderFields
   /** Every one of them is in `fields`. */
   readonly signedHeaders: SignedHeaders
   /** What the client says of the body: its hash, or why there is none. */

@@ -3,8 +3,8 @@
  * be later than the lines between it: each in its turn, and none of a chunk that is not known to be whole.
  */
 import { createHash, type Hash } from 'node:crypto'
-import { BodyDigest } from '../lib/body-digest.ts'
-import { BLOCK_BYTES } from '../lib/shared-blocks.ts'
+import { BodyDigest } from '../digest/body-digest.ts'
+import { BLOCK_BYTES } from '../digest/shared-blocks.ts'
 import { Fault } from '../model/faults.ts'
 import type { SignatureChain } from './payload-rule.ts'
 import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'

@@ -6,13 +6,13 @@ import { authenticate } from './authenticate.ts'
 import { decodeChunks } from './chunked-body.ts'
 import type { ChunkRule } from './payload-rule.ts'
 import { SCHEMES } from './schemes.ts'
-import { collect, ruleFor, type Sent, streamOf, wire } from './suite-chunks.ts'
+import { collect, ruleFor, type SentChunks, streamOf, wire } from './suite-chunks.ts'
 import { ACCESS_KEY, type BOTH, clientScope, server, TIMESTAMP } from './suite-signer.ts'
 
 const { svc } = SCHEMES
 const HELLO = [Buffer.from('hello '), Buffer.from('world')]
 const TRAILER = 'x-svc-checksum-crc32:DUoRhQ=='
-const KINDS: readonly Sent[] = [
+const KINDS: readonly SentChunks[] = [
   { scheme: svc, signed: true, data: HELLO },
   { scheme: svc, signed: true, data: HELLO, trailers: [TRAILER] },
   { scheme: svc, signed: false, data: HELLO, trailers: [TRAILER] },

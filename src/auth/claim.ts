@@ -2,17 +2,17 @@
  * What a signed request claims, before anything is verified. The header form and the presigned form say the same in
  * different places, and name their mistakes differently.
  */
-import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
-import { Fault, type FaultDetail } from '../model/faults.ts'
+import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { Fault, type FaultDetails } from '../model/faults.ts'
 import {
   canonicalPairs,
   decodeCanonical,
-  type Fields,
+  type HeaderFields,
   type QueryPair,
   type SignedHeaders,
   signedHeadersIn,
 } from './canonical.ts'
-import { refusal } from './refusal.ts'
+import { authFault } from './refusal.ts'
 import { type Scheme, UNSIGNED_PAYLOAD } from './schemes.ts'
 import { basicTimestamp, dateHeader, type Timestamp } from './timestamps.ts'
 
@@ -34,7 +34,7 @@ export interface Claim {
   readonly presigned: { readonly seconds: number; readonly signatureName: string } | undefined
   /** A temporary credential's token. */
   readonly token: string | undefined
-  malformed(reason: string, detail?: FaultDetail): Fault
+  malformed(reason: string, detail?: FaultDetails): Fault
 }
 
 /** `key/date/region/service/terminator`. */
@@ -45,8 +45,8 @@ export function claimedScope(credential: string): ClaimedScope | undefined {
   return { accessKey, date, region, service, terminator }
 }
 
-const headerMalformed = (reason: string, detail: FaultDetail = {}): Fault =>
-  refusal('AuthorizationHeaderMalformed', { ...detail, reason: `The authorization header is malformed; ${reason}` })
+const headerMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
+  authFault('AuthorizationHeaderMalformed', { ...detail, reason: `The authorization header is malformed; ${reason}` })
 
 const PARTS = ['Credential', 'SignedHeaders', 'Signature']
 
@@ -133,7 +133,7 @@ function authorizationOf(text: string, scheme: Scheme): Authorization {
   return read
 }
 
-export function headerClaim(authorization: string, fields: Fields, scheme: Scheme): Claim {
+export function headerClaim(authorization: string, fields: HeaderFields, scheme: Scheme): Claim {
   const { scope, signedHeaders, signature } = authorizationOf(authorization, scheme)
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   if (contentHash === undefined) {
@@ -154,7 +154,7 @@ export function headerClaim(authorization: string, fields: Fields, scheme: Schem
 }
 
 /** R9. The dialect's date header, or the plain one where that is not sent. */
-function headerTimestamp(fields: Fields, scheme: Scheme): Timestamp {
+function headerTimestamp(fields: HeaderFields, scheme: Scheme): Timestamp {
   const own = fields.get(`${scheme.headerPrefix}date`)
   const timestamp = own === undefined ? dateHeader(fields.get('date') ?? '') : basicTimestamp(own)
   if (timestamp !== undefined) return timestamp
@@ -164,7 +164,7 @@ function headerTimestamp(fields: Fields, scheme: Scheme): Timestamp {
 }
 
 export const otherScheme = (scheme: Scheme): Fault =>
-  refusal('InvalidRequest', {
+  authFault('InvalidRequest', {
     reason: `The authorization mechanism you have provided is not supported. Please use ${scheme.algorithm}.`,
   })
 
@@ -175,14 +175,14 @@ function otherAuthorization(text: string, scheme: Scheme): Fault {
     ? 'Unsupported Authorization Type'
     : "Authorization header is invalid -- one and only one ' ' (space) required"
   // A value that cannot be a signature may be a password.
-  return refusal('InvalidArgument', { ArgumentName: 'Authorization', reason })
+  return authFault('InvalidArgument', { ArgumentName: 'Authorization', reason })
 }
 
 export const expectedCredential = (scheme: Scheme): string =>
   `the Credential is mal-formed; expecting "<YOUR-AKID>/YYYYMMDD/REGION/${scheme.service}/${scheme.terminator}".`
 
-const queryMalformed = (reason: string, detail: FaultDetail = {}): Fault =>
-  refusal('AuthorizationQueryParametersError', { ...detail, reason })
+const queryMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
+  authFault('AuthorizationQueryParametersError', { ...detail, reason })
 
 const QUERY_MARKS = ['Algorithm', 'Credential', 'Signature']
 
@@ -213,7 +213,7 @@ function expiresSeconds(text: string, name: string): number {
   return seconds
 }
 
-export function queryClaim(pairs: readonly QueryPair[], fields: Fields, scheme: Scheme): Claim {
+export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): Claim {
   const find = (word: string): string | undefined => {
     const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
     if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} is given twice`)

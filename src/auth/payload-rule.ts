@@ -1,7 +1,7 @@
 /** How the body of a request must be checked: decided from its headers, carried out in payload.ts. */
 import { Fault } from '../model/faults.ts'
-import type { Fields } from './canonical.ts'
-import { refusal } from './refusal.ts'
+import type { HeaderFields } from './canonical.ts'
+import { authFault } from './refusal.ts'
 import { type Scheme, UNSIGNED_CHUNKS_TRAILER, UNSIGNED_PAYLOAD } from './schemes.ts'
 import type { SigningKey } from './signing.ts'
 
@@ -52,7 +52,7 @@ export function announcedPayload(contentHash: string, scheme: Scheme): Announced
 
 export function payloadRule(
   announced: Announced,
-  request: { readonly fields: Fields; readonly scheme: Scheme; readonly chain: SignatureChain | undefined },
+  request: { readonly fields: HeaderFields; readonly scheme: Scheme; readonly chain: SignatureChain | undefined },
 ): PayloadRule {
   const { fields, scheme, chain } = request
   const trailerHeader = fields.get(`${scheme.headerPrefix}trailer`)
@@ -71,7 +71,7 @@ export function payloadRule(
 }
 
 /** Clients that sign nothing announce chunks by the content coding alone. */
-export function anonymousPayload(fields: Fields, scheme: Scheme): PayloadRule {
+export function anonymousPayload(fields: HeaderFields, scheme: Scheme): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
   const isChunked = codings.includes(scheme.chunkEncoding)
@@ -83,7 +83,7 @@ export function anonymousPayload(fields: Fields, scheme: Scheme): PayloadRule {
         ? { kind: 'chunks', signed: false, trailer: hasTrailer }
         : { kind: 'unsigned' }
   if (announced.kind === 'chunks' && announced.signed) {
-    throw refusal('InvalidRequest', { reason: 'Signed chunks need a signed request.' })
+    throw authFault('InvalidRequest', { reason: 'Signed chunks need a signed request.' })
   }
   return payloadRule(announced, { fields, scheme, chain: undefined })
 }
@@ -107,7 +107,7 @@ function declaredTrailers(header: string, scheme: Scheme): ReadonlySet<string> {
   return new Set(names)
 }
 
-function decodedLength(fields: Fields, scheme: Scheme): number {
+function decodedLength(fields: HeaderFields, scheme: Scheme): number {
   const name = `${scheme.headerPrefix}decoded-content-length`
   const text = fields.get(name)
   if (text === undefined) throw new Fault('MissingContentLength', {})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { RawRequest } from '../lib/raw-request.ts'
+import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { authenticate as authenticateSoon } from './authenticate.ts'
 import type { Authentication } from './authentication.ts'
@@ -8,7 +8,7 @@ import { checkedBody } from './payload.ts'
 import type { PayloadRule } from './payload-rule.ts'
 import { UNSIGNED_CHUNKS_TRAILER, UNSIGNED_PAYLOAD } from './schemes.ts'
 import { collect, streamOf, wire } from './suite-chunks.ts'
-import { BOTH, server, sha, signatureOf, signed, type ToSign } from './suite-signer.ts'
+import { BOTH, type SampleRequest, server, sha, signatureOf, signed } from './suite-signer.ts'
 
 const HELLO = [Buffer.from('hello '), Buffer.from('world')]
 
@@ -71,7 +71,7 @@ const ANONYMOUS_CHUNKS = 'b\r\nhello world\r\n0\r\nx-svc-checksum-crc32:DUoRhQ==
 test('an unsigned trailer as clients send it, signed request or none', async () => {
   for (const scheme of BOTH) {
     const x = scheme.headerPrefix
-    const headers: ToSign['headers'] = [
+    const headers: SampleRequest['headers'] = [
       ['~decoded-content-length', '11'],
       ['~trailer', '~checksum-crc32'],
       ['Content-Encoding', scheme.chunkEncoding],
@@ -107,7 +107,7 @@ test('attack 14: signed chunks need a signed request', async () => {
 
 test('chunks need their decoded length, and trailers a name that is known', async () => {
   for (const scheme of BOTH) {
-    const fault = async (headers: ToSign['headers'], contentHash = UNSIGNED_CHUNKS_TRAILER): Promise<string> =>
+    const fault = async (headers: SampleRequest['headers'], contentHash = UNSIGNED_CHUNKS_TRAILER): Promise<string> =>
       (await faultOf(authenticate(signed(scheme, { contentHash, headers: headers ?? [] }), server(scheme)))).code
     assert.equal(await fault([]), 'MissingContentLength')
     for (const length of ['-1', '1e3', '', '0x10', '9007199254740992', '5,5']) {

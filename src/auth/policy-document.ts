@@ -1,7 +1,7 @@
 /** The policy of a POST form: read and evaluated without looking at anything but the form. */
 import { Fault } from '../model/faults.ts'
 
-export type Condition =
+export type FormCondition =
   | { readonly kind: 'eq' | 'starts-with'; readonly field: string; readonly value: string }
   | { readonly kind: 'length'; readonly range: LengthRange }
 
@@ -14,7 +14,7 @@ export interface LengthRange {
 export interface PolicyDocument {
   /** Milliseconds since 1970. */
   readonly expiration: number
-  readonly conditions: readonly Condition[]
+  readonly conditions: readonly FormCondition[]
 }
 
 const invalid = (why: string): Fault => new Fault('InvalidPolicyDocument', { reason: `Invalid Policy: ${why}` })
@@ -44,7 +44,7 @@ function jsonOf(base64: string): unknown {
   }
 }
 
-function parseCondition(condition: unknown): Condition {
+function parseCondition(condition: unknown): FormCondition {
   if (Array.isArray(condition)) return parseTriple(condition)
   if (typeof condition !== 'object' || condition === null) throw invalid('Invalid Condition.')
   const entries = Object.entries(condition)
@@ -55,7 +55,7 @@ function parseCondition(condition: unknown): Condition {
   return { kind: 'eq', field: field.toLowerCase(), value }
 }
 
-function parseTriple(triple: readonly unknown[]): Condition {
+function parseTriple(triple: readonly unknown[]): FormCondition {
   const [operator, first, second] = triple
   const kind = typeof operator === 'string' ? operator.toLowerCase() : undefined
   if (triple.length !== 3) throw invalid('Invalid Condition: wrong number of arguments.')
@@ -116,7 +116,7 @@ const intersection = (a: LengthRange, b: LengthRange): LengthRange => ({
   max: Math.min(a.max, b.max),
 })
 
-function holds(condition: Exclude<Condition, { kind: 'length' }>, sent: string | undefined): boolean {
+function holds(condition: Exclude<FormCondition, { kind: 'length' }>, sent: string | undefined): boolean {
   if (sent === undefined) return false
   if (condition.kind === 'eq') return sent === condition.value
   // A list of content types would otherwise smuggle in a second one behind the first.

@@ -7,7 +7,7 @@ import { checkScope } from './authenticate.ts'
 import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
 import { claimedScope, expectedCredential, otherScheme } from './claim.ts'
 import { evaluatePolicy, type FormFields, type LengthRange, parsePolicy } from './policy-document.ts'
-import { refusal } from './refusal.ts'
+import { authFault } from './refusal.ts'
 import { isSignatureV2 } from './signature-v2.ts'
 import { derivedKey, hmac, sameSignature } from './signing.ts'
 import { basicTimestamp } from './timestamps.ts'
@@ -95,14 +95,14 @@ async function policySigner(policy: string, fields: FormFields, by: Authenticati
   ) as [string, string, string, string]
   if (algorithm !== scheme.algorithm) throw otherScheme(scheme)
   const malformed = (reason: string, detail = {}): Fault =>
-    refusal('AuthorizationQueryParametersError', { ...detail, reason })
+    authFault('AuthorizationQueryParametersError', { ...detail, reason })
   const scope = claimedScope(credentialText)
   if (scope === undefined) throw malformed(expectedCredential(scheme))
   const timestamp = basicTimestamp(date)
   if (timestamp === undefined) throw malformed(`${scheme.headerPrefix}date is not a valid date`)
   // No check of the clock here: how long a form may be used is the policy's to say.
   const checked = checkScope({ scope, timestamp, malformed }, by)
-  if (fields.has(`${scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
+  if (fields.has(`${scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
   const credential = await findCredential(scope.accessKey, by)
   // Forms are rare and may name any day, so their keys take no room among the remembered ones.
   if (!sameSignature(hmac(derivedKey(scheme, credential, checked), policy), signature)) {
@@ -114,7 +114,7 @@ async function policySigner(policy: string, fields: FormFields, by: Authenticati
 /** D31. The key's name and the signature stand in fields without a prefix, and there is no scope. */
 async function policySignerV2(policy: string, fields: FormFields, by: Authentication): Promise<Signed> {
   const [accessKey, signature] = [take(fields, 'AWSAccessKeyId'), take(fields, 'signature')]
-  if (fields.has(`${by.scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
+  if (fields.has(`${by.scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
   const credential = await findCredential(accessKey, by)
   if (!isSignatureV2(credential.secretKey, policy, signature)) throw mismatch(accessKey, policy, signature)
   return { caller: callerOf(credential), region: by.region, signatureVersion: 'AWS' }

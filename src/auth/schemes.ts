@@ -2,7 +2,7 @@
  * The two signature schemes. They differ in these words and in nothing else; the edge decides which one a request
  * speaks and hands it in.
  */
-import { headerValue, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { headerValue, type RawRequest, splitTarget } from '../http/raw-request.ts'
 
 export interface Scheme {
   readonly name: 'svc' | 's3'

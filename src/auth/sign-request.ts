@@ -1,5 +1,5 @@
 /** The client's side of a signature: for commands, which speak to servers like every other client. */
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { canonicalFields, canonicalPairs, canonicalRequest, signedHeadersIn } from './canonical.ts'
 import { queryIn, type Scheme } from './schemes.ts'
 import { hmac, scopeOf, sha256Hex, signingKey } from './signing.ts'
@@ -10,7 +10,7 @@ export interface KeyPair {
   readonly secretKey: string
 }
 
-export interface ToSign {
+export interface UnsignedRequest {
   readonly key: KeyPair
   readonly region: string
   /** SHA-256 of the body in hex, or the word that stands for a body that is not hashed. */
@@ -25,7 +25,7 @@ const NOBODY = { accountId: '', canonicalId: '', displayName: '', email: undefin
 export function signRequest(
   scheme: Scheme,
   request: RawRequest,
-  { key, region, contentHash, now }: ToSign,
+  { key, region, contentHash, now }: UnsignedRequest,
 ): RawRequest {
   const stamp = basicText(now)
   const headers: [string, string][] = [

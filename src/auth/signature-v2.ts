@@ -3,14 +3,14 @@
  * method, the bucket and the path, sub-resources, the dialect's headers and two more; other parameters it leaves open.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { trimmed } from '../lib/header-text.ts'
-import { headerValues, type RawRequest } from '../lib/raw-request.ts'
-import { after, type Soon } from '../lib/soon.ts'
+import { trimmed } from '../http/header-text.ts'
+import { headerValues, type RawRequest } from '../http/raw-request.ts'
+import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
 import { Fault } from '../model/faults.ts'
 import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
-import { escapedPath, type Fields } from './canonical.ts'
+import { escapedPath, type HeaderFields } from './canonical.ts'
 import { announcedPayload, type PayloadRule, payloadRule } from './payload-rule.ts'
-import { refusal } from './refusal.ts'
+import { authFault } from './refusal.ts'
 import { queryIn } from './schemes.ts'
 import { isoText } from './timestamps.ts'
 
@@ -84,7 +84,7 @@ interface Parameter {
 
 export interface RequestV2 {
   readonly request: RawRequest
-  readonly fields: Fields
+  readonly fields: HeaderFields
   /** Never empty. */
   readonly path: string
   readonly query: string
@@ -104,7 +104,7 @@ const parametersOf = (query: string): Parameter[] =>
       return { name: decoded(piece.slice(0, equals)), value: decoded(piece.slice(equals + 1)) }
     })
 
-export function authenticateV2(asked: RequestV2, by: Authentication): Soon<Authenticated> {
+export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromise<Authenticated> {
   const parameters = parametersOf(queryIn(by.scheme, asked.query))
   const given = (name: string): string | undefined => parameters.find(one => one.name === name)?.value
   const [accessKey, signature, expires] = ['AWSAccessKeyId', 'Signature', 'Expires'].map(given)
@@ -116,8 +116,8 @@ export function authenticateV2(asked: RequestV2, by: Authentication): Soon<Authe
   checkExpires(expires, by.now)
   const payload = payloadOf(asked.fields, by)
   const headers = extensionHeaders(asked.request, parameters)
-  if (headers.has(`${by.scheme.headerPrefix}security-token`)) throw refusal('InvalidToken', {})
-  return after(findCredential(accessKey, by), credential => {
+  if (headers.has(`${by.scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
+  return andThen(findCredential(accessKey, by), credential => {
     const text = (path: string, shown: ReadonlyMap<string, string> = headers): string =>
       stringToSign(asked, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
     const isSigned = (path: string): boolean => isSignatureV2(credential.secretKey, text(path), signature)
@@ -152,12 +152,12 @@ function checkExpires(text: string, now: number): void {
 }
 
 /** Chunks are signed one after the other from a signature of another kind; unsigned ones came with that kind, too. */
-function payloadOf(fields: Fields, { scheme }: Authentication): PayloadRule {
+function payloadOf(fields: HeaderFields, { scheme }: Authentication): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   const announced = contentHash === undefined ? undefined : announcedPayload(contentHash, scheme)
   const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
   if (announced?.kind === 'chunks' || codings.includes(scheme.chunkEncoding)) {
-    throw refusal('InvalidRequest', {
+    throw authFault('InvalidRequest', {
       reason: `A body in chunks cannot be signed with Signature Version 2. Please use ${scheme.algorithm}.`,
     })
   }

@@ -1,6 +1,6 @@
 /** Signing keys, digests and the comparison of signatures. */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { hashAtOnce } from '../lib/hash-at-once.ts'
+import { oneShotHash } from '../digest/one-shot-hash.ts'
 import type { Credential } from '../model/caller.ts'
 import type { Scheme } from './schemes.ts'
 
@@ -10,7 +10,7 @@ const BEYOND_ASCII = /[\u0080-\u00ff]/
 
 /** SHA-256 of latin1 text. Most of it is ASCII, which the runtime hashes without an intermediate buffer. */
 export function sha256Hex(text: string): string {
-  return hashAtOnce('sha256', BEYOND_ASCII.test(text) ? Buffer.from(text, 'latin1') : text, 'hex')
+  return oneShotHash('sha256', BEYOND_ASCII.test(text) ? Buffer.from(text, 'latin1') : text, 'hex')
 }
 
 const BLOCK_BYTES = 64
@@ -47,8 +47,8 @@ export function hmac(key: SigningKey, text: string): string {
   if (bytesMax > room.length) room = Buffer.alloc(2 * bytesMax)
   room.set(key.inner)
   const bytes = BLOCK_BYTES + room.write(text, BLOCK_BYTES)
-  key.outer.write(hashAtOnce('sha256', room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
-  return hashAtOnce('sha256', key.outer, 'hex')
+  key.outer.write(oneShotHash('sha256', room.subarray(0, bytes), 'binary'), BLOCK_BYTES, 'latin1')
+  return oneShotHash('sha256', key.outer, 'hex')
 }
 
 /** What a signature is valid for: a day, a region and one service. */

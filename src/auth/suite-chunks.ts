@@ -6,7 +6,7 @@ import { chunkSignature, clientKey, clientScope, TIMESTAMP, trailerSignature } f
 
 export const SEED = 'f'.repeat(64)
 
-export interface Sent {
+export interface SentChunks {
   readonly scheme: Scheme
   readonly signed: boolean
   readonly data: readonly Buffer[]
@@ -14,7 +14,7 @@ export interface Sent {
   readonly trailers?: readonly string[]
 }
 
-export function ruleFor(sent: Sent, change: Partial<ChunkRule> = {}): ChunkRule {
+export function ruleFor(sent: SentChunks, change: Partial<ChunkRule> = {}): ChunkRule {
   const { scheme } = sent
   return {
     kind: 'chunks',
@@ -29,7 +29,7 @@ export function ruleFor(sent: Sent, change: Partial<ChunkRule> = {}): ChunkRule 
 }
 
 /** The bytes on the wire; empty data pieces are left out, since an empty chunk is the end. */
-export function wire(sent: Sent, seed = SEED): Buffer {
+export function wire(sent: SentChunks, seed = SEED): Buffer {
   const out: (Buffer | string)[] = []
   let previous = seed
   for (const data of [...sent.data.filter(piece => piece.length > 0), Buffer.alloc(0)]) {

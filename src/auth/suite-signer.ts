@@ -3,7 +3,7 @@
  * of the scheme, so that one does not repeat the other's mistakes.
  */
 import { createHash, createHmac } from 'node:crypto'
-import type { RawRequest } from '../lib/raw-request.ts'
+import type { RawRequest } from '../http/raw-request.ts'
 import type { Account, Credential } from '../model/caller.ts'
 import type { Authentication } from './authentication.ts'
 import { SCHEMES, type Scheme } from './schemes.ts'
@@ -87,7 +87,7 @@ function clientSignature(scheme: Scheme, request: RawRequest, signed: readonly s
   return mac(clientKey(scheme), text).toString('hex')
 }
 
-export interface ToSign {
+export interface SampleRequest {
   readonly method?: string
   readonly target?: string
   /** `~` stands for the dialect's prefix. */
@@ -99,7 +99,7 @@ export interface ToSign {
 
 const EMPTY_HASH = sha('')
 
-function withPrefix(scheme: Scheme, headers: ToSign['headers'] = []): (readonly [string, string])[] {
+function withPrefix(scheme: Scheme, headers: SampleRequest['headers'] = []): (readonly [string, string])[] {
   const own = (text: string): string => text.replaceAll('~', scheme.headerPrefix)
   return headers.map(([name, value]) => [own(name), own(value)])
 }
@@ -107,7 +107,7 @@ function withPrefix(scheme: Scheme, headers: ToSign['headers'] = []): (readonly 
 const namesOf = (headers: RawRequest['headers'], without: readonly string[]): string[] =>
   [...new Set(headers.map(([name]) => name.toLowerCase()))].filter(name => !without.includes(name)).sort()
 
-export function signed(scheme: Scheme, what: ToSign): RawRequest {
+export function signed(scheme: Scheme, what: SampleRequest): RawRequest {
   const contentHash = what.contentHash ?? EMPTY_HASH
   const headers = withPrefix(scheme, [
     ['Host', 'examplebucket.svc.example'],
@@ -130,7 +130,7 @@ export function signed(scheme: Scheme, what: ToSign): RawRequest {
   return { ...request, headers: [...headers, ['Authorization', authorization]] }
 }
 
-export function presigned(scheme: Scheme, what: ToSign & { readonly seconds?: string }): RawRequest {
+export function presigned(scheme: Scheme, what: SampleRequest & { readonly seconds?: string }): RawRequest {
   const headers = withPrefix(scheme, [['Host', 'examplebucket.svc.example'], ...(what.headers ?? [])])
   const names = namesOf(
     headers,

@@ -10,7 +10,7 @@ export interface BlobHead {
   readonly frameBytes: number
 }
 
-export interface Arriving extends BlobHead {
+export interface IncomingBlob extends BlobHead {
   /** To be read to its end; throws BlobRefused when the source cannot read it. */
   readonly bytes: AsyncIterable<Buffer>
 }
@@ -49,7 +49,7 @@ export async function* blobPieces(
 }
 
 /** Each must be read to its end before the next is asked for. */
-export async function* blobsIn(source: AsyncIterable<Buffer>): AsyncGenerator<Arriving, void, undefined> {
+export async function* blobsIn(source: AsyncIterable<Buffer>): AsyncGenerator<IncomingBlob, void, undefined> {
   const pieces = piecesIn(source)
   try {
     for (;;) {

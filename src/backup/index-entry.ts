@@ -1,11 +1,11 @@
 /** Where a run's blobs lie among the bytes of all runs, and what they must be. */
 import { createHash } from 'node:crypto'
-import type { Place } from '../blobs/blobs.ts'
+import type { BlobLocation } from '../blobs/blobs.ts'
 import { fixed, format, optional, struct, text, uint } from '../lib/codec.ts'
 import type { KeyAndValue } from './entries.ts'
 import { DamagedBackup } from './vault.ts'
 
-export interface IndexEntry extends Place {
+export interface IndexEntry extends BlobLocation {
   readonly sha256: Buffer
 }
 
@@ -15,7 +15,7 @@ export const indexFormat = format<IndexEntry>(
 )
 
 /** Looks entries up in a row, for keys that come in order. */
-export class InOrder {
+export class MergeLookup {
   readonly #pages: AsyncIterator<readonly KeyAndValue[]>
   #page: readonly KeyAndValue[] = []
   #at = 0
@@ -61,7 +61,7 @@ export class InOrder {
 }
 
 /** The bytes, and an error at their end unless they are the ones that were stored. */
-export async function* provenBytes(bytes: AsyncIterable<Buffer>, sha256: Buffer): AsyncGenerator<Buffer> {
+export async function* verifiedBytes(bytes: AsyncIterable<Buffer>, sha256: Buffer): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   for await (const chunk of bytes) {
     hash.update(chunk)

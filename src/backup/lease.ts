@@ -3,12 +3,12 @@
  * until the backup ends. Whoever makes it and falls silent loses it: nobody can keep bytes from being freed for long.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
-import { EMPTY, justAfter } from '../lib/bytes.ts'
+import { EMPTY, keySuccessor } from '../lib/bytes.ts'
 import type { Snapshot } from '../meta/meta.ts'
 import { blobFormat } from '../model/content.ts'
 import { Fault } from '../model/faults.ts'
-import { at } from '../store/addresses.ts'
-import type { Engine } from '../store/engine.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import { blobPieces } from './blob-row.ts'
 import { EntryRow } from './entries.ts'
 
@@ -26,14 +26,14 @@ interface Lease {
   read: boolean
 }
 
-export class Backups {
-  readonly #engine: Engine
+export class BackupLeases {
+  readonly #context: StoreContext
   readonly #snapshot: () => Promise<Snapshot>
   #lease: Lease | undefined
   #starting = false
 
-  constructor(engine: Engine, snapshot: () => Promise<Snapshot>) {
-    this.#engine = engine
+  constructor(context: StoreContext, snapshot: () => Promise<Snapshot>) {
+    this.#context = context
     this.#snapshot = snapshot
   }
 
@@ -43,7 +43,7 @@ export class Backups {
       throw new Fault('OperationAborted', { reason: 'Another backup is under way.' })
     }
     this.#starting = true
-    const { freeing, random, clock } = this.#engine
+    const { reclamationLock: freeing, random, clock } = this.#context
     const letGo = await freeing.hold()
     try {
       const snapshot = await this.#snapshot()
@@ -61,7 +61,7 @@ export class Backups {
   }
 
   #watch(lease: Lease, ms: number): void {
-    const { clock } = this.#engine
+    const { clock } = this.#context
     lease.stopWatch = clock.after(ms, () => {
       const left = SILENCE_MS_MAX - (clock.elapsed() - lease.usedAt)
       if (left > 0) this.#watch(lease, left)
@@ -72,7 +72,7 @@ export class Backups {
   #leased(id: string): Lease {
     const lease = this.#lease
     if (lease === undefined || lease.id !== id) throw ended()
-    lease.usedAt = this.#engine.clock.elapsed()
+    lease.usedAt = this.#context.clock.elapsed()
     return lease
   }
 
@@ -80,7 +80,7 @@ export class Backups {
   async *#during(lease: Lease, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
       if (this.#lease !== lease) throw ended()
-      lease.usedAt = this.#engine.clock.elapsed()
+      lease.usedAt = this.#context.clock.elapsed()
       yield piece
     }
   }
@@ -99,10 +99,10 @@ export class Backups {
   }
 
   async *#blobPieces(ids: readonly Buffer[]): AsyncGenerator<Buffer> {
-    const { meta, blobs } = this.#engine
+    const { meta, blobs } = this.#context
     for (const id of ids) {
       // Where it lies now: compaction may have moved it since, but nobody can have freed it.
-      const entry = await meta.get(at.blob(id))
+      const entry = await meta.get(recordKey.blob(id))
       if (entry === undefined) throw new Fault('NoSuchEntity', { reason: 'There is no such blob.' })
       const { volume, offset, storedLength: length, frameBytes } = blobFormat.decode(entry.value)
       const bytes = blobs.read(id, { volume, offset, length, frameBytes }, 0, length)
@@ -147,7 +147,7 @@ async function* recordPieces(snapshot: Snapshot): AsyncGenerator<Buffer> {
       if (piece !== undefined) yield piece
     }
     if (last.key.compare(start) < 0) throw new Error('the records are out of order: the metadata are damaged')
-    start = justAfter(last.key)
+    start = keySuccessor(last.key)
   }
   yield row.end()
   // From here on the bytes are enough: the engine need not keep old records any longer.

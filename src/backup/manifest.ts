@@ -1,6 +1,6 @@
 /** What a run says about itself: JSON, and behind it the SHA-256 of all of that. */
 import { createHash } from 'node:crypto'
-import type { FormatStamp } from '../store/format-stamp.ts'
+import type { FormatStamp } from '../store/commit/format-stamp.ts'
 
 interface RowFacts {
   readonly bytes: number

@@ -4,11 +4,11 @@
  */
 import { crc32 } from '../lib/crc.ts'
 
-export const KINDS = { title: 1, entries: 2, end: 3, blob: 4, bytes: 5, done: 6, damaged: 7 } as const
-export type Kind = keyof typeof KINDS
+export const PIECE_KINDS = { title: 1, entries: 2, end: 3, blob: 4, bytes: 5, done: 6, damaged: 7 } as const
+export type PieceKind = keyof typeof PIECE_KINDS
 
 export interface Piece {
-  readonly kind: Kind
+  readonly kind: PieceKind
   readonly payload: Buffer
 }
 
@@ -17,7 +17,9 @@ const HEAD_BYTES = 12
 /** Longer ones are not made, so a length beyond it is damage. */
 const PAYLOAD_BYTES_MAX = 16 * 2 ** 20
 
-const NAMES = new Map<number, Kind>(Object.entries(KINDS).map(([name, number]) => [number, name as Kind]))
+const NAMES = new Map<number, PieceKind>(
+  Object.entries(PIECE_KINDS).map(([name, number]) => [number, name as PieceKind]),
+)
 
 /** A piece is not what was written. */
 export class DamagedPiece extends Error {
@@ -27,9 +29,9 @@ export class DamagedPiece extends Error {
   }
 }
 
-export function pieceOf(kind: Kind, payload: Buffer): Buffer {
+export function pieceOf(kind: PieceKind, payload: Buffer): Buffer {
   const out = Buffer.allocUnsafe(HEAD_BYTES + payload.length)
-  out.writeUInt32BE(KINDS[kind], 0)
+  out.writeUInt32BE(PIECE_KINDS[kind], 0)
   out.writeUInt32BE(payload.length, 4)
   out.writeUInt32BE(crc32(payload, crc32(out.subarray(0, 8))), 8)
   payload.copy(out, HEAD_BYTES)

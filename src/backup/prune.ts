@@ -2,13 +2,13 @@
 import { indexFormat } from './index-entry.ts'
 import type { Vault } from './vault.ts'
 
-export interface Pruned {
+export interface PruneResult {
   readonly runs: readonly string[]
   readonly files: number
 }
 
 /** Keeps the newest runs. A volume goes when no run that stays has anything in it. */
-export async function pruneBackups(vault: Vault, keep: number): Promise<Pruned> {
+export async function pruneBackups(vault: Vault, keep: number): Promise<PruneResult> {
   const runs = await vault.runs()
   const gone = runs.slice(0, Math.max(0, runs.length - keep))
   if (gone.length === 0) return { runs: [], files: 0 }

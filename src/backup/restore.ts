@@ -7,13 +7,13 @@ import { startsWith } from '../lib/bytes.ts'
 import { ENGINE_KEYS, META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
-import { all, at } from '../store/addresses.ts'
+import { keyRanges, recordKey } from '../store/commit/record-keys.ts'
 import type { KeyAndValue } from './entries.ts'
-import { type IndexEntry, InOrder, indexFormat, provenBytes } from './index-entry.ts'
+import { type IndexEntry, indexFormat, MergeLookup, verifiedBytes } from './index-entry.ts'
 import type { Manifest } from './manifest.ts'
 import { DamagedBackup, type Vault } from './vault.ts'
 
-export interface Restoring {
+export interface RestoreTarget {
   readonly vault: Vault
   readonly manifest: Manifest
   /** Of the new store: empty, or as an earlier try left them. */
@@ -22,7 +22,7 @@ export interface Restoring {
   readonly progress: (line: string) => void
 }
 
-export interface Restored {
+export interface RestoreResult {
   readonly records: number
   readonly blobs: number
   readonly bytes: number
@@ -30,10 +30,10 @@ export interface Restored {
 
 /** Blobs that are copied at once: short ones share a sync. */
 const COPIES = 64
-const OWNER = at.owner()
-const FENCES = all.fences().start
-const BLOBS = all.kind('b').start
-const GARBAGE = all.kind('g').start
+const OWNER = recordKey.owner()
+const FENCES = keyRanges.fences().start
+const BLOBS = keyRanges.kind('b').start
+const GARBAGE = keyRanges.kind('g').start
 
 /** What is about the old folder and not about what it held. */
 function isOfTheFolder([key, value]: KeyAndValue): boolean {
@@ -41,10 +41,10 @@ function isOfTheFolder([key, value]: KeyAndValue): boolean {
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }
 
-export async function restoreBackup(restoring: Restoring): Promise<Restored> {
+export async function restoreBackup(restoring: RestoreTarget): Promise<RestoreResult> {
   const { vault, manifest, progress } = restoring
   const { run, records, index } = manifest
-  const listed = new InOrder(vault.entries(run, 'index', index.sha256))
+  const listed = new MergeLookup(vault.entries(run, 'index', index.sha256))
   const done = { records: 0, blobs: 0, bytes: 0 }
   try {
     for await (const entries of vault.entries(run, 'records', records.sha256)) {
@@ -67,8 +67,8 @@ export async function restoreBackup(restoring: Restoring): Promise<Restored> {
 
 /** Copies the bytes of these blobs; their records, saying where they lie now. */
 async function placeAll(
-  { vault, manifest, meta, blobs }: Restoring,
-  listed: InOrder,
+  { vault, manifest, meta, blobs }: RestoreTarget,
+  listed: MergeLookup,
   entries: readonly KeyAndValue[],
   done: { blobs: number; bytes: number },
 ): Promise<KeyAndValue[]> {
@@ -79,7 +79,7 @@ async function placeAll(
     if (entry === undefined) return [key, blobFormat.encode({ ...record, volume: undefined, offset: 0 })]
     // A file that an earlier try left without a record.
     await blobs.remove(id, { ...entry, volume: undefined })
-    const bytes = provenBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256)
+    const bytes = verifiedBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256)
     const { volume, offset } = await blobs.write(id, bytes, entry.frameBytes)
     done.blobs++
     done.bytes += entry.length

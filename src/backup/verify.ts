@@ -4,12 +4,12 @@ import { createHash } from 'node:crypto'
 import { DamagedBlob } from '../blobs/blobs.ts'
 import { startsWith } from '../lib/bytes.ts'
 import type { KeyAndValue } from './entries.ts'
-import { InOrder, indexFormat, provenBytes } from './index-entry.ts'
+import { indexFormat, MergeLookup, verifiedBytes } from './index-entry.ts'
 import type { Manifest } from './manifest.ts'
 import { DamagedPiece } from './pieces.ts'
 import { DamagedBackup, type Vault } from './vault.ts'
 
-export interface Verdict {
+export interface BackupVerdict {
   readonly runs: readonly string[]
   readonly records: number
   readonly blobs: number
@@ -29,7 +29,7 @@ export function damageOf(error: unknown): string | undefined {
   return isDamage ? (error as Error).message : undefined
 }
 
-export async function verifyBackups(vault: Vault, progress: (line: string) => void): Promise<Verdict> {
+export async function verifyBackups(vault: Vault, progress: (line: string) => void): Promise<BackupVerdict> {
   const problems: string[] = []
   const note = (what: string, error: unknown): void => {
     const message = damageOf(error)
@@ -58,7 +58,7 @@ export async function verifyBackups(vault: Vault, progress: (line: string) => vo
 
 /** Its files are what was written, and its index has every blob that its records name. */
 async function checkRun(vault: Vault, { run, records, index, keyringFile, damaged }: Manifest): Promise<void> {
-  const listed = new InOrder(vault.entries(run, 'index', index.sha256))
+  const listed = new MergeLookup(vault.entries(run, 'index', index.sha256))
   const missing = new Set(damaged.map(({ id }) => id))
   try {
     for await (const entries of vault.entries(run, 'records', records.sha256)) {
@@ -95,7 +95,7 @@ async function readBlobs(
     blobs++
     bytes += entry.length
     try {
-      for await (const _ of provenBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256));
+      for await (const _ of verifiedBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256));
     } catch (error) {
       note(`blob ${id.toString('hex')}`, error)
     }
@@ -106,7 +106,7 @@ async function readBlobs(
 
 /** The entries of all indexes in the order of ids, each that several have only once. */
 async function* sideBySide(vault: Vault, runs: readonly Manifest[]): AsyncGenerator<KeyAndValue> {
-  const rows = runs.map(({ run, index }) => new InOrder(vault.entries(run, 'index', index.sha256)))
+  const rows = runs.map(({ run, index }) => new MergeLookup(vault.entries(run, 'index', index.sha256)))
   try {
     for (;;) {
       const heads = await Promise.all(rows.map(row => row.peek()))

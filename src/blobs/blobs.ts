@@ -3,13 +3,13 @@
  * afterwards. A blob has no name until a record points at it: this floor knows ids, places and files, no buckets.
  */
 
-import type { Soon } from '../lib/soon.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** 16 bytes: the first six name the process that wrote it, so that a sweep can tell whose unnamed bytes these are. */
 export type BlobId = Buffer
 
 /** Where a blob lies. `volume` is undefined for a blob that has a file of its own. */
-export interface Place {
+export interface BlobLocation {
   readonly volume: string | undefined
   readonly offset: number
   /** Payload bytes, without headers and checksums. */
@@ -22,7 +22,7 @@ export type Body = AsyncIterable<Buffer> | Iterable<Buffer>
 
 export interface PackedRecord {
   readonly id: BlobId
-  readonly place: Place
+  readonly place: BlobLocation
 }
 
 export interface VolumeState {
@@ -43,13 +43,13 @@ export interface Blobs {
    */
   admit(bytes: number): Promise<void> | undefined
   /** Durable when it resolves. A body that throws leaves nothing behind but dead bytes. */
-  write(id: BlobId, body: Body, frameBytes?: number): Promise<Place>
+  write(id: BlobId, body: Body, frameBytes?: number): Promise<BlobLocation>
   /** Payload bytes [start, end), every frame checked before any of it is handed on. Streams with back-pressure. */
-  read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer>
+  read(id: BlobId, place: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
   /** The same in one piece, and at once where it is at hand; undefined where it has to be streamed. */
-  readAtOnce(id: BlobId, place: Place, start: number, end: number): Soon<Buffer | undefined>
+  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined>
   /** Frees a file of its own at once; packed bytes come back by compaction. */
-  remove(id: BlobId, place: Place): Promise<void>
+  remove(id: BlobId, place: BlobLocation): Promise<void>
 
   volumes(): Promise<readonly VolumeState[]>
   /** Every whole record of a volume in file order, headers only; ends at the first torn or foreign byte. */

@@ -5,21 +5,21 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
-import { lastly, type Soon } from '../lib/soon.ts'
+import { andFinally, type MaybePromise } from '../lib/maybe-promise.ts'
 import {
   type BlobId,
+  type BlobLocation,
   type Blobs,
   type Body,
   DamagedBlob,
   DiskFull,
   type PackedRecord,
-  type Place,
   type VolumeState,
 } from './blobs.ts'
 import { FolderSync } from './folder-sync.ts'
 import { FrameBuilder } from './frame-builder.ts'
-import { type FrameSource, readAtOnce, readFrames } from './frame-reader.ts'
-import { checkFrameBytes, ID_BYTES, parseVolumeName, WRITER_BYTES } from './frames.ts'
+import { type FrameSource, readFrames, readWholeFrames } from './frame-reader.ts'
+import { BLOB_ID_BYTES, BLOB_WRITER_BYTES, checkFrameBytes, parseVolumeName } from './frames.ts'
 import { type OpenVolume, OpenVolumes } from './open-volumes.ts'
 import { type SoloFiles, SoloFolders, SoloWriter, soloFolder, soloPath } from './solo.ts'
 import { Space } from './space.ts'
@@ -49,7 +49,7 @@ const CHUNK_BYTES = 512 * 1024
 
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   const { disk, folder, writer, durability = 'fsync' } = options
-  assert.equal(writer.length, WRITER_BYTES, 'a writer is named by six bytes')
+  assert.equal(writer.length, BLOB_WRITER_BYTES, 'a writer is named by six bytes')
   const volumes = join(folder, 'volumes')
   const solo = join(folder, 'solo')
   await disk.makeFolder(volumes)
@@ -73,7 +73,7 @@ class FileBlobs implements Blobs {
   readonly #soloFolders: SoloFolders
   readonly #folders: FolderSync
   readonly #readers: OpenVolumes
-  readonly #writes = new Set<Promise<Place>>()
+  readonly #writes = new Set<Promise<BlobLocation>>()
   #closed = false
 
   constructor(options: BlobsOptions, volumesFolder: string, soloRoot: string) {
@@ -91,8 +91,8 @@ class FileBlobs implements Blobs {
     this.#readers = new OpenVolumes(disk, volumesFolder)
   }
 
-  async write(id: BlobId, body: Body, frameBytes = FRAME_BYTES): Promise<Place> {
-    assert.equal(id.length, ID_BYTES, 'a blob id has 16 bytes')
+  async write(id: BlobId, body: Body, frameBytes = FRAME_BYTES): Promise<BlobLocation> {
+    assert.equal(id.length, BLOB_ID_BYTES, 'a blob id has 16 bytes')
     checkFrameBytes(frameBytes)
     if (this.#closed) throw new Error('the blobs are closed')
     const writing = this.#store(id, body, frameBytes)
@@ -106,7 +106,7 @@ class FileBlobs implements Blobs {
     }
   }
 
-  async #store(id: BlobId, body: Body, frameBytes: number): Promise<Place> {
+  async #store(id: BlobId, body: Body, frameBytes: number): Promise<BlobLocation> {
     await this.#space.admit(0)
     const frames = new FrameBuilder(id, frameBytes)
     let solo: SoloWriter | undefined
@@ -148,19 +148,19 @@ class FileBlobs implements Blobs {
     await solo.write(frames.take(), bytes)
   }
 
-  read(id: BlobId, place: Place, start: number, end: number): AsyncIterable<Buffer> {
+  read(id: BlobId, place: BlobLocation, start: number, end: number): AsyncIterable<Buffer> {
     checkRange(place, start, end)
     const source = place.volume === undefined ? this.#soloSource(id) : this.#volumeSource(id, place.volume)
     return readFrames(source, id, place, [start, end])
   }
 
-  readAtOnce(id: BlobId, place: Place, start: number, end: number): Soon<Buffer | undefined> {
+  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined> {
     checkRange(place, start, end)
     if (place.volume === undefined) return undefined
     const volume = this.#readers.borrow(place.volume)
     const { file } = volume
     const giveBack = (): void => this.#readers.giveBack(volume)
-    if (file !== undefined) return lastly(() => readAtOnce(file, id, place, [start, end]), giveBack)
+    if (file !== undefined) return andFinally(() => readWholeFrames(file, id, place, [start, end]), giveBack)
     giveBack()
     return undefined
   }
@@ -190,7 +190,7 @@ class FileBlobs implements Blobs {
     }
   }
 
-  async remove(id: BlobId, place: Place): Promise<void> {
+  async remove(id: BlobId, place: BlobLocation): Promise<void> {
     if (place.volume === undefined) await this.#disk.remove(soloPath(this.#solo.root, id))
   }
 
@@ -277,7 +277,7 @@ class FileBlobs implements Blobs {
   }
 }
 
-function checkRange(place: Place, start: number, end: number): void {
+function checkRange(place: BlobLocation, start: number, end: number): void {
   assert(0 <= start && start <= end && end <= place.length, `[${start}, ${end}) is not within ${place.length} bytes`)
 }
 

@@ -3,11 +3,12 @@
  * payload that is worth a piece of its own. The frames are the same for both kinds of place, so a body may turn out
  * to be too long for a volume after its first frames were built.
  */
+
+import { sharedBlocks } from '../digest/digest-threads.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
-import { sharedBlocks } from '../lib/digest-threads.ts'
 import type { BlobId } from './blobs.ts'
-import { CHECK_BYTES, frameSeed, HEAD_BYTES, idSeed, type Kind, writeHead } from './frames.ts'
+import { type BlobKind, CHECK_BYTES, frameSeed, HEAD_BYTES, idSeed, writeHead } from './frames.ts'
 
 /** Shorter payload is copied next to its check: a piece of its own would cost more, and would pin its whole buffer. */
 const COPY_BYTES_MAX = 4096
@@ -74,7 +75,7 @@ export class FrameBuilder {
   }
 
   /** The head stands in front of the first pieces, and is written when it is known what it says. */
-  head(kind: Kind): void {
+  head(kind: BlobKind): void {
     this.#ensureHead(0)
     writeHead(this.#head!, kind, this.id, this)
   }

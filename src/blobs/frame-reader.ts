@@ -3,13 +3,15 @@
  * every frame checked before it is handed on. Memory stays flat whatever the length, and however many read at once. The
  * buffers are lent: whoever sends them to somebody else gives them back.
  */
+
+import { outgoingBuffers } from '../digest/buffer-pool.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { DiskFile } from '../lib/disk.ts'
-import { outgoingBuffers } from '../lib/lent-buffers.ts'
-import { after, lastly, type Soon } from '../lib/soon.ts'
-import { type BlobId, DamagedBlob, type Place } from './blobs.ts'
+import { andFinally, andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
 import {
+  type BlobKind,
   CHECK_BYTES,
   expectedHead,
   FOOT_BYTES,
@@ -18,7 +20,6 @@ import {
   frameStart,
   HEAD_BYTES,
   idSeed,
-  type Kind,
 } from './frames.ts'
 
 /** Two of them are in memory for each reader. Measured: twice as large is no faster, half as large is slower. */
@@ -53,13 +54,13 @@ interface Chunk {
 class FrameReader {
   readonly #file: DiskFile
   readonly #id: BlobId
-  readonly #place: Place
-  readonly #kind: Kind
+  readonly #place: BlobLocation
+  readonly #kind: BlobKind
   readonly #idSeed: number
   /** Payload bytes that are asked for. */
   readonly #range: readonly [number, number]
 
-  constructor(file: DiskFile, id: BlobId, place: Place, range: readonly [number, number]) {
+  constructor(file: DiskFile, id: BlobId, place: BlobLocation, range: readonly [number, number]) {
     this.#file = file
     this.#id = id
     this.#place = place
@@ -69,7 +70,7 @@ class FrameReader {
   }
 
   /** The first chunk: with it the head is checked, in the same read where it is near. */
-  open(first: number, last: number): Soon<Chunk> {
+  open(first: number, last: number): MaybePromise<Chunk> {
     const skipped = frameStart(first, this.#place.frameBytes) - HEAD_BYTES
     if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEAD_BYTES + skipped)
     return this.#apart(first, last)
@@ -77,7 +78,7 @@ class FrameReader {
 
   async #apart(first: number, last: number): Promise<Chunk> {
     const head = Buffer.allocUnsafe(HEAD_BYTES)
-    const checked = after(this.#fill([head], 0, head.length), () => this.#checkHead(head))
+    const checked = andThen(this.#fill([head], 0, head.length), () => this.#checkHead(head))
     const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, checked])
     return chunk
   }
@@ -87,12 +88,12 @@ class FrameReader {
   }
 
   /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
-  #chunk(first: number, last: number, ahead: number): Soon<Chunk> {
+  #chunk(first: number, last: number, ahead: number): MaybePromise<Chunk> {
     const { frameBytes, length } = this.#place
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
     const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOT_BYTES : 0
-    const payload = outgoingBuffers.lend(payloadBytes, this.#wanted(first, payloadBytes).length)
+    const payload = outgoingBuffers.acquire(payloadBytes, this.#wanted(first, payloadBytes).length)
     const marks = Buffer.allocUnsafe(ahead + count * CHECK_BYTES + footBytes)
     const checks = marks.subarray(ahead, ahead + count * CHECK_BYTES)
     const foot = marks.subarray(marks.length - footBytes)
@@ -103,7 +104,7 @@ class FrameReader {
     }
     if (footBytes > 0) pieces.push(foot)
     const filled = this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
-    return after(filled, () => {
+    return andThen(filled, () => {
       if (ahead > 0) this.#checkHead(marks)
       if (footBytes > 0) this.#checkFoot(foot)
       return { payload, checks, first, last }
@@ -139,11 +140,11 @@ class FrameReader {
     return Math.ceil(this.#place.length / this.#place.frameBytes)
   }
 
-  #fill(pieces: readonly Buffer[], start: number, bytes: number): Soon<void> {
+  #fill(pieces: readonly Buffer[], start: number, bytes: number): MaybePromise<void> {
     const at = this.#place.offset + start
     // Of what is long, a thread reads on while this one sends what it has read before.
     const soon = this.#kind === 'packed' ? this.#file.readSoon?.(pieces, at) : undefined
-    return after(soon ?? this.#file.read(pieces, at), got => {
+    return andThen(soon ?? this.#file.read(pieces, at), got => {
       if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
     })
   }
@@ -168,21 +169,21 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
  * Payload bytes [start, end) in one piece, without waiting where the file is at hand; undefined when there are more of
  * them than a reader may take at once.
  */
-export function readAtOnce(
+export function readWholeFrames(
   file: DiskFile,
   id: BlobId,
-  place: Place,
+  place: BlobLocation,
   [start, end]: readonly [number, number],
-): Soon<Buffer | undefined> {
+): MaybePromise<Buffer | undefined> {
   const { frameBytes } = place
   const first = Math.floor(start / frameBytes)
   const last = Math.ceil(end / frameBytes)
   if (start >= end || last - first > framesAtOnce(frameBytes)) return undefined
   const reader = new FrameReader(file, id, place, [start, end])
   readers++
-  return lastly(
+  return andFinally(
     () =>
-      after(reader.open(first, last), chunk => {
+      andThen(reader.open(first, last), chunk => {
         const sound = reader.soundFrames(chunk)
         if (sound < last - first) throw damagedFrame(id, first + sound)
         return reader.bytesOf(chunk, sound)
@@ -208,14 +209,14 @@ function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
 export async function* readFrames(
   source: FrameSource,
   id: BlobId,
-  place: Place,
+  place: BlobLocation,
   [start, end]: readonly [number, number],
 ): AsyncGenerator<Buffer, void, undefined> {
   const { frameBytes } = place
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
   const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes), last)
-  let ahead: Soon<Chunk> | undefined
+  let ahead: MaybePromise<Chunk> | undefined
   readers++
   try {
     const reader = new FrameReader(await source.open(), id, place, [start, end])

@@ -10,13 +10,13 @@ import { crc32 } from '../lib/crc.ts'
 import { readUint64, uint64 } from '../lib/keys.ts'
 import type { BlobId } from './blobs.ts'
 
-export const ID_BYTES = 16
-export const WRITER_BYTES = 6
+export const BLOB_ID_BYTES = 16
+export const BLOB_WRITER_BYTES = 6
 export const HEAD_BYTES = 36
 export const FOOT_BYTES = 16
 export const CHECK_BYTES = 4
 /** Batches start on such a border, so that no sector that holds acknowledged bytes is ever written again. */
-export const BLOCK_BYTES = 4096
+export const FRAME_ALIGNMENT_BYTES = 4096
 export const FRAME_BYTES_MAX = 2 ** 20
 /** The newest volume format this program reads, and the one it writes. */
 export const VOLUME_FORMAT = 1
@@ -26,7 +26,7 @@ const FOOT_MAGIC = 0x48464531
 const HEAD_MAGIC = { packed: 0x48465031, solo: 0x48465331 } as const
 const SUPERBLOCK_BYTES = 28
 
-export type Kind = keyof typeof HEAD_MAGIC
+export type BlobKind = keyof typeof HEAD_MAGIC
 
 /** A blob's shape: enough to say where every frame lies. */
 export interface Shape {
@@ -52,7 +52,7 @@ export function frameStart(index: number, frameBytes: number): number {
 }
 
 export function nextBlock(position: number): number {
-  return Math.ceil(position / BLOCK_BYTES) * BLOCK_BYTES
+  return Math.ceil(position / FRAME_ALIGNMENT_BYTES) * FRAME_ALIGNMENT_BYTES
 }
 
 /** What the checks of all frames of this blob start from. */
@@ -68,7 +68,7 @@ export function frameSeed(seedOfId: number, index: number): number {
 }
 
 /** A blob with a file of its own is longer than is known when its head is written: its length stands in the foot. */
-export function writeHead(into: Buffer, kind: Kind, id: BlobId, shape: Shape): void {
+export function writeHead(into: Buffer, kind: BlobKind, id: BlobId, shape: Shape): void {
   into.writeUInt32BE(HEAD_MAGIC[kind], 0)
   into.set(id, 4)
   into.set(uint64(kind === 'solo' ? 0 : shape.length), 20)
@@ -77,7 +77,7 @@ export function writeHead(into: Buffer, kind: Kind, id: BlobId, shape: Shape): v
 }
 
 /** The only head that this blob may have: a reader compares it byte by byte. */
-export function expectedHead(kind: Kind, id: BlobId, shape: Shape): Buffer {
+export function expectedHead(kind: BlobKind, id: BlobId, shape: Shape): Buffer {
   const head = Buffer.allocUnsafe(HEAD_BYTES)
   writeHead(head, kind, id, shape)
   return head
@@ -123,7 +123,7 @@ export function parseVolumeName(name: string): VolumeName | undefined {
 
 /** The first block of a volume. */
 export function superblockOf({ writer, number }: VolumeName): Buffer {
-  const block = Buffer.alloc(BLOCK_BYTES)
+  const block = Buffer.alloc(FRAME_ALIGNMENT_BYTES)
   block.writeUInt32BE(VOLUME_MAGIC, 0)
   block.writeUInt32BE(VOLUME_FORMAT, 4)
   block.set(writer, 8)

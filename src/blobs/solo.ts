@@ -1,18 +1,18 @@
 /** Blobs that have a file of their own: where it lies, and how it is written while the body still arrives. */
 import { join } from 'node:path'
-import { sharedBlocks } from '../lib/digest-threads.ts'
+import { sharedBlocks } from '../digest/digest-threads.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
-import type { BlobId, Place } from './blobs.ts'
+import type { BlobId, BlobLocation } from './blobs.ts'
 import type { FolderSync } from './folder-sync.ts'
 import type { FrameBuilder } from './frame-builder.ts'
-import { footOf, ID_BYTES } from './frames.ts'
+import { BLOB_ID_BYTES, footOf } from './frames.ts'
 
 /** After so many bytes their sync is begun ahead of the end. */
 const PUSH_BYTES = 8 * 2 ** 20
 
 /** Spread over 256 folders by the last byte of the id: the first ones name the writer and are all alike. */
 export function soloFolder(root: string, id: BlobId): string {
-  return join(root, id.toString('hex', ID_BYTES - 1))
+  return join(root, id.toString('hex', BLOB_ID_BYTES - 1))
 }
 
 export function soloPath(root: string, id: BlobId): string {
@@ -110,7 +110,7 @@ export class SoloWriter {
   }
 
   /** Writes what is left and the foot; resolves when bytes and name are durable. */
-  async finish(frames: FrameBuilder): Promise<Place> {
+  async finish(frames: FrameBuilder): Promise<BlobLocation> {
     const { length, frameBytes, pendingBytes } = frames
     const foot = footOf(this.#id, length)
     await this.write([...frames.take(), foot], pendingBytes + foot.length)

@@ -1,7 +1,7 @@
 import type { DiskFile } from '../lib/disk.ts'
 import type { PackedRecord } from './blobs.ts'
 import {
-  BLOCK_BYTES,
+  FRAME_ALIGNMENT_BYTES,
   HEAD_BYTES,
   nextBlock,
   readPackedHead,
@@ -20,11 +20,11 @@ const WINDOW_BYTES = 64 * 1024
 export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerator<PackedRecord, void, undefined> {
   const size = await file.size()
   const window = new Window(file, size)
-  const format = superblockFormat(await window.at(0, BLOCK_BYTES))
+  const format = superblockFormat(await window.at(0, FRAME_ALIGNMENT_BYTES))
   if (format !== undefined && format > VOLUME_FORMAT) {
     throw new Error(`volume ${volume} has format ${format}; this program reads up to ${VOLUME_FORMAT}`)
   }
-  let position = BLOCK_BYTES
+  let position = FRAME_ALIGNMENT_BYTES
   while (position < size) {
     const head = readPackedHead(await window.at(position, HEAD_BYTES))
     if (head !== undefined) {

@@ -6,10 +6,10 @@
  * it that was not yet acknowledged is refused, and the next batch starts a new volume.
  */
 import { join } from 'node:path'
-import { sharedBlocks } from '../lib/digest-threads.ts'
+import { sharedBlocks } from '../digest/digest-threads.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
-import type { BlobId, Place } from './blobs.ts'
-import { BLOCK_BYTES, nextBlock, superblockOf, volumeName } from './frames.ts'
+import type { BlobId, BlobLocation } from './blobs.ts'
+import { FRAME_ALIGNMENT_BYTES, nextBlock, superblockOf, volumeName } from './frames.ts'
 
 /** Head and frames of one blob, ready to be written. */
 export interface PackedBlob {
@@ -32,13 +32,13 @@ export interface VolumeWriterOptions {
 
 interface Waiting {
   readonly blob: PackedBlob
-  readonly resolve: (place: Place) => void
+  readonly resolve: (place: BlobLocation) => void
   readonly reject: (error: unknown) => void
 }
 
 interface Landed {
   readonly waiting: Waiting
-  readonly place: Place
+  readonly place: BlobLocation
 }
 
 const BATCH_BYTES_MAX = 4 * 2 ** 20
@@ -46,12 +46,12 @@ const BATCH_BYTES_MAX = 4 * 2 ** 20
 const BATCH_PIECES_MAX = 1000
 /** While a sync runs, less than this waits for the end of it: a batch of its own would mostly be padding. */
 const EAGER_BYTES_MIN = 256 * 1024
-const PADDING = Buffer.alloc(BLOCK_BYTES)
+const PADDING = Buffer.alloc(FRAME_ALIGNMENT_BYTES)
 
 /** One volume file while it is being appended to. */
 class Volume {
   readonly name: string
-  end = BLOCK_BYTES
+  end = FRAME_ALIGNMENT_BYTES
   syncing = false
   failure: unknown
   readonly #file: DiskFile
@@ -170,7 +170,7 @@ export class VolumeWriter {
     return this.#volume?.failure === undefined ? this.#volume?.name : undefined
   }
 
-  append(blob: PackedBlob): Promise<Place> {
+  append(blob: PackedBlob): Promise<BlobLocation> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ blob, resolve, reject })
       this.#queuedBytes += blob.bytes
@@ -213,7 +213,7 @@ export class VolumeWriter {
   }
 
   #takeBatch(): Waiting[] {
-    const bytesMax = Math.min(BATCH_BYTES_MAX, this.#options.volumeBytesMax - BLOCK_BYTES)
+    const bytesMax = Math.min(BATCH_BYTES_MAX, this.#options.volumeBytesMax - FRAME_ALIGNMENT_BYTES)
     let bytes = 0
     let pieces = 1
     let count = 0
@@ -231,7 +231,7 @@ export class VolumeWriter {
   #roomy(bytes: number): Volume | undefined {
     const current = this.#volume
     if (current === undefined) return undefined
-    const full = current.end > BLOCK_BYTES && current.end + bytes > this.#options.volumeBytesMax
+    const full = current.end > FRAME_ALIGNMENT_BYTES && current.end + bytes > this.#options.volumeBytesMax
     if (current.failure === undefined && !full) return current
     // It closes by itself once its last sync is through; nothing here waits for it.
     void current.retire()

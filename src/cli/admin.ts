@@ -1,6 +1,6 @@
 /** What commands ask: the routes of the admin API, wherever they run. */
-import type { Sent } from '../console/input.ts'
-import type { Route } from '../console/route.ts'
+import type { AdminInput } from '../admin/input.ts'
+import type { Route } from '../admin/route.ts'
 
 export type Input = Readonly<Record<string, unknown>>
 
@@ -15,7 +15,7 @@ export interface Admin {
 }
 
 /** Each value at the place where a request would have it. */
-export function placed(route: Route, input: Input): Sent {
+export function placed(route: Route, input: Input): AdminInput {
   const path = new Map<string, string>()
   const query = new Map<string, string>()
   const body: Record<string, unknown> = {}

@@ -16,7 +16,7 @@ export interface Flag {
   readonly fromEnvironment?: true
 }
 
-export interface Outcome {
+export interface CommandResult {
   /** What `--json` prints; undefined when everything is said already. */
   readonly value: unknown
   /** What a person reads. */
@@ -25,7 +25,7 @@ export interface Outcome {
   readonly code?: 0 | 1
 }
 
-export interface Call {
+export interface Invocation {
   argument(name: string): string
   maybeArgument(name: string): string | undefined
   flag(name: string): string | undefined
@@ -49,7 +49,7 @@ export interface Command {
   readonly flags: readonly Flag[]
   /** Whole commands without the program's name, as help prints them. */
   readonly examples: readonly string[]
-  run(call: Call): Promise<Outcome>
+  run(call: Invocation): Promise<CommandResult>
 }
 
 interface Declared extends Omit<Command, 'arguments' | 'flags' | 'examples'> {

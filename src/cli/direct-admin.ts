@@ -1,33 +1,34 @@
 /** The admin API in the folder itself: the same routes, run in this process by whoever may read the folder. */
-import { Backups } from '../backup/lease.ts'
-import { inTheNameOf } from '../console/administrator.ts'
-import { ADMIN_ROUTES } from '../console/index.ts'
-import { decodeInput } from '../console/input.ts'
-import { type AdminContext, isLines, isStream } from '../console/route.ts'
-import { ScrubRound } from '../console/scrub-round.ts'
+
+import { asAdministrator } from '../admin/administrator.ts'
+import { ADMIN_ROUTES } from '../admin/index.ts'
+import { decodeInput } from '../admin/input.ts'
+import { type AdminContext, isLines, isStream } from '../admin/route.ts'
+import { ScrubRound } from '../admin/scrub-round.ts'
+import { BackupLeases } from '../backup/lease.ts'
 import { systemClock } from '../lib/clock.ts'
 import { RUNTIME } from '../lib/runtime.ts'
 import { ROOT_ACCOUNT_ID } from '../model/account.ts'
 import type { ServerParts } from '../server/compose.ts'
 import { explain } from '../server/explain.ts'
-import { Accounts } from '../store/accounts.ts'
-import { Directory, type RootKey } from '../store/directory.ts'
+import { Accounts } from '../store/identity/accounts.ts'
+import { IdentityCache, type RootKey } from '../store/identity/identity-cache.ts'
 import { VERSION } from '../version.ts'
 import { type Admin, type Input, placed } from './admin.ts'
 
 export class DirectAdmin implements Admin {
   readonly #parts: ServerParts
-  readonly #directory: Directory
+  readonly #directory: IdentityCache
   readonly #scrub: ScrubRound
-  readonly #backups: Backups
+  readonly #backups: BackupLeases
   readonly #region: string
 
   /** `root`: whose key may be asked about, though it is no record. */
   constructor(parts: ServerParts, root: RootKey | undefined, region: string) {
     this.#parts = parts
-    this.#directory = new Directory(parts.store.engine, root)
+    this.#directory = new IdentityCache(parts.store.engine, root)
     this.#scrub = new ScrubRound(parts.store.engine)
-    this.#backups = new Backups(parts.store.engine, parts.snapshot)
+    this.#backups = new BackupLeases(parts.store.engine, parts.snapshot)
     this.#region = region
   }
 
@@ -42,7 +43,7 @@ export class DirectAdmin implements Admin {
     const caller = { account: identities.byAccountId(ROOT_ACCOUNT_ID)!, accessKey: 'command line' }
     const requestId = store.engine.random.bytes(8).toString('hex').toUpperCase()
     return {
-      store: inTheNameOf(caller, store, requestId),
+      store: asAdministrator(caller, store, requestId),
       accounts: new Accounts(store.engine),
       identities,
       caller,

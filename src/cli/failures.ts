@@ -4,4 +4,4 @@
 export class BadUsage extends Error {}
 
 /** What was asked for cannot be done; one line says why. Exit code 1. */
-export class Failed extends Error {}
+export class CommandFailed extends Error {}

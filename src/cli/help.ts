@@ -1,7 +1,7 @@
 /** What `--help` prints, made from the table of commands. */
 import type { Command, Flag } from './command.ts'
 import { COMMON_FLAGS } from './command.ts'
-import type { Look } from './output.ts'
+import type { TerminalStyle } from './output.ts'
 
 const shown = ({ name, value }: Flag): string => (value === undefined ? `--${name}` : `--${name} ${value}`)
 
@@ -10,15 +10,15 @@ function aligned(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n')
 }
 
-export function usageOf(command: Command): string {
+export function commandUsage(command: Command): string {
   const args = command.arguments.map(({ name, optional }) => (optional ? `[${name}]` : name))
   return ['holdfast', command.name, ...args, '[flags]'].join(' ')
 }
 
-export function helpOn(command: Command, look: Look): string {
+export function helpOn(command: Command, look: TerminalStyle): string {
   const section = (title: string, text: string): string => `${look.strong(title)}\n${text}`
   const flags = [...command.flags, ...COMMON_FLAGS]
-  const parts = [`${look.strong('usage:')} ${usageOf(command)}`, command.summary]
+  const parts = [`${look.strong('usage:')} ${commandUsage(command)}`, command.summary]
   if (command.arguments.length > 0) {
     parts.push(section('arguments:', aligned(command.arguments.map(({ name, meaning }) => [name, meaning] as const))))
   }
@@ -28,15 +28,15 @@ export function helpOn(command: Command, look: Look): string {
 }
 
 /** About all commands that begin with a word: a line for each. */
-export function groupHelp(group: string, members: readonly Command[], look: Look): string {
+export function groupHelp(group: string, members: readonly Command[], look: TerminalStyle): string {
   return [
     `${look.strong('usage:')} holdfast ${group} COMMAND [arguments] [flags]`,
-    aligned(members.map(member => [usageOf(member).replace(' [flags]', ''), member.summary] as const)),
+    aligned(members.map(member => [commandUsage(member).replace(' [flags]', ''), member.summary] as const)),
     `holdfast ${members.at(-1)!.name} --help tells more of one.`,
   ].join('\n\n')
 }
 
-export function overview(commands: readonly Command[], serveUsage: string, look: Look): string {
+export function overview(commands: readonly Command[], serveUsage: string, look: TerminalStyle): string {
   return [
     `${look.strong('usage:')} holdfast COMMAND [arguments] [flags]\n       holdfast --version`,
     aligned(commands.map(({ name, summary }) => [name, summary] as const)),

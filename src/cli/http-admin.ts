@@ -1,14 +1,14 @@
 /** The admin API of a server: requests signed with an administrator's key. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import { ADMIN_SCHEMES } from '../admin/administrator.ts'
+import { ADMIN_ROUTES } from '../admin/index.ts'
 import { type KeyPair, signRequest } from '../auth/sign-request.ts'
 import { sha256Hex } from '../auth/signing.ts'
-import { ADMIN_SCHEMES } from '../console/administrator.ts'
-import { ADMIN_ROUTES } from '../console/index.ts'
+import type { RawRequest } from '../http/raw-request.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { RawRequest } from '../lib/raw-request.ts'
 import { type Admin, placed } from './admin.ts'
-import { Failed } from './failures.ts'
+import { CommandFailed } from './failures.ts'
 
 type Input = Readonly<Record<string, unknown>>
 
@@ -42,7 +42,7 @@ export class HttpAdmin implements Admin {
     if (text === '') return isFine ? {} : { code: String(answer.statusCode) }
     const read = parsed(text, this.#url)
     if (isFine) return read
-    throw new Failed(`${String(read.message ?? answer.statusCode)} (${String(read.code ?? '')})`)
+    throw new CommandFailed(`${String(read.message ?? answer.statusCode)} (${String(read.code ?? '')})`)
   }
 
   async *lines(name: string, input: Input = {}): AsyncIterable<string> {
@@ -57,7 +57,7 @@ export class HttpAdmin implements Admin {
     try {
       for await (const chunk of answer) yield chunk as Buffer
     } catch (error) {
-      throw new Failed(`the server broke off its answer (${(error as Error).message}): its log says why`)
+      throw new CommandFailed(`the server broke off its answer (${(error as Error).message}): its log says why`)
     }
   }
 
@@ -66,7 +66,7 @@ export class HttpAdmin implements Admin {
     let text = ''
     for await (const chunk of answer.setEncoding('utf8')) text += chunk
     const read = parsed(text, this.#url)
-    throw new Failed(`${String(read.message)} (${String(read.code)})`)
+    throw new CommandFailed(`${String(read.message)} (${String(read.code)})`)
   }
 
   async close(): Promise<void> {}
@@ -100,7 +100,7 @@ export class HttpAdmin implements Admin {
     const { ca } = this.#endpoint
     return new Promise((resolve, reject) => {
       const unreachable = (error: Error): void =>
-        reject(new Failed(`the console at ${this.#url.origin} cannot be reached: ${error.message}`))
+        reject(new CommandFailed(`the console at ${this.#url.origin} cannot be reached: ${error.message}`))
       const sending =
         protocol === 'https:'
           ? httpsRequest({ ...options, ...(ca === undefined ? {} : { ca }) }, resolve)
@@ -115,6 +115,6 @@ function parsed(text: string, url: URL): Record<string, unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Failed(`${url.origin} is no console: it does not answer as one`)
+    throw new CommandFailed(`${url.origin} is no console: it does not answer as one`)
   }
 }

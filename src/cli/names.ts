@@ -1,15 +1,15 @@
 /** Names that a shell may complete, asked of the server that runs. Without one there are none: no store is opened. */
 import { ACTIONS } from '../rules/access/actions.ts'
 import { CANNED_NAMES, CANNED_POLICIES } from '../rules/access/canned-policies.ts'
-import { consoleAddressOf } from '../server/admin-console.ts'
+import { adminAddressOf } from '../server/open-admin.ts'
 import type { Admin } from './admin.ts'
-import type { Call } from './command.ts'
+import type { Invocation } from './command.ts'
 import type { Before, Candidate, NamesOf } from './completion.ts'
-import { isThere } from './is-there.ts'
-import { adminAt, folderOf } from './reaching.ts'
+import { adminAt, dataFolder } from './connect.ts'
+import { pathExists } from './path-exists.ts'
 
 type Row = Readonly<Record<string, unknown>>
-type Where = Pick<Call, 'flag' | 'env' | 'progress'>
+type Where = Pick<Invocation, 'flag' | 'env' | 'progress'>
 type Ask = (admin: Admin, before: Before) => Promise<readonly Candidate[]>
 
 /** Accounts whose keys are asked for one by one: a person waits. */
@@ -63,8 +63,8 @@ const OWN: Readonly<Record<string, () => readonly Candidate[]>> = { ACTION: acti
 
 async function runningServer(call: Where): Promise<Admin | undefined> {
   const endpoint = call.flag('endpoint')
-  const folder = folderOf(call)
-  const address = endpoint ?? (isThere(folder) ? await consoleAddressOf(folder) : undefined)
+  const folder = dataFolder(call)
+  const address = endpoint ?? (pathExists(folder) ? await adminAddressOf(folder) : undefined)
   return address === undefined ? undefined : adminAt(call, new URL(address))
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { COLOURED, facts, lookFor, PLAIN, table } from './output.ts'
+import { COLOURED, facts, PLAIN, table, terminalStyle } from './output.ts'
 
 test('columns are as wide as what stands in them', () => {
   const rows = [
@@ -17,8 +17,8 @@ test('a name that somebody chose moves no cursor', () => {
 })
 
 test('colours only on a terminal that wants them', () => {
-  assert.equal(lookFor(true, {}), COLOURED)
-  assert.equal(lookFor(false, {}), PLAIN)
-  assert.equal(lookFor(true, { NO_COLOR: '1' }), PLAIN)
-  assert.equal(lookFor(true, { TERM: 'dumb' }), PLAIN)
+  assert.equal(terminalStyle(true, {}), COLOURED)
+  assert.equal(terminalStyle(false, {}), PLAIN)
+  assert.equal(terminalStyle(true, { NO_COLOR: '1' }), PLAIN)
+  assert.equal(terminalStyle(true, { TERM: 'dumb' }), PLAIN)
 })

@@ -1,6 +1,6 @@
 /** How answers look to a person. Colours only where somebody sees them. */
 
-export interface Look {
+export interface TerminalStyle {
   readonly strong: (text: string) => string
   readonly good: (text: string) => string
   readonly odd: (text: string) => string
@@ -8,25 +8,25 @@ export interface Look {
 }
 
 const asIs = (text: string): string => text
-export const PLAIN: Look = { strong: asIs, good: asIs, odd: asIs, bad: asIs }
+export const PLAIN: TerminalStyle = { strong: asIs, good: asIs, odd: asIs, bad: asIs }
 
 const sgr =
   (code: number) =>
   (text: string): string =>
     `\x1b[${code}m${text}\x1b[0m`
-export const COLOURED: Look = { strong: sgr(1), good: sgr(32), odd: sgr(33), bad: sgr(31) }
+export const COLOURED: TerminalStyle = { strong: sgr(1), good: sgr(32), odd: sgr(33), bad: sgr(31) }
 
-export const lookFor = (isTerminal: boolean, env: NodeJS.ProcessEnv): Look =>
+export const terminalStyle = (isTerminal: boolean, env: NodeJS.ProcessEnv): TerminalStyle =>
   isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb' ? COLOURED : PLAIN
 
 /** A name that somebody else chose must not move the cursor of whoever lists it. */
-export const harmless = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
+export const escapeControls = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
 
 function cell(value: unknown): string {
   if (value === undefined || value === null) return '-'
   if (value === true) return 'yes'
   if (value === false) return 'no'
-  return harmless(typeof value === 'object' ? JSON.stringify(value) : String(value))
+  return escapeControls(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
 /** `createdAt` as people write it; JSON keeps the names of the API. */

@@ -3,7 +3,7 @@ import { suggestion } from '../lib/did-you-mean.ts'
 import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
 import { COMMON_FLAGS, type Command, type Flag } from './command.ts'
 import { BadUsage } from './failures.ts'
-import { usageOf } from './help.ts'
+import { commandUsage } from './help.ts'
 
 export interface Parsed {
   readonly command: Command
@@ -48,9 +48,9 @@ function checkArguments(command: Command, positionals: readonly string[]): void 
   const wanted = command.arguments
   const missing = wanted[positionals.length]
   if (missing !== undefined && !missing.optional) {
-    throw new BadUsage(`${missing.name} is missing: ${usageOf(command)}`)
+    throw new BadUsage(`${missing.name} is missing: ${commandUsage(command)}`)
   }
   if (positionals.length > wanted.length) {
-    throw new BadUsage(`unexpected argument ${positionals[wanted.length]}: ${usageOf(command)}`)
+    throw new BadUsage(`unexpected argument ${positionals[wanted.length]}: ${commandUsage(command)}`)
   }
 }

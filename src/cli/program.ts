@@ -7,20 +7,20 @@ import { text as textOf } from 'node:stream/consumers'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, variable } from '../server/config.ts'
 import type { Admin } from './admin.ts'
-import type { Call, Command, Outcome } from './command.ts'
+import type { Command, CommandResult, Invocation } from './command.ts'
 import { type Before, complete } from './completion.ts'
-import { BadUsage, Failed } from './failures.ts'
+import { adminFor } from './connect.ts'
+import { BadUsage, CommandFailed } from './failures.ts'
 import { helpOn } from './help.ts'
 import { namesFor } from './names.ts'
-import { harmless, lookFor } from './output.ts'
+import { escapeControls, terminalStyle } from './output.ts'
 import { type Parsed, parse } from './parse.ts'
-import { adminFor } from './reaching.ts'
 import { commandTable } from './table.ts'
 
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2
 
-class Running implements Call {
+class Running implements Invocation {
   readonly env: NodeJS.ProcessEnv
   readonly #parsed: Parsed
   #admin: Promise<Admin> | undefined
@@ -54,7 +54,7 @@ class Running implements Call {
     try {
       return readFileSync(path, 'utf8')
     } catch (error) {
-      throw new Failed(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+      throw new CommandFailed(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
     }
   }
 
@@ -76,7 +76,7 @@ class Running implements Call {
   }
 }
 
-async function outcomeOf(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<Outcome> {
+async function outcomeOf(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<CommandResult> {
   const call = new Running(parsed, env)
   try {
     return await parsed.command.run(call)
@@ -88,7 +88,7 @@ async function outcomeOf(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<Outcom
 /** Errors that are an answer; any other is a defect, and shows where it happened. */
 function lineOf(error: unknown): string {
   if (error instanceof Fault) return String(error.detail.reason ?? error.message)
-  const known = error instanceof BadUsage || error instanceof Failed || error instanceof BadConfig
+  const known = error instanceof BadUsage || error instanceof CommandFailed || error instanceof BadConfig
   return known || error instanceof Error ? (error as Error).message.split('\n')[0]! : String(error)
 }
 
@@ -113,12 +113,12 @@ async function completed(
     progress: () => {},
   })
   const found = await complete(words, commands, namesFor(where))
-  return found.map(({ word, summary }) => `${harmless(word)}\t${harmless(summary)}`)
+  return found.map(({ word, summary }) => `${escapeControls(word)}\t${escapeControls(summary)}`)
 }
 
 /** Resolves to the exit code. */
 export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const look = lookFor(process.stdout.isTTY === true, env)
+  const look = terminalStyle(process.stdout.isTTY === true, env)
   const commands = commandTable(look)
   const print = (text: string): void => void process.stdout.write(`${text}\n`)
   if (words[0] === COMPLETE) {

@@ -7,7 +7,7 @@ import { completionFor, SHELLS, type Shell } from './completion.ts'
 import { BadUsage } from './failures.ts'
 import { groupHelp, helpOn, overview } from './help.ts'
 import { COMMANDS } from './index.ts'
-import type { Look } from './output.ts'
+import type { TerminalStyle } from './output.ts'
 import { findCommand } from './parse.ts'
 
 const completion = (): Command =>
@@ -33,7 +33,7 @@ const version = (): Command =>
     run: async () => ({ value: { version: VERSION }, text: `holdfast ${VERSION}` }),
   })
 
-const help = (all: readonly Command[], look: Look): Command =>
+const help = (all: readonly Command[], look: TerminalStyle): Command =>
   command({
     name: 'help',
     summary: 'what there is, or what a command takes',
@@ -56,7 +56,7 @@ const help = (all: readonly Command[], look: Look): Command =>
     },
   })
 
-export function commandTable(look: Look): readonly Command[] {
+export function commandTable(look: TerminalStyle): readonly Command[] {
   const all: Command[] = [...COMMANDS]
   all.push(completion(), version(), help(all, look))
   return all

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
 import type { Disk } from '../lib/disk.ts'
-import { type SigningKey, signingKey } from '../lib/ed25519.ts'
+import { type Ed25519Key, ed25519Key } from '../lib/ed25519.ts'
 import type { Random } from '../lib/random.ts'
 import { deriveKey, KEY_BYTES } from './derive.ts'
 import { unwrapKey, WRAP_NONCE_BYTES, WRAPPED_BYTES, WrongKey, wrapKey } from './key-wrap.ts'
@@ -86,7 +86,7 @@ interface KeyringHome {
 export class Keyring {
   readonly #home: KeyringHome
   #contents: KeyringContents
-  #signing: SigningKey | undefined
+  #signing: Ed25519Key | undefined
   /** Whatever reads or writes the file, one behind the other. */
   #steps: Promise<unknown> = Promise.resolve()
 
@@ -181,8 +181,8 @@ export class Keyring {
    * Signs how a ledger ends. It comes from the first version too: what was signed once is proved by the same public key
    * for ever.
    */
-  get signing(): SigningKey {
-    this.#signing ??= signingKey(deriveKey(this.#key('service', 1), 'ledger signing', EMPTY))
+  get signing(): Ed25519Key {
+    this.#signing ??= ed25519Key(deriveKey(this.#key('service', 1), 'ledger signing', EMPTY))
     return this.#signing
   }
 

@@ -3,7 +3,15 @@ import { createCipheriv, createHash, hkdfSync } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { seededRandom } from '../lib/random.ts'
-import { FRAME_BYTES, open, SEALED_FRAME_BYTES, SealBroken, type SealKeys, seal, sealedLength } from './sealing.ts'
+import {
+  FRAME_BYTES,
+  openSealed,
+  SEALED_FRAME_BYTES,
+  SealBroken,
+  type SealKeys,
+  seal,
+  sealedLength,
+} from './sealing.ts'
 
 const random = seededRandom(7)
 const keys: SealKeys = { blobKey: random.bytes(32), storageKey: random.bytes(32), blobId: random.bytes(16) }
@@ -38,7 +46,7 @@ const sealAll = (plain: Buffer, by = keys): Promise<Buffer> => collect(seal([pla
 async function openBroken(sealed: Buffer, plainLength: number, by = keys): Promise<{ got: Buffer; error: unknown }> {
   const pieces: Buffer[] = []
   try {
-    for await (const piece of open(stored(sealed), by, plainLength, 0, plainLength)) pieces.push(piece)
+    for await (const piece of openSealed(stored(sealed), by, plainLength, 0, plainLength)) pieces.push(piece)
   } catch (error) {
     return { got: Buffer.concat(pieces), error }
   }
@@ -69,7 +77,7 @@ test('what was sealed opens again, whatever the size, the chunks and the range',
         assert.equal(sealed.length, sealedLength(size))
         const start = Math.min(a % (size + 1), b % (size + 1))
         const end = Math.max(a % (size + 1), b % (size + 1))
-        const opened = await collect(open(stored(sealed, cutsOut), keys, size, start, end))
+        const opened = await collect(openSealed(stored(sealed, cutsOut), keys, size, start, end))
         assert.ok(opened.equals(plain.subarray(start, end)))
       },
     ),
@@ -83,7 +91,7 @@ test('every size opens whole, and ranges that begin and end at frame borders', a
     const sealed = await sealAll(plain)
     for (const start of BORDERS.filter(n => n <= size)) {
       for (const end of [...BORDERS, size].filter(n => n >= start && n <= size)) {
-        const opened = await collect(open(stored(sealed), keys, size, start, end))
+        const opened = await collect(openSealed(stored(sealed), keys, size, start, end))
         assert.ok(opened.equals(plain.subarray(start, end)), `${size}: [${start}, ${end})`)
       }
     }
@@ -98,7 +106,7 @@ test('chunks of one byte are sealed and opened like any other', async () => {
   const trickle = async function* (start: number, end: number) {
     yield* single(sealed.subarray(start, end))
   }
-  assert.ok((await collect(open(trickle, keys, plain.length, 0, plain.length))).equals(plain))
+  assert.ok((await collect(openSealed(trickle, keys, plain.length, 0, plain.length))).equals(plain))
 })
 
 test('a range reads only the frames it needs, and an empty range of a blob reads nothing', async () => {
@@ -108,10 +116,10 @@ test('a range reads only the frames it needs, and an empty range of a blob reads
     asked.push([start, end])
     return stored(sealed)(start, end)
   }
-  const within = await collect(open(read, keys, noise.length, FRAME_BYTES + 5, 2 * FRAME_BYTES))
+  const within = await collect(openSealed(read, keys, noise.length, FRAME_BYTES + 5, 2 * FRAME_BYTES))
   assert.ok(within.equals(noise.subarray(FRAME_BYTES + 5, 2 * FRAME_BYTES)))
-  await collect(open(read, keys, noise.length, 10, 10))
-  await collect(open(read, keys, noise.length, noise.length - 1, noise.length))
+  await collect(openSealed(read, keys, noise.length, 10, 10))
+  await collect(openSealed(read, keys, noise.length, noise.length - 1, noise.length))
   assert.deepEqual(asked, [
     [SEALED_FRAME_BYTES, 2 * SEALED_FRAME_BYTES],
     [3 * SEALED_FRAME_BYTES, sealed.length],
@@ -233,7 +241,7 @@ test('bytes beyond what was asked for are an error', async () => {
   const generous = async function* () {
     yield Buffer.concat([sealed, Buffer.of(0)])
   }
-  await assert.rejects(collect(open(generous, keys, 100, 0, 100)), SealBroken)
+  await assert.rejects(collect(openSealed(generous, keys, 100, 0, 100)), SealBroken)
 })
 
 test('an empty blob whose seal has gone is an error', async () => {
@@ -254,7 +262,7 @@ test('a failure of the reader below passes through, and leaving early closes it'
     yield frameOf(sealed, 0)
     throw new Error('disk gone')
   }
-  await assert.rejects(collect(open(failing, keys, noise.length, 0, noise.length)), /disk gone/)
+  await assert.rejects(collect(openSealed(failing, keys, noise.length, 0, noise.length)), /disk gone/)
   let closed = false
   const watched = async function* () {
     try {
@@ -263,7 +271,7 @@ test('a failure of the reader below passes through, and leaving early closes it'
       closed = true
     }
   }
-  for await (const piece of open(watched, keys, noise.length, 0, noise.length)) {
+  for await (const piece of openSealed(watched, keys, noise.length, 0, noise.length)) {
     assert.equal(piece.length, FRAME_BYTES)
     break
   }
@@ -278,6 +286,6 @@ test('a range outside the blob is refused', async () => {
     [0, 11],
     [Number.NaN, 5],
   ] as const) {
-    await assert.rejects(collect(open(stored(sealed), keys, 10, start, end)), RangeError)
+    await assert.rejects(collect(openSealed(stored(sealed), keys, 10, start, end)), RangeError)
   }
 })

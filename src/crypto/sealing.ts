@@ -4,9 +4,9 @@
  * cut or added are an error. Nothing here knows what the bytes are for; see docs/formats/encryption.md.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { outgoingBuffers } from '../digest/buffer-pool.ts'
+import { sharedBlocks } from '../digest/digest-threads.ts'
 import { EMPTY } from '../lib/bytes.ts'
-import { sharedBlocks } from '../lib/digest-threads.ts'
-import { outgoingBuffers } from '../lib/lent-buffers.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
 /** Small enough that a range read opens little more than it needs, large enough that two tags weigh nothing. */
@@ -67,7 +67,7 @@ export async function* seal(
  * Plain bytes [start, end). `read` gives the sealed bytes [start, end) in chunks of any size and is asked once, for the
  * frames that are needed. Nothing of a frame is handed on before both of its tags were found right.
  */
-export async function* open(
+export async function* openSealed(
   read: (start: number, end: number) => AsyncIterable<Buffer>,
   keys: SealKeys,
   plainLength: number,
@@ -98,7 +98,7 @@ export async function* open(
       if (wanted.length > 0) yield wanted
     }
     // Opened frames are bytes of their own: unless one is still incomplete, nobody looks at the sealed ones again.
-    if (assembly.filled === 0) outgoingBuffers.giveBack(chunk)
+    if (assembly.filled === 0) outgoingBuffers.release(chunk)
   }
   if (index !== stop) throw new SealBroken(keys.blobId, index, 'the sealed bytes end early')
 }

@@ -5,7 +5,7 @@ import type { Random } from '../lib/random.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
 /** The sealed text is damaged, or was sealed for something else. */
-export class SealBroken extends Error {
+export class SecretBoxBroken extends Error {
   constructor() {
     super('a sealed secret does not open')
     this.name = 'SealBroken'
@@ -38,7 +38,7 @@ export function sealSecret(keys: StorageKeys, secret: string, boundTo: string, r
 }
 
 export function openSecret(keys: StorageKeys, box: Buffer, boundTo: string): string {
-  if (box.length < HEADER_BYTES + SALT_BYTES + NONCE_BYTES + TAG_BYTES || box[0] !== FORMAT) throw new SealBroken()
+  if (box.length < HEADER_BYTES + SALT_BYTES + NONCE_BYTES + TAG_BYTES || box[0] !== FORMAT) throw new SecretBoxBroken()
   const { key } = keys.storageKey(box.readUInt32BE(1))
   const salt = box.subarray(HEADER_BYTES, HEADER_BYTES + SALT_BYTES)
   const rest = box.subarray(HEADER_BYTES + SALT_BYTES)
@@ -51,6 +51,6 @@ export function openSecret(keys: StorageKeys, box: Buffer, boundTo: string): str
     const opened = Buffer.concat([decipher.update(rest.subarray(NONCE_BYTES, -TAG_BYTES)), decipher.final()])
     return opened.toString('utf8')
   } catch {
-    throw new SealBroken()
+    throw new SecretBoxBroken()
   }
 }

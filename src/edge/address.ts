@@ -1,6 +1,7 @@
 /** What a request addresses, from its Host and its raw path. Keys are bytes as sent: decoded once, never normalised. */
-import { lastOf } from '../lib/last-of.ts'
-import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+
+import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { memoizeLast } from '../lib/memoize-last.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/operation.ts'
 import { isBucketName } from '../rules/naming.ts'
@@ -35,7 +36,7 @@ export function decodeTarget(text: string): string {
  * Undefined for what names none. Most requests say the same as the one before. A dot at the end, as resolvers write a
  * whole name, is not part of it.
  */
-const hostIn = lastOf((sent: string): string | undefined =>
+const hostIn = memoizeLast((sent: string): string | undefined =>
   /^[A-Za-z0-9\-_]+(\.[A-Za-z0-9\-_]+)*\.?(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(sent)
     ? sent.replace(/\.?(:\d+)?$/, '').toLowerCase()
     : undefined,

@@ -1,12 +1,12 @@
 /** What browsers need to hear: preflights answered by the bucket's rules, and their headers on every other answer. */
-import { TextMemo } from '../lib/text-memo.ts'
+import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
 import type { Header } from '../operations/operation.ts'
 import { CORS_METHODS, type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
 import type { Address } from './address.ts'
-import type { FactFinder } from './authorize.ts'
-import type { View } from './request-view.ts'
+import type { AccessFacts } from './authorize.ts'
+import type { DecodedRequest } from './decoded-request.ts'
 
 const METHOD = 'access-control-request-method'
 const HEADERS = 'access-control-request-headers'
@@ -15,12 +15,12 @@ const REFUSED =
   'CORSResponse: This CORS request is not allowed. This is usually because the evalution of Origin, request method / ' +
   "Access-Control-Request-Method or Access-Control-Request-Headers are not whitelisted by the resource's CORS spec."
 
-const read = new TextMemo(text => readCors(parseXml(text)))
+const read = new ParseCache(text => readCors(parseXml(text)))
 
 type Rules = readonly CorsRule[] | 'no bucket' | 'no rules'
 
 /** Whoever asks need not be anybody: a browser asks before it has said who it is for. */
-async function rulesOf(facts: FactFinder, bucket: string): Promise<Rules> {
+async function rulesOf(facts: AccessFacts, bucket: string): Promise<Rules> {
   try {
     const { documents } = await facts.bucket(bucket)
     const text = documents.includes('cors') ? await facts.document(bucket, 'cors') : undefined
@@ -55,7 +55,7 @@ function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[
 }
 
 /** The answer to a preflight. */
-export async function preflight(facts: FactFinder, { bucket, key }: Address, view: View): Promise<Header[]> {
+export async function preflight(facts: AccessFacts, { bucket, key }: Address, view: DecodedRequest): Promise<Header[]> {
   const origin = view.header('origin')
   const method = view.header(METHOD)
   if (origin === undefined) {
@@ -78,7 +78,7 @@ export async function preflight(facts: FactFinder, { bucket, key }: Address, vie
 
 /** Headers for the answer to a request that a browser sent from a page of another origin; none for all others. */
 export async function corsHeaders(
-  facts: FactFinder,
+  facts: AccessFacts,
   bucket: string,
   method: string,
   origin: string | undefined,

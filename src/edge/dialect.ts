@@ -3,9 +3,9 @@
  * below the edge knows either spelling. Both see the same buckets and objects, and may do the same.
  */
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
-import { headerValues, type RawRequest, splitTarget } from '../lib/raw-request.ts'
+import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
-import type { Ways } from '../operations/context.ts'
+import type { DialectBehavior } from '../operations/context.ts'
 import { GROUP_URIS } from '../rules/access/names.ts'
 import type { EncryptionNames } from '../rules/documents/encryption.ts'
 
@@ -22,7 +22,7 @@ export interface Dialect {
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** D27. `+` in `copy-source` is a space, as in a form; otherwise it is a plus sign. */
   readonly copySourcePlusIsSpace: boolean
-  readonly ways: Ways
+  readonly behavior: DialectBehavior
   /** D11. Faults of authentication answer 403, whatever their code's own status. */
   readonly authFaultsAre403: boolean
   /** D18, map M1. The operations whose specification lists one general 400, and the codes that are sent as it. */
@@ -31,7 +31,7 @@ export interface Dialect {
   readonly words: ReadonlyMap<string, string>
 }
 
-const groupUris = (dialect: 'svc' | 's3'): Ways['groupUris'] => ({
+const groupUris = (dialect: 'svc' | 's3'): DialectBehavior['groupUris'] => ({
   AllUsers: GROUP_URIS.AllUsers[dialect],
   AuthenticatedUsers: GROUP_URIS.AuthenticatedUsers[dialect],
   LogDelivery: GROUP_URIS.LogDelivery[dialect],
@@ -61,7 +61,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     odd: new Map([['server-side-encryption-kms-key-id', 'x-svc-server-side-encryption-svc-kms-key-id']]),
     values: encryptionValues(VERENC),
     copySourcePlusIsSpace: false,
-    ways: {
+    behavior: {
       keepHeld: true,
       recreateOwnBucket: false,
       missingMatchIsNoSuchKey: false,
@@ -99,7 +99,7 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
     odd: new Map([['server-side-encryption-kms-key-id', 'x-amz-server-side-encryption-aws-kms-key-id']]),
     values: new Map([...encryptionValues(KMS), [':acl', new Map([['svc-exec-read', 'aws-exec-read']])]]),
     copySourcePlusIsSpace: true,
-    ways: {
+    behavior: {
       keepHeld: false,
       recreateOwnBucket: true,
       missingMatchIsNoSuchKey: true,

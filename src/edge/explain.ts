@@ -5,20 +5,20 @@
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { Accounts } from '../operations/context.ts'
+import type { AccountLookup } from '../operations/context.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import { absenceDependsOn, mayLearnAbsence } from '../rules/access/absence.ts'
 import { ACTIONS, type Action, actionFacts } from '../rules/access/actions.ts'
-import { BUCKET_TAG, type Context, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
-import { type AccessRequest, type Decision, evaluate, unanswered } from '../rules/access/evaluate.ts'
+import { BUCKET_TAG, type ConditionContext, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
+import { type AccessRequest, type AccessVerdict, evaluate, unansweredKeys } from '../rules/access/evaluate.ts'
 import { foldCase } from '../rules/access/fold-case.ts'
 import { neutralAction } from '../rules/access/names.ts'
-import { type Asked, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
-import { Authorizer, type FactFinder } from './authorize.ts'
+import { type ExplainedRequest, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
+import { type AccessFacts, Authorizer } from './authorize.ts'
 
 export interface ExplainParts {
-  readonly facts: FactFinder
-  readonly accounts: Accounts
+  readonly facts: AccessFacts
+  readonly accounts: AccountLookup
   /** The lock of a version; undefined when there is no such version. */
   readonly lock: (name: ObjectName) => Promise<LockFacts | undefined>
   readonly now: number
@@ -33,7 +33,7 @@ export interface ExplainQuestion {
   readonly versionId?: string | undefined
   readonly bypass?: boolean | undefined
   /** What else is known of the request, by neutral condition key. */
-  readonly context?: Context | undefined
+  readonly context?: ConditionContext | undefined
 }
 
 const BY_FOLDED: ReadonlyMap<string, Action> = new Map(Array.from(ACTIONS.keys(), action => [foldCase(action), action]))
@@ -48,7 +48,7 @@ function actionOf(text: string, versionId: string | undefined): Action {
   return BY_FOLDED.get(foldCase(action.replace('Object', 'ObjectVersion'))) ?? action
 }
 
-function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: ExplainQuestion): Asked {
+function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: ExplainQuestion): ExplainedRequest {
   const action = actionOf(text, versionId)
   const { on } = actionFacts(action)
   if (on !== 'service' && bucket === undefined) throw bad('bucket', '', 'This action is about a bucket')
@@ -61,15 +61,15 @@ const LOCKS_MATTER: readonly Action[] = ['DeleteObject', 'DeleteObjectVersion', 
 
 /** Decisions about one question: as it stands, and as well and as badly as what it leaves open could turn out. */
 function judged(
-  request: AccessRequest & { readonly context: Context },
+  request: AccessRequest & { readonly context: ConditionContext },
   isMissing: boolean,
-): { access: Decision; dependsOn: readonly string[] } {
-  const decide = (of: AccessRequest): Decision => (isMissing ? mayLearnAbsence(of) : evaluate(of))
+): { access: AccessVerdict; dependsOn: readonly string[] } {
+  const decide = (of: AccessRequest): AccessVerdict => (isMissing ? mayLearnAbsence(of) : evaluate(of))
   const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG, BUCKET_TAG]
   const best = decide({ ...request, untold: { keys, assume: 'for' } })
   const worst = decide({ ...request, untold: { keys, assume: 'against' } })
   if (best.allowed === worst.allowed) return { access: best.allowed ? worst : best, dependsOn: [] }
-  return { access: decide(request), dependsOn: (isMissing ? absenceDependsOn : unanswered)(request, keys) }
+  return { access: decide(request), dependsOn: (isMissing ? absenceDependsOn : unansweredKeys)(request, keys) }
 }
 
 export class Explainer {
@@ -106,7 +106,7 @@ export class Explainer {
     })
   }
 
-  #context({ context = new Map() }: ExplainQuestion, versionId: string | undefined): Context {
+  #context({ context = new Map() }: ExplainQuestion, versionId: string | undefined): ConditionContext {
     const { now } = this.#parts
     return new Map([
       ['currenttime', [new Date(now).toISOString()]],
@@ -118,7 +118,7 @@ export class Explainer {
 }
 
 /** What else a request meets on its way that is no matter of access. */
-function notesOf({ as, action, versionId, keepHeld }: Asked, bucket: Bucket | undefined): string[] {
+function notesOf({ as, action, versionId, keepHeld }: ExplainedRequest, bucket: Bucket | undefined): string[] {
   const notes: string[] = []
   if (bucket?.requesterPays === true) {
     const isOwner = as.kind !== 'anonymous' && as.account.canonicalId === bucket.owner

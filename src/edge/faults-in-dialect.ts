@@ -3,7 +3,7 @@ import { Fault } from '../model/faults.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type Dialect, inDialect } from './dialect.ts'
 
-export interface ToldFault {
+export interface DialectFault {
   readonly status: number
   readonly code: string
   readonly message: string
@@ -36,13 +36,13 @@ const NAMING: ReadonlySet<string> = new Set([
 function withoutMatch(fault: Fault, dialect: Dialect): Fault {
   const { Condition, exists } = fault.detail
   const missing = fault.code === 'PreconditionFailed' && Condition === 'If-Match' && exists === false
-  return missing && dialect.ways.missingMatchIsNoSuchKey ? new Fault('NoSuchKey') : fault
+  return missing && dialect.behavior.missingMatchIsNoSuchKey ? new Fault('NoSuchKey') : fault
 }
 
 /** Details in lower case are for us; the others are told. */
 const isTold = (name: string): boolean => /^[A-Z]/.test(name)
 
-export function tell(raised: Fault, dialect: Dialect, operation: Operation | undefined): ToldFault {
+export function faultInDialect(raised: Fault, dialect: Dialect, operation: Operation | undefined): DialectFault {
   const fault = withoutMatch(raised, dialect)
   const folds = operation?.foldsFaults === true && dialect.foldsInto !== undefined && FOLDED.has(fault.code)
   const code = dialect.words.get(fault.code) ?? fault.code

@@ -5,9 +5,9 @@
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import type { LengthRange } from '../auth/policy-document.ts'
 import { authenticatePost } from '../auth/post-policy.ts'
-import { BadForm, boundaryOf, type Form, type FormProblem, isFormType, readForm } from '../lib/form-data.ts'
-import { canBeHeader } from '../lib/header-text.ts'
-import { headerValues, type RawRequest } from '../lib/raw-request.ts'
+import { BadForm, boundaryOf, type Form, type FormProblem, isFormType, readForm } from '../http/form-data.ts'
+import { canBeHeader } from '../http/header-text.ts'
+import { headerValues, type RawRequest } from '../http/raw-request.ts'
 import { BadXml } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
@@ -168,7 +168,7 @@ export async function authenticateForm(
     hashSigned: false,
     mayDiffer: false,
     trailers: () => new Map(),
-    hold: () => {},
+    reserveMemory: () => {},
   }
   return { ...authenticated, body }
 }

@@ -1,30 +1,30 @@
 import { checkedBody } from '../auth/payload.ts'
 import type { PayloadRule } from '../auth/payload-rule.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
+import type { Slot } from '../http/admission.ts'
 import type { IncomingBody } from '../operations/context.ts'
+import type { DecodedRequest } from './decoded-request.ts'
 import type { Dialect } from './dialect.ts'
-import type { View } from './request-view.ts'
-import type { Place } from './room.ts'
 
 /** The neutral name of a trailer or header of the dialect. */
 const neutral = (dialect: Dialect, name: string): string =>
   name.startsWith(dialect.prefix) ? `:${name.slice(dialect.prefix.length)}` : name
 
 /** Bytes that the client announced: the decoded length of chunks, else the length of the body itself. */
-function announcedLength(payload: PayloadRule, view: View): number | undefined {
+function announcedLength(payload: PayloadRule, view: DecodedRequest): number | undefined {
   if (payload.kind === 'chunks') return payload.decodedLength
   return view.byteCount('content-length')
 }
 
-function mayDiffer(payload: PayloadRule, length: number | undefined, view: View): boolean {
+function mayDiffer(payload: PayloadRule, length: number | undefined, view: DecodedRequest): boolean {
   if (payload.kind !== 'sha256') return payload.kind === 'chunks'
   return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || view.header('transfer-encoding') !== undefined
 }
 
 export function incomingBody(
-  incoming: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
+  incoming: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
   payload: PayloadRule,
-  view: View,
+  view: DecodedRequest,
   dialect: Dialect,
 ): IncomingBody {
   return new CheckedBody(incoming, payload, view, dialect)
@@ -35,20 +35,20 @@ class CheckedBody implements IncomingBody {
   readonly length: number | undefined
   readonly mayDiffer: boolean
   readonly #body: AsyncIterable<Buffer>
-  readonly #place: Place
+  readonly #slot: Slot
   readonly #payload: PayloadRule
   readonly #dialect: Dialect
   readonly #declared: string | undefined
   #stream: AsyncIterable<Buffer> | undefined
 
   constructor(
-    { body, place }: { readonly body: AsyncIterable<Buffer>; readonly place: Place },
+    { body, slot }: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
     payload: PayloadRule,
-    view: View,
+    view: DecodedRequest,
     dialect: Dialect,
   ) {
     this.#body = body
-    this.#place = place
+    this.#slot = slot
     this.#payload = payload
     this.#dialect = dialect
     this.#declared = view.header(':trailer')
@@ -61,8 +61,8 @@ class CheckedBody implements IncomingBody {
     return this.#stream
   }
 
-  hold(bytes: number): void {
-    this.#place.hold(bytes)
+  reserveMemory(bytes: number): void {
+    this.#slot.reserveMemory(bytes)
   }
 
   get hashSigned(): boolean {

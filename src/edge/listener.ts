@@ -2,25 +2,25 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { breakOff } from '../lib/broken-answer.ts'
+import { Admission, type Slot } from '../http/admission.ts'
+import { breakOff } from '../http/break-off.ts'
+import { ClientConnection, type InFlightRequest } from '../http/connection.ts'
+import { IncomingBytes } from '../http/incoming-bytes.ts'
+import { type Certificate, listen, renew } from '../http/listen.ts'
+import { headerValue, isSpokenVersion, type RawRequest } from '../http/raw-request.ts'
+import { ResponseWriter } from '../http/response-writer.ts'
+import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
-import { type Certificate, listen, renew } from '../lib/listening.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Random } from '../lib/random.ts'
-import { headerValue, isSpokenVersion, type RawRequest } from '../lib/raw-request.ts'
-import type { Soon } from '../lib/soon.ts'
 import { Fault } from '../model/faults.ts'
-import type { Outgoing } from './answer.ts'
-import { Connection, type UnderWay } from './connection.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
-import { IncomingBytes } from './incoming-bytes.ts'
-import { ConnectionCut } from './interference.ts'
-import type { Incoming, Outcome } from './outcome.ts'
-import { PATIENCE, Patience } from './patience.ts'
+import type { WireResponse } from './encode-response.ts'
+import type { IncomingRequest, RequestOutcome } from './exchange.ts'
+import { ConnectionCut } from './fault-injection.ts'
+import { type AnswerIds, faultOfParser, rawAnswer } from './malformed-request.ts'
 import type { Pipeline } from './pipeline.ts'
 import type { Exchange, Recorder } from './recorder.ts'
-import { type Place, Room } from './room.ts'
-import { Sending } from './sending.ts'
-import { type AnswerIds, faultOfParser, rawAnswer } from './unparsed.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
@@ -43,7 +43,7 @@ const HTTP_OPTIONS = {
   connectionsCheckingInterval: 5_000,
   requestTimeout: 0,
   // Said to clients, which then do not send into a connection that is about to end.
-  keepAliveTimeout: PATIENCE.quietMs - 5_000,
+  keepAliveTimeout: TIMEOUTS.quietMs - 5_000,
   requireHostHeader: false,
 } as const
 
@@ -64,12 +64,12 @@ function pairs(raw: readonly string[]): [string, string][] {
 }
 
 /** One request and what is needed to answer it. */
-interface Exchanged extends AnswerIds, UnderWay {
+interface Exchanged extends AnswerIds, InFlightRequest {
   readonly message: IncomingMessage
   readonly response: ServerResponse
-  readonly connection: Connection
+  readonly connection: ClientConnection
   readonly request: RawRequest
-  readonly place: Place
+  readonly place: Slot
   /** The client waits to be told to send its body. */
   isHeldBack: boolean
 }
@@ -84,19 +84,19 @@ const IDS_DRAWN = 512
 export class Listener {
   readonly #parts: ListenerParts
   readonly #server: Server | SecureServer
-  readonly #patience: Patience
-  readonly #room = new Room()
+  readonly #patience: Timeouts
+  readonly #room = new Admission()
   readonly #isSecure: boolean
   /** Says which process answered. */
   readonly #hostId: string
-  readonly #connections = new Map<Socket, Connection>()
+  readonly #connections = new Map<Socket, ClientConnection>()
   /** Request ids one behind the other, and where the next begins. */
   #drawn = ''
   #nextId = 0
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
-    this.#patience = new Patience(parts.clock)
+    this.#patience = new Timeouts(parts.clock)
     this.#hostId = parts.random.bytes(24).toString('base64')
     const { certificate } = parts
     this.#isSecure = certificate !== undefined
@@ -149,11 +149,11 @@ export class Listener {
 
   /** Ends connections on which something is under way, without waiting for it. */
   endBusy(): void {
-    for (const connection of this.#connections.values()) if (connection.isBusy) connection.giveUp()
+    for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
 
   #connected(socket: Socket): void {
-    const connection = new Connection(socket, this.#patience)
+    const connection = new ClientConnection(socket, this.#patience)
     this.#connections.set(socket, connection)
     // Every answer that waits behind another one listens for its end; how many there may be is bounded elsewhere.
     socket.setMaxListeners(0)
@@ -227,7 +227,7 @@ export class Listener {
     const { method = '', url = '', socket } = message
     // Runtimes sort headers only for who asks for them sorted: that costs a small request more than its object does.
     const request = { method, target: url, headers: pairs(message.rawHeaders) }
-    const connection = this.#connections.get(socket) ?? new Connection(socket, this.#patience)
+    const connection = this.#connections.get(socket) ?? new ClientConnection(socket, this.#patience)
     if (!isSpokenVersion(message.httpVersion)) {
       connection.endsWithAnswer()
       this.#broke('HPE_INVALID_VERSION', socket)
@@ -268,7 +268,7 @@ export class Listener {
       const started = performance.now()
       const outcome = await this.#parts.pipeline.handle(this.#incoming(exchanged))
       const exchange = this.#exchangeOf(exchanged, outcome, performance.now() - started)
-      const sending = new Sending(exchanged.response, exchanged.connection.socket, this.#patience)
+      const sending = new ResponseWriter(exchanged.response, exchanged.connection.socket, this.#patience)
       if (outcome.ended === undefined) recorder.decided(outcome, exchange)
       let told = outcome
       try {
@@ -294,7 +294,7 @@ export class Listener {
     }
   }
 
-  #incoming(exchanged: Exchanged): Incoming {
+  #incoming(exchanged: Exchanged): IncomingRequest {
     const { request, body, requestId, hostId, place, connection, response } = exchanged
     return {
       request,
@@ -304,8 +304,8 @@ export class Listener {
       tlsVersion: connection.tlsVersion,
       requestId,
       hostId,
-      place,
-      goOn: () => {
+      slot: place,
+      sendContinue: () => {
         if (exchanged.isHeldBack) tellToSend(response)
         exchanged.isHeldBack = false
       },
@@ -315,7 +315,7 @@ export class Listener {
   /** What is told about it, as far as that is known when its answer is. */
   #exchangeOf(
     { requestId, hostId, request, connection, body }: Exchanged,
-    { outgoing }: Outcome,
+    { outgoing }: RequestOutcome,
     milliseconds: number,
   ) {
     return {
@@ -333,7 +333,7 @@ export class Listener {
     }
   }
 
-  #answer({ outgoing, dialect }: Outcome, exchanged: Exchanged, sending: Sending): Soon<void> {
+  #answer({ outgoing, dialect }: RequestOutcome, exchanged: Exchanged, sending: ResponseWriter): MaybePromise<void> {
     const { response, request } = exchanged
     // A body that nobody read is not drained: the connection ends instead.
     const { isUnread } = exchanged.body
@@ -351,7 +351,7 @@ export class Listener {
     return body === undefined || Buffer.isBuffer(body) ? sending.end(body) : sending.stream(body)
   }
 
-  async #endUnread(body: Outgoing['body'], exchanged: Exchanged, sending: Sending): Promise<void> {
+  async #endUnread(body: WireResponse['body'], exchanged: Exchanged, sending: ResponseWriter): Promise<void> {
     if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
     else if (exchanged.isHeldBack || exchanged.body.isCut) await sending.end(body)
     else {

@@ -4,48 +4,48 @@
  */
 import type { Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'
+import { checkExpectation, checkFraming } from '../http/framing.ts'
+import { headerValues, type RawRequest } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
-import { headerValues, type RawRequest } from '../lib/raw-request.ts'
-import { after, lastly, type Soon, unless } from '../lib/soon.ts'
+import { andFinally, andThen, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { actorOf, type Caller } from '../model/caller.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
-import type { Accounts, Context } from '../operations/context.ts'
-import { refuseCustomerKeys } from '../operations/customer-key.ts'
+import type { AccountLookup, OperationScope } from '../operations/context.ts'
 import { checkExpectedOwner } from '../operations/expected-owner.ts'
-import type { Answers, Header, Level, Operation } from '../operations/operation.ts'
-import { checkUnread } from '../operations/unread-body.ts'
+import { refuseCustomerKeys } from '../operations/object/customer-key.ts'
+import type { Header, Operation, OperationResponse, ResourceLevel } from '../operations/operation.ts'
+import { checkUnreadBody } from '../operations/unread-body.ts'
 import { isRegionName } from '../rules/naming.ts'
+import type { AccessQuestion } from './access-question.ts'
 import { type Address, addressOf, pathAddress } from './address.ts'
-import { type Outgoing, outgoingFault, wireHeaders } from './answer.ts'
-import { Authorizer, type FactFinder } from './authorize.ts'
-import { Calling, type CallingParts, type Finding } from './calling.ts'
+import { type AuthenticatedRequest, authenticateRequest, type RoutedRequest } from './authenticate-request.ts'
+import { type AccessFacts, Authorizer } from './authorize.ts'
 import { corsHeaders, preflight } from './cors.ts'
+import { DecodedRequest } from './decoded-request.ts'
 import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
-import { type Entered, enter, type Routed } from './entry.ts'
-import { checkExpectation, checkFraming } from './framing.ts'
-import { ConnectionCut, type Interfere } from './interference.ts'
-import { Known, NO_HEADERS, withHeaders } from './known.ts'
-import { LateAnswer } from './late-answer.ts'
-import type { Incoming, Outcome } from './outcome.ts'
-import type { Asking } from './request-context.ts'
-import { View } from './request-view.ts'
+import { EarlyResponse } from './early-response.ts'
+import { encodeFault, type WireResponse, wireHeaders } from './encode-response.ts'
+import type { IncomingRequest, RequestOutcome } from './exchange.ts'
+import { ConnectionCut, type FaultInjector } from './fault-injection.ts'
+import { type AuditFinding, OperationContext, type OperationContextParts } from './operation-context.ts'
+import { NO_HEADERS, RequestState, withHeaders } from './request-state.ts'
 import { type Routes, routeTable } from './routes.ts'
 import {
-  type Fetch,
-  honouredOnBucketHost,
-  pageOfFault,
+  type FetchPage,
+  faultPage,
+  redirectOnBucketHost,
+  serveWebsite,
   siteOf,
-  visitedKey,
-  visitSite,
   type WebsiteHosts,
+  websiteKey,
 } from './website.ts'
 
 /** What is found and done for one request. */
 export interface Session {
-  readonly facts: FactFinder
-  readonly store: Context['store']
+  readonly facts: AccessFacts
+  readonly store: OperationScope['store']
   /** The operation has run; what it opened stays open. */
   end(): void
 }
@@ -54,8 +54,8 @@ export interface PipelineParts {
   /** For one request of somebody: facts, and the store in which what was judged on them still holds. */
   readonly session: (actor: Actor, onlyReads: boolean) => Session
   /** Who there is, as of the moment at which a request begins. */
-  readonly identities: () => Soon<Identities>
-  readonly facts: FactFinder
+  readonly identities: () => MaybePromise<IdentityLookup>
+  readonly facts: AccessFacts
   /** True for the error that says: what this request was judged on has changed. */
   readonly isStale: (error: unknown) => boolean
   readonly operations: readonly Operation[]
@@ -74,13 +74,13 @@ export interface PipelineParts {
   /** What clients may take for now, beside what the clock says: where somebody moves it, they do not know. */
   readonly clientTimes?: (() => readonly number[]) | undefined
   /** Stands between a request and its answer, when somebody wants things to go wrong. */
-  readonly interfere?: Interfere | undefined
+  readonly interfere?: FaultInjector | undefined
   /** Told about everything that is not a fault of the client's. */
   readonly onError: (error: unknown, requestId: string) => void
 }
 
 /** Accounts by what names them, and the keys that requests are signed with. */
-export type Identities = Accounts & Pick<Authentication, 'findCredential'>
+export type IdentityLookup = AccountLookup & Pick<Authentication, 'findCredential'>
 
 const JUDGED_TRIES_MAX = 10
 const NO_TIMES: readonly number[] = []
@@ -91,14 +91,15 @@ const onlyReads = ({ match }: Operation): boolean => match.method === 'GET' || m
 const hasNoBucket = ({ match, withoutBucket }: Operation): boolean => match.on === 'service' || withoutBucket
 
 /** A request that is worked on: everything that is known of it, and what it is judged and done with. */
-interface Work extends Omit<Routed, 'view'>, Entered, Omit<Session, 'end'> {
-  readonly incoming: Incoming
-  readonly accounts: Accounts
+interface Work extends Omit<RoutedRequest, 'view'>, AuthenticatedRequest, Omit<Session, 'end'> {
+  readonly incoming: IncomingRequest
+  readonly accounts: AccountLookup
 }
 
-type Judged = Pick<CallingParts, 'asking' | 'needs' | 'authorizer' | 'bucket' | 'findings'>
+type Judged = Pick<OperationContextParts, 'asking' | 'needs' | 'authorizer' | 'bucket' | 'findings'>
 
-const levelOf = ({ bucket, key }: Address): Level => (bucket === '' ? 'service' : key === '' ? 'bucket' : 'object')
+const levelOf = ({ bucket, key }: Address): ResourceLevel =>
+  bucket === '' ? 'service' : key === '' ? 'bucket' : 'object'
 
 function whyRefused({ detail: { why, lock } }: Fault): string | undefined {
   if (why !== undefined) return String(why)
@@ -114,9 +115,9 @@ export class Pipeline {
     this.#routes = routeTable(parts.operations)
   }
 
-  handle(incoming: Incoming): Promise<Outcome> {
-    let begin: (outgoing: Outgoing) => void = () => {}
-    const known = new Known(new LateAnswer(this.#parts.clock, outgoing => begin(outgoing)))
+  handle(incoming: IncomingRequest): Promise<RequestOutcome> {
+    let begin: (outgoing: WireResponse) => void = () => {}
+    const known = new RequestState(new EarlyResponse(this.#parts.clock, outgoing => begin(outgoing)))
     const done = this.#settle(incoming, known)
     // By far the most requests wait for nothing.
     if (!(done instanceof Promise)) return Promise.resolve(done)
@@ -130,61 +131,66 @@ export class Pipeline {
   }
 
   /** The whole answer, whenever it is known. */
-  #settle(incoming: Incoming, known: Known): Soon<Outcome> {
-    return unless(
+  #settle(incoming: IncomingRequest, known: RequestState): MaybePromise<RequestOutcome> {
+    return orElse(
       () => this.#address(incoming, known),
       error => this.#refused(error, incoming, known),
     )
   }
 
-  #refused(error: unknown, incoming: Incoming, known: Known): Outcome {
+  #refused(error: unknown, incoming: IncomingRequest, known: RequestState): RequestOutcome {
     if (error instanceof ConnectionCut) throw error
     const fault = known.late.inBody(this.#asFault(error, incoming.requestId))
-    const refusal = outgoingFault(fault, { ...known, ...incoming, isHead: incoming.request.method === 'HEAD' })
+    const refusal = encodeFault(fault, { ...known, ...incoming, isHead: incoming.request.method === 'HEAD' })
     if (known.region !== undefined && known.caller === undefined) known.region = this.#claimedRegion(incoming, known)
     refusal.headers.push(...wireHeaders(known.cors, known.dialect), ...known.regionHeader())
     known.outgoing = refusal
     known.code = fault.code
-    known.why = whyRefused(fault)
+    known.refusalReason = whyRefused(fault)
     return known
   }
 
-  #address(incoming: Incoming, known: Known): Soon<Outcome> {
+  #address(incoming: IncomingRequest, known: RequestState): MaybePromise<RequestOutcome> {
     const { request } = incoming
     const { dialect, isMixed } = dialectOf(request, DIALECTS[this.#parts.anonymousDialect])
     known.dialect = dialect
     if (isMixed) throw mixedDialects()
-    if (incoming.place.isBeyond) throw new Fault('SlowDown')
+    if (incoming.slot.isOverLimit) throw new Fault('SlowDown')
     checkFraming(request)
     checkExpectation(request)
     const site = siteOf(request, this.#parts.website)
     if (site !== undefined) return this.#visit(incoming, known, site)
     const address = addressOf(request, this.#parts.baseHosts)
     if (address.style !== 'alias') return this.#route(incoming, known, address)
-    return after(this.#isBucket(address.bucket), is =>
+    return andThen(this.#isBucket(address.bucket), is =>
       this.#route(incoming, known, is ? address : pathAddress(request)),
     )
   }
 
-  #route(incoming: Incoming, known: Known, address: Address): Soon<Outcome> {
+  #route(incoming: IncomingRequest, known: RequestState, address: Address): MaybePromise<RequestOutcome> {
     const { request } = incoming
     known.resource = `/${address.bucket}${address.key === '' ? '' : `/${address.key}`}`
     if (address.bucket !== '') known.region = this.#parts.region
-    const view = new View(request, known.dialect)
+    const view = new DecodedRequest(request, known.dialect)
     if (request.method === 'OPTIONS') return this.#preflight(known, address, view)
     const origin = view.header('origin')
     if (origin === undefined) return this.#operate(incoming, known, address, view)
-    return after(corsHeaders(this.#parts.facts, address.bucket, request.method, origin), cors => {
+    return andThen(corsHeaders(this.#parts.facts, address.bucket, request.method, origin), cors => {
       known.cors = cors
       return this.#operate(incoming, known, address, view)
     })
   }
 
-  #operate(incoming: Incoming, known: Known, address: Address, view: View): Soon<Outcome> {
+  #operate(
+    incoming: IncomingRequest,
+    known: RequestState,
+    address: Address,
+    view: DecodedRequest,
+  ): MaybePromise<RequestOutcome> {
     const { method } = incoming.request
     const operation = this.#routes.find(method, levelOf(address), view)
     known.operation = operation.name
-    known.asked = operation
+    known.matchedOperation = operation
     const routed = { known, address, view, operation }
     const { interfere } = this.#parts
     if (interfere === undefined) return this.#answer(incoming, routed)
@@ -192,13 +198,13 @@ export class Pipeline {
     return interfere(place, incoming, async asked => this.#answer(asked, routed))
   }
 
-  #answer(incoming: Incoming, routed: Routed): Soon<Outcome> {
+  #answer(incoming: IncomingRequest, routed: RoutedRequest): MaybePromise<RequestOutcome> {
     const { known, address } = routed
     const { request } = incoming
-    return after(this.#runJudged(incoming, routed), answers => {
+    return andThen(this.#runJudged(incoming, routed), answers => {
       if (!this.#mayRedirect(known, address, request)) return known.answered(answers)
-      const honoured = honouredOnBucketHost(answers, { bucket: address.bucket, request, facts: this.#parts.facts })
-      return after(honoured, changed => known.answered(changed))
+      const honoured = redirectOnBucketHost(answers, { bucket: address.bucket, request, facts: this.#parts.facts })
+      return andThen(honoured, changed => known.answered(changed))
     })
   }
 
@@ -213,46 +219,46 @@ export class Pipeline {
     }
   }
 
-  async #preflight(known: Known, address: Address, view: View): Promise<Outcome> {
+  async #preflight(known: RequestState, address: Address, view: DecodedRequest): Promise<RequestOutcome> {
     known.operation = 'Preflight'
     return known.answered({ headers: await preflight(this.#parts.facts, address, view) })
   }
 
   /** A bucket as a website: pages are read as anybody may, whoever asks. */
-  async #visit(incoming: Incoming, known: Known, bucket: string): Promise<Outcome> {
+  async #visit(incoming: IncomingRequest, known: RequestState, bucket: string): Promise<RequestOutcome> {
     const [{ request }, { facts }] = [incoming, this.#parts]
     known.operation = 'Website'
     try {
-      const key = visitedKey(request)
+      const key = websiteKey(request)
       known.resource = `/${bucket}/${key}`
       known.cors = await corsHeaders(facts, bucket, request.method, headerValues(request, 'origin')[0])
-      const fetch: Fetch = async (asked, page) => {
+      const fetch: FetchPage = async (asked, page) => {
         const anonymous = { ...asked, target: '/' }
-        const view = new View(anonymous, known.dialect)
+        const view = new DecodedRequest(anonymous, known.dialect)
         const operation = this.#routes.find(asked.method, 'object', view)
         const address: Address = { bucket, key: page, style: 'host' }
         return this.#runJudged({ ...incoming, request: anonymous }, { known, address, view, operation })
       }
-      const { answers, code } = await visitSite({ ...incoming, bucket, key, facts, fetch, dialect: known.dialect })
+      const { answers, code } = await serveWebsite({ ...incoming, bucket, key, facts, fetch, dialect: known.dialect })
       known.code = code
       return known.answered(answers)
     } catch (error) {
       const fault = this.#asFault(error, incoming.requestId)
-      known.outgoing = pageOfFault(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
+      known.outgoing = faultPage(fault, { ...known, ...incoming, isHead: request.method === 'HEAD' })
       known.code = fault.code
       return known
     }
   }
 
   /** R28. */
-  #mayRedirect({ caller, asked }: Known, { style }: Address, { method }: RawRequest): boolean {
+  #mayRedirect({ caller, matchedOperation: asked }: RequestState, { style }: Address, { method }: RawRequest): boolean {
     const isRead = asked?.match.on === 'object' && (method === 'GET' || method === 'HEAD')
     return isRead && this.#parts.website.onBucketHost && style === 'host' && caller?.kind === 'anonymous'
   }
 
   /** What changed after it was judged is judged again, unless the body is gone by then. */
-  #runJudged(incoming: Incoming, routed: Routed, tries = 1): Soon<Answers> {
-    return unless(
+  #runJudged(incoming: IncomingRequest, routed: RoutedRequest, tries = 1): MaybePromise<OperationResponse> {
+    return orElse(
       () => this.#run(incoming, routed),
       error => {
         if (!this.#parts.isStale(error)) throw error
@@ -262,10 +268,10 @@ export class Pipeline {
     )
   }
 
-  #run(incoming: Incoming, routed: Routed): Soon<Answers> {
+  #run(incoming: IncomingRequest, routed: RoutedRequest): MaybePromise<OperationResponse> {
     const { known, address, operation } = routed
-    return after(this.#parts.identities(), accounts =>
-      after(this.#enter(incoming, routed, accounts), ({ caller, region, signatureVersion, view, body, key }) => {
+    return andThen(this.#parts.identities(), accounts =>
+      andThen(this.#enter(incoming, routed, accounts), ({ caller, region, signatureVersion, view, body, key }) => {
         known.caller = caller
         known.signatureVersion = signatureVersion
         if (known.region !== undefined) known.region = region
@@ -273,7 +279,7 @@ export class Pipeline {
         const { facts, store } = session
         const who = { caller, region, signatureVersion }
         const work: Work = { known, address, operation, incoming, ...who, view, body, key, facts, store, accounts }
-        return lastly(
+        return andFinally(
           () => this.#judge(work),
           () => session.end(),
         )
@@ -281,21 +287,21 @@ export class Pipeline {
     )
   }
 
-  #judge(work: Work): Soon<Answers> {
+  #judge(work: Work): MaybePromise<OperationResponse> {
     const { operation, address, facts } = work
     const found = hasNoBucket(operation) ? undefined : facts.bucket(address.bucket)
-    return after(found, bucket => this.#judgeIn(work, bucket))
+    return andThen(found, bucket => this.#judgeIn(work, bucket))
   }
 
-  #judgeIn(work: Work, bucket: Bucket | undefined): Soon<Answers> {
+  #judgeIn(work: Work, bucket: Bucket | undefined): MaybePromise<OperationResponse> {
     const { known, operation, view, caller, incoming, accounts } = work
-    const findings: Finding[] = []
-    known.findings = findings
+    const findings: AuditFinding[] = []
+    known.auditFindings = findings
     known.bucket = bucket
     const expected = view.header(':expected-bucket-owner')
-    if (bucket !== undefined) checkExpectedOwner(expected, bucket.owner, { accounts, ways: known.dialect.ways })
+    if (bucket !== undefined) checkExpectedOwner(expected, bucket.owner, { accounts, behavior: known.dialect.behavior })
     const target = { bucket: work.address.bucket, key: work.key, versionId: view.query('versionId') }
-    const asking: Asking = {
+    const asking: AccessQuestion = {
       request: incoming.request,
       view,
       caller,
@@ -307,25 +313,25 @@ export class Pipeline {
       secure: incoming.secure,
       tlsVersion: incoming.tlsVersion,
       region: this.#parts.region,
-      told: [],
-      untold: operation.tells.length > 0 ? { keys: operation.tells, assume: 'for' } : undefined,
+      bodyConditions: [],
+      deferred: operation.deferredKeys.length > 0 ? { keys: operation.deferredKeys, assume: 'for' } : undefined,
     }
     const needs = operation.permission(view, target)
     const authorizer = new Authorizer(work.facts, accounts, judgement => findings.push(judgement))
-    return after(authorizer.check(asking, needs, bucket), () =>
+    return andThen(authorizer.check(asking, needs, bucket), () =>
       this.#perform(work, { asking, needs, authorizer, findings, bucket }),
     )
   }
 
   /** Does what is asked, and what may be done. */
-  #perform(work: Work, judged: Judged): Soon<Answers> {
+  #perform(work: Work, judged: Judged): MaybePromise<OperationResponse> {
     const { known, operation, view, caller, incoming, store, accounts, address, body } = work
     const { asking, needs, authorizer, findings, bucket } = judged
     const charge = this.#charge(view, bucket, caller) ? CHARGED : NO_HEADERS
     if (this.#parts.tlsForCustomerKeys && !incoming.secure) refuseCustomerKeys(view)
     const input = operation.decode(view)
-    if (!operation.takesForm) incoming.goOn()
-    const calling = new Calling({
+    if (!operation.takesForm) incoming.sendContinue()
+    const calling = new OperationContext({
       store,
       accounts,
       region: work.region,
@@ -342,14 +348,18 @@ export class Pipeline {
       always: charge,
       noticed: error => this.#parts.onError(error, incoming.requestId),
     })
-    const answers = after(checkUnread(operation, view, body), () => operation.run(calling, input))
-    return charge === NO_HEADERS ? answers : after(answers, made => withHeaders(made, charge))
+    const answers = andThen(checkUnreadBody(operation, view, body), () => operation.run(calling, input))
+    return charge === NO_HEADERS ? answers : andThen(answers, made => withHeaders(made, charge))
   }
 
-  #enter(incoming: Incoming, routed: Routed, identities: Identities): Soon<Entered> {
+  #enter(
+    incoming: IncomingRequest,
+    routed: RoutedRequest,
+    identities: IdentityLookup,
+  ): MaybePromise<AuthenticatedRequest> {
     const { clock, region, anyRegion, sigV2, clientTimes, facts } = this.#parts
     const findCredential = (accessKey: string) => identities.findCredential(accessKey)
-    return enter(incoming, routed, {
+    return authenticateRequest(incoming, routed, {
       scheme: routed.known.dialect.scheme,
       hostBucket: routed.address.style === 'path' ? '' : `/${routed.address.bucket}`,
       now: clock.now(),
@@ -363,14 +373,14 @@ export class Pipeline {
   }
 
   /** D28. A client that is refused is told the region that it signs for, where every region is accepted. */
-  #claimedRegion({ request }: Incoming, { dialect }: Known): string {
+  #claimedRegion({ request }: IncomingRequest, { dialect }: RequestState): string {
     const { region, anyRegion } = this.#parts
     const claimed = anyRegion ? claimedCredential(request, dialect.scheme)?.region : undefined
     return claimed !== undefined && isRegionName(claimed) ? claimed : region
   }
 
   /** R8. Whoever does not own a requester-pays bucket says that the charge is accepted. */
-  #charge(view: View, bucket: Bucket | undefined, caller: Caller): boolean {
+  #charge(view: DecodedRequest, bucket: Bucket | undefined, caller: Caller): boolean {
     if (bucket === undefined || !bucket.requesterPays) return false
     if (caller.kind === 'anonymous') throw new Fault('AccessDenied')
     if (caller.account.canonicalId === bucket.owner) return false

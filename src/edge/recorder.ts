@@ -1,6 +1,6 @@
 /** What is told about every request: the one place from which log, measures, audit, traces and access logs are fed. */
-import type { RawRequest } from '../lib/raw-request.ts'
-import type { Outcome } from './outcome.ts'
+import type { RawRequest } from '../http/raw-request.ts'
+import type { RequestOutcome } from './exchange.ts'
 
 export interface Exchange {
   readonly requestId: string
@@ -16,7 +16,7 @@ export interface Exchange {
 }
 
 /** An exchange that is over. Bytes are those of bodies. */
-export interface Ended extends Exchange {
+export interface FinishedExchange extends Exchange {
   readonly receivedBytes: number
   readonly sentBytes: number
   /** Until the last byte of the answer was taken, or its client was gone. */
@@ -27,9 +27,9 @@ export interface Recorder {
   /** A request has come in. */
   begun(): void
   /** Its answer is known, and nothing of it has been sent. */
-  decided(outcome: Outcome, exchange: Exchange): void
+  decided(outcome: RequestOutcome, exchange: Exchange): void
   /** Its answer was sent, as far as its client took it. */
-  ended(outcome: Outcome, exchange: Ended): void
+  ended(outcome: RequestOutcome, exchange: FinishedExchange): void
   /** A request that came in is done with, however it ended. */
   left(): void
 }

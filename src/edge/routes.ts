@@ -3,9 +3,9 @@
  * the most; two rows that could both answer one request are refused at start.
  */
 import { Fault, notImplemented } from '../model/faults.ts'
-import type { Level, Method, Operation } from '../operations/operation.ts'
+import type { HttpMethod, Operation, ResourceLevel } from '../operations/operation.ts'
 import { headerName } from '../rules/access/names.ts'
-import type { View } from './request-view.ts'
+import type { DecodedRequest } from './decoded-request.ts'
 
 /** Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else. */
 export const NOT_OFFERED: ReadonlySet<string> = new Set([
@@ -40,10 +40,10 @@ export const HEADERS_NOT_OFFERED = [
   ':if-match-size',
 ] as const
 
-const METHODS: readonly Method[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
+const METHODS: readonly HttpMethod[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
 
 export interface Routes {
-  find(method: string, level: Level, view: View): Operation
+  find(method: string, level: ResourceLevel, view: DecodedRequest): Operation
 }
 
 /** An operation and what it needs, taken apart once. */
@@ -63,12 +63,12 @@ function rowOf(operation: Operation): Row {
   return { operation, needs, asked: new Set(needs.map(({ name }) => name)) }
 }
 
-const areMet = ({ needs }: Row, view: View): boolean => {
+const areMet = ({ needs }: Row, view: DecodedRequest): boolean => {
   for (const need of needs) if (!isMet(need, view)) return false
   return true
 }
 
-const isMet = ({ name, isHeader, value }: Row['needs'][number], view: View): boolean => {
+const isMet = ({ name, isHeader, value }: Row['needs'][number], view: DecodedRequest): boolean => {
   const sent = isHeader ? view.header(name) : view.query(name)
   return value === undefined ? sent !== undefined : sent === value
 }
@@ -80,7 +80,7 @@ function subresources(operations: readonly Operation[]): Set<string> {
 }
 
 export function routeTable(operations: readonly Operation[]): Routes {
-  const slots: Record<Level, Map<string, Row[]>> = { service: new Map(), bucket: new Map(), object: new Map() }
+  const slots: Record<ResourceLevel, Map<string, Row[]>> = { service: new Map(), bucket: new Map(), object: new Map() }
   for (const operation of operations) {
     const { method, on } = operation.match
     const rows = slots[on].get(method) ?? []
@@ -91,7 +91,7 @@ export function routeTable(operations: readonly Operation[]): Routes {
     slots[on].set(method, rows)
   }
   const known = subresources(operations)
-  const answering = (method: string, level: Level, view: View): Operation | undefined => {
+  const answering = (method: string, level: ResourceLevel, view: DecodedRequest): Operation | undefined => {
     for (const row of slots[level].get(method) ?? []) {
       if (areMet(row, view)) return leavesOut(row, known, view) ? undefined : row.operation
     }
@@ -116,7 +116,7 @@ export function routeTable(operations: readonly Operation[]): Routes {
 }
 
 /** What is sent as a part and says half of it must not be stored as an object. */
-function checkPart(view: View): void {
+function checkPart(view: DecodedRequest): void {
   const [number, upload] = [view.query('partNumber'), view.query('uploadId')]
   if ((number === undefined) === (upload === undefined)) return
   const reason = number === undefined ? 'A part needs its number' : 'A part needs its upload'
@@ -124,7 +124,7 @@ function checkPart(view: View): void {
 }
 
 /** Two at once are asked of nothing, by no method: which of them was meant is not for us to guess. */
-function checkOne(known: ReadonlySet<string>, view: View): void {
+function checkOne(known: ReadonlySet<string>, view: DecodedRequest): void {
   const names = [...view.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
   if (names.length < 2) return
   const reason = `Conflicting query string parameters: ${names.join(', ')}`
@@ -132,7 +132,7 @@ function checkOne(known: ReadonlySet<string>, view: View): void {
 }
 
 /** Listings are asked of buckets; S3 says so of a key in its own words. */
-function checkListing(view: View): void {
+function checkListing(view: DecodedRequest): void {
   const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
   if (view.query('uploads') !== undefined) throw refused('Key is not expected for the GET method ?uploads subresource')
   if (view.query('versions') !== undefined) {
@@ -149,7 +149,7 @@ function sameNeeds(a: Operation, b: Operation): boolean {
 /**
  * A sub-resource that the operation does not ask for was meant for another one: never fall back to a plain GET or PUT.
  */
-function leavesOut({ asked }: Row, known: ReadonlySet<string>, view: View): boolean {
+function leavesOut({ asked }: Row, known: ReadonlySet<string>, view: DecodedRequest): boolean {
   for (const name of view.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
   return false
 }

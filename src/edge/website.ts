@@ -4,11 +4,11 @@
  * elsewhere.
  */
 import { STATUS_CODES } from 'node:http'
-import { type RawRequest, splitTarget } from '../lib/raw-request.ts'
-import { TextMemo } from '../lib/text-memo.ts'
+import { type RawRequest, splitTarget } from '../http/raw-request.ts'
+import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
-import type { Answers, Header } from '../operations/operation.ts'
+import type { Header, OperationResponse } from '../operations/operation.ts'
 import { readWebsite, type Website } from '../rules/documents/website.ts'
 import {
   folderIndex,
@@ -19,15 +19,15 @@ import {
   redirectedOnError,
   redirectionOf,
   toFolder,
-  type Visited,
+  type WebsiteVisit,
 } from '../rules/website.ts'
 import { decodeTarget, hostOf, labelBelow } from './address.ts'
-import { type FaultPlace, type Outgoing, outgoingFault } from './answer.ts'
-import type { FactFinder } from './authorize.ts'
+import type { AccessFacts } from './authorize.ts'
 import { preflight } from './cors.ts'
+import { DecodedRequest } from './decoded-request.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
-import { tell } from './faults-in-dialect.ts'
-import { View } from './request-view.ts'
+import { encodeFault, type FaultLocation, type WireResponse } from './encode-response.ts'
+import { faultInDialect } from './faults-in-dialect.ts'
 
 export interface WebsiteHosts {
   /** Websites answer at `<bucket>.<host>` of each. */
@@ -37,15 +37,15 @@ export interface WebsiteHosts {
 }
 
 /** Reads an object as anybody may. */
-export type Fetch = (request: Omit<RawRequest, 'target'>, key: string) => Promise<Answers>
+export type FetchPage = (request: Omit<RawRequest, 'target'>, key: string) => Promise<OperationResponse>
 
-export interface Visit {
+export interface WebsiteRequest {
   readonly request: RawRequest
   readonly bucket: string
   readonly key: string
   readonly secure: boolean
-  readonly facts: FactFinder
-  readonly fetch: Fetch
+  readonly facts: AccessFacts
+  readonly fetch: FetchPage
   readonly dialect: Dialect
 }
 
@@ -67,40 +67,40 @@ const FORWARDED = new Set([
 /** What an error document says about itself; its tag and its age are not those of what was asked for. */
 const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-length', 'content-type'])
 
-const read = new TextMemo(text => readWebsite(parseXml(text)))
+const read = new ParseCache(text => readWebsite(parseXml(text)))
 
 /** The bucket whose website a request visits; undefined for all other requests. */
 export const siteOf = (request: RawRequest, { hosts }: WebsiteHosts): string | undefined =>
   labelBelow(hostOf(request), hosts)
 
 /** The key that a visitor asks for, empty for the root of the site. */
-export function visitedKey({ target }: RawRequest): string {
+export function websiteKey({ target }: RawRequest): string {
   const { path } = splitTarget(target)
   if (!path.startsWith('/')) throw new Fault('InvalidURI')
   return decodeTarget(path.slice(1))
 }
 
-async function websiteOf(facts: FactFinder, bucket: string): Promise<Website> {
+async function websiteOf(facts: AccessFacts, bucket: string): Promise<Website> {
   const { documents } = await facts.bucket(bucket)
   const text = documents.includes('website') ? await facts.document(bucket, 'website') : undefined
   if (text === undefined) throw new Fault('NoSuchWebsiteConfiguration', { BucketName: bucket })
   return read.get(text)
 }
 
-const away = ({ status, location }: Redirection): Answers => ({ status, headers: [['location', location]] })
+const away = ({ status, location }: Redirection): OperationResponse => ({ status, headers: [['location', location]] })
 
-const saidIn = ({ headers = [] }: Answers, wanted: string): string | undefined => {
+const saidIn = ({ headers = [] }: OperationResponse, wanted: string): string | undefined => {
   const value = headers.find(([name]) => name === wanted)?.[1]
   return value === undefined ? undefined : String(value)
 }
 
 /** Bytes that are not sent: whoever holds them for us lets go. */
-async function giveUp({ body }: Answers): Promise<void> {
+async function giveUp({ body }: OperationResponse): Promise<void> {
   if (body !== undefined && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.()
 }
 
 /** R28. The object, or where it sends its visitors. */
-async function honoured(answers: Answers): Promise<Answers> {
+async function honoured(answers: OperationResponse): Promise<OperationResponse> {
   const redirect = saidIn(answers, REDIRECT)
   if (redirect === undefined) return answers
   await giveUp(answers)
@@ -113,18 +113,25 @@ const faultIn = (error: unknown): Fault => {
 }
 
 /** What a visitor gets, and the code of the fault that an error document or a redirect stands for. */
-export async function visitSite(visit: Visit): Promise<{ readonly answers: Answers; readonly code: string }> {
+export async function serveWebsite(
+  visit: WebsiteRequest,
+): Promise<{ readonly answers: OperationResponse; readonly code: string }> {
   const { request, bucket, key, secure, facts, fetch } = visit
   const { method } = request
   if (!METHODS.includes(method)) throw new Fault('MethodNotAllowed', { Method: method })
   const website = await websiteOf(facts, bucket)
   if (method === 'OPTIONS') {
-    const view = new View(request, visit.dialect)
+    const view = new DecodedRequest(request, visit.dialect)
     return { answers: { headers: await preflight(facts, { bucket, key, style: 'host' }, view) }, code: 'ok' }
   }
   const headers = request.headers.filter(([name]) => FORWARDED.has(name.toLowerCase()))
   const host = headers.find(([name]) => name.toLowerCase() === 'host')![1]
-  const visited: Visited = { key, host, scheme: secure ? 'https' : 'http', query: splitTarget(request.target).query }
+  const visited: WebsiteVisit = {
+    key,
+    host,
+    scheme: secure ? 'https' : 'http',
+    query: splitTarget(request.target).query,
+  }
   const first = redirectedFirst(website, visited)
   if (first !== undefined) return { answers: away(first), code: 'ok' }
   const pages = website as Pages
@@ -137,7 +144,12 @@ export async function visitSite(visit: Visit): Promise<{ readonly answers: Answe
   }
 }
 
-async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, visit: Visit): Promise<Answers> {
+async function inPlaceOf(
+  fault: Fault,
+  pages: Pages,
+  visited: WebsiteVisit,
+  visit: WebsiteRequest,
+): Promise<OperationResponse> {
   const { request, fetch, dialect } = visit
   const { status } = fault
   const { key, host } = visited
@@ -158,7 +170,7 @@ async function inPlaceOf(fault: Fault, pages: Pages, visited: Visited, visit: Vi
 
 /** The error code for programs, beside the page for people. Visitors sign nothing, so both dialects are sent. */
 function errorHeaders(fault: Fault, dialect: Dialect): [string, string][] {
-  const { code, message } = tell(fault, dialect, undefined)
+  const { code, message } = faultInDialect(fault, dialect, undefined)
   const text = message.replace(/[^\x20-\x7e]/g, '?')
   return Object.values(DIALECTS).flatMap(one => [
     [wireName(one, ':error-code'), code],
@@ -170,10 +182,10 @@ const headersOf = ({ detail }: Fault): Header[] =>
   detail.ActualObjectSize === undefined ? [] : [['content-range', `bytes */${detail.ActualObjectSize}`]]
 
 /** R28. On a bucket's own host: a plain request by nobody in particular goes where the object sends it. */
-export async function honouredOnBucketHost(
-  answers: Answers,
-  { bucket, request, facts }: Pick<Visit, 'bucket' | 'request' | 'facts'>,
-): Promise<Answers> {
+export async function redirectOnBucketHost(
+  answers: OperationResponse,
+  { bucket, request, facts }: Pick<WebsiteRequest, 'bucket' | 'request' | 'facts'>,
+): Promise<OperationResponse> {
   if (saidIn(answers, REDIRECT) === undefined || splitTarget(request.target).query !== '') return answers
   return (await facts.bucket(bucket)).documents.includes('website') ? honoured(answers) : answers
 }
@@ -190,10 +202,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
 
 /** A fault as a page for people. */
-export function pageOfFault(fault: Fault, place: FaultPlace & { readonly dialect: Dialect }): Outgoing {
-  const plain = outgoingFault(fault, place)
+export function faultPage(fault: Fault, place: FaultLocation & { readonly dialect: Dialect }): WireResponse {
+  const plain = encodeFault(fault, place)
   if (plain.status < 400) return plain
-  const { code, message, details } = tell(fault, place.dialect, undefined)
+  const { code, message, details } = faultInDialect(fault, place.dialect, undefined)
   const title = `${plain.status} ${STATUS_CODES[plain.status] ?? ''}`.trim()
   const facts = [['Code', code], ['Message', message], ...details, ['RequestId', place.requestId]]
   const items = [...facts, ['HostId', place.hostId]].map(([name, value]) => `<li>${name}: ${escaped(value!)}</li>`)

@@ -11,8 +11,8 @@ import {
   aTextLike,
   aTextOr,
   aTextOrPattern,
-  type Check,
-  oneOf,
+  aWordOf,
+  type OptionCheck,
 } from './checks.ts'
 
 const PORT_MAX = 65_535
@@ -30,11 +30,11 @@ const credentials = anObject<Credentials>(
 )
 
 /** Accounts are checked where they are read, as those of the server's file are. */
-const aList: Check = aListOf(() => {})
+const aList: OptionCheck = aListOf(() => {})
 
 const options = anObject<HoldfastOptions>({
   folder: aText,
-  durability: oneOf(['fsync', 'os']),
+  durability: aWordOf(['fsync', 'os']),
   buckets: aListOf(aBucket),
   accounts: aList,
   credentials,
@@ -45,19 +45,19 @@ const options = anObject<HoldfastOptions>({
 })
 
 const match = anObject<FaultMatch>({
-  operation: oneOf(OPERATIONS.map(({ name }) => name)),
+  operation: aWordOf(OPERATIONS.map(({ name }) => name)),
   method: (value, where) =>
-    oneOf(['GET', 'HEAD', 'PUT', 'POST', 'DELETE'])(typeof value === 'string' ? value.toUpperCase() : value, where),
+    aWordOf(['GET', 'HEAD', 'PUT', 'POST', 'DELETE'])(typeof value === 'string' ? value.toUpperCase() : value, where),
   bucket: aTextOrPattern,
   key: aTextOrPattern,
 })
 
 type Numbered = { readonly delay: number; readonly cutAfter: number }
 
-const named = oneOf(['slow-down', 'internal-error', 'disk-full', 'lost-answer'])
+const named = aWordOf(['slow-down', 'internal-error', 'disk-full', 'lost-answer'])
 const numbered = anObject<Numbered>({ delay: anInteger(0), cutAfter: anInteger(0) })
 
-const fault: Check = (value, where) => {
+const fault: OptionCheck = (value, where) => {
   if (typeof value === 'string') return named(value, where)
   numbered(value, where)
   if (Object.values(value as Numbered).filter(number => number !== undefined).length !== 1) {
@@ -67,7 +67,7 @@ const fault: Check = (value, where) => {
 
 const rule = anObject<FaultRule>({ match, times: anInteger(1), fault }, ['fault'])
 
-const aDuration: Check = (value, where) => {
+const aDuration: OptionCheck = (value, where) => {
   if (!Number.isFinite(value) || (value as number) < 0) throw new TypeError(`${where} must be a number of at least 0`)
 }
 

@@ -6,7 +6,7 @@
 import { suggestion } from '../lib/did-you-mean.ts'
 
 /** Throws a `TypeError` that begins with `where`. */
-export type Check = (value: unknown, where: string) => void
+export type OptionCheck = (value: unknown, where: string) => void
 
 const kindOf = (value: unknown): string => {
   if (value === null) return 'null'
@@ -24,32 +24,32 @@ const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** One of another realm as well, as test runners have them. */
 const isPattern = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object RegExp]'
 
-export const aText: Check = (value, where) => {
+export const aText: OptionCheck = (value, where) => {
   if (typeof value !== 'string') refuse(where, 'a text', value)
   if (value === '') throw new TypeError(`${where} must not be empty`)
 }
 
 export const aTextLike =
-  (shape: RegExp, wanted: string): Check =>
+  (shape: RegExp, wanted: string): OptionCheck =>
   (value, where) => {
     if (typeof value !== 'string') refuse(where, wanted, value)
     if (!shape.test(value)) throw new TypeError(`${where} must be ${wanted}`)
   }
 
-export const aFlag: Check = (value, where) => {
+export const aFlag: OptionCheck = (value, where) => {
   if (typeof value !== 'boolean') refuse(where, 'true or false', value)
 }
 
-export const aFunction: Check = (value, where) => {
+export const aFunction: OptionCheck = (value, where) => {
   if (typeof value !== 'function') refuse(where, 'a function', value)
 }
 
-export const aTextOrPattern: Check = (value, where) => {
+export const aTextOrPattern: OptionCheck = (value, where) => {
   if (typeof value !== 'string' && !isPattern(value)) refuse(where, 'a text or a regular expression', value)
 }
 
 export const anInteger =
-  (least: number, most = Number.MAX_SAFE_INTEGER): Check =>
+  (least: number, most = Number.MAX_SAFE_INTEGER): OptionCheck =>
   (value, where) => {
     const wanted = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
     if (!Number.isInteger(value) || (value as number) < least || (value as number) > most) {
@@ -58,8 +58,8 @@ export const anInteger =
   }
 
 /** One of these words. */
-export const oneOf =
-  (words: readonly string[]): Check =>
+export const aWordOf =
+  (words: readonly string[]): OptionCheck =>
   (value, where) => {
     if (typeof value !== 'string') refuse(where, words.length > 8 ? 'a text' : words.join(' or '), value)
     if (words.includes(value)) return
@@ -69,22 +69,22 @@ export const oneOf =
   }
 
 export const aListOf =
-  (check: Check): Check =>
+  (check: OptionCheck): OptionCheck =>
   (value, where) => {
     if (!Array.isArray(value)) refuse(where, 'a list', value)
     for (const [index, item] of value.entries()) check(item, `${where}[${index}]`)
   }
 
 export const aTextOr =
-  (check: Check): Check =>
+  (check: OptionCheck): OptionCheck =>
   (value, where) =>
     typeof value === 'string' ? aText(value, where) : check(value, where)
 
 /** A check for every field that the type has: the compiler refuses one too few and one too many. */
-export type FieldsOf<T> = { readonly [K in keyof Required<T>]: Check }
+export type FieldsOf<T> = { readonly [K in keyof Required<T>]: OptionCheck }
 
 /** An object with these fields and no others. One that is undefined was left out. */
-export function anObject<T>(fields: FieldsOf<T>, required: readonly (keyof T & string)[] = []): Check {
+export function anObject<T>(fields: FieldsOf<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
   const names = Object.keys(fields)
   return (value, where) => {
     if (!isPlain(value)) refuse(where, 'an object', value)

@@ -1,18 +1,18 @@
 /** Lets requests go wrong on purpose. Each fault takes the requests that it matches, as often as it was told to. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Asked, ConnectionCut, type Interfere } from '../edge/interference.ts'
-import type { Incoming, Outcome } from '../edge/outcome.ts'
+import type { IncomingRequest, RequestOutcome } from '../edge/exchange.ts'
+import { ConnectionCut, type FaultInjector, type InterceptedRequest } from '../edge/fault-injection.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
 import { checkRule } from './check-options.ts'
 
-type Answer = (incoming: Incoming) => Promise<Outcome>
+type Answer = (incoming: IncomingRequest) => Promise<RequestOutcome>
 
 const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
 
-const isMatch = (asked: Asked, { operation, method, bucket, key }: FaultMatch): boolean =>
+const isMatch = (asked: InterceptedRequest, { operation, method, bucket, key }: FaultMatch): boolean =>
   isLike(asked.operation, operation) &&
   isLike(asked.method, method?.toUpperCase()) &&
   isLike(asked.bucket, bucket) &&
@@ -26,7 +26,7 @@ class Injected {
     this.rule = { ...rule, match: { ...rule.match } }
   }
 
-  takes(asked: Asked): boolean {
+  takes(asked: InterceptedRequest): boolean {
     const { match = {}, times = Number.POSITIVE_INFINITY } = this.rule
     if (this.hits >= times || !isMatch(asked, match)) return false
     this.hits++
@@ -54,13 +54,13 @@ async function* inOne(body: Buffer): AsyncGenerator<Buffer> {
   yield body
 }
 
-const hasBody = ({ request }: Incoming): boolean =>
+const hasBody = ({ request }: IncomingRequest): boolean =>
   request.headers.some(([name, value]) => {
     const lower = name.toLowerCase()
     return lower === 'transfer-encoding' || (lower === 'content-length' && value !== '0')
   })
 
-async function cutAnswer(incoming: Incoming, answer: Answer, bytes: number): Promise<Outcome> {
+async function cutAnswer(incoming: IncomingRequest, answer: Answer, bytes: number): Promise<RequestOutcome> {
   const outcome = await answer(incoming)
   const { body } = outcome.outgoing
   if (body === undefined) return outcome
@@ -77,14 +77,14 @@ export class FaultList {
   /** True for whoever works on a request that shall find the disk full. */
   readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
 
-  readonly interfere: Interfere = (asked, incoming, answer) => {
+  readonly interfere: FaultInjector = (asked, incoming, answer) => {
     for (const injected of this.#injected) {
       if (injected.takes(asked)) return this.#apply(injected.rule.fault, incoming, answer)
     }
     return answer(incoming)
   }
 
-  async #apply(effect: FaultEffect, incoming: Incoming, answer: Answer): Promise<Outcome> {
+  async #apply(effect: FaultEffect, incoming: IncomingRequest, answer: Answer): Promise<RequestOutcome> {
     if (effect === 'slow-down') throw new Fault('SlowDown')
     if (effect === 'internal-error') throw new Fault('InternalError')
     if (effect === 'disk-full') return this.#onFullDisk.run(true, () => answer(incoming))

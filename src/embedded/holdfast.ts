@@ -3,24 +3,24 @@
  * or a folder, with a clock that can be moved and faults that can be asked for.
  */
 
+import type { IncomingRequest, RequestOutcome } from '../edge/exchange.ts'
 import type { Listener } from '../edge/listener.ts'
-import type { Incoming, Outcome } from '../edge/outcome.ts'
 import type { Pipeline } from '../edge/pipeline.ts'
 import { systemRandom } from '../lib/random.ts'
 import { type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'
-import { haveAccounts } from '../server/accounts.ts'
+import { ensureAccounts } from '../server/accounts.ts'
 import type { ServerParts } from '../server/compose.ts'
-import { type EmbeddedPlace, placeOf } from '../server/embedded-store.ts'
+import { type EmbeddedStore, openEmbeddedStore } from '../server/embedded-store.ts'
+import type { Log } from '../server/log.ts'
+import { Maintenance, maintenanceTasks, sweepTask, usageTask } from '../server/maintenance.ts'
 import { listenerOver, pipelineFor } from '../server/object-api.ts'
-import { haveBucket } from '../server/prepare.ts'
+import { ensureBucket } from '../server/prepare.ts'
 import { checkRuntime } from '../server/runtime-check.ts'
-import { copyingOf } from '../server/second-copy.ts'
+import { copyTask } from '../server/second-copy.ts'
 import { ServerLog } from '../server/server-log.ts'
-import type { Tell } from '../server/tell.ts'
-import { choresOf, countingOf, sweepingOf, Upkeep } from '../server/upkeep.ts'
-import { freshKey } from '../store/accounts.ts'
-import { Directory, type RootKey } from '../store/directory.ts'
+import { generateAccessKey } from '../store/identity/accounts.ts'
+import { IdentityCache, type RootKey } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
@@ -45,7 +45,7 @@ const RECLAIM_MS = 1_000
 interface Open {
   readonly parts: ServerParts
   readonly pipeline: Pipeline
-  upkeep: Upkeep
+  upkeep: Maintenance
 }
 
 /** What was given, checked. */
@@ -54,13 +54,13 @@ interface Setting {
   readonly accounts: readonly GivenAccount[]
   readonly rootKey: RootKey
   readonly region: string
-  readonly place: EmbeddedPlace
+  readonly place: EmbeddedStore
   readonly moved: MovedClock
   readonly faultList: FaultList
-  readonly tell: Tell
+  readonly tell: Log
 }
 
-function tellOf({ log }: HoldfastOptions): Tell {
+function tellOf({ log }: HoldfastOptions): Log {
   const errors = new ServerLog(process.stderr, process.env)
   const inform = log ?? (line => void (line.level === 'error' && errors.write(line)))
   return {
@@ -82,25 +82,25 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
     accounts,
     rootKey:
       credentials === undefined
-        ? freshKey(systemRandom)
+        ? generateAccessKey(systemRandom)
         : { accessKey: credentials.accessKeyId, secretKey: credentials.secretAccessKey },
     region: options.region ?? 'us-east-1',
-    place: await placeOf({ folder, durability, clock: moved, isDiskFull: faultList.isDiskFull }),
+    place: await openEmbeddedStore({ folder, durability, clock: moved, isDiskFull: faultList.isDiskFull }),
     moved,
     faultList,
     tell: tellOf(options),
   }
 }
 
-const backgroundOf = (parts: ServerParts, tell: Tell): Upkeep => {
+const backgroundOf = (parts: ServerParts, tell: Log): Maintenance => {
   const { store, copy } = parts
   const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }
-  return new Upkeep([reclaiming, countingOf(parts), ...copyingOf(copy, store.engine, tell)], tell)
+  return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.engine, tell)], tell)
 }
 
 /** A bucket of an earlier start keeps what it was made with: a test that wants locks must not run without. */
 async function haveLockable(store: Store, name: string, objectLock = false): Promise<void> {
-  await haveBucket(store, name, objectLock)
+  await ensureBucket(store, name, objectLock)
   if (!objectLock || (await store.buckets.get(name)).lockEnabled) return
   throw new Error(`bucket ${name} is there already, without object lock`)
 }
@@ -110,15 +110,15 @@ async function open(setting: Setting): Promise<Open> {
   const parts = await place.open()
   try {
     const { store } = parts
-    await haveAccounts(store, accounts, 'accounts')
+    await ensureAccounts(store, accounts, 'accounts')
     for (const bucket of options.buckets ?? []) {
-      if (typeof bucket === 'string') await haveBucket(store, bucket)
+      if (typeof bucket === 'string') await ensureBucket(store, bucket)
       else await haveLockable(store, bucket.name, bucket.objectLock)
     }
     const baseHosts = [options.baseHost?.toLowerCase() ?? 'localhost']
     const pipeline = pipelineFor({
       store,
-      directory: new Directory(store.engine, rootKey),
+      directory: new IdentityCache(store.engine, rootKey),
       clock: moved,
       region,
       anyRegion: options.region === undefined,
@@ -232,7 +232,7 @@ export class Holdfast implements AsyncDisposable {
       // Two that reclaim at once would be in each other's way.
       await upkeep.stop()
       try {
-        const chores = [...choresOf(parts.store, tell), countingOf(parts), sweepingOf(parts.store)]
+        const chores = [...maintenanceTasks(parts.store, tell), usageTask(parts), sweepTask(parts.store)]
         for (const { worker } of chores) await runUntilIdle(worker)
       } finally {
         this.#open.upkeep = backgroundOf(parts, tell)
@@ -270,13 +270,13 @@ export class Holdfast implements AsyncDisposable {
 class Requests implements Pick<Pipeline, 'handle'> {
   #pipeline: Pipeline
   #held: { readonly until: Promise<void>; readonly end: () => void } | undefined
-  readonly #underWay = new Set<Promise<Outcome>>()
+  readonly #underWay = new Set<Promise<RequestOutcome>>()
 
   constructor(pipeline: Pipeline) {
     this.#pipeline = pipeline
   }
 
-  async handle(incoming: Incoming): Promise<Outcome> {
+  async handle(incoming: IncomingRequest): Promise<RequestOutcome> {
     while (this.#held !== undefined) await this.#held.until
     const handled = this.#pipeline.handle(incoming)
     this.#underWay.add(handled)

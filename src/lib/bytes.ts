@@ -2,18 +2,18 @@
 export const EMPTY: Buffer = Buffer.alloc(0)
 
 /** Some bytes of a larger buffer. A view of them would be a buffer too, but takes longer to make than to read. */
-export interface Stretch {
+export interface ByteSpan {
   readonly bytes: Buffer
   readonly start: number
   readonly end: number
 }
 
-export const copyOf = ({ bytes, start, end }: Stretch): Buffer => Buffer.from(bytes.subarray(start, end))
+export const copyOf = ({ bytes, start, end }: ByteSpan): Buffer => Buffer.from(bytes.subarray(start, end))
 
-export const textOf = ({ bytes, start, end }: Stretch): string => bytes.toString('utf8', start, end)
+export const textOf = ({ bytes, start, end }: ByteSpan): string => bytes.toString('utf8', start, end)
 
 /** The smallest byte string greater than every string that starts with `prefix`; undefined when there is none. */
-export function afterPrefix(prefix: Uint8Array): Buffer | undefined {
+export function prefixSuccessor(prefix: Uint8Array): Buffer | undefined {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
   if (end === 0) return undefined
@@ -23,7 +23,7 @@ export function afterPrefix(prefix: Uint8Array): Buffer | undefined {
 }
 
 /** The smallest byte string greater than `bytes`. */
-export function justAfter(bytes: Uint8Array): Buffer {
+export function keySuccessor(bytes: Uint8Array): Buffer {
   const out = Buffer.alloc(bytes.length + 1)
   out.set(bytes)
   return out

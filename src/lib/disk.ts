@@ -5,8 +5,8 @@
 import { constants, promises as fs, readvSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { systemClock } from './clock.ts'
-import { PromptReads } from './prompt-reads.ts'
-import type { Soon } from './soon.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+import { PageCacheReads } from './page-cache-reads.ts'
 
 export interface DiskFile {
   /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
@@ -14,7 +14,7 @@ export interface DiskFile {
   /** Fills the pieces, one behind the other; resolves to how many bytes there were (fewer only at the file's end). */
   read(into: readonly Uint8Array[], position: number): Promise<number>
   /** The same, on the spot where the bytes are likely to be at hand: there are disks on which they never are. */
-  readSoon?(into: readonly Uint8Array[], position: number): Soon<number>
+  readSoon?(into: readonly Uint8Array[], position: number): MaybePromise<number>
   /** Resolves when every byte written before the call is on stable storage. A failure is final: never call again. */
   datasync(): Promise<void>
   size(): Promise<number>
@@ -81,7 +81,7 @@ function lengthOf(pieces: readonly Uint8Array[]): number {
   return length
 }
 
-const promptReads = new PromptReads(systemClock, () => process.resourceUsage().fsRead)
+const promptReads = new PageCacheReads(systemClock, () => process.resourceUsage().fsRead)
 
 class RealFile implements DiskFile {
   readonly #handle: fs.FileHandle
@@ -103,7 +103,7 @@ class RealFile implements DiskFile {
     return this.#readOn(into, position, 0)
   }
 
-  readSoon(into: readonly Uint8Array[], position: number): Soon<number> {
+  readSoon(into: readonly Uint8Array[], position: number): MaybePromise<number> {
     const bytes = lengthOf(into)
     if (!promptReads.isLikely(bytes)) return this.read(into, position)
     const got = promptReads.timed(() => readvSync(this.#handle.fd, into as Uint8Array[], position))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { afterPrefix, justAfter, startsWith } from './bytes.ts'
+import { keySuccessor, prefixSuccessor, startsWith } from './bytes.ts'
 import { descending, key, readDescending, readUint64, uint64 } from './keys.ts'
 
 const anyText = fc.string({ unit: 'binary', maxLength: 12 }).filter(s => !s.includes('\0') && !/\p{Surrogate}/u.test(s))
@@ -34,13 +34,13 @@ test('a text with a zero byte is no component', () => {
 test('what stands after a prefix or a key is the smallest that does', () => {
   fc.assert(
     fc.property(anyBytes, anyBytes, (prefix, other) => {
-      const after = afterPrefix(prefix)
+      const after = prefixSuccessor(prefix)
       const inside = startsWith(other, prefix)
       const below = other.compare(prefix) < 0
       assert.equal(after === undefined || other.compare(after) < 0, inside || below)
-      assert.equal(other.compare(justAfter(prefix)) >= 0, other.compare(prefix) > 0)
+      assert.equal(other.compare(keySuccessor(prefix)) >= 0, other.compare(prefix) > 0)
     }),
   )
-  assert.equal(afterPrefix(Buffer.of(0xff, 0xff)), undefined)
-  assert.deepEqual(afterPrefix(Buffer.of(0x61, 0xff)), Buffer.of(0x62))
+  assert.equal(prefixSuccessor(Buffer.of(0xff, 0xff)), undefined)
+  assert.deepEqual(prefixSuccessor(Buffer.of(0x61, 0xff)), Buffer.of(0x62))
 })

@@ -11,10 +11,10 @@ import type { Random } from './random.ts'
 import { SparseBytes } from './sparse-bytes.ts'
 
 /** 'EIO' and 'ENOSPC' fail before anything happens; 'short' writes half of the bytes first, as a full disk does. */
-export type Fault = 'EIO' | 'ENOSPC' | 'short'
+export type DiskFault = 'EIO' | 'ENOSPC' | 'short'
 
 /** How a call is to fail. */
-export interface Failure {
+export interface DiskFailure {
   readonly error: Error
   /** A write takes half of its bytes first. */
   readonly short: boolean
@@ -65,14 +65,14 @@ export class MemoryDisk implements Disk {
   readonly #durableNames = new Map<string, Names>()
   #unsyncedNames: NameChange[][] = []
   #failAtCall = 0
-  #fault: Fault = 'EIO'
+  #fault: DiskFault = 'EIO'
 
   constructor({ crashable = false }: { readonly crashable?: boolean } = {}) {
     this.#crashable = crashable
   }
 
   /** The n-th I/O call from now fails (1 is the next one, 0 is none). */
-  failAt(n: number, fault: Fault = 'EIO'): void {
+  failAt(n: number, fault: DiskFault = 'EIO'): void {
     this.#failAtCall = n === 0 ? 0 : this.calls + n
     this.#fault = fault
   }
@@ -173,7 +173,7 @@ export class MemoryDisk implements Disk {
   }
 
   /** Every I/O call, also of the files, is counted here before it does anything; says how it is to fail. */
-  count(what: string): Failure | undefined {
+  count(what: string): DiskFailure | undefined {
     this.calls++
     if (what === 'datasync') this.datasyncs++
     if (this.failSyncs && (what === 'datasync' || what === 'syncFolder')) return failure('EIO', what)
@@ -285,7 +285,7 @@ class MemoryFile implements DiskFile {
     if (this.#closed) throw fail('EBADF', what)
   }
 
-  #count(what: string): Failure | undefined {
+  #count(what: string): DiskFailure | undefined {
     if (this.#closed) throw fail('EBADF', what)
     return this.#disk.count(what)
   }
@@ -309,7 +309,7 @@ function survive(inode: Inode, random: Random): Inode {
   return survivor
 }
 
-function failure(code: string, what: string): Failure {
+function failure(code: string, what: string): DiskFailure {
   return { error: fail(code, what), short: false }
 }
 

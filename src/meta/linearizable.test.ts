@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Call, isLinearizable } from './linearizable.ts'
+import { type HistoryCall, isLinearizable } from './linearizable.ts'
 
-const read = (start: number, end: number, value: number, key = 0): Call => ({ start, end, reads: { key, value } })
-const commit = (start: number, end: number, checks: object, writes: object, taken = true): Call => {
+const read = (start: number, end: number, value: number, key = 0): HistoryCall => ({
+  start,
+  end,
+  reads: { key, value },
+})
+const commit = (start: number, end: number, checks: object, writes: object, taken = true): HistoryCall => {
   const pairs = (of: object): Map<number, number> => new Map(Object.entries(of).map(([k, v]) => [Number(k), v]))
   return { start, end, commit: { checks: pairs(checks), writes: pairs(writes), taken } }
 }

@@ -3,7 +3,7 @@
  * start and its end (Wing & Gong's search, with the states it has already tried remembered). The state is what every
  * key holds; a value is written at most once in a history, so equal values mean the same write. 0 means absent.
  */
-export interface Call {
+export interface HistoryCall {
   readonly start: number
   /** Infinity: the call never returned, so it may take effect at any later moment or never. */
   readonly end: number
@@ -18,7 +18,7 @@ export interface Call {
 type State = readonly number[]
 
 /** The state after the call, or nothing when its answer does not fit this state. */
-function step(state: State, call: Call): State | undefined {
+function step(state: State, call: HistoryCall): State | undefined {
   if (call.reads !== undefined) return state[call.reads.key] === call.reads.value ? state : undefined
   const { checks, writes, taken } = call.commit!
   const holds = [...checks].every(([key, value]) => state[key] === value)
@@ -27,9 +27,9 @@ function step(state: State, call: Call): State | undefined {
   return state.map((value, key) => writes.get(key) ?? value)
 }
 
-export function isLinearizable(history: readonly Call[], keys: number): boolean {
+export function isLinearizable(history: readonly HistoryCall[], keys: number): boolean {
   const tried = new Set<string>()
-  const search = (left: readonly Call[], state: State): boolean => {
+  const search = (left: readonly HistoryCall[], state: State): boolean => {
     if (left.every(call => call.end === Number.POSITIVE_INFINITY)) return true
     const seen = `${left.map(call => call.start).join()}|${state.join()}`
     if (tried.has(seen)) return false

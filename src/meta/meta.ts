@@ -3,9 +3,9 @@
  * not buckets. It promises: all or nothing, serializable, durable when `commit` resolves, keys in memcmp order.
  */
 
-import type { Stretch } from '../lib/bytes.ts'
+import type { ByteSpan } from '../lib/bytes.ts'
 import { key } from '../lib/keys.ts'
-import type { Soon } from '../lib/soon.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 
 /** Changes with every write of the key; equal stamps mean the record has not been written in between. Opaque. */
 export type Stamp = number
@@ -20,9 +20,9 @@ export interface Entry {
 }
 
 /** An entry where the engine has it. It is overwritten as soon as the call that got it is over. */
-export interface LentEntry {
-  readonly key: Stretch
-  readonly value: Stretch
+export interface EntryView {
+  readonly key: ByteSpan
+  readonly value: ByteSpan
   readonly stamp: Stamp
 }
 
@@ -30,10 +30,10 @@ export interface LentEntry {
  * What somebody makes of the entries of a range, one after the other. It reads nothing else meanwhile. `isVouched`: who
  * vouches for entries was asked about this one just before, and did.
  */
-export type Making<T> = (entry: LentEntry, index: number, isVouched: boolean) => T
+export type Projection<T> = (entry: EntryView, index: number, isVouched: boolean) => T
 
 /** Whether an entry is sound as far as it will be looked at, by a checksum that its value has for that part of it. */
-export type Vouching = (entry: LentEntry) => boolean
+export type Verification = (entry: EntryView) => boolean
 
 /** From `start` inclusive to `end` exclusive; no `end` means to the last key. */
 export interface KeyRange {
@@ -68,14 +68,14 @@ export interface Snapshot {
 
 export interface Meta {
   /** `known` is an earlier reading of the key: while the record still has its stamp, that is what it may give back. */
-  get(key: Buffer, known?: Entry): Soon<Entry | undefined>
+  get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
   /**
    * What is made of up to `limit` entries in key order. They are lent, so that nobody copies what nobody keeps. An
    * engine with checksums checks the whole of each entry that `vouch` does not vouch for; one without may not ask it.
    */
-  lend<T>(range: KeyRange, limit: number, make: Making<T>, vouch?: Vouching): Promise<readonly T[]>
+  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]>
   /**
    * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
    * was written for want of room, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
@@ -83,11 +83,11 @@ export interface Meta {
    */
   commit(tx: Minitransaction): Promise<boolean>
   /** What an operator may want to see; an engine that cannot tell has none. */
-  figures?(): Promise<MetaFigures>
+  statistics?(): Promise<MetaStatistics>
   close(): Promise<void>
 }
 
-export interface MetaFigures {
+export interface MetaStatistics {
   readonly mapBytes: number
   /** Of the file, as far as it is or was in use. */
   readonly usedBytes: number
@@ -102,21 +102,21 @@ export interface MetaEngine extends Meta {
 }
 
 /** For engines whose entries are copies anyway. */
-export function lendAll<T>(entries: readonly Entry[], make: Making<T>): readonly T[] {
-  const stretch = (bytes: Buffer): Stretch => ({ bytes, start: 0, end: bytes.length })
+export function scanMapAll<T>(entries: readonly Entry[], make: Projection<T>): readonly T[] {
+  const stretch = (bytes: Buffer): ByteSpan => ({ bytes, start: 0, end: bytes.length })
   return entries.map(({ key, value, stamp }, i) => make({ key: stretch(key), value: stretch(value), stamp }, i, false))
 }
 
-export interface SearchedSnapshot extends Snapshot {
+export interface KeyedSnapshot extends Snapshot {
   /** Whether somebody who looks for this key meets its record; whether that is sound is not looked at. */
   has(key: Buffer): boolean
 }
 
 /** An engine on this machine's disk, of which a second copy is kept: it tells each commit to a journal. */
-export interface CopiedEngine extends MetaEngine {
-  snapshot(): Promise<SearchedSnapshot>
+export interface JournaledEngine extends MetaEngine {
+  snapshot(): Promise<KeyedSnapshot>
   /** From here on, and only once. */
-  tellTo(journal: CommitJournal): void
+  attachJournal(journal: CommitJournal): void
   /** The greatest stamp that this process has given; one less than its first before that. */
   lastStamp(): number
   /** The number of the last transaction, of whichever process. */
@@ -129,8 +129,8 @@ export interface CommitJournal {
   begin(writes: readonly Write[], firstStamp: number): CommitMark
   /** What the journal wants to have written in the same commit. */
   noteOf(mark: CommitMark, writes: readonly Write[]): { readonly key: Buffer; readonly value: Buffer } | undefined
-  refused(mark: CommitMark): void
-  taken(mark: CommitMark, transaction: number, writes: readonly Write[]): void
+  aborted(mark: CommitMark): void
+  committed(mark: CommitMark, transaction: number, writes: readonly Write[]): void
 }
 
 /** A commit under way, as its journal sees it. */

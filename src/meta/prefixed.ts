@@ -1,18 +1,18 @@
 /** The same records inside a key prefix: several independent key spaces in one engine. */
-import { afterPrefix } from '../lib/bytes.ts'
-import type { Entry, KeyRange, LentEntry, Meta } from './meta.ts'
+import { prefixSuccessor } from '../lib/bytes.ts'
+import type { Entry, EntryView, KeyRange, Meta } from './meta.ts'
 
 export function prefixed(meta: Meta, prefix: Buffer): Meta {
   const outer = (key: Buffer): Buffer => Buffer.concat([prefix, key])
   const inner = (entry: Entry): Entry => ({ ...entry, key: entry.key.subarray(prefix.length) })
-  const lentInner = ({ key, value, stamp }: LentEntry): LentEntry => ({
+  const lentInner = ({ key, value, stamp }: EntryView): EntryView => ({
     key: { ...key, start: key.start + prefix.length },
     value,
     stamp,
   })
   const outerRange = ({ start, end }: KeyRange): KeyRange => ({
     start: outer(start),
-    end: end === undefined ? afterPrefix(prefix) : outer(end),
+    end: end === undefined ? prefixSuccessor(prefix) : outer(end),
   })
   return {
     async get(key) {
@@ -20,8 +20,8 @@ export function prefixed(meta: Meta, prefix: Buffer): Meta {
       return entry && inner(entry)
     },
     scan: async (range, limit, reverse) => (await meta.scan(outerRange(range), limit, reverse)).map(inner),
-    lend: (range, limit, make, vouch) =>
-      meta.lend(
+    scanMap: (range, limit, make, vouch) =>
+      meta.scanMap(
         outerRange(range),
         limit,
         (entry, i, isVouched) => make(lentInner(entry), i, isVouched),

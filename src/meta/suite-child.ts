@@ -1,9 +1,9 @@
 /** The other process of the driver suite: does `fill`, `count` or `echo` on the engine at the given place. */
 import { createInterface } from 'node:readline'
-import { openLmdbMeta } from './lmdb.ts'
+import { openLmdbMeta } from './lmdb/lmdb.ts'
 import type { Meta } from './meta.ts'
-import { openPostgresMeta } from './postgres.ts'
-import { increment, put } from './suite-driver.ts'
+import { openPostgresMeta } from './postgres/postgres.ts'
+import { increment, putOne } from './suite-driver.ts'
 
 const FILL_LANES = 8
 
@@ -18,7 +18,7 @@ async function fill(meta: Meta): Promise<void> {
   const lane = async (name: number): Promise<void> => {
     for (let index = 0; ; index++) {
       const key = `fill/${name}/${index}`
-      await meta.commit({ checks: [], writes: [put(key, `${key} ${'x'.repeat(300)}`)] })
+      await meta.commit({ checks: [], writes: [putOne(key, `${key} ${'x'.repeat(300)}`)] })
       process.stdout.write(`${key}\n`)
     }
   }
@@ -28,7 +28,7 @@ async function fill(meta: Meta): Promise<void> {
 /** Commits each line it is given and answers with it once it is acknowledged. */
 async function echo(meta: Meta): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
-    await meta.commit({ checks: [], writes: [put('echo', line)] })
+    await meta.commit({ checks: [], writes: [putOne('echo', line)] })
     process.stdout.write(`${line}\n`)
   }
 }

@@ -20,24 +20,24 @@ export interface Driver {
 
 export type SuiteTest = (title: string, body: (opened: Opened) => Promise<void>) => void
 
-export const bytes = (text: string): Buffer => Buffer.from(text, 'latin1')
-export const put = (key: string, value: string): Write => ({ key: bytes(key), value: bytes(value) })
-export const remove = (key: string): Write => ({ key: bytes(key), value: undefined })
+export const utf8 = (text: string): Buffer => Buffer.from(text, 'latin1')
+export const putOne = (key: string, value: string): Write => ({ key: utf8(key), value: utf8(value) })
+export const remove = (key: string): Write => ({ key: utf8(key), value: undefined })
 export const ALL: KeyRange = { start: Buffer.alloc(0), end: undefined }
 
 export async function stampOf(meta: Meta, key: string): Promise<Stamp | undefined> {
-  return (await meta.get(bytes(key)))?.stamp
+  return (await meta.get(utf8(key)))?.stamp
 }
 
-export async function textOf(meta: Meta, key: string): Promise<string | undefined> {
-  return (await meta.get(bytes(key)))?.value.toString('latin1')
+export async function utf8Text(meta: Meta, key: string): Promise<string | undefined> {
+  return (await meta.get(utf8(key)))?.value.toString('latin1')
 }
 
 /** Reads, adds one and commits with a check: true when the commit was taken. */
 export async function incrementOnce(meta: Meta, key: string): Promise<boolean> {
-  const entry = await meta.get(bytes(key))
+  const entry = await meta.get(utf8(key))
   const next = Number(entry?.value.toString() ?? 0) + 1
-  return meta.commit({ checks: [{ key: bytes(key), stamp: entry?.stamp }], writes: [put(key, `${next}`)] })
+  return meta.commit({ checks: [{ key: utf8(key), stamp: entry?.stamp }], writes: [putOne(key, `${next}`)] })
 }
 
 export async function increment(meta: Meta, key: string, times: number): Promise<void> {

@@ -1,16 +1,16 @@
 /** Concurrent conflicting commits: counters that lose no increment, and random histories that must have an order. */
 import assert from 'node:assert/strict'
 import { type Random, seededRandom } from '../lib/random.ts'
-import { type Call, isLinearizable } from './linearizable.ts'
+import { type HistoryCall, isLinearizable } from './linearizable.ts'
 import type { Check, Meta, Stamp, Write } from './meta.ts'
 import { prefixed } from './prefixed.ts'
-import { bytes, increment, type SuiteTest, textOf } from './suite-driver.ts'
+import { increment, type SuiteTest, utf8, utf8Text } from './suite-driver.ts'
 
 const KEYS = 3
 const CLIENTS = 5
 const CALLS_EACH = 6
 
-const keyOf = (key: number): Buffer => bytes(`register ${key}`)
+const keyOf = (key: number): Buffer => utf8(`register ${key}`)
 
 /** One client's calls. What it has read lately is what it checks for, so checks often hold and often just do not. */
 class Client {
@@ -57,7 +57,7 @@ class Client {
       writes.set(key, this.#random.fraction() < 0.2 ? 0 : this.#history.fresh())
     const written: Write[] = [...writes].map(([key, value]) => ({
       key: keyOf(key),
-      value: value === 0 ? undefined : bytes(`${value}`),
+      value: value === 0 ? undefined : utf8(`${value}`),
     }))
     const start = this.#history.now()
     const taken = await this.#meta.commit({ checks: checked, writes: written })
@@ -66,7 +66,7 @@ class Client {
 }
 
 class History {
-  readonly calls: Call[] = []
+  readonly calls: HistoryCall[] = []
   #moment = 0
   #value = 0
 
@@ -79,24 +79,24 @@ class History {
   }
 }
 
-export async function randomHistory(meta: Meta, seed: number): Promise<readonly Call[]> {
+export async function randomHistory(meta: Meta, seed: number): Promise<readonly HistoryCall[]> {
   const random = seededRandom(seed)
   const history = new History()
   await Promise.all(Array.from({ length: CLIENTS }, () => new Client(meta, random, history).run()))
   return history.calls
 }
 
-export const hasAnOrder = (history: readonly Call[]): boolean => isLinearizable(history, KEYS)
+export const hasAnOrder = (history: readonly HistoryCall[]): boolean => isLinearizable(history, KEYS)
 
 export function historySuite(suiteTest: SuiteTest): void {
   suiteTest('concurrent increments by compare-and-set are all counted', async ({ meta }) => {
     await Promise.all(Array.from({ length: 12 }, (_, index) => increment(meta, `counter ${index % 3}`, 10)))
-    for (const counter of ['counter 0', 'counter 1', 'counter 2']) assert.equal(await textOf(meta, counter), '40')
+    for (const counter of ['counter 0', 'counter 1', 'counter 2']) assert.equal(await utf8Text(meta, counter), '40')
   })
 
   suiteTest('random concurrent histories are linearizable', async ({ meta }) => {
     for (let seed = 1; seed <= 40; seed++) {
-      const history = await randomHistory(prefixed(meta, bytes(`history ${seed}/`)), seed)
+      const history = await randomHistory(prefixed(meta, utf8(`history ${seed}/`)), seed)
       assert.equal(history.length, CLIENTS * CALLS_EACH)
       assert.ok(hasAnOrder(history), `seed ${seed} has no order: ${JSON.stringify(history)}`)
     }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { prefixed } from './prefixed.ts'
-import { ALL, bytes, put, remove, type SuiteTest } from './suite-driver.ts'
+import { ALL, putOne, remove, type SuiteTest, utf8 } from './suite-driver.ts'
 
 /** Few different bytes, so that keys share prefixes and borders; the ones at which a wrong comparison shows. */
 const keyArbitrary = fc
@@ -18,9 +18,9 @@ const rangeArbitrary = fc.record({
 
 export function orderSuite(suiteTest: SuiteTest): void {
   suiteTest('a range includes its start, excludes its end and stops at its limit, both ways', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: ['a', 'b', 'ba', 'c', 'd'].map(key => put(key, key)) })
+    await meta.commit({ checks: [], writes: ['a', 'b', 'ba', 'c', 'd'].map(key => putOne(key, key)) })
     const keys = async (start: string, end: string | undefined, limit: number, reverse?: boolean): Promise<string> => {
-      const range = { start: bytes(start), end: end === undefined ? undefined : bytes(end) }
+      const range = { start: utf8(start), end: end === undefined ? undefined : utf8(end) }
       return (await meta.scan(range, limit, reverse)).map(entry => entry.value.toString()).join(' ')
     }
     assert.equal(await keys('b', 'd', 9), 'b ba c')
@@ -42,22 +42,22 @@ export function orderSuite(suiteTest: SuiteTest): void {
     async opened => {
       const { meta } = opened
       const many = Array.from({ length: 200 }, (_, i) => `k${String(i).padStart(3, '0')}`)
-      await meta.commit({ checks: [], writes: many.map(key => put(key, 'old')) })
+      await meta.commit({ checks: [], writes: many.map(key => putOne(key, 'old')) })
       const snapshot = await meta.snapshot()
       const seen: string[] = []
       try {
         for (let start = ALL.start, turn = 0; ; turn++) {
           await meta.commit({
             checks: [],
-            writes: [put(many[turn]!, 'new'), remove(many[199 - turn]!), put(`z${turn}`, '')],
+            writes: [putOne(many[turn]!, 'new'), remove(many[199 - turn]!), putOne(`z${turn}`, '')],
           })
-          assert.equal((await meta.get(bytes(many[turn]!)))?.value.toString(), 'new')
+          assert.equal((await meta.get(utf8(many[turn]!)))?.value.toString(), 'new')
           const page = await snapshot.scan({ start, end: undefined }, 7)
           if (page.length === 0) break
           seen.push(...page.map(({ key, value }) => `${key}=${value}`))
           start = Buffer.concat([page.at(-1)!.key, Buffer.from([0])])
         }
-        assert.equal((await snapshot.scan({ start: bytes('k010'), end: bytes('k012') }, 9)).length, 2)
+        assert.equal((await snapshot.scan({ start: utf8('k010'), end: utf8('k012') }, 9)).length, 2)
         assert.deepEqual(await snapshot.scan(ALL, 0), [])
       } finally {
         await snapshot.end()
@@ -67,7 +67,7 @@ export function orderSuite(suiteTest: SuiteTest): void {
         many.map(key => `${key}=old`),
       )
       const later = await meta.snapshot()
-      assert.equal((await later.scan({ start: bytes('k000'), end: bytes('k001') }, 9))[0]?.value.toString(), 'new')
+      assert.equal((await later.scan({ start: utf8('k000'), end: utf8('k001') }, 9))[0]?.value.toString(), 'new')
       await later.end()
     },
   )
@@ -101,7 +101,10 @@ export function orderSuite(suiteTest: SuiteTest): void {
   suiteTest('a long walk page by page meets every key once', async ({ meta }) => {
     const name = (index: number): string => `k${String((index * 7_919) % 3_000).padStart(5, '0')}`
     for (let at = 0; at < 3_000; at += 250) {
-      await meta.commit({ checks: [], writes: Array.from({ length: 250 }, (_, index) => put(name(at + index), 'v')) })
+      await meta.commit({
+        checks: [],
+        writes: Array.from({ length: 250 }, (_, index) => putOne(name(at + index), 'v')),
+      })
     }
     const walked: string[] = []
     for (let start = ALL.start; ; ) {

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Meta } from './meta.ts'
-import { bytes, type SuiteTest, textOf } from './suite-driver.ts'
+import { type SuiteTest, utf8, utf8Text } from './suite-driver.ts'
 
 /** Beside this file, with the ending that this file has. */
 const CHILD = fileURLToPath(import.meta.url.replace(/suite-processes(\.\w+)$/, 'suite-child$1'))
@@ -35,14 +35,14 @@ export function processSuite(suiteTest: SuiteTest): void {
     assert.deepEqual([code, signal], [null, 'SIGKILL'])
     assert.ok(acknowledged.length >= FILL_ACKS)
     const check = async (meta: Meta): Promise<void> => {
-      for (const key of acknowledged) assert.ok((await textOf(meta, key))?.startsWith(`${key} `), `${key} is lost`)
+      for (const key of acknowledged) assert.ok((await utf8Text(meta, key))?.startsWith(`${key} `), `${key} is lost`)
     }
     await check(opened.meta)
     await opened.meta.close()
     const again = await opened.reopen!()
     try {
       await check(again)
-      assert.equal(await again.commit({ checks: [], writes: [{ key: bytes('after'), value: bytes('') }] }), true)
+      assert.equal(await again.commit({ checks: [], writes: [{ key: utf8('after'), value: utf8('') }] }), true)
     } finally {
       await again.close()
     }
@@ -55,7 +55,7 @@ export function processSuite(suiteTest: SuiteTest): void {
       exits.map(([code]) => code),
       [0, 0],
     )
-    assert.equal(await textOf(meta, 'shared counter'), String(2 * COUNT_EACH))
+    assert.equal(await utf8Text(meta, 'shared counter'), String(2 * COUNT_EACH))
   })
 
   suiteTest('a read sees what another process had acknowledged before it', async ({ meta, where }) => {
@@ -65,7 +65,7 @@ export function processSuite(suiteTest: SuiteTest): void {
     // Other reads of this process all the while: a driver that keeps a snapshot for them would show it to everyone.
     const background = (async () => {
       while (busy) {
-        await meta.get(bytes('echo'))
+        await meta.get(utf8('echo'))
         await new Promise(resolve => setImmediate(resolve))
       }
     })()
@@ -74,7 +74,7 @@ export function processSuite(suiteTest: SuiteTest): void {
         const answer = new Promise<string>(resolve => child.stdout!.once('data', data => resolve(String(data).trim())))
         child.stdin!.write(`${round}\n`)
         assert.equal(await answer, String(round))
-        assert.equal(await textOf(meta, 'echo'), String(round))
+        assert.equal(await utf8Text(meta, 'echo'), String(round))
       }
     } finally {
       busy = false

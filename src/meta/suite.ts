@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { copyOf } from '../lib/bytes.ts'
 import { type Entry, META_LIMITS, type Stamp, type Write } from './meta.ts'
-import { ALL, bytes, type Driver, put, remove, type SuiteTest, stampOf, textOf } from './suite-driver.ts'
+import { ALL, type Driver, putOne, remove, type SuiteTest, stampOf, utf8, utf8Text } from './suite-driver.ts'
 import { historySuite } from './suite-history.ts'
 import { orderSuite } from './suite-order.ts'
 import { processSuite } from './suite-processes.ts'
@@ -34,13 +34,13 @@ export function metaSuite(driver: Driver): void {
 
 function recordSuite(suiteTest: SuiteTest): void {
   suiteTest('a record is there after its commit and gone after its removal', async ({ meta }) => {
-    assert.equal(await meta.get(bytes('a')), undefined)
-    assert.equal(await meta.commit({ checks: [], writes: [put('a', 'one'), put('b', '')] }), true)
-    const entry = await meta.get(bytes('a'))
+    assert.equal(await meta.get(utf8('a')), undefined)
+    assert.equal(await meta.commit({ checks: [], writes: [putOne('a', 'one'), putOne('b', '')] }), true)
+    const entry = await meta.get(utf8('a'))
     assert.deepEqual([entry?.key.toString(), entry?.value.toString(), typeof entry?.stamp], ['a', 'one', 'number'])
-    assert.equal((await meta.get(bytes('b')))?.value.length, 0)
+    assert.equal((await meta.get(utf8('b')))?.value.length, 0)
     assert.equal(await meta.commit({ checks: [], writes: [remove('a'), remove('never there')] }), true)
-    assert.equal(await meta.get(bytes('a')), undefined)
+    assert.equal(await meta.get(utf8('a')), undefined)
     assert.equal(shown(await meta.scan(ALL, 10)), 'b=')
   })
 
@@ -57,12 +57,12 @@ function recordSuite(suiteTest: SuiteTest): void {
   })
 
   suiteTest('nobody changes a stored record through a buffer of his own', async ({ meta }) => {
-    const key = bytes('key')
-    const value = bytes('value')
+    const key = utf8('key')
+    const value = utf8('value')
     await meta.commit({ checks: [], writes: [{ key, value }] })
     value.fill(0)
     key.fill(0)
-    const entry = await meta.get(bytes('key'))
+    const entry = await meta.get(utf8('key'))
     entry?.value.fill(0)
     const [scanned] = await meta.scan(ALL, 1)
     assert.equal(scanned?.value.toString(), 'value')
@@ -75,11 +75,14 @@ function recordSuite(suiteTest: SuiteTest): void {
     // Some longer than what an engine reads into at first, and some empty.
     const lengths = Array.from({ length: 40 }, (_, n) => (n % 3 === 0 ? 40_000 : n % 3 === 1 ? n : 0))
     const name = (n: number): string => `k${String(n).padStart(2, '0')}`
-    await meta.commit({ checks: [], writes: lengths.map((length, n) => put(name(n), String(n % 10).repeat(length))) })
-    const range = { start: bytes('k03'), end: bytes('k37') }
+    await meta.commit({
+      checks: [],
+      writes: lengths.map((length, n) => putOne(name(n), String(n % 10).repeat(length))),
+    })
+    const range = { start: utf8('k03'), end: utf8('k37') }
     for (const limit of [0, 1, 7, 100]) {
       const scanned = await meta.scan(range, limit)
-      const lent = await meta.lend(range, limit, ({ key, value, stamp }, index) => ({
+      const lent = await meta.scanMap(range, limit, ({ key, value, stamp }, index) => ({
         entry: { key: copyOf(key), value: copyOf(value), stamp },
         index,
       }))
@@ -92,36 +95,36 @@ function recordSuite(suiteTest: SuiteTest): void {
         scanned.map((_, i) => i),
       )
     }
-    assert.deepEqual(await meta.lend({ start: bytes('k9'), end: bytes('k1') }, 9, () => assert.fail()), [])
+    assert.deepEqual(await meta.scanMap({ start: utf8('k9'), end: utf8('k1') }, 9, () => assert.fail()), [])
   })
 
   suiteTest('whoever cannot make anything of a record is told so, and the engine goes on', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: [put('a', 'one'), put('b', 'two')] })
+    await meta.commit({ checks: [], writes: [putOne('a', 'one'), putOne('b', 'two')] })
     const refuse = (): never => {
       throw new RangeError('of no use')
     }
-    for (let n = 0; n < 3; n++) await assert.rejects(meta.lend(ALL, 9, refuse), RangeError)
-    const keys = await meta.lend(ALL, 9, ({ key }) => copyOf(key).toString())
+    for (let n = 0; n < 3; n++) await assert.rejects(meta.scanMap(ALL, 9, refuse), RangeError)
+    const keys = await meta.scanMap(ALL, 9, ({ key }) => copyOf(key).toString())
     assert.deepEqual(keys, ['a', 'b'])
   })
 
   suiteTest('who knows a record already gets what it is now all the same', async ({ meta }) => {
-    const again = async (known: Entry) => (await meta.get(bytes('a'), known))?.value.toString()
-    await meta.commit({ checks: [], writes: [put('a', 'before')] })
-    const before = (await meta.get(bytes('a')))!
+    const again = async (known: Entry) => (await meta.get(utf8('a'), known))?.value.toString()
+    await meta.commit({ checks: [], writes: [putOne('a', 'before')] })
+    const before = (await meta.get(utf8('a')))!
     assert.equal(await again(before), 'before')
-    await meta.commit({ checks: [], writes: [put('a', 'after')] })
+    await meta.commit({ checks: [], writes: [putOne('a', 'after')] })
     assert.equal(await again(before), 'after')
     await meta.commit({ checks: [], writes: [remove('a')] })
     assert.equal(await again(before), undefined)
   })
 
   suiteTest('what was read does not change when the record does', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: [put('a', 'before')] })
-    const entry = await meta.get(bytes('a'))
+    await meta.commit({ checks: [], writes: [putOne('a', 'before')] })
+    const entry = await meta.get(utf8('a'))
     const [scanned] = await meta.scan(ALL, 1)
-    await meta.commit({ checks: [], writes: [put('a', 'later!'), put('b', 'other')] })
-    await Promise.all([meta.get(bytes('a')), meta.get(bytes('b')), meta.scan(ALL, 2)])
+    await meta.commit({ checks: [], writes: [putOne('a', 'later!'), putOne('b', 'other')] })
+    await Promise.all([meta.get(utf8('a')), meta.get(utf8('b')), meta.scan(ALL, 2)])
     assert.equal(entry?.value.toString(), 'before')
     assert.equal(scanned?.value.toString(), 'before')
   })
@@ -129,44 +132,50 @@ function recordSuite(suiteTest: SuiteTest): void {
 
 function commitSuite(suiteTest: SuiteTest): void {
   suiteTest('a check holds for the stamp that was read and for no other', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: [put('a', '1')] })
+    await meta.commit({ checks: [], writes: [putOne('a', '1')] })
     const stamp = await stampOf(meta, 'a')
-    const write = [put('a', '2')]
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: undefined }], writes: write }), false)
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: stamp! + 1 }], writes: write }), false)
-    assert.equal(await meta.commit({ checks: [{ key: bytes('b'), stamp }], writes: write }), false)
-    assert.equal(await textOf(meta, 'a'), '1')
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: write }), true)
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: write }), false)
-    assert.equal(await meta.commit({ checks: [{ key: bytes('b'), stamp: undefined }], writes: [put('b', '1')] }), true)
+    const write = [putOne('a', '2')]
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp: undefined }], writes: write }), false)
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp: stamp! + 1 }], writes: write }), false)
+    assert.equal(await meta.commit({ checks: [{ key: utf8('b'), stamp }], writes: write }), false)
+    assert.equal(await utf8Text(meta, 'a'), '1')
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp }], writes: write }), true)
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp }], writes: write }), false)
+    assert.equal(
+      await meta.commit({ checks: [{ key: utf8('b'), stamp: undefined }], writes: [putOne('b', '1')] }),
+      true,
+    )
   })
 
   suiteTest('a commit without writes answers whether its checks hold', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: [put('a', '1')] })
+    await meta.commit({ checks: [], writes: [putOne('a', '1')] })
     const stamp = await stampOf(meta, 'a')
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp }], writes: [] }), true)
-    assert.equal(await meta.commit({ checks: [{ key: bytes('a'), stamp: undefined }], writes: [] }), false)
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp }], writes: [] }), true)
+    assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp: undefined }], writes: [] }), false)
     assert.equal(await meta.commit({ checks: [], writes: [] }), true)
     assert.equal(await stampOf(meta, 'a'), stamp)
   })
 
   suiteTest('every combination of checks: one that fails leaves nothing behind', async ({ meta }) => {
-    await meta.commit({ checks: [], writes: [put('x', '1'), put('y', '1'), put('gone', '1')] })
+    await meta.commit({ checks: [], writes: [putOne('x', '1'), putOne('y', '1'), putOne('gone', '1')] })
     const there = { x: (await stampOf(meta, 'x'))!, y: (await stampOf(meta, 'y'))! }
     const kinds = [
-      { check: { key: bytes('x'), stamp: there.x }, holds: true },
-      { check: { key: bytes('y'), stamp: there.y }, holds: true },
-      { check: { key: bytes('absent'), stamp: undefined }, holds: true },
-      { check: { key: bytes('missing'), stamp: undefined }, holds: true },
-      { check: { key: bytes('x'), stamp: there.x + 1 }, holds: false },
-      { check: { key: bytes('absent'), stamp: there.x }, holds: false },
-      { check: { key: bytes('y'), stamp: undefined }, holds: false },
+      { check: { key: utf8('x'), stamp: there.x }, holds: true },
+      { check: { key: utf8('y'), stamp: there.y }, holds: true },
+      { check: { key: utf8('absent'), stamp: undefined }, holds: true },
+      { check: { key: utf8('missing'), stamp: undefined }, holds: true },
+      { check: { key: utf8('x'), stamp: there.x + 1 }, holds: false },
+      { check: { key: utf8('absent'), stamp: there.x }, holds: false },
+      { check: { key: utf8('y'), stamp: undefined }, holds: false },
     ]
     // Issued together, so that in a driver that groups commits a failing one stands between ones that hold.
     const tries = kinds.flatMap(a => kinds.flatMap(b => kinds.map(c => [a, b, c])))
     const answers = await Promise.all(
       tries.map((parts, index) =>
-        meta.commit({ checks: parts.map(part => part.check), writes: [put(`w${index}`, 'w'), put(`v${index}`, 'v')] }),
+        meta.commit({
+          checks: parts.map(part => part.check),
+          writes: [putOne(`w${index}`, 'w'), putOne(`v${index}`, 'v')],
+        }),
       ),
     )
     const expected = tries.map(parts => parts.every(part => part.holds))
@@ -176,17 +185,14 @@ function commitSuite(suiteTest: SuiteTest): void {
       assert.equal(found.has(`w${index}`), taken, `first write of ${index}`)
       assert.equal(found.has(`v${index}`), taken, `second write of ${index}`)
     }
-    assert.equal(
-      await meta.commit({ checks: [{ key: bytes('x'), stamp: undefined }], writes: [remove('gone')] }),
-      false,
-    )
-    assert.equal(await textOf(meta, 'gone'), '1')
+    assert.equal(await meta.commit({ checks: [{ key: utf8('x'), stamp: undefined }], writes: [remove('gone')] }), false)
+    assert.equal(await utf8Text(meta, 'gone'), '1')
   })
 
   suiteTest('every write changes the stamp, also a removal and a new start', async ({ meta }) => {
     const seen = new Set<Stamp>()
     for (let round = 0; round < 20; round++) {
-      await meta.commit({ checks: [], writes: [put('a', 'same')] })
+      await meta.commit({ checks: [], writes: [putOne('a', 'same')] })
       seen.add((await stampOf(meta, 'a'))!)
       if (round % 2 === 0) await meta.commit({ checks: [], writes: [remove('a')] })
     }
@@ -199,14 +205,14 @@ function commitSuite(suiteTest: SuiteTest): void {
       const stamp = await stampOf(meta, 'a')
       const tries = Array.from({ length: 40 }, (_, index) =>
         meta.commit({
-          checks: [{ key: bytes('a'), stamp }],
-          writes: [put('a', `${round}/${index}`), put(`mark/${round}/${index}`, '')],
+          checks: [{ key: utf8('a'), stamp }],
+          writes: [putOne('a', `${round}/${index}`), putOne(`mark/${round}/${index}`, '')],
         }),
       )
       const winners = (await Promise.all(tries)).flatMap((taken, index) => (taken ? [index] : []))
       assert.equal(winners.length, 1)
-      assert.equal(await textOf(meta, 'a'), `${round}/${winners[0]}`)
-      const marks = await meta.scan({ start: bytes(`mark/${round}/`), end: bytes(`mark/${round}0`) }, 100)
+      assert.equal(await utf8Text(meta, 'a'), `${round}/${winners[0]}`)
+      const marks = await meta.scan({ start: utf8(`mark/${round}/`), end: utf8(`mark/${round}0`) }, 100)
       assert.deepEqual(
         marks.map(entry => entry.key.toString()),
         [`mark/${round}/${winners[0]}`],
@@ -219,12 +225,12 @@ function commitSuite(suiteTest: SuiteTest): void {
     async ({ meta }) => {
       const taken = await Promise.all(
         Array.from({ length: 30 }, (_, index) =>
-          meta.commit({ checks: [], writes: [put('a', `${index}`), put(`b${index}`, '')] }),
+          meta.commit({ checks: [], writes: [putOne('a', `${index}`), putOne(`b${index}`, '')] }),
         ),
       )
       assert.ok(taken.every(answer => answer))
-      assert.equal((await meta.scan({ start: bytes('b'), end: bytes('c') }, 100)).length, 30)
-      assert.match((await textOf(meta, 'a'))!, /^\d+$/)
+      assert.equal((await meta.scan({ start: utf8('b'), end: utf8('c') }, 100)).length, 30)
+      assert.match((await utf8Text(meta, 'a'))!, /^\d+$/)
     },
   )
 }
@@ -243,23 +249,23 @@ function limitSuite(suiteTest: SuiteTest): void {
     await meta.commit({ checks: [{ key: sibling, stamp: undefined }], writes: [{ key: sibling, value }] })
     assert.ok((await meta.scan({ start: key, end: undefined }, 9))[0]!.key.equals(key))
     const many = Array.from({ length: commitKeysMax }, (_, index) =>
-      put(`many/${String(index).padStart(3, '0')}`, `${index}`),
+      putOne(`many/${String(index).padStart(3, '0')}`, `${index}`),
     )
     const checks = many.map(write => ({ key: write.key, stamp: undefined }))
     assert.equal(await meta.commit({ checks, writes: many }), true)
     assert.equal(await meta.commit({ checks, writes: many }), false)
-    assert.equal((await meta.scan({ start: bytes('many/'), end: bytes('many0') }, 1000)).length, commitKeysMax)
+    assert.equal((await meta.scan({ start: utf8('many/'), end: utf8('many0') }, 1000)).length, commitKeysMax)
   })
 
   suiteTest('what is outside the limits is refused, and nothing of it is written', async ({ meta }) => {
     const { keyBytesMax, valueBytesMax, commitKeysMax } = META_LIMITS
     const refused: Write[][] = [
-      [put('a', ''), { key: Buffer.alloc(keyBytesMax + 1, 'k'), value: bytes('') }],
-      [put('a', ''), { key: Buffer.alloc(0), value: bytes('') }],
-      [put('a', ''), { key: bytes('b'), value: Buffer.alloc(valueBytesMax + 1) }],
-      [put('a', ''), put('a', '')],
-      Array.from({ length: commitKeysMax + 1 }, (_, index) => put(`a${index}`, '')),
-      Array.from({ length: 11 }, (_, index) => ({ key: bytes(`a${index}`), value: Buffer.alloc(valueBytesMax) })),
+      [putOne('a', ''), { key: Buffer.alloc(keyBytesMax + 1, 'k'), value: utf8('') }],
+      [putOne('a', ''), { key: Buffer.alloc(0), value: utf8('') }],
+      [putOne('a', ''), { key: utf8('b'), value: Buffer.alloc(valueBytesMax + 1) }],
+      [putOne('a', ''), putOne('a', '')],
+      Array.from({ length: commitKeysMax + 1 }, (_, index) => putOne(`a${index}`, '')),
+      Array.from({ length: 11 }, (_, index) => ({ key: utf8(`a${index}`), value: Buffer.alloc(valueBytesMax) })),
     ]
     for (const writes of refused) await assert.rejects(meta.commit({ checks: [], writes }), RangeError)
     await assert.rejects(async () => meta.get(Buffer.alloc(0)), RangeError)

@@ -123,17 +123,17 @@ export const FAULTS = {
 
 export type FaultCode = keyof typeof FAULTS
 
-export type FaultDetail = Readonly<Record<string, string | number | boolean | undefined>>
+export type FaultDetails = Readonly<Record<string, string | number | boolean | undefined>>
 type FaultHeaders = readonly (readonly [string, string | number | undefined])[]
 
 export class Fault extends Error {
   readonly code: FaultCode
   readonly status: number
-  readonly detail: FaultDetail
+  readonly detail: FaultDetails
   /** Headers of the answer that the fault is, by their neutral names. */
   readonly headers: FaultHeaders
 
-  constructor(code: FaultCode, detail: FaultDetail = {}, headers: FaultHeaders = []) {
+  constructor(code: FaultCode, detail: FaultDetails = {}, headers: FaultHeaders = []) {
     // It is an answer, not an accident: nobody asks where it was made, and to write that down costs more than many a
     // request that finds what it looks for.
     const { stackTraceLimit } = Error

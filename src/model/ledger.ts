@@ -25,7 +25,7 @@ export interface ConfigurationShown {
   readonly default: Pick<DefaultRetention, 'mode' | 'days'> | null
 }
 
-export type Refused = 'held' | 'compliance' | 'governance'
+export type LockReason = 'held' | 'compliance' | 'governance'
 
 /**
  * The ledger of the store itself stands beside those of its buckets, under a name that no bucket can have. It tells
@@ -34,7 +34,7 @@ export type Refused = 'held' | 'compliance' | 'governance'
 export const STORE_LEDGER = '_store'
 
 /** One thing that happened. Everything is shown as it was decided, in the commit that did it. */
-export type Note =
+export type LedgerNote =
   /** The bucket's lock configuration: when it was made with locks, changed, or removed. */
   | {
       readonly what: 'configuration' | 'bucket removed'
@@ -46,7 +46,7 @@ export type Note =
   | (OfVersion & { readonly what: 'removed'; readonly before: LockShown; readonly bypass: true })
   | (OfVersion & {
       readonly what: 'delete refused' | 'retention refused'
-      readonly reason: Refused
+      readonly reason: LockReason
       /** So many requests of the same caller met the same refusal at once; the request named is the first. */
       readonly times?: number
     })
@@ -85,7 +85,7 @@ export interface LockChange extends OfVersion {
 }
 
 /** Whether it made the lock of a version what it is. */
-export const changesVersion = <N extends Note>(note: N): note is N & LockChange =>
+export const changesVersion = <N extends LedgerNote>(note: N): note is N & LockChange =>
   note.what === 'created' || note.what === 'hold' || note.what === 'retention'
 
 /** The end of a bucket's chain, signed: so many entries, the last of which has this hash. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Stretch } from '../lib/bytes.ts'
+import type { ByteSpan } from '../lib/bytes.ts'
 import { BadRecord } from '../lib/codec.ts'
 import { ShownRecord, type ShownVersion } from './shown-version.ts'
 import type { Version } from './version.ts'
@@ -84,7 +84,7 @@ const alike = fc
     }),
   )
 
-const stretch = (bytes: Buffer, start = 0, end = bytes.length): Stretch => ({ bytes, start, end })
+const stretch = (bytes: Buffer, start = 0, end = bytes.length): ByteSpan => ({ bytes, start, end })
 
 const KEY = Buffer.from('o key of the record')
 
@@ -94,7 +94,7 @@ const recordsOf = (version: Version): readonly Buffer[] => [
   firstFormat.encode(version),
 ]
 
-function shownIn(record: Stretch): ShownVersion {
+function shownIn(record: ByteSpan): ShownVersion {
   const shown = new ShownRecord()
   shown.read(record)
   return shown.version()
@@ -116,7 +116,7 @@ test('what listings show of a version is what its record says, whatever the reco
     fc.property(alike, fc.infiniteStream(fc.nat(2)), (versions, how) => {
       const shown = new ShownRecord()
       for (const version of versions) {
-        const [record, first] = recordsOf(version).map(bytes => stretch(bytes)) as [Stretch, Stretch]
+        const [record, first] = recordsOf(version).map(bytes => stretch(bytes)) as [ByteSpan, ByteSpan]
         const which = how.next().value
         if (which === 0) shown.read(first)
         else if (which === 1) shown.read(record)

@@ -2,7 +2,8 @@
  * What listings show of a version, read where its record lies. It is a small part of the record, and a page shows a
  * thousand of them: so nothing else is looked at, and what one record after the other has alike is read once.
  */
-import { EMPTY, type Stretch } from '../lib/bytes.ts'
+
+import { type ByteSpan, EMPTY } from '../lib/bytes.ts'
 import { BadRecord, perhaps, Reader, repeated } from '../lib/codec.ts'
 import { crc32Of } from '../lib/crc.ts'
 import { attributeFields, checksumFields, NULL_VERSION, type Version } from './version.ts'
@@ -95,7 +96,7 @@ export class ShownRecord {
    * Whether a record vouches by a checksum of its own for what is shown of it, which is read then. Records of the
    * first format never do: whoever keeps them has to say whether they are sound.
    */
-  isSound({ bytes, start, end }: Stretch, key: Stretch): boolean {
+  isSound({ bytes, start, end }: ByteSpan, key: ByteSpan): boolean {
     if (end - start < HEAD.alike || bytes[start] !== VERSION || bytes[start + 1] !== SECOND) return false
     const from = start + HEAD.checkedFrom
     const alikeEnd = HEAD.blockEnd(bytes, from)
@@ -114,7 +115,7 @@ export class ShownRecord {
   }
 
   /** Reads a record that somebody else has found sound. */
-  read({ bytes, start, end }: Stretch): void {
+  read({ bytes, start, end }: ByteSpan): void {
     this.#look(bytes)
     if (end - start < 2 || bytes[start] !== VERSION) throw new BadRecord('is no version')
     if (bytes[start + 1] === SECOND) this.#readSecond(start, end)

@@ -3,6 +3,7 @@
  * at no other byte: behind it a record may hold a content. First of all stands what many versions have alike, which
  * is read and checked once for all of them.
  */
+
 import {
   type Codec,
   decoder,

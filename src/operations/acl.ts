@@ -16,18 +16,18 @@ import {
   checkOneHeaderKind,
   checkSameOwner,
   chooseSource,
-  type Directory,
+  type GranteeDirectory,
   resolveGrants,
 } from '../rules/access/acl-request.ts'
 import { GRANT_HEADERS, readGrantHeaders } from '../rules/access/grant-headers.ts'
 import type { Group } from '../rules/access/names.ts'
-import type { Accounts, Context } from './context.ts'
-import { checkSaid } from './integrity.ts'
-import { writeOwner } from './listings.ts'
+import { writeOwner } from './bucket/listings.ts'
+import type { AccountLookup, OperationScope } from './context.ts'
+import { checkClaims } from './integrity.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
 /** Whoever stands in the list already may go on standing there: what is shown can be sent back as it is. */
-const directoryOf = (accounts: Accounts, standing: readonly Grant[] = []): Directory => ({
+const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): GranteeDirectory => ({
   isCanonicalId: id =>
     accounts.byCanonicalId(id) !== undefined ||
     id === ANONYMOUS_CANONICAL_ID ||
@@ -36,7 +36,7 @@ const directoryOf = (accounts: Accounts, standing: readonly Grant[] = []): Direc
 })
 
 /** What the headers of a request say about access. */
-function aclHeaders({ request }: Context) {
+function aclHeaders({ request }: OperationScope) {
   const grants = new Map<string, string>()
   for (const name of GRANT_HEADERS.keys()) {
     const value = request.header(`:${name}`)
@@ -46,7 +46,7 @@ function aclHeaders({ request }: Context) {
 }
 
 /** R56. The list that the headers of a request to make something ask for; undefined when they do not. */
-export function listFromHeaders(ctx: Context, allowed: readonly Canned[], owners: Owners): Grant[] | undefined {
+export function listFromHeaders(ctx: OperationScope, allowed: readonly Canned[], owners: Owners): Grant[] | undefined {
   const sent = aclHeaders(ctx)
   checkOneHeaderKind(sent)
   if (sent.canned !== undefined) return expandCanned(readCanned(sent.canned, allowed), owners)
@@ -55,13 +55,13 @@ export function listFromHeaders(ctx: Context, allowed: readonly Canned[], owners
 }
 
 /** What a request to set a list is about. */
-export interface Listed extends Owners {
+export interface AclRequestResult extends Owners {
   /** The list as it stands. */
   readonly grants: readonly Grant[]
 }
 
 /** What is wrong with the headers of a request to set a list, whatever it is set on and whatever its body says. */
-export function checkAclHeaders(ctx: Context, allowed: readonly Canned[]): void {
+export function checkAclHeaders(ctx: OperationScope, allowed: readonly Canned[]): void {
   const sent = aclHeaders(ctx)
   const { length } = ctx.body
   // A body of unknown length may be there, or not: neither is held against the request.
@@ -69,11 +69,15 @@ export function checkAclHeaders(ctx: Context, allowed: readonly Canned[]): void 
   const source = chooseSource({ ...sent, hasBody })
   if (source === 'canned') readCanned(sent.canned!, allowed)
   if (source === 'headers') readGrantHeaders(sent.grants)
-  checkSaid(ctx)
+  checkClaims(ctx)
 }
 
 /** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
-export async function requestedList(ctx: Context, allowed: readonly Canned[], listed: Listed): Promise<Grant[]> {
+export async function requestedList(
+  ctx: OperationScope,
+  allowed: readonly Canned[],
+  listed: AclRequestResult,
+): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
   // A body that should not be there is that, and not one that lacks a proof.
   checkAclHeaders(ctx, allowed)
@@ -93,20 +97,24 @@ interface SpelledOut {
   readonly body: Buffer
 }
 
-function spelledOut(ctx: Context, { source, grants: headers, body }: SpelledOut, { owner, grants }: Listed): Grant[] {
+function spelledOut(
+  ctx: OperationScope,
+  { source, grants: headers, body }: SpelledOut,
+  { owner, grants }: AclRequestResult,
+): Grant[] {
   const directory = directoryOf(ctx.accounts, grants)
   if (source === 'headers') return resolveGrants(readGrantHeaders(headers), directory, 'header')
-  const document = readXml(body, root => readAclDocument(root, ctx.ways.acl), 'MalformedACLError')
+  const document = readXml(body, root => readAclDocument(root, ctx.behavior.acl), 'MalformedACLError')
   checkSameOwner(document.ownerId, owner, directory)
   return resolveGrants(document.grants, directory, 'body')
 }
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
-function writeGrantee(to: XmlWriter, ctx: Context, { group, grantee }: Grant): void {
+function writeGrantee(to: XmlWriter, ctx: OperationScope, { group, grantee }: Grant): void {
   to.open('Grantee', { 'xmlns:xsi': XSI, 'xsi:type': group ? 'Group' : 'CanonicalUser' })
   if (group) {
-    to.leaf('URI', ctx.ways.groupUris[grantee as Group])
+    to.leaf('URI', ctx.behavior.groupUris[grantee as Group])
   } else {
     to.leaf('ID', grantee)
     to.leaf('DisplayName', ctx.accounts.byCanonicalId(grantee)?.displayName)
@@ -115,7 +123,7 @@ function writeGrantee(to: XmlWriter, ctx: Context, { group, grantee }: Grant): v
 }
 
 /** R30. */
-export function listDocument(ctx: Context, owner: string, grants: readonly Grant[]): XmlDocument {
+export function listDocument(ctx: OperationScope, owner: string, grants: readonly Grant[]): XmlDocument {
   return {
     root: 'AccessControlPolicy',
     write(to) {

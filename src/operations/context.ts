@@ -3,14 +3,14 @@ import type { Account, Caller } from '../model/caller.ts'
 import type { Fault } from '../model/faults.ts'
 import type { AclDocumentForm } from '../rules/access/acl-document.ts'
 import type { Action } from '../rules/access/actions.ts'
+import type { ConditionValues } from '../rules/access/condition-values.ts'
 import type { Group } from '../rules/access/names.ts'
-import type { Told } from '../rules/access/told.ts'
 import type { EncryptionNames } from '../rules/documents/encryption.ts'
 import type { Store } from '../store/store.ts'
 import type { Header, ObjectName, RequestView } from './operation.ts'
 
 /** Where the dialects behave differently on purpose; each row is data of the dialect, in the edge. */
-export interface Ways {
+export interface DialectBehavior {
   /** D10. A plain DELETE of a held object is refused; otherwise a marker hides it. */
   readonly keepHeld: boolean
   /** D23. Creating a bucket that one owns already succeeds and changes nothing. */
@@ -28,7 +28,7 @@ export interface Ways {
   /** What groups of grantees are called. */
   readonly groupUris: Readonly<Record<Group, string>>
   /** D7–D9, R108. What locks answer to requests that are not as they should be. */
-  readonly locks: LockWays
+  readonly locks: LockBehavior
   /** Setting a bucket's tags answers as if there were a body, or says that there is none. */
   readonly bucketTaggingStatus: 200 | 204
   /** What documents call the encryption whose keys are named. */
@@ -51,7 +51,7 @@ export interface Ways {
   readonly completionNeedsKey: boolean
 }
 
-export interface LockWays {
+export interface LockBehavior {
   /** D7. The bucket has no locks. */
   readonly bucketWithout: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
   /** D8. The document of a hold is not one. */
@@ -63,7 +63,7 @@ export interface LockWays {
 }
 
 /** Accounts by what names them. */
-export interface Accounts {
+export interface AccountLookup {
   byCanonicalId(id: string): Account | undefined
   byEmail(email: string): readonly Account[]
 }
@@ -74,7 +74,7 @@ export interface IncomingBody {
   /** Bytes that were announced; undefined when nothing was. */
   readonly length: number | undefined
   /** Before so many bytes of it are kept in memory until they are whole: there is room for them, or a fault. */
-  hold(bytes: number): void
+  reserveMemory(bytes: number): void
   /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
   trailers(): ReadonlyMap<string, string>
   /** Trailers that were announced, by neutral name. */
@@ -86,13 +86,13 @@ export interface IncomingBody {
 }
 
 /** Everything an operation works with. Read only: nothing is handed on by changing it. */
-export interface Context {
+export interface OperationScope {
   readonly store: Store
-  readonly accounts: Accounts
+  readonly accounts: AccountLookup
   readonly caller: Caller
   /** Canonical id of the caller's account, or the fixed one of callers without a name. */
   readonly callerId: string
-  readonly ways: Ways
+  readonly behavior: DialectBehavior
   /** As the caller is told: the one that was signed for where any will do, else the one that is set. */
   readonly region: string
   readonly anyRegion: boolean
@@ -104,16 +104,16 @@ export interface Context {
   readonly bucket: Bucket
   readonly body: IncomingBody
   /** A fault as the dialect tells it, for operations that answer for many things at once. */
-  told(fault: Fault): { readonly code: string; readonly message: string }
+  describeFault(fault: Fault): { readonly code: string; readonly message: string }
   /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
-  may(action: Action, on?: ObjectName, told?: Told): Promise<boolean>
+  isAllowed(action: Action, on?: ObjectName, told?: ConditionValues): Promise<boolean>
   /** Judges the request anew, now that its body has been read. Before any effect, where a declaration says `tells`. */
-  settle(told: Told): Promise<void>
+  authorizeDeferred(conditions: ConditionValues): Promise<void>
   /**
    * R61, R95. Said by an operation that is about to read data at length, when nothing is left that could be refused
    * without: if that lasts, the answer begins as a success with these headers, and how it went stands in its body.
    */
-  mayLast(headers: readonly Header[]): void
+  allowEarlyResponse(headers: readonly Header[]): void
   /** Something of the store is damaged that the answer can do without: for the log. */
-  noticed(error: Error): void
+  reportDamage(error: Error): void
 }

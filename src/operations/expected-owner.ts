@@ -1,5 +1,5 @@
 import { Fault } from '../model/faults.ts'
-import type { Context } from './context.ts'
+import type { OperationScope } from './context.ts'
 
 const ACCOUNT_ID = /^\d{12}$/
 
@@ -7,7 +7,7 @@ const ACCOUNT_ID = /^\d{12}$/
 export function checkExpectedOwner(
   expected: string | undefined,
   owner: string,
-  { accounts, ways }: Pick<Context, 'accounts' | 'ways'>,
+  { accounts, behavior: ways }: Pick<OperationScope, 'accounts' | 'behavior'>,
 ): void {
   if (expected === undefined) return
   if (!ACCOUNT_ID.test(expected)) throw new Fault(ways.noAccountId)

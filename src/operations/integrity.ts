@@ -12,16 +12,16 @@ import {
   type UploadChecksum,
   wholeChecksum,
 } from '../rules/checksum.ts'
-import { bodyChecksum } from '../store/body-checksum.ts'
-import type { Inspection } from '../store/inspection.ts'
-import type { Context, IncomingBody } from './context.ts'
+import { bodyChecksum } from '../store/content/body-checksum.ts'
+import type { BodyInspector } from '../store/content/body-inspector.ts'
+import type { IncomingBody, OperationScope } from './context.ts'
 import type { RequestView } from './operation.ts'
 
 /** Headers under `checksum-` that say something else than a value. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 const TRAILER = ':checksum-'
 
-export interface Claims extends Inspection {
+export interface IntegrityClaims extends BodyInspector {
   /** Whether the client said anything that proves the body. */
   readonly proven: boolean
 }
@@ -60,7 +60,11 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Sa
 }
 
 /** R112. The same, and what is announced comes. */
-export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'body' | 'ways'>): void {
+export function checkClaims({
+  request,
+  body,
+  behavior: ways,
+}: Pick<OperationScope, 'request' | 'body' | 'behavior'>): void {
   if (!saidOf(request, body).isOther) return
   if (ways.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
   const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
@@ -68,13 +72,16 @@ export function checkSaid({ request, body, ways }: Pick<Context, 'request' | 'bo
 }
 
 /** A part of an upload: S3 goes by what the upload was begun with, and does not look at the announcement. */
-export function checkSaidOfPart(ctx: Pick<Context, 'request' | 'body' | 'ways'>): void {
-  if (ctx.ways.otherChecksum === 'InvalidRequest') checkSaid(ctx)
+export function checkPartClaims(ctx: Pick<OperationScope, 'request' | 'body' | 'behavior'>): void {
+  if (ctx.behavior.otherChecksum === 'InvalidRequest') checkClaims(ctx)
   else saidOf(ctx.request, ctx.body)
 }
 
 /** R80. The checksum of the whole will be made of those that the client sent, so each part must have one. */
-export function checkPartSummed({ request, body }: Pick<Context, 'request' | 'body'>, of: UploadChecksum): void {
+export function requirePartChecksum(
+  { request, body }: Pick<OperationScope, 'request' | 'body'>,
+  of: UploadChecksum,
+): void {
   if (of.type !== 'COMPOSITE' || saidOf(request, body).algorithm !== undefined) return
   throw otherThanDeclared(of.algorithm, 'null')
 }
@@ -89,7 +96,7 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
  * R103, R104, R112. The checksum's algorithm is computed along the way. A `declared` algorithm, which the upload of a
  * part was begun with, is computed in any case, and no other may be claimed.
  */
-export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): Claims {
+export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): IntegrityClaims {
   const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)
   if (declared !== undefined && claimed !== undefined && claimed !== declared) {
     throw otherThanDeclared(declared, claimed.toLowerCase())

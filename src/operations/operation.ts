@@ -3,17 +3,17 @@
  * for, what it reads from the request and what it does. Names of headers are neutral here: `:acl` is the dialect's
  * header of that name, anything without a colon is a plain one. Only the edge knows how they are spelled on the wire.
  */
-import type { Soon } from '../lib/soon.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
 import type { Action } from '../rules/access/actions.ts'
-import type { Context } from './context.ts'
+import type { OperationScope } from './context.ts'
 
-export type Method = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-export type Level = 'service' | 'bucket' | 'object'
+export type HttpMethod = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
+export type ResourceLevel = 'service' | 'bucket' | 'object'
 
 export interface Match {
-  readonly method: Method
-  readonly on: Level
+  readonly method: HttpMethod
+  readonly on: ResourceLevel
   /** What must be there: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
   readonly needs?: readonly string[]
 }
@@ -35,19 +35,19 @@ export interface ObjectName {
 }
 
 /** One permission that must hold. Without `on` it concerns what the request addresses. */
-export interface Need {
-  readonly do: Action
+export interface RequiredPermission {
+  readonly action: Action
   readonly on?: ObjectName
   /**
    * The action is about the object that the request makes, and what is stored under its key now has no say: whether it
    * may be so made is up to the bucket's owner, or to the writer, who will own it.
    */
-  readonly ofNew?: 'bucket' | 'writer'
+  readonly forNewObjectOf?: 'bucket' | 'writer'
 }
 
 export type Header = readonly [string, string | number | undefined]
 
-export interface Answers {
+export interface OperationResponse {
   readonly status?: number
   /** Neutral names; a header without a value is not sent. */
   readonly headers?: readonly Header[]
@@ -68,7 +68,7 @@ export interface Declaration<I extends Inputs> {
   readonly name: string
   readonly match: Match
   /** Judged before the input is read, so it may look at the request but must not refuse it for its form. */
-  readonly permission: (request: RequestView, target: ObjectName) => readonly Need[]
+  readonly permission: (request: RequestView, target: ObjectName) => readonly RequiredPermission[]
   readonly input: I
   /** The bucket is being made, or need not exist. */
   readonly withoutBucket?: boolean
@@ -82,14 +82,14 @@ export interface Declaration<I extends Inputs> {
    * Condition keys that only its body answers. It may be read once they are all that could still refuse the request;
    * `run` then settles the permission with what the body says, before any effect.
    */
-  readonly tells?: readonly string[]
+  readonly deferredKeys?: readonly string[]
   /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
   readonly takesForm?: boolean
   /** It writes objects: with its success an object exists (true), or only a part of one to come (false). */
   readonly createsObject?: boolean
   /** Conditions that it alone evaluates: on any other request their headers are refused, not passed over. */
   readonly evaluates?: readonly string[]
-  readonly run: (ctx: Context, input: Input<I>) => Soon<Answers>
+  readonly run: (ctx: OperationScope, input: Input<I>) => MaybePromise<OperationResponse>
 }
 
 export interface Operation {
@@ -100,12 +100,12 @@ export interface Operation {
   readonly anonymousNeedsPolicy: boolean
   readonly foldsFaults: boolean
   readonly ofUpload: boolean
-  readonly tells: readonly string[]
+  readonly deferredKeys: readonly string[]
   readonly takesForm: boolean
   readonly createsObject: boolean | undefined
   readonly evaluates: readonly string[]
   readonly decode: (request: RequestView) => unknown
-  readonly run: (ctx: Context, input: unknown) => Soon<Answers>
+  readonly run: (ctx: OperationScope, input: unknown) => MaybePromise<OperationResponse>
 }
 
 export function operation<I extends Inputs>(declared: Declaration<I>): Operation {
@@ -120,7 +120,7 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
     anonymousNeedsPolicy: declared.anonymousNeedsPolicy ?? false,
     foldsFaults: declared.foldsFaults ?? false,
     ofUpload: declared.ofUpload ?? false,
-    tells: declared.tells ?? [],
+    deferredKeys: declared.deferredKeys ?? [],
     takesForm: declared.takesForm ?? false,
     createsObject: declared.createsObject,
     evaluates: declared.evaluates ?? [],
@@ -136,10 +136,12 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
 /** The common case: one action on what the request addresses. */
 export const needs =
   (...actions: readonly Action[]) =>
-  (): readonly Need[] =>
-    actions.map(action => ({ do: action }))
+  (): readonly RequiredPermission[] =>
+    actions.map(action => ({ action }))
 
 /** Actions on a version by its name have names of their own. */
 export const needsVersion =
   (current: Action, named: Action) =>
-  (request: RequestView): readonly Need[] => [{ do: request.query('versionId') === undefined ? current : named }]
+  (request: RequestView): readonly RequiredPermission[] => [
+    { action: request.query('versionId') === undefined ? current : named },
+  ]

@@ -9,7 +9,7 @@ const UNREAD_BYTES_MAX = 2 ** 20
 const NOTHING = createHash('md5').digest()
 
 /** R104, of a request that has no body. */
-export function checkNothing(request: RequestView): void {
+export function checkEmptyBody(request: RequestView): void {
   const said = request.header('content-md5')
   if (said !== undefined) checkContentMd5(decodeContentMd5(said), NOTHING)
 }
@@ -18,7 +18,7 @@ export function checkNothing(request: RequestView): void {
  * Reads what nobody else will read, where that can tell of a difference. Most requests have nothing of the kind, and a
  * body that comes with a question is not worth it.
  */
-export function checkUnread(
+export function checkUnreadBody(
   { match: { method } }: Operation,
   request: RequestView,
   body: IncomingBody,

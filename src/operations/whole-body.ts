@@ -4,8 +4,8 @@ import { BadXml, type XmlNode } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
-import type { Context } from './context.ts'
-import { checkSaid, claimsOf } from './integrity.ts'
+import type { OperationScope } from './context.ts'
+import { checkClaims, claimsOf } from './integrity.ts'
 
 export const DOCUMENT_BYTES_MAX = 2 ** 20
 
@@ -16,12 +16,15 @@ export interface BodyRule {
 }
 
 /** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
-export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule): Promise<Buffer> {
-  checkSaid(ctx)
+export async function wholeBody(
+  ctx: OperationScope,
+  { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule,
+): Promise<Buffer> {
+  checkClaims(ctx)
   const claims = claimsOf(ctx.request, ctx.body)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: bytesMax })
   if ((ctx.body.length ?? 0) > bytesMax) throw tooLong
-  ctx.body.hold(ctx.body.length ?? bytesMax)
+  ctx.body.reserveMemory(ctx.body.length ?? bytesMax)
   const chunks: Buffer[] = []
   let size = 0
   try {
@@ -32,7 +35,7 @@ export async function wholeBody(ctx: Context, { proof, bytesMax = DOCUMENT_BYTES
       await claims.update(chunk)
     }
     const body = Buffer.concat(chunks)
-    const bySignature = proof === 'signed hash' && ctx.ways.signedHashProves && ctx.body.hashSigned
+    const bySignature = proof === 'signed hash' && ctx.behavior.signedHashProves && ctx.body.hashSigned
     if (proof !== 'none' && size > 0 && !claims.proven && !bySignature) {
       const reason = `Missing required header for this request: Content-MD5 OR ${headerName('checksum-')}*`
       throw new Fault('InvalidRequest', { reason })

@@ -2,7 +2,7 @@
 import type { Caller } from '../model/caller.ts'
 import type { Lock } from '../model/version.ts'
 import type { Action } from './access/actions.ts'
-import type { Decision } from './access/evaluate.ts'
+import type { AccessVerdict } from './access/evaluate.ts'
 import { actionNames } from './access/names.ts'
 import { describeReason } from './access/reasons.ts'
 import { formatTimestamp } from './http-date.ts'
@@ -24,7 +24,7 @@ export interface LockFacts {
   readonly retainedSince: Since | undefined
 }
 
-export interface Asked {
+export interface ExplainedRequest {
   readonly as: Caller
   readonly action: Action
   readonly bucket: string | undefined
@@ -36,8 +36,8 @@ export interface Asked {
   readonly keepHeld: boolean
 }
 
-export interface Findings {
-  readonly access: Decision
+export interface ExplanationInput {
+  readonly access: AccessVerdict
   /** Condition keys on which the answer depends, and that the question does not say. */
   readonly dependsOn: readonly string[]
   /** There is no such object; `access` then says who may learn that. */
@@ -47,21 +47,24 @@ export interface Findings {
   readonly notes: readonly string[]
 }
 
-export interface Explanation extends Findings {
-  readonly asked: Asked
+export interface Explanation extends ExplanationInput {
+  readonly asked: ExplainedRequest
   readonly verdict: 'allowed' | 'refused' | 'depends'
   readonly because: 'access' | 'lock' | 'missing'
   readonly stoppedBy: LockRefusal | undefined
 }
 
 /** What a lock has against it. Making new versions, and whatever else leaves a version where it is, meets no lock. */
-function refusalOf({ action, bypass, keepHeld }: Asked, { lock, mayBypass }: Findings): LockRefusal | undefined {
+function refusalOf(
+  { action, bypass, keepHeld }: ExplainedRequest,
+  { lock, mayBypass }: ExplanationInput,
+): LockRefusal | undefined {
   if (lock === undefined) return undefined
   if (action === 'DeleteObject') return keepHeld && lock.lock.hold === true ? 'held' : undefined
   return action === 'DeleteObjectVersion' ? mayRemove(lock.lock, lock.now, bypass && mayBypass) : undefined
 }
 
-export function explanationOf(asked: Asked, findings: Findings): Explanation {
+export function explanationOf(asked: ExplainedRequest, findings: ExplanationInput): Explanation {
   const stoppedBy = refusalOf(asked, findings)
   const { access, dependsOn, isMissing } = findings
   const base = { ...findings, asked, stoppedBy }
@@ -77,7 +80,7 @@ function callerText(caller: Caller): string {
   return `${who} ${caller.account.accountId} (key ${caller.accessKey})`
 }
 
-function placeText({ bucket, key, versionId }: Asked): string {
+function placeText({ bucket, key, versionId }: ExplainedRequest): string {
   if (bucket === undefined) return 'the account'
   return bucket + (key === undefined ? '' : `/${key}`) + (versionId === undefined ? '' : `@${versionId}`)
 }

@@ -1,5 +1,5 @@
 /** Moments as headers and documents write them. Inside, a moment is milliseconds since 1970, UTC. */
-import { lastOf } from '../lib/last-of.ts'
+import { memoizeLast } from '../lib/memoize-last.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const TIME = '(\\d{2}):(\\d{2}):(\\d{2})'
@@ -17,7 +17,9 @@ export function formatHttpDate(ms: number): string {
 }
 
 /** `Sun, 06 Nov 1994 `. */
-const httpDayOf = lastOf((day: number): string => new Date(day * DAY_MS).toUTCString().slice(0, -'00:00:00 GMT'.length))
+const httpDayOf = memoizeLast((day: number): string =>
+  new Date(day * DAY_MS).toUTCString().slice(0, -'00:00:00 GMT'.length),
+)
 
 /** R17. `2026-11-15T02:31:00.000Z`. */
 export function formatTimestamp(ms: number): string {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { type SigningKey, signingKey } from '../lib/ed25519.ts'
-import type { Note } from '../model/ledger.ts'
+import { type Ed25519Key, ed25519Key } from '../lib/ed25519.ts'
+import type { LedgerNote } from '../model/ledger.ts'
 import {
-  beginning,
   checkpointText,
   closingLine,
   entryLine,
   entryText,
+  genesisHash,
   hashOf,
   headerLine,
   LedgerCheck,
@@ -16,13 +16,13 @@ import {
   verifyLedger,
 } from './ledger.ts'
 
-const KEY = signingKey(Buffer.alloc(32, 7))
-const OTHER_KEY = signingKey(Buffer.alloc(32, 8))
+const KEY = ed25519Key(Buffer.alloc(32, 7))
+const OTHER_KEY = ed25519Key(Buffer.alloc(32, 8))
 const NAME: LedgerName = { store: 'ab'.repeat(16), bucket: 'evidence' }
 const BY = { account: '111111111111', user: 'clerk', accessKey: 'AKCLERK', request: 'R1' }
 const publicKey = KEY.publicKey.toString('hex')
 
-const noteOf = (i: number): Note =>
+const noteOf = (i: number): LedgerNote =>
   i % 3 === 0
     ? { what: 'delete refused', key: `k${i} "ü\n`, versionId: 'null', reason: 'held', times: i + 1 }
     : {
@@ -34,9 +34,9 @@ const noteOf = (i: number): Note =>
       }
 
 /** A ledger as a server would print it. */
-function ledger(count: number, key: SigningKey = KEY, name: LedgerName = NAME, notes = noteOf): string[] {
+function ledger(count: number, key: Ed25519Key = KEY, name: LedgerName = NAME, notes = noteOf): string[] {
   const lines = [headerLine(name, key.publicKey.toString('hex'))]
-  let last = beginning(name)
+  let last = genesisHash(name)
   for (let i = 0; i < count; i++) {
     const text = entryText({ sequence: i + 1, time: 1_000 + i, previous: last }, BY, notes(i))
     last = hashOf(text)
@@ -115,7 +115,7 @@ test('P31: the end cut off, at any place and with any older closing line, is not
   const kept = { entries: 6, last: verifyLedger(lines).last! }
   assert.match(problemOf(earlier, { earlier: kept })?.reason ?? '', /cut off/)
   assert.equal(problemOf(lines, { earlier: { entries: 3, last: verifyLedger(earlier).last! } }), undefined)
-  const rewritten = ledger(6, KEY, NAME, i => ({ ...noteOf(i), key: 'other' }) as Note)
+  const rewritten = ledger(6, KEY, NAME, i => ({ ...noteOf(i), key: 'other' }) as LedgerNote)
   const problem = problemOf(rewritten, { earlier: { entries: 3, last: verifyLedger(earlier).last! } })
   assert.deepEqual([problem?.line, problem?.sequence], [4, 3])
 })

@@ -4,9 +4,9 @@
  * states the lines exactly.
  */
 import { createHash } from 'node:crypto'
-import { isSignedBy } from '../lib/ed25519.ts'
+import { verifyEd25519 } from '../lib/ed25519.ts'
 import type { Bucket } from '../model/bucket.ts'
-import type { Actor, ConfigurationShown, LockShown, Note } from '../model/ledger.ts'
+import type { Actor, ConfigurationShown, LedgerNote, LockShown } from '../model/ledger.ts'
 import type { Lock } from '../model/version.ts'
 
 /** Which ledger it is: the store by the id of its keyring, and the bucket's name. */
@@ -29,17 +29,17 @@ const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8
 const iso = (time: number): string => new Date(time).toISOString()
 
 /** What the first entry of a ledger stands behind: another one for every store and bucket. */
-export const beginning = ({ store, bucket }: LedgerName): string =>
+export const genesisHash = ({ store, bucket }: LedgerName): string =>
   sha256(`holdfast ledger ${FORMAT}\n${store}\n${bucket}`)
 
-export interface Place {
+export interface ChainPosition {
   readonly sequence: number
   readonly time: number
   readonly previous: string
 }
 
 /** The text of an entry, which is what gets hashed. */
-export function entryText({ sequence, time, previous }: Place, by: Actor, note: Note): string {
+export function entryText({ sequence, time, previous }: ChainPosition, by: Actor, note: LedgerNote): string {
   const { what, ...rest } = note
   return JSON.stringify({ sequence, time: iso(time), what, ...rest, by, previous })
 }
@@ -58,14 +58,14 @@ export const entryLine = (text: string): string => `${text.slice(0, -1)},"hash":
 export const closingLine = ({ entries, last, time }: Checkpoint, signature: Buffer): string =>
   JSON.stringify({ entries, last, time: iso(time), signature: signature.toString('hex') })
 
-export function lockShown({ hold, retention }: Lock): LockShown {
+export function lockForLedger({ hold, retention }: Lock): LockShown {
   return {
     hold: hold === undefined ? null : hold ? 'ON' : 'OFF',
     retention: retention === undefined ? null : { mode: retention.mode, until: iso(retention.until) },
   }
 }
 
-export function configurationShown({ lockEnabled, defaultRetention }: Bucket): ConfigurationShown {
+export function configurationForLedger({ lockEnabled, defaultRetention }: Bucket): ConfigurationShown {
   const shown = defaultRetention && { mode: defaultRetention.mode, days: defaultRetention.days }
   return { locks: lockEnabled, default: shown ?? null }
 }
@@ -160,7 +160,7 @@ export class LedgerCheck {
     if (wanted !== undefined && wanted !== publicKey) return 'the ledger names another key than the one expected'
     this.#name = name
     this.#publicKey = publicKey
-    this.#last = beginning(name)
+    this.#last = genesisHash(name)
     return this.#compareEarlier()
   }
 
@@ -193,7 +193,7 @@ export class LedgerCheck {
     if (closingLine(checkpoint, signed) !== line) return 'the closing line is not as it was written'
     if (entries !== this.#entries) return `the closing line counts ${entries} entries, not ${this.#entries}`
     if (last !== this.#last) return 'the closing line names another last entry'
-    if (!isSignedBy(Buffer.from(this.#publicKey, 'hex'), checkpointText(this.#name!, checkpoint), signed)) {
+    if (!verifyEd25519(Buffer.from(this.#publicKey, 'hex'), checkpointText(this.#name!, checkpoint), signed)) {
       return 'the closing line is not signed by the key of the ledger'
     }
     const { earlier } = this.#expected

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isJump, JUMP_MS_MAX, lockTime, nextMark } from './lock-time.ts'
+import { isJump, JUMP_MS_MAX, lockTime, nextClockMark } from './lock-time.ts'
 
 const AT = 10_000_000_000
 const moment = fc.integer({ min: 0, max: 2 * AT })
@@ -31,7 +31,7 @@ test('P19: locks end neither before the clock says so, nor more than a day befor
 test('P19: the mark never falls back, and no jump carries it along', () => {
   fc.assert(
     fc.property(moment, moment, (now, accounted) => {
-      const mark = nextMark(now, accounted)
+      const mark = nextClockMark(now, accounted)
       assert(mark >= accounted && mark <= accounted + JUMP_MS_MAX)
       assert.equal(isJump(now, accounted), mark === accounted && now > accounted + JUMP_MS_MAX)
     }),

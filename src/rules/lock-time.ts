@@ -19,5 +19,5 @@ export const lockTime = (now: number, accounted: number, trusted: number): numbe
 export const latestTime = (now: number, accounted: number): number => Math.max(now, accounted)
 
 /** What to write down: it never falls back, and never follows a jump. */
-export const nextMark = (now: number, accounted: number): number =>
+export const nextClockMark = (now: number, accounted: number): number =>
   isJump(now, accounted) ? accounted : Math.max(now, accounted)

@@ -1,9 +1,9 @@
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
-import type { Refused } from '../model/ledger.ts'
+import type { LockReason } from '../model/ledger.ts'
 import type { Lock } from '../model/version.ts'
 
-export type LockRefusal = Refused
+export type LockRefusal = LockReason
 
 /**
  * LOCK-1. The only place that decides whether a version may be removed. A hold yields to nobody; compliance retention

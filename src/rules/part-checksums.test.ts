@@ -8,7 +8,7 @@ import {
   copiedChecksum,
   derivedChecksum,
   judgeCompletion,
-  type SummedPart,
+  type PartWithChecksum,
   withoutCount,
 } from './part-checksums.ts'
 
@@ -24,7 +24,7 @@ const fault = (run: () => unknown): Fault => {
 
 const MIB5 = 5 * 2 ** 20
 const A = (length: number): Buffer => Buffer.alloc(length, 'a')
-const sum = (algorithm: ChecksumAlgorithm, parts: readonly Buffer[]): SummedPart[] =>
+const sum = (algorithm: ChecksumAlgorithm, parts: readonly Buffer[]): PartWithChecksum[] =>
   parts.map(part => ({ size: part.length, checksum: digestOf(algorithm, part).toString('base64') }))
 
 const HELLO = [Buffer.from('hello '), Buffer.from('world')]

@@ -14,13 +14,13 @@ import {
 import { type CrcPiece, combineCrcs } from './crc-combine.ts'
 
 /** A stored part: its checksum is base64, of the algorithm that it names or else of the upload's. */
-export interface SummedPart {
+export interface PartWithChecksum {
   readonly size: number
   readonly checksum: string | undefined
   readonly algorithm?: string | undefined
 }
 
-function pieces(algorithm: ChecksumAlgorithm, parts: readonly SummedPart[]): CrcPiece[] | undefined {
+function pieces(algorithm: ChecksumAlgorithm, parts: readonly PartWithChecksum[]): CrcPiece[] | undefined {
   const found: CrcPiece[] = []
   for (const { checksum, size, algorithm: own = algorithm } of parts) {
     const digest = checksum === undefined || own !== algorithm ? undefined : decodeDigest(algorithm, checksum)
@@ -44,7 +44,7 @@ function fullDigest(algorithm: ChecksumAlgorithm, of: readonly CrcPiece[]): Buff
 }
 
 /** The checksum of an object made of these parts; undefined when it does not follow from theirs. */
-export function derivedChecksum(of: UploadChecksum, parts: readonly SummedPart[]): Checksum | undefined {
+export function derivedChecksum(of: UploadChecksum, parts: readonly PartWithChecksum[]): Checksum | undefined {
   const known = pieces(of.algorithm, parts)
   if (known === undefined || known.length === 0) return undefined
   if (of.type === 'FULL_OBJECT') {
@@ -68,7 +68,7 @@ export const withoutCount = (value: string): string => value.replace(/-\d+$/, ''
 export function copiedChecksum(
   source: Checksum | undefined,
   asked: ChecksumAlgorithm,
-  parts: readonly SummedPart[],
+  parts: readonly PartWithChecksum[],
 ): Checksum | undefined {
   if (source === undefined || source.algorithm !== asked) return undefined
   if (source.type === 'FULL_OBJECT') return source
@@ -76,7 +76,7 @@ export function copiedChecksum(
 }
 
 /** Where a listed part stands: what a fault about it tells. */
-export interface ListedPartPlace {
+export interface ListedPartLocation {
   readonly uploadId: string
   readonly number: number
   readonly etag: string
@@ -89,8 +89,8 @@ export interface ListedPartPlace {
 export function checkListedChecksum(
   declared: UploadChecksum | undefined,
   sent: readonly (readonly [ChecksumAlgorithm, string])[],
-  stored: Pick<SummedPart, 'checksum' | 'algorithm'>,
-  place: ListedPartPlace,
+  stored: Pick<PartWithChecksum, 'checksum' | 'algorithm'>,
+  place: ListedPartLocation,
 ): void {
   const [only, second] = sent
   if (second !== undefined) {
@@ -132,7 +132,7 @@ export function judgeCompletion(
   declared: UploadChecksum | undefined,
   type: ChecksumType | undefined,
   claim: ChecksumClaim | undefined,
-  parts: readonly SummedPart[],
+  parts: readonly PartWithChecksum[],
 ): CompletionVerdict {
   if (declared !== undefined && type !== undefined && type !== declared.type) {
     const reason = `The upload was created using the ${declared.type} checksum mode. `
@@ -164,7 +164,7 @@ export function judgeCompletion(
 function undeclared(
   type: ChecksumType | undefined,
   claim: ChecksumClaim | undefined,
-  parts: readonly SummedPart[],
+  parts: readonly PartWithChecksum[],
 ): UploadChecksum | undefined {
   if (type === undefined && claim === undefined) return undefined
   const known = parts[0]?.algorithm
@@ -175,7 +175,7 @@ function undeclared(
 }
 
 /** CHK-2. One of the algorithms knows no composite. */
-const derivedChecksumOf = (of: UploadChecksum | undefined, parts: readonly SummedPart[]): Checksum | undefined =>
+const derivedChecksumOf = (of: UploadChecksum | undefined, parts: readonly PartWithChecksum[]): Checksum | undefined =>
   of === undefined || (of.type === 'COMPOSITE' && of.algorithm === 'CRC64NVME') ? undefined : derivedChecksum(of, parts)
 
 const underivable = (): Fault =>

@@ -2,7 +2,7 @@
 import type { RoutingRule, Website, WebsiteRedirect } from './documents/website.ts'
 
 /** What a visitor asked for. */
-export interface Visited {
+export interface WebsiteVisit {
   /** As asked, before the name of an index is put behind it. */
   readonly key: string
   readonly scheme: 'http' | 'https'
@@ -34,20 +34,20 @@ const encodedLocation = (text: string): string =>
 export const redirectionOf = (redirect: string): Redirection => ({ status: MOVED, location: encodedLocation(redirect) })
 
 /** The query goes along with a redirect, except with one that an object's own metadata names. */
-const asked = ({ query }: Visited): string => (query === '' ? '' : `?${encodedLocation(query)}`)
+const asked = ({ query }: WebsiteVisit): string => (query === '' ? '' : `?${encodedLocation(query)}`)
 
-function follow({ redirect, keyPrefix = '' }: RoutingRule, visited: Visited): Redirection {
+function follow({ redirect, keyPrefix = '' }: RoutingRule, visited: WebsiteVisit): Redirection {
   return { status: redirect.status, location: locationOf(redirect, keyPrefix, visited) + asked(visited) }
 }
 
-function locationOf(to: WebsiteRedirect, keyPrefix: string, { key, scheme, host }: Visited): string {
+function locationOf(to: WebsiteRedirect, keyPrefix: string, { key, scheme, host }: WebsiteVisit): string {
   const replaced = to.replacePrefixWith === undefined ? key : to.replacePrefixWith + key.slice(keyPrefix.length)
   const path = encodedPath(to.replaceKeyWith ?? replaced)
   return `${to.protocol ?? scheme}://${to.hostName ?? host}/${path}`
 }
 
 /** Where a visitor is sent without a look at any page. Rules that wait for an error are none of these. */
-export function redirectedFirst(website: Website, visited: Visited): Redirection | undefined {
+export function redirectedFirst(website: Website, visited: WebsiteVisit): Redirection | undefined {
   const { key, scheme } = visited
   if (website.kind === 'redirect') {
     const { protocol = scheme, hostName } = website
@@ -60,7 +60,7 @@ export function redirectedFirst(website: Website, visited: Visited): Redirection
 }
 
 /** Where a visitor is sent in place of this error. */
-export function redirectedOnError({ rules }: Pages, visited: Visited, status: number): Redirection | undefined {
+export function redirectedOnError({ rules }: Pages, visited: WebsiteVisit, status: number): Redirection | undefined {
   const rule = rules.find(
     ({ errorStatus, keyPrefix = '' }) => errorStatus === status && visited.key.startsWith(keyPrefix),
   )
@@ -75,7 +75,7 @@ export const pageKey = ({ indexSuffix }: Pages, key: string): string =>
 export const folderIndex = ({ indexSuffix }: Pages, key: string): string => `${key}/${indexSuffix}`
 
 /** To the folder itself. A slash or backslash in front would make the rest of the path the name of another host. */
-export const toFolder = (visited: Visited): Redirection => ({
+export const toFolder = (visited: WebsiteVisit): Redirection => ({
   status: FOUND,
   location: `/${encodedPath(visited.key).replace(/^\/+/, slashes => '%2F'.repeat(slashes.length))}/${asked(visited)}`,
 })

@@ -4,12 +4,12 @@ import { type Disk, realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
 import { Fault } from '../model/faults.ts'
 import { BadAccounts, type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
-import { Accounts, freshKey } from '../store/accounts.ts'
-import type { RootKey } from '../store/directory.ts'
-import { applyAccounts } from '../store/given-accounts.ts'
+import { Accounts, generateAccessKey } from '../store/identity/accounts.ts'
+import { applyAccounts } from '../store/identity/apply-accounts.ts'
+import type { RootKey } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import { BadConfig, type Config } from './config.ts'
-import { isPublic, weakness } from './root-key.ts'
+import { isReachableFromOutside, weakness } from './root-key.ts'
 
 export const ROOT_FILE = 'root-key'
 
@@ -34,7 +34,7 @@ export async function accountsGiven(
     throw new BadConfig(`--accounts: ${accounts} cannot be read (${error.code})`)
   })
   const given = await refusing(accounts, async () => readAccountsFile(text))
-  if (isPublic(config)) refuseWeak(accounts, given)
+  if (isReachableFromOutside(config)) refuseWeak(accounts, given)
   return given
 }
 
@@ -49,7 +49,7 @@ function refuseWeak(file: string, given: readonly GivenAccount[]): void {
 }
 
 /** What the file names is there afterwards, at every start again. */
-export function haveAccounts(store: Store, given: readonly GivenAccount[], file = ''): Promise<void> {
+export function ensureAccounts(store: Store, given: readonly GivenAccount[], file = ''): Promise<void> {
   return refusing(file, () => applyAccounts(new Accounts(store.engine), given))
 }
 
@@ -79,7 +79,7 @@ export async function rootKey(
 ): Promise<RootKey> {
   const known = config.rootKey ?? (config.memory ? undefined : await storedRootKey(config.data))
   if (known !== undefined) return known
-  const made = freshKey(systemRandom)
+  const made = generateAccessKey(systemRandom)
   const shown = `root access key ${made.accessKey}, secret key ${made.secretKey}`
   if (config.memory) {
     once(`${shown} (shown once, kept nowhere)`)

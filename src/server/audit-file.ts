@@ -2,7 +2,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { systemClock } from '../lib/clock.ts'
 import { AuditLog, type AuditSink } from '../telemetry/audit-log.ts'
-import type { Tell } from './tell.ts'
+import type { Log } from './log.ts'
 
 /** For `--audit-log`. */
 export const STANDARD_OUTPUT = '-'
@@ -52,7 +52,7 @@ export interface OpenAudit {
   close(): void
 }
 
-export function openAudit(path: string | undefined, tell: Tell): OpenAudit | undefined {
+export function openAudit(path: string | undefined, tell: Log): OpenAudit | undefined {
   if (path === undefined) return undefined
   const file = new AuditFile(path)
   const log = new AuditLog(file, systemClock, error => tell.log({ level: 'error', audit: String(error) }))

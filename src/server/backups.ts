@@ -2,16 +2,16 @@
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Manifest } from '../backup/manifest.ts'
-import { type Restored, restoreBackup } from '../backup/restore.ts'
+import { type RestoreResult, restoreBackup } from '../backup/restore.ts'
 import { DamagedBackup, Vault } from '../backup/vault.ts'
 import { openBlobs } from '../blobs/file-blobs.ts'
 import { decodeKeyring, keyringPath } from '../crypto/keyring-file.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
-import { isThere, show } from '../lib/presence.ts'
+import { isAlive, openLivenessSocket } from '../lib/liveness-socket.ts'
 import { systemRandom } from '../lib/random.ts'
 import { replaceFile } from '../lib/replace-file.ts'
-import { takeOwnership } from '../store/ownership.ts'
+import { takeOwnership } from '../store/commit/folder-ownership.ts'
 import { readText } from './accounts.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
 import { assertReadable } from './folder-format.ts'
@@ -39,9 +39,9 @@ export async function withVault<T>(
   }
   await realDisk.makeFolder(folder)
   const socket = join(folder, SOCKET)
-  if (await isThere(socket)) throw new BadBackup(`another command is using ${folder}`)
+  if (await isAlive(socket)) throw new BadBackup(`another command is using ${folder}`)
   await realDisk.remove(socket)
-  const presence = await show(socket)
+  const presence = await openLivenessSocket(socket)
   try {
     const writer = systemRandom.bytes(WRITER_BYTES)
     const vault = new Vault(
@@ -125,7 +125,7 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
 }
 
 /** When it resolves, a server can start on the folder; until then none does. */
-export async function restoreFolder(options: RestoreOptions): Promise<Restored> {
+export async function restoreFolder(options: RestoreOptions): Promise<RestoreResult> {
   const { vault, manifest, target, progress } = options
   const { folder, durability = 'fsync' } = target
   assertReadable(`run ${manifest.run} of the backup`, manifest.store)

@@ -10,19 +10,19 @@ import { type Disk, realDisk } from '../lib/disk.ts'
 import { Ids } from '../lib/ids.ts'
 import { MemoryDisk } from '../lib/memory-disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
-import { readFindings } from '../meta/copy/findings-file.ts'
-import { openMemoryMeta } from '../meta/memory.ts'
+import { readFindings } from '../meta/journal/findings-file.ts'
+import { openMemoryMeta } from '../meta/memory/memory.ts'
 import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
-import { waitingText } from '../meta/postgres-waiting.ts'
-import { at } from '../store/addresses.ts'
-import type { Others } from '../store/company.ts'
-import { FencedMeta } from '../store/fenced-meta.ts'
-import { putUpFence, takeDownAllFences, takeDownFence } from '../store/fences.ts'
-import { KEYRING_KEY, keyringIdFormat } from '../store/keyring-id.ts'
-import { unguarded } from '../store/loss-guard.ts'
-import { joinOwner, takeOwnership, workerSocket } from '../store/ownership.ts'
+import { outageText } from '../meta/postgres/outage.ts'
+import { FencedMeta } from '../store/commit/fenced-meta.ts'
+import { joinOwner, takeOwnership, workerSocket } from '../store/commit/folder-ownership.ts'
+import { unguarded } from '../store/commit/lost-record-guard.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import { registerWorkerFence, removeAllWorkerFences, removeWorkerFence } from '../store/commit/worker-fences.ts'
+import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
+import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { Store } from '../store/store.ts'
-import { beginCounting } from '../store/usage-mark.ts'
+import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
@@ -52,7 +52,7 @@ export interface FolderOptions {
   /** Where bytes and keys go; LMDB writes for itself. */
   readonly disk?: Disk
   /** The processes that will join this one. */
-  readonly others?: Others
+  readonly others?: PeerProcesses
   /** The journal of the second copy cannot be written. */
   readonly onGap?: (error: unknown) => void
   /** Told while the server that keeps the metadata cannot be used: which it is, and why. */
@@ -73,10 +73,10 @@ export interface OwnedFolder extends ServerParts {
 export async function openMeta(options: FolderOptions): Promise<MetaEngine> {
   const { folder, metaUrl, durability = 'fsync', onWait } = options
   if (metaUrl !== undefined) {
-    const { openPostgresMeta } = await import('../meta/postgres.ts')
-    return openPostgresMeta({ url: metaUrl, onWait: waiting => onWait?.(waitingText(waiting)) })
+    const { openPostgresMeta } = await import('../meta/postgres/postgres.ts')
+    return openPostgresMeta({ url: metaUrl, onWait: waiting => onWait?.(outageText(waiting)) })
   }
-  const { openLmdbMeta } = await import('../meta/lmdb.ts')
+  const { openLmdbMeta } = await import('../meta/lmdb/lmdb.ts')
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 
@@ -113,8 +113,8 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         const { epoch } = ownership
         const store = await openStoreIn({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
         await knowLosses(store, copy)
-        if (isFenced) await takeDownAllFences(store.engine)
-        await beginCounting(unguarded(store.engine), epoch)
+        if (isFenced) await removeAllWorkerFences(store.engine)
+        await startUsageCounting(unguarded(store.engine), epoch)
         await store.namedKeys.finish()
         return {
           store,
@@ -122,9 +122,9 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
           epoch,
           copy,
           reloadFindings: () => knowLosses(store, copy),
-          admit: async writer => (isFenced ? putUpFence(store.engine, writer) : undefined),
+          admit: async writer => (isFenced ? registerWorkerFence(store.engine, writer) : undefined),
           async dismiss(writer) {
-            if (isFenced) await takeDownFence(store.engine, writer)
+            if (isFenced) await removeWorkerFence(store.engine, writer)
             await realDisk.remove(join(folder, workerSocket(writer)))
           },
           async close() {
@@ -178,7 +178,7 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
     return orClose(
       () => presence.end(),
       async () => {
-        const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, at.fence(writer))
+        const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, recordKey.fence(writer))
         const store = await openStoreIn(options, fenced, writer)
         const reloadFindings = (): Promise<void> => knowLosses(store, copy)
         await reloadFindings()
@@ -189,8 +189,8 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
   })
 }
 
-async function knowLosses({ engine }: Store, copy: SecondCopy | undefined): Promise<void> {
-  if (copy !== undefined) engine.losses.know(await readFindings(realDisk, copy.folder))
+async function knowLosses({ engine: context }: Store, copy: SecondCopy | undefined): Promise<void> {
+  if (copy !== undefined) context.losses.know(await readFindings(realDisk, copy.folder))
 }
 
 async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
@@ -258,7 +258,7 @@ export interface StoreOptions {
   readonly strictKeys: boolean
   readonly clock: Clock
   readonly random: Random
-  readonly others?: Others | undefined
+  readonly others?: PeerProcesses | undefined
   /** Names this process; a new name without. */
   readonly writer?: Buffer | undefined
   /** Of the folder's owner. */

@@ -4,7 +4,7 @@ import { BadConfig } from './bad-config.ts'
 /** Each says where something is kept, or how well. */
 const ABOUT_DISKS = ['data', 'meta', 'blobs', 'require-durable-filesystem'] as const
 
-export interface Given {
+export interface GivenSettings {
   /** By the command line. */
   flag(name: string): string | undefined
   /** By the environment. */
@@ -17,7 +17,7 @@ const isOff = (value: string | undefined): boolean => value === undefined || val
  * A flag beside it is a mistake. A variable gives way to the flag `--memory`, as it does to every flag: a container's
  * image says where its data are. Beside the variable, it is a mistake as well.
  */
-export function checkMemory({ flag, variable }: Given): void {
+export function checkMemory({ flag, variable }: GivenSettings): void {
   const byFlag = flag('memory') !== undefined
   const given = (name: string): string | undefined => flag(name) ?? (byFlag ? undefined : variable(name))
   const beside = ABOUT_DISKS.find(name => !isOff(given(name)))

@@ -4,15 +4,15 @@
  */
 import { availableParallelism } from 'node:os'
 import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
-import { addressesOf } from '../meta/postgres-address.ts'
+import { addressesOf } from '../meta/postgres/address.ts'
 import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
 import { checkMemory } from './config-memory.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
+import { isLogLevel, type LogLevel } from './log.ts'
 import { rootKeyFrom } from './root-key.ts'
-import { isLevel, type Level } from './tell.ts'
 import { tracingFrom } from './tracing.ts'
 
 export interface HostAndPort {
@@ -57,7 +57,7 @@ export interface Config {
   readonly metrics: { readonly token: string | undefined; readonly isPublic: boolean }
   /** A file, or `-` for standard output. */
   readonly auditLog: string | undefined
-  readonly logLevel: Level
+  readonly logLevel: LogLevel
   /** `auto`: text on a terminal, JSON otherwise. */
   readonly logFormat: 'auto' | 'text' | 'json'
   readonly tracing: TracerOptions | undefined
@@ -159,8 +159,8 @@ const dialectName: Read<Config['anonymousDialect']> = (value, flag) => {
   return value
 }
 
-const level: Read<Level> = (value, flag) => {
-  if (!isLevel(value)) throw new BadConfig(`--${flag} is error, warn or info, not ${value}`)
+const level: Read<LogLevel> = (value, flag) => {
+  if (!isLogLevel(value)) throw new BadConfig(`--${flag} is error, warn or info, not ${value}`)
   return value
 }
 

@@ -5,8 +5,8 @@ import { labelled, type Sample } from '../telemetry/families.ts'
 import type { Worker } from '../workers/worker.ts'
 import { Ballast } from './ballast.ts'
 import type { Config } from './config.ts'
-import type { Tell } from './tell.ts'
-import type { Chore } from './upkeep.ts'
+import type { Log } from './log.ts'
+import type { MaintenanceTask } from './maintenance.ts'
 
 const LOOK_MS = 5_000
 /** So much stays free besides the ballast: more than throwing it off gives back, or it would be taken on at once. */
@@ -26,9 +26,9 @@ export class DiskWatch implements Worker {
   readonly #disk: Disk
   readonly #watched: readonly Watched[]
   readonly #ballast: Ballast
-  readonly #tell: Tell
+  readonly #tell: Log
 
-  constructor(disk: Disk, { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>, tell: Tell) {
+  constructor(disk: Disk, { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>, tell: Log) {
     this.#disk = disk
     this.#ballast = new Ballast(disk, data)
     this.#tell = tell
@@ -59,7 +59,7 @@ export class DiskWatch implements Worker {
   }
 
   /** None for a store that is in memory. */
-  chores(): Chore[] {
+  chores(): MaintenanceTask[] {
     if (this.#watched.length === 0) return []
     const samples = (): Sample[] =>
       this.#watched.map(({ name, isFull }) => ['holdfast_disk_full', labelled({ folder: name }), isFull ? 1 : 0])

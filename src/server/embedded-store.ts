@@ -6,7 +6,7 @@ import { realDisk } from '../lib/disk.ts'
 import { MemoryDisk } from '../lib/memory-disk.ts'
 import { openFolder, openMemory, type ServerParts } from './compose.ts'
 
-export interface EmbeddedPlace {
+export interface EmbeddedStore {
   /** False for a folder in which there was something before this process came. */
   readonly mayBeEmptied: boolean
   open(): Promise<ServerParts>
@@ -14,14 +14,19 @@ export interface EmbeddedPlace {
   empty(): Promise<void>
 }
 
-export interface PlaceOptions {
+export interface EmbeddedStoreOptions {
   readonly folder: string | undefined
   readonly durability: 'fsync' | 'os'
   readonly clock: Clock
   readonly isDiskFull: () => boolean
 }
 
-export async function placeOf({ folder, durability, clock, isDiskFull }: PlaceOptions): Promise<EmbeddedPlace> {
+export async function openEmbeddedStore({
+  folder,
+  durability,
+  clock,
+  isDiskFull,
+}: EmbeddedStoreOptions): Promise<EmbeddedStore> {
   if (folder === undefined) {
     return {
       mayBeEmptied: true,

@@ -5,9 +5,9 @@ import { Fault } from '../model/faults.ts'
 import type { Actor, OfVersion } from '../model/ledger.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
-import type { Directory, Identities } from '../store/directory.ts'
+import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
-import { factsOf } from './object-api.ts'
+import { accessFactsOf } from './object-api.ts'
 
 /** As a person asks: the key of whoever would do it, or nothing for a caller without a name. */
 export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {
@@ -51,7 +51,7 @@ async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Pro
   }
 }
 
-async function callerOf(identities: Identities, accessKey: string | undefined): Promise<Caller> {
+async function callerOf(identities: IdentitySnapshot, accessKey: string | undefined): Promise<Caller> {
   if (accessKey === undefined) return { kind: 'anonymous' }
   const found = await identities.findCredential(accessKey)
   if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
@@ -61,11 +61,11 @@ async function callerOf(identities: Identities, accessKey: string | undefined): 
 
 export async function explain(
   store: Store,
-  directory: Directory,
+  directory: IdentityCache,
   { accessKey, ...question }: StoreQuestion,
 ): Promise<Explanation> {
   const accounts = await directory.now()
   const as = await callerOf(accounts, accessKey)
-  const parts = { facts: factsOf(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
+  const parts = { facts: accessFactsOf(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
   return new Explainer({ ...parts, now: store.engine.clock.now() }).explain({ ...question, as })
 }

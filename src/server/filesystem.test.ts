@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { groundOf, judgeGround, mountOf, readMounts } from './filesystem.ts'
+import { assessFilesystem, filesystemOf, mountOf, readMounts } from './filesystem.ts'
 
 const MOUNTS = `22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro
 30 22 0:27 / /tmp rw,nosuid - tmpfs tmpfs rw,size=1g
@@ -23,7 +23,7 @@ test('a path lies on the mount with the longest point above it, the last one of 
 
 test('what no data that shall last may lie on, and what only metadata may not', () => {
   const problems = (kind: string, holds: 'metadata' | 'bytes', ...options: string[]) =>
-    judgeGround(kind, options, holds).problems.length
+    assessFilesystem(kind, options, holds).problems.length
   for (const kind of ['ext4', 'xfs', 'btrfs', 'zfs', 'something new']) assert.equal(problems(kind, 'metadata', 'rw'), 0)
   for (const kind of ['tmpfs', 'ramfs', 'fuse', 'overlay']) {
     assert.deepEqual([problems(kind, 'metadata'), problems(kind, 'bytes')], [1, 1], kind)
@@ -36,6 +36,6 @@ test('what no data that shall last may lie on, and what only metadata may not', 
 })
 
 test('a folder that is not there yet lies where the one above it does', () => {
-  assert.deepEqual(groundOf('/proc/none/of/these'), groundOf('/proc'))
-  assert.equal(groundOf('/proc').kind, 'proc')
+  assert.deepEqual(filesystemOf('/proc/none/of/these'), filesystemOf('/proc'))
+  assert.equal(filesystemOf('/proc').kind, 'proc')
 })

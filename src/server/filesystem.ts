@@ -75,14 +75,18 @@ const UNSAFE: Readonly<Record<string, string>> = {
 }
 
 /** What a folder stands on. */
-export interface Ground {
+export interface FilesystemFacts {
   readonly kind: string
   /** Why what is synced there may be lost all the same; none when nothing is known against it. */
   readonly problems: readonly string[]
 }
 
 /** Bytes may lie on a filesystem that several machines share; the metadata engine may not. */
-export function judgeGround(kind: string, options: readonly string[], holds: 'metadata' | 'bytes'): Ground {
+export function assessFilesystem(
+  kind: string,
+  options: readonly string[],
+  holds: 'metadata' | 'bytes',
+): FilesystemFacts {
   const why = UNSAFE[kind]
   const problems = why === undefined || (holds === 'bytes' && why === BY_NETWORK) ? [] : [`${kind} ${why}`]
   const unflushed = options.filter(option => option === 'nobarrier' || option === 'barrier=0')
@@ -94,9 +98,9 @@ export function judgeGround(kind: string, options: readonly string[], holds: 'me
 }
 
 /** A folder that is not there yet will lie where the nearest one above it does. */
-export function groundOf(folder: string, holds: 'metadata' | 'bytes' = 'metadata'): Ground {
+export function filesystemOf(folder: string, holds: 'metadata' | 'bytes' = 'metadata'): FilesystemFacts {
   let there = folder
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there)
   const mount = mounted(there)
-  return judgeGround(kindOf(there, mount), mount?.options ?? [], holds)
+  return assessFilesystem(kindOf(there, mount), mount?.options ?? [], holds)
 }

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { realDisk } from '../lib/disk.ts'
 import { replaceFile } from '../lib/replace-file.ts'
 import type { Meta } from '../meta/meta.ts'
-import { at } from '../store/addresses.ts'
-import { FORMAT, type FormatStamp, formatStamp, READS_FROM } from '../store/format-stamp.ts'
+import { FORMAT, type FormatStamp, formatStamp, READS_FROM } from '../store/commit/format-stamp.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
 import { VERSION } from '../version.ts'
 import { readText } from './accounts.ts'
 import { BadConfig } from './bad-config.ts'
@@ -36,7 +36,7 @@ export async function stampOfFolder(folder: string): Promise<FormatStamp | undef
 }
 
 export async function stampOfMeta(meta: Meta): Promise<FormatStamp | undefined> {
-  const entry = await meta.get(at.format())
+  const entry = await meta.get(recordKey.format())
   return entry === undefined ? undefined : formatStamp.decode(entry.value)
 }
 
@@ -47,5 +47,5 @@ export async function stampFolder(folder: string, meta: Meta): Promise<void> {
   const isCurrent = (found: FormatStamp | undefined): boolean => found?.format === FORMAT
   if (!isCurrent(await stampOfFolder(folder))) await replaceFile(realDisk, join(folder, FORMAT_FILE), Buffer.from(text))
   if (isCurrent(await stampOfMeta(meta))) return
-  await meta.commit({ checks: [], writes: [{ key: at.format(), value: formatStamp.encode(stamp) }] })
+  await meta.commit({ checks: [], writes: [{ key: recordKey.format(), value: formatStamp.encode(stamp) }] })
 }

@@ -21,7 +21,7 @@ export function timestamp(now: number): string {
   return `${secondText}${milliseconds < 10 ? '00' : milliseconds < 100 ? '0' : ''}${milliseconds}Z`
 }
 
-export const jsonOf: Render = (record, time) =>
+export const renderJsonLine: Render = (record, time) =>
   record instanceof RequestLine ? record.toJson(time) : printable(JSON.stringify({ time, ...record }))
 
 const COLOURS = { error: 31, warn: 33, dim: 2, good: 32 } as const
@@ -64,7 +64,7 @@ function fieldText([name, value]: [string, unknown]): string {
   return name === 'message' ? text : `${name}: ${text}`
 }
 
-export const textOf =
+export const renderTextLine =
   (isColoured: boolean): Render =>
   (record, time) => {
     if (record instanceof RequestLine) return requestText(record, time, isColoured)
@@ -81,7 +81,7 @@ function cut(record: LogRecord, most: number): LogRecord {
 }
 
 /** A record as one line that a pipe takes whole. */
-export function lineOf(record: LogRecord, time: string, render: Render): string {
+export function renderLine(record: LogRecord, time: string, render: Render): string {
   let line = `${render(record, time)}\n`
   // A character has three bytes at most: nearly all lines need not be measured.
   if (3 * line.length <= LINE_BYTES_MAX) return line

@@ -1,11 +1,11 @@
 /** What the supervisor and its workers say to each other. */
-import type { Certificate } from '../lib/listening.ts'
-import type { Inside } from '../store/company.ts'
+import type { Certificate } from '../http/listen.ts'
+import type { Occupant } from '../store/reclaim/reclamation-barrier.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 
 /** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
-export interface Assignment extends ObjectServerOptions {
+export interface WorkerAssignment extends ObjectServerOptions {
   readonly epoch: number
   /** Of the second copy; none where there is none. */
   readonly generation: number | undefined
@@ -14,11 +14,11 @@ export interface Assignment extends ObjectServerOptions {
 }
 
 export type ToWorker =
-  | { readonly do: 'work'; readonly assignment: Assignment }
+  | { readonly do: 'work'; readonly assignment: WorkerAssignment }
   /** Say that you are there. */
   | { readonly do: 'beat' }
   /** Say when everybody who is inside now has left. */
-  | { readonly do: 'line'; readonly of: Inside; readonly number: number }
+  | { readonly do: 'line'; readonly of: Occupant; readonly number: number }
   /** The keyring has changed: say when it is read again. */
   | { readonly do: 'reload keys'; readonly number: number }
   /** Other records are known to be lost: say when you know them. */

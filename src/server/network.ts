@@ -2,8 +2,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import { type Certificate, listenFailure } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
-import { type Certificate, whereItFailed } from '../lib/listening.ts'
 import { readText } from './accounts.ts'
 import { BadConfig } from './bad-config.ts'
 import type { Config, HostAndPort } from './config.ts'
@@ -75,7 +75,7 @@ async function readPem(flag: string, path: string, kind: string): Promise<string
 export function findPort({ host, port }: HostAndPort): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     const server = createServer()
-    server.once('error', error => reject(whereItFailed(error, host, port)))
+    server.once('error', error => reject(listenFailure(error, host, port)))
     server.listen({ port, host, exclusive: true }, () => {
       const found = server.address() as AddressInfo
       server.close(() => resolve(found))

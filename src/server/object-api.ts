@@ -1,13 +1,13 @@
 /** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
-import type { FactFinder } from '../edge/authorize.ts'
-import type { Interfere } from '../edge/interference.ts'
+import type { AccessFacts } from '../edge/authorize.ts'
+import type { FaultInjector } from '../edge/fault-injection.ts'
 import { Listener } from '../edge/listener.ts'
 import { Pipeline, type Session } from '../edge/pipeline.ts'
 import type { WebsiteHosts } from '../edge/website.ts'
+import type { Certificate } from '../http/listen.ts'
 import type { Clock } from '../lib/clock.ts'
-import type { Certificate } from '../lib/listening.ts'
+import { andThen, type MaybePromise, orElse } from '../lib/maybe-promise.ts'
 import type { Random } from '../lib/random.ts'
-import { after, type Soon, unless } from '../lib/soon.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
@@ -15,22 +15,22 @@ import { OPERATIONS } from '../operations/index.ts'
 import type { ObjectName } from '../operations/operation.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import { isBucketName } from '../rules/naming.ts'
-import { findBucket } from '../store/bucket-record.ts'
-import type { Deciding } from '../store/decision.ts'
-import type { Directory } from '../store/directory.ts'
-import { FactsMeta } from '../store/facts-meta.ts'
-import { findVersion } from '../store/finding.ts'
-import { FactsChanged, JudgedMeta } from '../store/judged-meta.ts'
-import { Lately } from '../store/lately.ts'
+import { findBucket } from '../store/buckets/bucket-record.ts'
+import { AuthorizationStale, AuthorizedView } from '../store/commit/authorized-view.ts'
+import { RecordCache } from '../store/commit/record-cache.ts'
+import { RepeatableReads } from '../store/commit/repeatable-reads.ts'
+import type { TransactionContext } from '../store/commit/transaction.ts'
+import type { IdentityCache } from '../store/identity/identity-cache.ts'
+import { findVersion } from '../store/objects/find-version.ts'
+import { EpochPin } from '../store/reclaim/epoch-tracker.ts'
 import type { Store } from '../store/store.ts'
-import { Stay } from '../store/tickets.ts'
-import { Recording, type Watchers } from '../telemetry/recording.ts'
-import { isFinal, type Tell } from './tell.ts'
+import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
+import { isFatal, type Log } from './log.ts'
 
-const objectFacts = (deciding: Deciding, name: ObjectName): Soon<ObjectFacts | undefined> =>
-  unless<ObjectFacts | undefined>(
+const objectFacts = (deciding: TransactionContext, name: ObjectName): MaybePromise<ObjectFacts | undefined> =>
+  orElse<ObjectFacts | undefined>(
     () =>
-      after(findVersion(deciding, name), ({ version: { owner, attributes } }) => ({
+      andThen(findVersion(deciding, name), ({ version: { owner, attributes } }) => ({
         ownerCanonicalId: owner,
         grants: attributes.grants,
         tags: attributes.tags,
@@ -41,7 +41,7 @@ const objectFacts = (deciding: Deciding, name: ObjectName): Soon<ObjectFacts | u
     },
   )
 
-export function factsOf(store: Store): FactFinder {
+export function accessFactsOf(store: Store): AccessFacts {
   return {
     bucket: name => findBucket(store.engine.meta, name),
     document: (bucket, name) => store.documents.get(bucket, name),
@@ -51,21 +51,21 @@ export function factsOf(store: Store): FactFinder {
 }
 
 /** Facts for one request, and the expectation that what is done afterwards meets them again. */
-class ExpectedFacts implements FactFinder {
+class ExpectedFacts implements AccessFacts {
   readonly #store: Store
-  readonly #seen: FactsMeta
-  readonly #judged: JudgedMeta
+  readonly #seen: RepeatableReads
+  readonly #judged: AuthorizedView
 
-  constructor(store: Store, seen: FactsMeta, judged: JudgedMeta) {
+  constructor(store: Store, seen: RepeatableReads, judged: AuthorizedView) {
     this.#store = store
     this.#seen = seen
     this.#judged = judged
   }
 
-  bucket(name: string): Soon<Bucket> {
-    return unless(
+  bucket(name: string): MaybePromise<Bucket> {
+    return orElse(
       () =>
-        after(findBucket(this.#seen, name), bucket => {
+        andThen(findBucket(this.#seen, name), bucket => {
           this.#judged.expectBucket(name, bucket.id)
           return bucket
         }),
@@ -81,12 +81,12 @@ class ExpectedFacts implements FactFinder {
     return this.#store.through(this.#seen).documents.get(bucket, name)
   }
 
-  object(name: ObjectName): Soon<ObjectFacts | undefined> {
+  object(name: ObjectName): MaybePromise<ObjectFacts | undefined> {
     const { clock, random } = this.#store.engine
     const deciding = { meta: this.#seen, clock, random }
     // A version by its name stays what it is; the current one may be another a moment later.
     if (name.versionId === undefined) this.#judged.expectObject(name.bucket, name.key)
-    return after(objectFacts(deciding, name), object => {
+    return andThen(objectFacts(deciding, name), object => {
       if (object !== undefined) return object
       this.#seen.lookAgain()
       return objectFacts(deciding, name)
@@ -102,11 +102,11 @@ class ExpectedFacts implements FactFinder {
  * Whatever is judged on a fact is done only while the fact holds. A request that only reads is inside as a reader
  * before it is judged, and stays until what it opened is closed: so long the bytes are there that it was judged on.
  */
-function sessionOf(store: Store, lately: Lately, actor: Actor, onlyReads: boolean): Session {
+function sessionOf(store: Store, lately: RecordCache, actor: Actor, onlyReads: boolean): Session {
   const { meta, readers } = store.engine
-  const seen = new FactsMeta(meta, lately)
-  const judged = new JudgedMeta(meta, seen, onlyReads)
-  const stay = onlyReads ? new Stay(readers) : undefined
+  const seen = new RepeatableReads(meta, lately)
+  const judged = new AuthorizedView(meta, seen, onlyReads)
+  const stay = onlyReads ? new EpochPin(readers) : undefined
   return {
     facts: new ExpectedFacts(store, seen, judged),
     store: store.through(judged, actor, stay),
@@ -125,10 +125,10 @@ async function initiatorOf(store: Store, { bucket, key }: ObjectName, uploadId: 
   }
 }
 
-export interface Serving {
+export interface ServingParts {
   readonly certificate?: Certificate | undefined
   readonly store: Store
-  readonly directory: Directory
+  readonly directory: IdentityCache
   readonly clock: Clock
   readonly random: Random
   readonly region: string
@@ -143,19 +143,19 @@ export interface Serving {
   /** D24. */
   readonly tlsForCustomerKeys?: boolean
   readonly clientTimes?: () => readonly number[]
-  readonly interfere?: Interfere
-  readonly tell: Tell
+  readonly interfere?: FaultInjector
+  readonly tell: Log
   /** Who else keeps a record of requests. */
-  readonly watchers?: Omit<Watchers, 'log'>
+  readonly watchers?: Omit<RecorderSinks, 'log'>
 }
 
-export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'watchers'>): Pipeline {
+export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'watchers'>): Pipeline {
   const { store, directory, clock, region, baseHosts, website, tell } = serving
-  const lately = new Lately()
+  const lately = new RecordCache()
   return new Pipeline({
     session: (actor, onlyReads) => sessionOf(store, lately, actor, onlyReads),
-    facts: factsOf(store),
-    isStale: error => error instanceof FactsChanged,
+    facts: accessFactsOf(store),
+    isStale: error => error instanceof AuthorizationStale,
     identities: () => directory.now(),
     operations: OPERATIONS,
     clock,
@@ -170,16 +170,16 @@ export function pipelineFor(serving: Omit<Serving, 'random' | 'certificate' | 'w
     interfere: serving.interfere,
     onError: (error, requestId) => {
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
-      if (isFinal(error)) tell.end()
+      if (isFatal(error)) tell.end()
     },
   })
 }
 
-export const listenerFor = (serving: Serving): Listener => listenerOver(pipelineFor(serving), serving)
+export const listenerFor = (serving: ServingParts): Listener => listenerOver(pipelineFor(serving), serving)
 
 export function listenerOver(
   pipeline: Pick<Pipeline, 'handle'>,
-  serving: Pick<Serving, 'certificate' | 'clock' | 'random' | 'tell' | 'watchers'>,
+  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'tell' | 'watchers'>,
 ): Listener {
   const { certificate, clock, random, tell, watchers } = serving
   return new Listener({
@@ -187,7 +187,7 @@ export function listenerOver(
     pipeline,
     clock,
     random,
-    recorder: new Recording({ ...watchers, log: line => tell.log(line) }),
+    recorder: new ExchangeRecorder({ ...watchers, log: line => tell.log(line) }),
     onError: (error, requestId) =>
       tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })

@@ -1,17 +1,17 @@
 /** The object API on its port: what a server that is alone does, and each of several workers. */
 import type { AddressInfo } from 'node:net'
+import type { Certificate } from '../http/listen.ts'
 import { systemClock } from '../lib/clock.ts'
-import type { Certificate } from '../lib/listening.ts'
 import { systemRandom } from '../lib/random.ts'
-import { Directory, type RootKey } from '../store/directory.ts'
+import { IdentityCache, type RootKey } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { Sample } from '../telemetry/families.ts'
-import type { Role } from '../telemetry/process-measures.ts'
+import type { Role } from '../telemetry/process-metrics.ts'
 import type { Config } from './config.ts'
+import type { Log } from './log.ts'
 import { listenerFor } from './object-api.ts'
-import { Renewable } from './renewable.ts'
-import type { Tell } from './tell.ts'
-import { watch } from './watching.ts'
+import { RenewableServer } from './renewable-server.ts'
+import { openRecorders } from './request-recorders.ts'
 
 /** How often it is looked for clients that keep the server waiting. */
 const OVERDUE_MS = 1_000
@@ -36,14 +36,14 @@ export interface ObjectServerOptions {
   readonly role: Role
 }
 
-export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Tell): Promise<ObjectServer> {
+export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Log): Promise<ObjectServer> {
   const { config, rootKey, certificate, port } = options
   const { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys } = config
-  const directory = new Directory(store.engine, rootKey)
+  const directory = new IdentityCache(store.engine, rootKey)
   const named = { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys }
-  const watching = watch(store, options, tell)
+  const watching = openRecorders(store, options, tell)
   const tools = { clock: systemClock, random: systemRandom, tell, watchers: watching.watchers }
-  const server = new Renewable(config.listen.host, certificate, secured =>
+  const server = new RenewableServer(config.listen.host, certificate, secured =>
     listenerFor({ store, directory, ...named, certificate: secured, ...tools }),
   )
   const address = await server.listen(port).catch(async (error: unknown) => {

@@ -4,23 +4,23 @@ import { RUNTIME } from '../lib/runtime.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
 import { Fault, MetadataDamaged } from '../model/faults.ts'
 import { DEFAULT_KEY_NAME } from '../model/version.ts'
-import type { Others } from '../store/company.ts'
+import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
-import { accountsGiven, haveAccounts, rootKey } from './accounts.ts'
+import { accountsGiven, ensureAccounts, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
-import { type Ground, groundOf } from './filesystem.ts'
+import { type FilesystemFacts, filesystemOf } from './filesystem.ts'
+import type { Log } from './log.ts'
 import { checkSecrecy } from './secrecy.ts'
-import type { Tell } from './tell.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
   level: 'error',
   copy: `The journal of the metadata cannot be written (${String(error)}). The next snapshot makes up for it.`,
 })
 
-export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, tell: Tell): FolderOptions {
+export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, tell: Log): FolderOptions {
   return {
     onGap: error => tell.log(gapLine(error)),
     onWait: line => tell.log({ level: 'warn', postgres: line }),
@@ -54,14 +54,14 @@ async function openMemoryAlone(config: Config): Promise<OwnedFolder> {
   return { ...parts, epoch: 0, admit: async () => {}, dismiss: async () => {} }
 }
 
-export interface Prepared {
+export interface PreparedFolder {
   readonly folder: OwnedFolder
   readonly rootKey: NonNullable<Config['rootKey']>
   /** What was measured on the way, for good. */
   readonly samples: readonly Sample[]
 }
 
-interface NamedGround extends Ground {
+interface NamedGround extends FilesystemFacts {
   readonly name: 'data' | 'blobs'
   readonly folder: string
 }
@@ -69,8 +69,8 @@ interface NamedGround extends Ground {
 function groundsOf({ data, blobs, meta, memory }: Config): NamedGround[] {
   if (memory) return []
   const holds = meta === undefined ? 'metadata' : 'bytes'
-  const grounds: NamedGround[] = [{ name: 'data', folder: data, ...groundOf(data, holds) }]
-  if (blobs !== undefined) grounds.push({ name: 'blobs', folder: blobs, ...groundOf(blobs, 'bytes') })
+  const grounds: NamedGround[] = [{ name: 'data', folder: data, ...filesystemOf(data, holds) }]
+  if (blobs !== undefined) grounds.push({ name: 'blobs', folder: blobs, ...filesystemOf(blobs, 'bytes') })
   return grounds
 }
 
@@ -90,7 +90,7 @@ const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
 ]
 
 /** `others` are the processes that will serve from the folder beside this one. */
-export async function prepare(config: Config, tell: Tell, others?: Others): Promise<Prepared> {
+export async function prepare(config: Config, tell: Log, others?: PeerProcesses): Promise<PreparedFolder> {
   const given = await accountsGiven(config)
   const grounds = groundsOf(config)
   const warnings = [
@@ -107,7 +107,7 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
   const { store } = folder
   try {
     const key = await rootKey(config, tell.once)
-    await haveAccounts(store, given, config.accounts)
+    await ensureAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys
     await store.engine.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
@@ -120,11 +120,11 @@ export async function prepare(config: Config, tell: Tell, others?: Others): Prom
 }
 
 async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
-  for (const name of names) await haveBucket(store, name)
+  for (const name of names) await ensureBucket(store, name)
 }
 
 /** The root account's. */
-export async function haveBucket(store: Store, name: string, lockEnabled = false): Promise<void> {
+export async function ensureBucket(store: Store, name: string, lockEnabled = false): Promise<void> {
   const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
   try {
     await store.buckets.create({ name, owner, lockEnabled })

@@ -7,23 +7,23 @@ import { join } from 'node:path'
 import { systemClock } from '../lib/clock.ts'
 import { realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
-import { FINDINGS_FILE, filesIn } from '../meta/copy/files.ts'
-import { type LivingRow, newestRows } from '../meta/copy/newest.ts'
-import { DamagedCopy } from '../meta/copy/row-file.ts'
-import { type JournalReport, newReport } from '../meta/copy/sorting.ts'
+import { FINDINGS_FILE, filesIn } from '../meta/journal/files.ts'
+import { type LivingRow, newestRows } from '../meta/journal/newest-rows.ts'
+import { DamagedCopy } from '../meta/journal/row-file.ts'
+import { type JournalReport, newReport } from '../meta/journal/sort-journals.ts'
 import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
-import { KEYRING_KEY } from '../store/keyring-id.ts'
-import { assertNobodyThere } from '../store/ownership.ts'
-import { distrustCounters } from '../store/usage-mark.ts'
+import { assertFolderUnowned } from '../store/commit/folder-ownership.ts'
+import { KEYRING_KEY } from '../store/keys/keyring-id.ts'
+import { invalidateUsageCounters } from '../store/usage/usage-mark.ts'
 import { type FsckReport, fsck } from '../workers/fsck.ts'
 import { type FolderOptions, openMeta, openStore, REBUILDING_FILE } from './compose.ts'
 import { assertReadable, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { copyFolder } from './second-copy.ts'
 
 /** There is nothing to rebuild from. */
-export class NoCopy extends Error {}
+export class NoSecondCopy extends Error {}
 
-export interface Rebuilt extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
+export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
   readonly records: number
   /** What the copy could not give back, a line each. */
   readonly shortcomings: readonly string[]
@@ -35,21 +35,22 @@ export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFol
   readonly progress: (line: string) => void
 }
 
-export async function rebuildFolder(options: RebuildOptions): Promise<Rebuilt> {
+export async function rebuildFolder(options: RebuildOptions): Promise<RebuildResult> {
   const { folder } = options
   assertReadable(folder, await stampOfFolder(folder))
   const { snapshots, journals, leftOut } = await filesIn(realDisk, copyFolder(folder))
-  if (snapshots.length + journals.length === 0) throw new NoCopy(`there is no second copy of the metadata in ${folder}`)
-  await assertNobodyThere(folder, realDisk)
+  if (snapshots.length + journals.length === 0)
+    throw new NoSecondCopy(`there is no second copy of the metadata in ${folder}`)
+  await assertFolderUnowned(folder, realDisk)
   await mark(join(folder, REBUILDING_FILE))
   const fresh = join(folder, 'rebuilt')
   const shortcomings: string[] = []
   const made = await orAsBefore(folder, fresh, async () => {
     // From here on nobody starts; somebody who did just before shows itself.
-    await assertNobodyThere(folder, realDisk)
+    await assertFolderUnowned(folder, realDisk)
     await rm(fresh, { recursive: true, force: true })
     const made = await make(options, fresh, shortcomings)
-    await assertNobodyThere(folder, realDisk)
+    await assertFolderUnowned(folder, realDisk)
     return made
   })
   const kept = await swap(folder, fresh)
@@ -84,12 +85,12 @@ async function make(
   { folder, blobsFolder = join(folder, 'blobs'), progress }: RebuildOptions,
   fresh: string,
   shortcomings: string[],
-): Promise<Pick<Rebuilt, 'problems' | 'objects' | 'held' | 'records'>> {
+): Promise<Pick<RebuildResult, 'problems' | 'objects' | 'held' | 'records'>> {
   const meta = await openMeta({ folder: fresh })
   try {
     const records = await fill(meta, copyFolder(folder), shortcomings, progress)
     assertReadable(folder, await stampOfMeta(meta))
-    await distrustCounters(meta)
+    await invalidateUsageCounters(meta)
     progress('checking')
     const [clock, random] = [systemClock, systemRandom]
     const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const
@@ -116,7 +117,7 @@ async function fill(
     try {
       const records = await copyRows(meta, newestRows(realDisk, place, report), progress)
       if ((await meta.get(KEYRING_KEY)) === undefined) {
-        throw new NoCopy('the second copy is not whole: it does not reach back to the beginning')
+        throw new NoSecondCopy('the second copy is not whole: it does not reach back to the beginning')
       }
       shortcomings.push(...lacks(report), ...(await untold(place)))
       return records

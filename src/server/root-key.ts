@@ -11,7 +11,7 @@ const isLoopback = ({ host }: HostAndPort): boolean =>
   host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
 
 /** Somebody beyond this machine may reach the server. */
-export const isPublic = ({ listen, console }: Pick<Config, 'listen' | 'console'>): boolean =>
+export const isReachableFromOutside = ({ listen, console }: Pick<Config, 'listen' | 'console'>): boolean =>
   !isLoopback(listen) || (console !== undefined && !isLoopback(console))
 
 /** Undefined for one that will do. */
@@ -31,7 +31,7 @@ export function rootKeyFrom(env: NodeJS.ProcessEnv, listening: Pick<Config, 'lis
   if (accessKey === undefined || secretKey === undefined) {
     throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY go together')
   }
-  const weak = isPublic(listening) ? weakness({ accessKey, secretKey }) : undefined
+  const weak = isReachableFromOutside(listening) ? weakness({ accessKey, secretKey }) : undefined
   if (weak !== undefined) throw new BadConfig(`HOLDFAST_ROOT_SECRET_KEY ${weak}: others can reach this address`)
   if (!SIGNABLE_KEY.test(accessKey)) {
     throw new BadConfig('HOLDFAST_ROOT_ACCESS_KEY is 1 to 128 visible ASCII characters, without comma and slash')

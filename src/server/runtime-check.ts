@@ -6,8 +6,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createSecureServer } from 'node:https'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
-import { breakOff } from '../lib/broken-answer.ts'
-import { type Certificate, listen } from '../lib/listening.ts'
+import { breakOff } from '../http/break-off.ts'
+import { type Certificate, listen } from '../http/listen.ts'
 import { RUNTIME } from '../lib/runtime.ts'
 
 /** On loopback an answer takes milliseconds; a machine that is busy with its start gets more. */

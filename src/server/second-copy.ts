@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { EMPTY } from '../lib/bytes.ts'
 import { realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
-import { compare, type Finding } from '../meta/copy/comparing.ts'
-import { filesIn, hasRows, lastGeneration } from '../meta/copy/files.ts'
-import { Journal } from '../meta/copy/journal.ts'
-import { CopyKeeper, type KeeperEvent } from '../meta/copy/keeper.ts'
-import { leaveMark, noteLeftOut, wasLeftOut } from '../meta/copy/marks.ts'
-import { DamagedCopy } from '../meta/copy/row-file.ts'
-import { type CopiedEngine, DamagedRecord, type MetaEngine } from '../meta/meta.ts'
-import { at, parse } from '../store/addresses.ts'
-import type { Engine } from '../store/engine.ts'
-import { ownerFormat } from '../store/ownership.ts'
+import { type CopyFinding, compare } from '../meta/journal/compare.ts'
+import { filesIn, hasRows, lastGeneration } from '../meta/journal/files.ts'
+import { Journal } from '../meta/journal/journal.ts'
+import { CopyKeeper, type KeeperEvent } from '../meta/journal/keeper.ts'
+import { leaveMark, recordBypass, wasBypassed } from '../meta/journal/marks.ts'
+import { DamagedCopy } from '../meta/journal/row-file.ts'
+import { DamagedRecord, type JournaledEngine, type MetaEngine } from '../meta/meta.ts'
+import { ownerFormat } from '../store/commit/folder-ownership.ts'
+import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from '../telemetry/families.ts'
-import type { Tell } from './tell.ts'
-import type { Chore } from './upkeep.ts'
+import type { Log } from './log.ts'
+import type { MaintenanceTask } from './maintenance.ts'
 
 export interface SecondCopy {
-  readonly engine: CopiedEngine
+  readonly engine: JournaledEngine
   readonly folder: string
   readonly journal: Journal
   /** The last comparison before this start found that something is lost. */
@@ -36,7 +36,7 @@ export interface CopyOptions {
 
 export const copyFolder = (folder: string): string => join(folder, 'meta-copy')
 
-const isCopied = (meta: MetaEngine): meta is CopiedEngine => 'tellTo' in meta
+const isCopied = (meta: MetaEngine): meta is JournaledEngine => 'attachJournal' in meta
 
 /**
  * From here on every commit is in the journal of this process. The owner of a folder begins a generation and tells its
@@ -56,8 +56,8 @@ export async function openCopy(
   }
   const own = generation ?? lastGeneration(files) + 1
   // Before there is a journal of this start: if it dies here, the next one sees the same.
-  if (generation === undefined && (await wasLeftOut(meta, await lastEpoch(meta), files))) {
-    await noteLeftOut(realDisk, place, own, files)
+  if (generation === undefined && (await wasBypassed(meta, await lastEpoch(meta), files))) {
+    await recordBypass(realDisk, place, own, files)
   }
   const journal = await Journal.open({
     disk: realDisk,
@@ -68,7 +68,7 @@ export async function openCopy(
     lastStamp: meta.lastStamp(),
     ...(onGap === undefined ? {} : { onGap }),
   })
-  meta.tellTo(journal)
+  meta.attachJournal(journal)
   const marked = { engine: meta, disk: realDisk, folder: place, random: systemRandom, generation: own, durability }
   const mark = (epoch: number): Promise<void> => leaveMark(marked, epoch)
   return { engine: meta, folder: place, journal, hadFindings: files.hadFindings, mark }
@@ -77,7 +77,7 @@ export async function openCopy(
 /** Of the last owner of the folder, whichever version of the program that was; zero when it cannot be read. */
 async function lastEpoch(meta: MetaEngine): Promise<number> {
   try {
-    const entry = await meta.get(at.owner())
+    const entry = await meta.get(recordKey.owner())
     return entry === undefined ? 0 : ownerFormat.decode(entry.value).epoch
   } catch (error) {
     if (error instanceof DamagedRecord) return 0
@@ -96,7 +96,7 @@ async function isEmpty(meta: MetaEngine): Promise<boolean> {
 }
 
 /** What the engine lacks that its second copy has, and what is wrong with that; nothing where all is well. */
-export async function againstCopy({ engine, folder, journal }: SecondCopy): Promise<string[]> {
+export async function compareWithCopy({ engine, folder, journal }: SecondCopy): Promise<string[]> {
   const comparison = await compare({ engine, disk: realDisk, folder, generation: journal.generation })
   const { findings, journals } = comparison
   const lines: string[] = []
@@ -111,7 +111,7 @@ export async function againstCopy({ engine, folder, journal }: SecondCopy): Prom
   }
   const { count, shown } = findings
   const more = count > shown.length ? [`${count - shown.length} more records`] : []
-  lines.push(...journals.damaged.map(path => `${path} is damaged`), ...shown.map(nameOf), ...more)
+  lines.push(...journals.damaged.map(path => `${path} is damaged`), ...shown.map(recordName), ...more)
   return lines.map(line => `against the second copy: ${line}`)
 }
 
@@ -120,11 +120,11 @@ const LOOK_MS = 30_000
 const NAMED_MAX = 20
 
 /** The object whose record it is, or the record. */
-export function nameOf({ kind, key }: Finding): string {
+export function recordName({ kind, key }: CopyFinding): string {
   const letter = String.fromCharCode(key[0]!)
   const hex = key.toString('hex')
   if (letter !== 'o' && letter !== 'v') return `${kind}: record ${hex}`
-  const { bucket, name } = parse(key)
+  const { bucket, name } = parseRecordKey(key)
   return `${kind}: ${bucket}/${name}${letter === 'v' ? ' (an older version)' : ''}, record ${hex}`
 }
 
@@ -133,7 +133,7 @@ function lineOf(event: KeeperEvent): Readonly<Record<string, unknown>> {
     const { count, shown } = event.findings
     const copy = `${count} metadata records are damaged, gone or outdated, and nobody changed them. The second copy \
 has them and is kept as it is: stop the server and run holdfast rebuild.`
-    return { level: 'error', copy, records: shown.slice(0, NAMED_MAX).map(nameOf) }
+    return { level: 'error', copy, records: shown.slice(0, NAMED_MAX).map(recordName) }
   }
   if (event.what === 'copy damaged') {
     return { level: 'error', copy: 'Files of the second copy of the metadata are damaged.', files: event.paths }
@@ -161,9 +161,9 @@ Journals go on.`
  * Compares the second copy with the engine and renews it. While something is known to be lost nothing is freed: bytes
  * that seem to be nobody's may be those of a lost record. None when the engine looks after itself.
  */
-export function copyingOf(copy: SecondCopy | undefined, engine: Engine, tell: Tell): Chore[] {
+export function copyTask(copy: SecondCopy | undefined, context: StoreContext, tell: Log): MaintenanceTask[] {
   if (copy === undefined) return []
-  const { freeing, losses, company } = engine
+  const { reclamationLock: freeing, losses, reclamation: company } = context
   let letGo = copy.hadFindings ? freeing.hold() : undefined
   const tellOthers = (): void =>
     void company.reloadFindings().catch((error: unknown) => tell.log({ level: 'error', copy: String(error) }))

@@ -1,25 +1,25 @@
 /** Serves a data folder: from this process alone, or from several that it starts and looks after. */
 
+import type { Certificate } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
-import type { Certificate } from '../lib/listening.ts'
-import { Directory } from '../store/directory.ts'
+import { IdentityCache } from '../store/identity/identity-cache.ts'
 import { merged, type Sample } from '../telemetry/families.ts'
-import { ProcessMeasures } from '../telemetry/process-measures.ts'
-import { StoreMeasures } from '../telemetry/store-measures.ts'
-import { openConsole, urlOf } from './admin-console.ts'
+import { ProcessMetrics } from '../telemetry/process-metrics.ts'
+import { StoreMetrics } from '../telemetry/store-metrics.ts'
 import { Capacity } from './capacity.ts'
 import type { Config } from './config.ts'
-import { Crew } from './crew.ts'
 import { DiskWatch } from './disk-watch.ts'
+import { atLeast, type Log } from './log.ts'
+import { Maintenance, maintenanceTasks, sweepTask, usageTask } from './maintenance.ts'
 import { certificateWarning, findPort, readCertificate, renewedCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
+import { openAdmin, urlOf } from './open-admin.ts'
 import { prepare } from './prepare.ts'
 import { checkRuntime } from './runtime-check.ts'
-import { copyingOf } from './second-copy.ts'
-import { from, type Tell } from './tell.ts'
-import { choresOf, countingOf, sweepingOf, Upkeep } from './upkeep.ts'
+import { copyTask } from './second-copy.ts'
+import { WorkerPool } from './worker-pool.ts'
 
-export interface Running {
+export interface RunningServer {
   readonly url: string
   /** `off` when there is none. */
   readonly consoleUrl: string
@@ -28,13 +28,13 @@ export interface Running {
   close(): Promise<void>
 }
 
-export function serve(config: Config, everything: Tell): Promise<Running> {
-  const tell = from(config.logLevel, everything)
+export function serve(config: Config, everything: Log): Promise<RunningServer> {
+  const tell = atLeast(config.logLevel, everything)
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }
 
 /** As much of a start as can fail before the data folder is touched. */
-async function certificateToServe(config: Config, tell: Tell): Promise<Certificate | undefined> {
+async function certificateToServe(config: Config, tell: Log): Promise<Certificate | undefined> {
   const certificate = await readCertificate(config)
   await refuseUnsafeRuntime(certificate, tell)
   const message = certificateWarning(config, certificate)
@@ -42,13 +42,13 @@ async function certificateToServe(config: Config, tell: Tell): Promise<Certifica
   return certificate
 }
 
-async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Tell): Promise<void> {
+async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Log): Promise<void> {
   if (await checkRuntime(certificate)) return
   const message = 'no loopback address to check on that answers which break off are never taken for complete ones'
   tell.log({ level: 'warn', message })
 }
 
-async function serveAlone(config: Config, tell: Tell): Promise<Running> {
+async function serveAlone(config: Config, tell: Log): Promise<RunningServer> {
   const certificate = await certificateToServe(config, tell)
   const { folder, rootKey, samples } = await prepare(config, tell)
   const { store } = folder
@@ -58,18 +58,18 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
     const given = { config, rootKey, certificate, role: 'server' as const }
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
     ends.unshift(() => objects.close())
-    const directory = new Directory(store.engine, rootKey)
+    const directory = new IdentityCache(store.engine, rootKey)
     const watch = new DiskWatch(realDisk, config, tell)
     const capacity = new Capacity(config, certificate, () => true)
-    const counting = [...choresOf(store, tell), countingOf(folder), sweepingOf(store)]
-    const copying = copyingOf(folder.copy, store.engine, tell)
-    const upkeep = new Upkeep([...watch.chores(), ...counting, ...copying], tell)
+    const counting = [...maintenanceTasks(store, tell), usageTask(folder), sweepTask(store)]
+    const copying = copyTask(folder.copy, store.engine, tell)
+    const upkeep = new Maintenance([...watch.chores(), ...counting, ...copying], tell)
     ends.unshift(() => upkeep.stop())
-    const kept = new StoreMeasures(store.engine)
+    const kept = new StoreMetrics(store.engine)
     const measure = async (): Promise<Sample[]> =>
       merged([...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
     const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, measure, capacity }
-    const console = await openConsole(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
+    const console = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
       consoleUrl: console?.url ?? 'off',
@@ -96,17 +96,17 @@ async function serveAlone(config: Config, tell: Tell): Promise<Running> {
 }
 
 /** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
-async function supervise(config: Config, tell: Tell): Promise<Running> {
+async function supervise(config: Config, tell: Log): Promise<RunningServer> {
   let certificate = await certificateToServe(config, tell)
-  const crew = new Crew()
+  const crew = new WorkerPool()
   const { folder, rootKey, samples } = await prepare(config, tell, crew)
   const { store, epoch, copy } = folder
   const generation = copy?.journal.generation
-  const here = new ProcessMeasures('supervisor', realDisk)
-  let upkeep: Upkeep | undefined
+  const here = new ProcessMetrics('supervisor', realDisk)
+  let upkeep: Maintenance | undefined
   try {
     const address = await findPort(config.listen)
-    const sweeping = sweepingOf(store)
+    const sweeping = sweepTask(store)
     await crew.start(config.workers, {
       tell,
       admit: writer => folder.admit(writer),
@@ -118,21 +118,21 @@ async function supervise(config: Config, tell: Tell): Promise<Running> {
       silenceMsMax: config.workerTimeoutMs,
       onDeath: () => upkeep?.wake(sweeping),
     })
-    const directory = new Directory(store.engine, rootKey)
+    const directory = new IdentityCache(store.engine, rootKey)
     const isServing = (): boolean => crew.isListening
     const watch = new DiskWatch(realDisk, config, tell)
     const capacity = new Capacity(config, certificate, isServing)
-    const copying = copyingOf(copy, store.engine, tell)
-    const chores = [...watch.chores(), ...choresOf(store, tell), countingOf(folder), sweeping, ...copying]
-    const tended = new Upkeep(chores, tell)
+    const copying = copyTask(copy, store.engine, tell)
+    const chores = [...watch.chores(), ...maintenanceTasks(store, tell), usageTask(folder), sweeping, ...copying]
+    const tended = new Maintenance(chores, tell)
     upkeep = tended
-    const kept = new StoreMeasures(store.engine)
+    const kept = new StoreMetrics(store.engine)
     const measure = async (): Promise<Sample[]> => {
       const own = [...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])
     }
     const shown = { certificate, isServing, isDiskFull: () => watch.isFull, measure, capacity }
-    const console = await openConsole(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
+    const console = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
       consoleUrl: console?.url ?? 'off',

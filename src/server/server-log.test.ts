@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Outcome } from '../edge/outcome.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import { RequestLine } from '../telemetry/request-log.ts'
 import { readConfig } from './config.ts'
-import { jsonOf, lineOf, textOf, timestamp } from './log-format.ts'
+import { renderJsonLine, renderLine, renderTextLine, timestamp } from './log-format.ts'
 import { ServerLog } from './server-log.ts'
 
 const TIME = '2026-11-16T12:00:00.000Z'
@@ -36,7 +36,7 @@ const requestLine = (outcome: object, request: object = {}): RequestLine =>
       outgoing: { status: 200 },
       caller: { kind: 'account', accessKey: 'AKROOT' },
       ...outcome,
-    } as unknown as Outcome,
+    } as unknown as RequestOutcome,
     {
       requestId: '0123456789ABCDEF',
       status: (outcome as { outgoing?: { status: number } }).outgoing?.status ?? 200,
@@ -75,7 +75,7 @@ test('colours: on a terminal alone, and not with NO_COLOR or on one that has non
 })
 
 test('a request is one readable line of text', () => {
-  const text = textOf(false)
+  const text = renderTextLine(false)
   assert.equal(
     text(requestLine({}), TIME),
     `${TIME} info  200 GET /photos/cat.jpg GetObject s3 1.2ms AKROOT 127.0.0.1 0123456789ABCDEF`,
@@ -96,34 +96,34 @@ test('no client makes a second line, moves the cursor or passes for another fiel
   const odd = fc.string({ unit: 'binary' }).map(text => `/b/${text}`)
   fc.assert(
     fc.property(odd, resource => {
-      const line = textOf(false)(requestLine({ resource, why: resource }, { method: resource }), TIME)
+      const line = renderTextLine(false)(requestLine({ resource, why: resource }, { method: resource }), TIME)
       assert.doesNotMatch(line, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
     }),
   )
   assert.match(
-    textOf(false)(requestLine({ resource: '/b/x 200 GET /y' }), TIME),
+    renderTextLine(false)(requestLine({ resource: '/b/x 200 GET /y' }), TIME),
     / GET "\/b\/x 200 GET \/y" GetObject /,
   )
 })
 
 test('an error keeps the lines of its stack, each below its record', () => {
   const error = 'Error: gone\n    at somewhere\n2026-11-16T12:00:00.000Z error \x1b[2J'
-  const [first, ...rest] = textOf(false)({ level: 'error', requestId: 'ID', error }, TIME).split('\n')
+  const [first, ...rest] = renderTextLine(false)({ level: 'error', requestId: 'ID', error }, TIME).split('\n')
   assert.equal(first, `${TIME} error requestId: ID, error: Error: gone`)
   assert(rest.every(line => line.startsWith('    ')))
   assert.match(rest.at(-1)!, /\\u001b\[2J$/)
 })
 
 test('a line is cut to what a pipe takes at once, in either format', () => {
-  for (const render of [jsonOf, textOf(false)]) {
+  for (const render of [renderJsonLine, renderTextLine(false)]) {
     for (const record of [
       requestLine({ resource: `/b/${'ü'.repeat(1024)}`, why: 'w'.repeat(9000) }),
       { level: 'error', error: 'x'.repeat(100_000), nested: { list: ['y'.repeat(5000)] } },
     ]) {
-      const line = lineOf(record, TIME, render)
+      const line = renderLine(record, TIME, render)
       assert(Buffer.byteLength(line) <= 4096, String(Buffer.byteLength(line)))
       assert(line.endsWith('\n') && line.includes('…') && line.includes(TIME))
-      if (render === jsonOf) assert.equal((JSON.parse(line) as { time: string }).time, TIME)
+      if (render === renderJsonLine) assert.equal((JSON.parse(line) as { time: string }).time, TIME)
     }
   }
 })

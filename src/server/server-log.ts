@@ -1,6 +1,6 @@
 /** The log of a server process, on standard error: text on a terminal, JSON otherwise, unless a format was chosen. */
 import type { Config } from './config.ts'
-import { jsonOf, type LogRecord, lineOf, type Render, textOf, timestamp } from './log-format.ts'
+import { type LogRecord, type Render, renderJsonLine, renderLine, renderTextLine, timestamp } from './log-format.ts'
 import { LogLines } from './log-lines.ts'
 
 export interface LogStream {
@@ -19,18 +19,18 @@ export class ServerLog {
     this.#stream = stream
     this.#lines = new LogLines(text => void stream.write(text))
     this.#isTerminal = stream.isTTY === true
-    this.#text = textOf(this.#isTerminal && !env.NO_COLOR && env.TERM !== 'dumb')
-    this.#render = this.#isTerminal ? this.#text : jsonOf
+    this.#text = renderTextLine(this.#isTerminal && !env.NO_COLOR && env.TERM !== 'dumb')
+    this.#render = this.#isTerminal ? this.#text : renderJsonLine
   }
 
   /** From now on. Before, it is not known what was asked for. */
   use({ logFormat }: Pick<Config, 'logFormat'>): void {
     const isText = logFormat === 'auto' ? this.#isTerminal : logFormat === 'text'
-    this.#render = isText ? this.#text : jsonOf
+    this.#render = isText ? this.#text : renderJsonLine
   }
 
   write(record: LogRecord): void {
-    this.#lines.add(lineOf(record, timestamp(Date.now()), this.#render))
+    this.#lines.add(renderLine(record, timestamp(Date.now()), this.#render))
     // An error may be about to end the process.
     if (record.level === 'error') this.#lines.flush()
   }

@@ -1,5 +1,5 @@
 /** Why a start failed, in words that say what to do. The system's own word stays, for those who know it. */
-import type { ListenError } from '../lib/listening.ts'
+import type { ListenError } from '../http/listen.ts'
 import type { Config } from './config.ts'
 
 /** Which of the two addresses it was. */

@@ -3,31 +3,31 @@
  * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
  */
 
-import type { Certificate } from '../lib/listening.ts'
-import type { Inside } from '../store/company.ts'
+import type { Certificate } from '../http/listen.ts'
+import type { Occupant } from '../store/reclaim/reclamation-barrier.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
-import type { Assignment, ToSupervisor, ToWorker } from './messages.ts'
+import { atLeast, type Log } from './log.ts'
+import type { ToSupervisor, ToWorker, WorkerAssignment } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
-import { from, type Tell } from './tell.ts'
 
 const say = (message: ToSupervisor): void => void process.send?.(message)
 
 class WorkerProcess {
   readonly #parts: ServerParts
   readonly #objects: ObjectServer
-  readonly #tell: Tell
+  readonly #tell: Log
 
-  constructor(parts: ServerParts, objects: ObjectServer, tell: Tell) {
+  constructor(parts: ServerParts, objects: ObjectServer, tell: Log) {
     this.#parts = parts
     this.#objects = objects
     this.#tell = tell
   }
 
-  static async start(assignment: Assignment, everything: Tell): Promise<WorkerProcess> {
+  static async start(assignment: WorkerAssignment, everything: Log): Promise<WorkerProcess> {
     const { config, epoch, generation } = assignment
-    const tell = from(config.logLevel, everything)
+    const tell = atLeast(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
     const parts = await joinFolder({ ...folderOptions(config, tell), epoch, generation, writer })
     return new WorkerProcess(parts, await serveObjects(parts.store, assignment, tell), tell)
@@ -43,12 +43,12 @@ class WorkerProcess {
     else if (message.do === 'stop') void this.#stop()
   }
 
-  async #line(of: Inside, number: number): Promise<void> {
-    const { engine } = this.#parts.store
-    await engine[of].emptied()
+  async #line(of: Occupant, number: number): Promise<void> {
+    const { engine: context } = this.#parts.store
+    await context[of].drained()
     say({ did: 'pass', number })
     // A file that another process removes keeps its space for as long as it is open here.
-    if (of === 'readers') engine.blobs.closeIdle()
+    if (of === 'readers') context.blobs.closeIdle()
   }
 
   async #reloadKeys(number: number): Promise<void> {
@@ -114,7 +114,7 @@ class WorkerProcess {
 }
 
 /** `configured`: called before anything is told, once it is known how. */
-export function runWorker(tell: Tell, configured: (config: Config) => void): void {
+export function runWorker(tell: Log, configured: (config: Config) => void): void {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined

@@ -9,26 +9,26 @@ import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import { type Actor, THE_SERVER } from '../model/ledger.ts'
-import { Buckets } from './buckets.ts'
-import { Company, NOBODY_ELSE, type Others } from './company.ts'
-import { Completion } from './completion.ts'
-import { Copies } from './copies.ts'
-import { Documents } from './documents.ts'
-import type { Engine } from './engine.ts'
-import { Freeing } from './freeing.ts'
-import { KeyChanges } from './key-changes.ts'
-import { Ledger } from './ledger.ts'
-import { Listing } from './listing.ts'
-import { LockClock } from './lock-clock.ts'
-import { LossGuard } from './loss-guard.ts'
-import { Losses } from './losses.ts'
-import { NamedKeys } from './named-keys.ts'
-import { Refusals } from './noting.ts'
-import { Objects } from './objects.ts'
-import { type Entrance, Tickets } from './tickets.ts'
-import { Turns } from './turns.ts'
-import { Uploads } from './uploads.ts'
-import { UsageCounters } from './usage-counters.ts'
+import { Buckets } from './buckets/buckets.ts'
+import { Documents } from './buckets/documents.ts'
+import { LostRecordGuard } from './commit/lost-record-guard.ts'
+import { LostRecords } from './commit/lost-records.ts'
+import { KeyChanges } from './keys/key-changes.ts'
+import { NamedKeys } from './keys/named-keys.ts'
+import { Ledger } from './ledger/ledger.ts'
+import { RefusalEntries } from './ledger/ledger-entries.ts'
+import { LedgerGroupCommit } from './ledger/ledger-group-commit.ts'
+import { Listing } from './listing/listing.ts'
+import { Copies } from './objects/copies.ts'
+import { LockClock } from './objects/lock-clock.ts'
+import { Objects } from './objects/objects.ts'
+import { type EpochGuard, EpochTracker } from './reclaim/epoch-tracker.ts'
+import { NO_PEERS, type PeerProcesses, ReclamationBarrier } from './reclaim/reclamation-barrier.ts'
+import { ReclamationLock } from './reclaim/reclamation-lock.ts'
+import type { StoreContext } from './store-context.ts'
+import { Completion } from './uploads/completion.ts'
+import { Uploads } from './uploads/uploads.ts'
+import { UsageCounters } from './usage/usage-counters.ts'
 
 export interface StoreParts {
   readonly meta: Meta
@@ -40,12 +40,12 @@ export interface StoreParts {
   /** Of the owner of the folder, which grows with every start; zero where nobody owns one. */
   readonly epoch?: number | undefined
   /** Other processes on the same records and bytes. */
-  readonly others?: Others | undefined
+  readonly others?: PeerProcesses | undefined
 }
 
 /** Its parts are made when they are first asked for: most requests need one or two of them. */
 export class Store {
-  readonly engine: Engine
+  readonly engine: StoreContext
   #buckets: Buckets | undefined
   #documents: Documents | undefined
   #objects: Objects | undefined
@@ -56,8 +56,8 @@ export class Store {
   #ledger: Ledger | undefined
   #namedKeys: NamedKeys | undefined
 
-  private constructor(engine: Engine) {
-    this.engine = engine
+  private constructor(context: StoreContext) {
+    this.engine = context
   }
 
   get buckets(): Buckets {
@@ -105,19 +105,24 @@ export class Store {
     return this.#namedKeys
   }
 
-  static open({ others = NOBODY_ELSE, epoch = 0, ...parts }: StoreParts): Store {
-    const inside = { readers: new Tickets(), drafts: new Tickets() }
-    const company = new Company(inside, others)
-    const locks = { lockClock: new LockClock(parts), turns: new Turns(), refusals: new Refusals(), actor: THE_SERVER }
-    const losses = new Losses()
+  static open({ others = NO_PEERS, epoch = 0, ...parts }: StoreParts): Store {
+    const inside = { readers: new EpochTracker(), drafts: new EpochTracker() }
+    const reclamation = new ReclamationBarrier(inside, others)
+    const locks = {
+      lockClock: new LockClock(parts),
+      ledgerCommits: new LedgerGroupCommit(),
+      refusals: new RefusalEntries(),
+      actor: THE_SERVER,
+    }
+    const losses = new LostRecords()
     const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
-    const rest = { company, freeing: new Freeing(), keyChanges: new KeyChanges(), losses, usage }
-    const meta = new LossGuard(parts.meta, losses)
-    return new Store({ ...parts, meta, ...inside, entrance: inside.readers, ...locks, ...rest })
+    const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges: new KeyChanges(), losses, usage }
+    const meta = new LostRecordGuard(parts.meta, losses)
+    return new Store({ ...parts, meta, ...inside, readerEpochs: inside.readers, ...locks, ...rest })
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */
-  through(meta: Meta, actor: Actor = this.engine.actor, entrance: Entrance = this.engine.readers): Store {
-    return new Store({ ...this.engine, meta, actor, entrance })
+  through(meta: Meta, actor: Actor = this.engine.actor, entrance: EpochGuard = this.engine.readers): Store {
+    return new Store({ ...this.engine, meta, actor, readerEpochs: entrance })
   }
 }

@@ -3,11 +3,11 @@
  * bucket that shall have them. Best effort: what is too much, what cannot be delivered, and what a process had not
  * delivered when it was killed is lost, and counted where that can be.
  */
-import type { Outcome } from '../edge/outcome.ts'
-import type { Ended } from '../edge/recorder.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { FinishedExchange } from '../edge/recorder.ts'
 import { NO_ATTRIBUTES } from '../model/version.ts'
 import { isLogged, logTarget } from '../operations/documents/logging.ts'
-import { sealingFor } from '../operations/encryption.ts'
+import { sealingFor } from '../operations/object/encryption.ts'
 import { expandCanned } from '../rules/access/acl.ts'
 import type { Store } from '../store/store.ts'
 import { accessRecord } from './access-record.ts'
@@ -30,7 +30,7 @@ export class AccessLog {
     this.#onError = onError
   }
 
-  ended(outcome: Outcome, exchange: Ended): void {
+  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
     const { bucket } = outcome
     if (bucket === undefined || !isLogged(bucket)) return
     const line = accessRecord(bucket, outcome, exchange, this.#store.engine.clock.now())

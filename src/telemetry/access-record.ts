@@ -1,8 +1,8 @@
 /** A request as a line of a server access log, in the fields and the order that readers of such logs know. */
 import { wireName } from '../edge/dialect.ts'
-import type { Outcome } from '../edge/outcome.ts'
-import type { Ended } from '../edge/recorder.ts'
-import { headerValue, headerValues, splitTarget } from '../lib/raw-request.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { FinishedExchange } from '../edge/recorder.ts'
+import { headerValue, headerValues, splitTarget } from '../http/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Match } from '../operations/operation.ts'
@@ -73,7 +73,11 @@ function requesterOf(caller: Caller | undefined): string {
   return caller.kind === 'user' ? userArn(accountId, caller.user.name) : canonicalId
 }
 
-function objectBytes({ outgoing }: Outcome, { request, receivedBytes, status }: Ended, isObject: boolean): string {
+function objectBytes(
+  { outgoing }: RequestOutcome,
+  { request, receivedBytes, status }: FinishedExchange,
+  isObject: boolean,
+): string {
   if (!isObject || status >= 300) return NONE
   if (request.method === 'PUT') return String(receivedBytes)
   const header = (name: string): string | undefined => outgoing.headers.find(([sent]) => sent === name)?.[1]
@@ -81,18 +85,18 @@ function objectBytes({ outgoing }: Outcome, { request, receivedBytes, status }: 
 }
 
 function authenticationOf(
-  { caller, signatureVersion }: Outcome,
-  { request }: Ended,
+  { caller, signatureVersion }: RequestOutcome,
+  { request }: FinishedExchange,
 ): readonly [version: string, type: string] {
   if (caller === undefined || caller.kind === 'anonymous') return [NONE, NONE]
   const version = signatureVersion === 'AWS' ? 'SigV2' : 'SigV4'
   return [version, headerValues(request, 'authorization').length > 0 ? 'AuthHeader' : 'QueryString']
 }
 
-export function accessRecord(bucket: Bucket, outcome: Outcome, exchange: Ended, now: number): string {
+export function accessRecord(bucket: Bucket, outcome: RequestOutcome, exchange: FinishedExchange, now: number): string {
   const { request, requestId, hostId, status } = exchange
   const key = outcome.resource.slice(bucket.name.length + 2)
-  const match = outcome.asked?.match
+  const match = outcome.matchedOperation?.match
   const isPlainObject = match?.on === 'object' && (match.needs ?? []).length === 0
   const [signature, type] = authenticationOf(outcome, exchange)
   const versionId = outcome.outgoing.headers.find(([name]) => name === wireName(outcome.dialect, ':version-id'))?.[1]

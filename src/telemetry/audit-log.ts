@@ -2,8 +2,9 @@
  * The audit log: a line for every request that changes something, or that was refused, with what decided about it. A
  * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
  */
-import type { Finding } from '../edge/calling.ts'
-import type { Outcome } from '../edge/outcome.ts'
+
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { AuditFinding } from '../edge/operation-context.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'
@@ -19,7 +20,7 @@ export interface AuditSink {
 }
 
 /** A request to the admin API. */
-export interface AdminAct {
+export interface AdminEvent {
   readonly requestId: string
   readonly method: string
   readonly route: string
@@ -47,7 +48,7 @@ function whoIs(caller: Caller | undefined): unknown {
   return { account: caller.account.accountId, user, accessKey: caller.accessKey }
 }
 
-function shown(finding: Finding): unknown {
+function shown(finding: AuditFinding): unknown {
   if ('lock' in finding) return { decision: 'refused', lock: finding.lock, versionId: finding.versionId }
   const { action, on, decision } = finding
   return {
@@ -59,7 +60,7 @@ function shown(finding: Finding): unknown {
   }
 }
 
-const isRefusal = (finding: Finding): boolean => 'lock' in finding || !finding.decision.allowed
+const isRefusal = (finding: AuditFinding): boolean => 'lock' in finding || !finding.decision.allowed
 
 export class AuditLog {
   readonly #sink: AuditSink
@@ -75,10 +76,10 @@ export class AuditLog {
     this.#onError = onError
   }
 
-  decided(outcome: Outcome, exchange: Exchange): void {
-    const { code, operation, resource, why, findings = [] } = outcome
+  decided(outcome: RequestOutcome, exchange: Exchange): void {
+    const { code, operation, resource, refusalReason: why, auditFindings: findings = [] } = outcome
     const refused = isRefused(code, exchange.status)
-    if (!refused && isRead(outcome.asked?.match.method ?? 'GET')) return
+    if (!refused && isRead(outcome.matchedOperation?.match.method ?? 'GET')) return
     // Where not all of them fit, those that refused come first.
     const { findingsMax } = this.#sink
     const order =
@@ -100,7 +101,7 @@ export class AuditLog {
     })
   }
 
-  administered({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminAct): void {
+  administered({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminEvent): void {
     const refused = isRefused(code, status)
     if (!refused && isRead(method)) return
     this.#write({

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figure, readExposition } from '../../test/telemetry/exposition.ts'
-import { counted, exposition, FAMILIES, labelled, merged, type Sample } from './families.ts'
-import { Histogram } from './request-measures.ts'
+import { countSamples, exposition, labelled, METRIC_FAMILIES, merged, type Sample } from './families.ts'
+import { Histogram } from './request-metrics.ts'
 
 test('names and meanings are as Prometheus wants them', () => {
-  for (const [name, { type, help }] of Object.entries(FAMILIES)) {
+  for (const [name, { type, help }] of Object.entries(METRIC_FAMILIES)) {
     assert.match(name, /^holdfast_[a-z0-9_]+$/)
     assert.equal(name.endsWith('_total'), type === 'counter', name)
     assert.doesNotMatch(help, /[\n\\]/)
@@ -38,7 +38,7 @@ test('of a process that is gone, what it counted stays', () => {
   histogram.observe(0.3)
   const shown = histogram.samples('holdfast_answer_seconds', { operation: 'GetObject' })
   const gone: Sample[] = [['holdfast_requests_in_flight', '', 2], ['holdfast_lock_refusals_total', '', 7], ...shown]
-  assert.deepEqual(counted(gone), gone.slice(1))
+  assert.deepEqual(countSamples(gone), gone.slice(1))
 })
 
 test('an observation stands in its bucket and in all behind it', () => {

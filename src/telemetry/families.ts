@@ -25,7 +25,7 @@ const usageFamilies = <const S extends string>(subject: S, of: string) =>
 
 type UsageSuffix = 'objects' | 'versions' | 'delete_markers' | 'bytes' | 'version_bytes' | 'uploads' | 'upload_bytes'
 
-export const FAMILIES = {
+export const METRIC_FAMILIES = {
   holdfast_info: gauge('Always 1; its labels tell the version and the runtime.', 'max'),
   holdfast_ready: gauge('1 while requests can be served.', 'max'),
   holdfast_certificate_expiry_timestamp_seconds: gauge('When the certificate of the server ends.', 'max'),
@@ -89,7 +89,7 @@ export const FAMILIES = {
   holdfast_meta_copy_unwritten_commits: gauge('Commits that journals lack, as of the last comparison.'),
 } as const satisfies Readonly<Record<string, Family>>
 
-export type FamilyName = keyof typeof FAMILIES
+export type FamilyName = keyof typeof METRIC_FAMILIES
 
 /** A figure of a family; what tells it from others of the same stands in `series`, as it will be written. */
 export type Sample = readonly [family: FamilyName, series: string, value: number]
@@ -108,22 +108,22 @@ export function merged(samples: Iterable<Sample>): Sample[] {
     const key = family + series
     const before = out.get(key)
     if (before === undefined) out.set(key, [family, series, value])
-    else before[2] = FAMILIES[family].merge === 'max' ? Math.max(before[2], value) : before[2] + value
+    else before[2] = METRIC_FAMILIES[family].merge === 'max' ? Math.max(before[2], value) : before[2] + value
   }
   return [...out.values()]
 }
 
 /** Of what was measured in a process that is gone: what it counted still happened, what it was is over. */
-export const counted = (samples: readonly Sample[]): Sample[] =>
-  samples.filter(([family]) => FAMILIES[family].type !== 'gauge')
+export const countSamples = (samples: readonly Sample[]): Sample[] =>
+  samples.filter(([family]) => METRIC_FAMILIES[family].type !== 'gauge')
 
 /** False for series that name buckets or accounts. */
-export const isForEverybody = ([family]: Sample): boolean => !/^holdfast_(bucket|account)_/.test(family)
+export const isPublicFamily = ([family]: Sample): boolean => !/^holdfast_(bucket|account)_/.test(family)
 
 /** The text that Prometheus reads: each family with its meaning, and its series together. */
 export function exposition(samples: readonly Sample[]): string {
   const lines: string[] = []
-  for (const [name, { type, help }] of Object.entries(FAMILIES)) {
+  for (const [name, { type, help }] of Object.entries(METRIC_FAMILIES)) {
     const own = samples.filter(([family]) => family === name)
     if (own.length === 0) continue
     lines.push(`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`)

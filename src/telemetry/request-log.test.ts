@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Outcome } from '../edge/outcome.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
 import type { Exchange } from '../edge/recorder.ts'
 import { RequestLine } from './request-log.ts'
 
@@ -15,7 +15,10 @@ const maybe = fc.option(text, { nil: undefined })
 const TIME = '2026-11-16T12:00:00.000Z'
 
 const lineOf = (outcome: object, exchange: object): RequestLine =>
-  new RequestLine(outcome as Outcome, { request: { method: 'GET', headers: [] }, ...exchange } as unknown as Exchange)
+  new RequestLine(
+    outcome as RequestOutcome,
+    { request: { method: 'GET', headers: [] }, ...exchange } as unknown as Exchange,
+  )
 
 test('a line of the log is the JSON of its fields, printable, whatever a client put into them', () => {
   const line = fc.record({

@@ -1,10 +1,10 @@
 /** The lines that the log has for requests. */
-import type { Outcome } from '../edge/outcome.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
 import type { Exchange } from '../edge/recorder.ts'
+import { headerValues } from '../http/raw-request.ts'
 import { printable } from '../lib/printable.ts'
-import { headerValues } from '../lib/raw-request.ts'
 import { FAULTS, type FaultCode } from '../model/faults.ts'
-import type { AdminAct } from './audit-log.ts'
+import type { AdminEvent } from './audit-log.ts'
 
 const PLAIN = /^[ !#-[\]-~]*$/
 const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : printable(JSON.stringify(text)))
@@ -13,13 +13,13 @@ const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : print
 const levelOf = (status: number): 'info' | 'warn' => (status >= 500 ? 'warn' : 'info')
 
 /** The message that the client was given. */
-function messageOf({ outgoing: { status, message }, code }: Outcome): string | undefined {
+function messageOf({ outgoing: { status, message }, code }: RequestOutcome): string | undefined {
   if (message !== undefined || status < 400) return message
   return FAULTS[code as FaultCode]?.[1]
 }
 
 /** The Host as it was sent, where no operation was found: often it is what was wrong. */
-function hostOf({ operation, outgoing }: Outcome, { request }: Exchange): string | undefined {
+function hostOf({ operation, outgoing }: RequestOutcome, { request }: Exchange): string | undefined {
   if (operation !== 'unknown' || outgoing.status < 400) return undefined
   return headerValues(request, 'host').join(', ') || undefined
 }
@@ -43,8 +43,8 @@ export class RequestLine {
   readonly host: string | undefined
   readonly caller: string | undefined
 
-  constructor(outcome: Outcome, exchange: Exchange) {
-    const { operation, dialect, resource, code, why, caller, outgoing } = outcome
+  constructor(outcome: RequestOutcome, exchange: Exchange) {
+    const { operation, dialect, resource, code, refusalReason: why, caller, outgoing } = outcome
     this.level = levelOf(outgoing.status)
     this.requestId = exchange.requestId
     this.method = exchange.request.method
@@ -78,7 +78,7 @@ export class RequestLine {
   }
 }
 
-export const adminLine = ({ route, ...rest }: AdminAct): Readonly<Record<string, unknown>> => ({
+export const adminLine = ({ route, ...rest }: AdminEvent): Readonly<Record<string, unknown>> => ({
   level: levelOf(rest.status),
   admin: route,
   ...rest,

@@ -2,10 +2,10 @@
  * Spans of requests, handed to an OpenTelemetry collector (OTLP over HTTP, as JSON). It never keeps a request waiting:
  * what the collector does not take in time, or what is too much, is dropped and counted.
  */
-import type { Outcome } from '../edge/outcome.ts'
-import type { Ended } from '../edge/recorder.ts'
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { FinishedExchange } from '../edge/recorder.ts'
+import { headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
-import { headerValues } from '../lib/raw-request.ts'
 import { labelled, type Sample } from './families.ts'
 import { readTraceParent } from './trace-parent.ts'
 
@@ -74,7 +74,7 @@ export class Tracer {
     this.#onError = onError
   }
 
-  ended(outcome: Outcome, exchange: Ended): void {
+  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
     const { sampling } = this.#options
     const [sent, ...others] = headerValues(exchange.request, 'traceparent')
     const parent = sent === undefined || others.length > 0 ? undefined : readTraceParent(sent)
@@ -161,7 +161,7 @@ export class Tracer {
 }
 
 /** Names of the semantic conventions where there are some. Keys of objects are not among them: they may tell much. */
-function attributesOf(outcome: Outcome, exchange: Ended): Attribute[] {
+function attributesOf(outcome: RequestOutcome, exchange: FinishedExchange): Attribute[] {
   const [, bucket = ''] = outcome.resource.split('/')
   return [
     text('http.request.method', exchange.request.method),

@@ -9,10 +9,10 @@ import { DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
 import type { DamagedRecord, Entry } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
-import type { Line } from '../store/company.ts'
-import { decide } from '../store/decision.ts'
-import type { Engine } from '../store/engine.ts'
-import { discard } from '../store/sharing.ts'
+import { transact } from '../store/commit/transaction.ts'
+import { addGarbage } from '../store/content/reference-counts.ts'
+import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import { recordsOf } from './records.ts'
 import type { Worker } from './worker.ts'
 
@@ -21,20 +21,20 @@ const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
 
 export class Compactor implements Worker {
-  readonly #engine: Engine
+  readonly #context: StoreContext
   readonly #deadShareMin: number
   /**
    * For each closed volume, a line behind the drafts that were under way when it was first seen so: one may yet get its
    * name in it.
    */
-  readonly #waitingFor = new Map<string, Line>()
+  readonly #waitingFor = new Map<string, Epoch>()
   /** Payload bytes of closed volumes, live or not; they never change. */
   readonly #payload = new Map<string, number>()
   /** Blobs that the last round could not move because their bytes do not match their checksum. */
   damaged: Error[] = []
 
-  constructor(engine: Engine, deadShareMin = DEAD_SHARE_MIN) {
-    this.#engine = engine
+  constructor(context: StoreContext, deadShareMin = DEAD_SHARE_MIN) {
+    this.#context = context
     this.#deadShareMin = deadShareMin
   }
 
@@ -42,7 +42,7 @@ export class Compactor implements Worker {
   async step(): Promise<'busy' | 'idle'> {
     this.damaged = []
     // What it empties could not be freed now, and would only take up more room.
-    if (this.#engine.freeing.isHeld) return 'idle'
+    if (this.#context.reclamationLock.isHeld) return 'idle'
     const closed = await this.#closedVolumes()
     if (closed.length === 0) return 'idle'
     const live = await this.#liveBytes()
@@ -62,9 +62,9 @@ export class Compactor implements Worker {
 
   async #giveUp(volumes: readonly string[]): Promise<void> {
     for (let from = 0; from < volumes.length; from += VOLUMES_PER_COMMIT) {
-      await decide(this.#engine, async d => {
+      await transact(this.#context, async tx => {
         for (const name of volumes.slice(from, from + VOLUMES_PER_COMMIT)) {
-          discard(this.#engine, d, { kind: 'volume', name })
+          addGarbage(this.#context, tx, { kind: 'volume', name })
         }
       })
     }
@@ -72,14 +72,14 @@ export class Compactor implements Worker {
 
   /** Volumes that nobody appends to, in which no draft can get its name any more, and that are not on their way out. */
   async #closedVolumes(): Promise<VolumeState[]> {
-    const { blobs, company } = this.#engine
+    const { blobs, reclamation: company } = this.#context
     const leaving = new Set<string>()
-    for await (const entry of recordsOf(this.#engine, 'g')) {
+    for await (const entry of recordsOf(this.#context, 'g')) {
       const garbage = garbageFormat.decode(entry.value)
       if (garbage.kind === 'volume') leaving.add(garbage.name)
     }
     const all = await blobs.volumes()
-    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && company.othersAppend(writer))
+    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && company.isPeerWriter(writer))
     // What was noted about a volume that is gone, or is being appended to after all, says nothing any more.
     const settled = new Set(all.filter(isClosed).map(({ name }) => name))
     for (const known of [this.#waitingFor, this.#payload]) {
@@ -88,15 +88,15 @@ export class Compactor implements Worker {
     const closed = all.filter(({ name }) => settled.has(name) && !leaving.has(name))
     const fresh = closed.filter(({ name }) => !this.#waitingFor.has(name))
     if (fresh.length > 0) {
-      const line = company.line('drafts')
+      const line = company.epoch('drafts')
       for (const { name } of fresh) this.#waitingFor.set(name, line)
     }
-    return closed.filter(({ name }) => this.#waitingFor.get(name)!.passed())
+    return closed.filter(({ name }) => this.#waitingFor.get(name)!.hasPassed())
   }
 
   async #liveBytes(): Promise<Map<string, number>> {
     const live = new Map<string, number>()
-    for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
+    for await (const entry of recordsOf(this.#context, 'b', refuse)) {
       const { volume, storedLength } = blobFormat.decode(entry.value)
       if (volume !== undefined) live.set(volume, (live.get(volume) ?? 0) + storedLength)
     }
@@ -121,7 +121,7 @@ export class Compactor implements Worker {
   async #payloadOf(volume: string): Promise<number> {
     let payload = 0
     try {
-      for await (const { place } of this.#engine.blobs.records(volume)) payload += place.length
+      for await (const { place } of this.#context.blobs.records(volume)) payload += place.length
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error
       this.damaged.push(error as Error)
@@ -132,7 +132,7 @@ export class Compactor implements Worker {
   /** Moves everything that lives in these volumes; returns those in which something had to stay. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const kept = new Set<string>()
-    for await (const entry of recordsOf(this.#engine, 'b', refuse)) {
+    for await (const entry of recordsOf(this.#context, 'b', refuse)) {
       const record = blobFormat.decode(entry.value)
       if (record.volume === undefined || !volumes.has(record.volume)) continue
       try {
@@ -150,18 +150,18 @@ export class Compactor implements Worker {
 
   /** Reading checks every frame, so damage is never carried along. */
   async #move(entry: Entry, { volume, offset, storedLength, frameBytes }: BlobRecord): Promise<void> {
-    const { blobs, readers } = this.#engine
+    const { blobs, readers } = this.#context
     const id = entry.key.subarray(1)
     const place = { volume, offset, length: storedLength, frameBytes }
     // As a reader: it may be freed at any moment, and its volume with it.
     const ticket = readers.enter()
     try {
       const moved = await blobs.write(id, blobs.read(id, place, 0, storedLength), frameBytes)
-      await decide(this.#engine, async d => {
-        const now = await d.get(entry.key)
+      await transact(this.#context, async tx => {
+        const now = await tx.get(entry.key)
         const record = now && blobFormat.decode(now.value)
         if (record === undefined || record.volume !== volume || record.offset !== offset) return
-        d.put(entry.key, blobFormat.encode({ ...record, volume: moved.volume, offset: moved.offset }))
+        tx.put(entry.key, blobFormat.encode({ ...record, volume: moved.volume, offset: moved.offset }))
       })
     } finally {
       readers.leave(ticket)

@@ -10,16 +10,16 @@ import { garbageFormat } from '../model/garbage.ts'
 import { partFormat, uploadFormat } from '../model/upload.ts'
 import { deletedFormat, NULL_VERSION, type Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
-import { at, parse, seqOf } from '../store/addresses.ts'
-import { wasTaken } from '../store/completion.ts'
-import type { Engine } from '../store/engine.ts'
-import { Ledger } from '../store/ledger.ts'
-import { unguarded } from '../store/loss-guard.ts'
-import { isIndexed } from '../store/owned-buckets.ts'
-import { type HeldVersion, heldVersions } from './held.ts'
-import { heldBy, heldByGarbage, recordsOf } from './records.ts'
+import { isIndexed } from '../store/buckets/bucket-owner-index.ts'
+import { unguarded } from '../store/commit/lost-record-guard.ts'
+import { parseRecordKey, recordKey, sequenceOf } from '../store/commit/record-keys.ts'
+import { Ledger } from '../store/ledger/ledger.ts'
+import type { StoreContext } from '../store/store-context.ts'
+import { isPartUsed } from '../store/uploads/completion.ts'
+import { garbageReferences, recordsOf, referencesOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
 import { UsageCount } from './usage-count.ts'
+import { type VersionOnHold, versionsOnHold } from './versions-on-hold.ts'
 import { runUntilIdle } from './worker.ts'
 
 export interface FsckReport {
@@ -62,24 +62,24 @@ class Count {
   }
 }
 
-export async function fsck(served: Engine): Promise<FsckReport> {
-  const engine = unguarded(served)
+export async function fsck(served: StoreContext): Promise<FsckReport> {
+  const context = unguarded(served)
   const count = new Count()
-  await countVersions(engine, count)
-  await checkHeads(engine, count)
-  await checkOwners(engine, count)
-  const garbage = await countGarbage(engine, count)
-  await countParts(engine, count, garbage.ended)
-  await countPages(engine, count, garbage.unnamed)
+  await countVersions(context, count)
+  await checkHeads(context, count)
+  await checkOwners(context, count)
+  const garbage = await countGarbage(context, count)
+  await countParts(context, count, garbage.ended)
+  await countPages(context, count, garbage.unnamed)
   let contents = 0
-  for await (const entry of recordsOf(engine, 'c', count.damaged)) {
+  for await (const entry of recordsOf(context, 'c', count.damaged)) {
     contents++
     count.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).shares)
   }
-  const blobs = await compareBlobs(engine, count)
+  const blobs = await compareBlobs(context, count)
   for (const name of count.shares.keys()) count.problems.push(`${name} is held, but has no record`)
-  await checkLedgers(engine, count)
-  const usage = await count.usage.compare(engine, count.problems)
+  await checkLedgers(context, count)
+  const usage = await count.usage.compare(context, count.problems)
   return {
     problems: count.problems,
     objects: count.objects,
@@ -91,18 +91,19 @@ export async function fsck(served: Engine): Promise<FsckReport> {
   }
 }
 
-async function countVersions(engine: Engine, count: Count): Promise<void> {
+async function countVersions(context: StoreContext, count: Count): Promise<void> {
   for (const kind of ['o', 'v']) {
-    for await (const entry of recordsOf(engine, kind, count.damaged)) {
-      const { bucket, name } = parse(entry.key)
+    for await (const entry of recordsOf(context, kind, count.damaged)) {
+      const { bucket, name } = parseRecordKey(entry.key)
       const version = versionFormat.decode(entry.value)
       const label = `${bucket}/${name}@${version.id}`
       count.objects++
       count.usage.version(bucket, version, kind === 'o')
-      count.hold(heldBy(version))
+      count.hold(referencesOf(version))
       if (version.lock.hold === true) count.held.push(label)
       if (kind === 'o' && version.marker) count.problems.push(`${label}: a marker is current`)
-      if (kind === 'v' && seqOf(entry.key) !== version.seq) count.problems.push(`${label}: stands at the wrong place`)
+      if (kind === 'v' && sequenceOf(entry.key) !== version.seq)
+        count.problems.push(`${label}: stands at the wrong place`)
       if (!version.marker && sizeOf(version) !== undefined && sizeOf(version) !== version.size) {
         count.problems.push(`${label}: its content does not have its size`)
       }
@@ -118,12 +119,12 @@ function sizeOf({ content }: Version): number | undefined {
 }
 
 /** A key has a current version or is deleted, never both; its null version stands where its head says. */
-async function checkHeads(engine: Engine, count: Count): Promise<void> {
-  for await (const entry of recordsOf(engine, 'h', count.damaged)) {
-    await unlessDamaged(() => checkDeleted(engine, count, entry))
+async function checkHeads(context: StoreContext, count: Count): Promise<void> {
+  for await (const entry of recordsOf(context, 'h', count.damaged)) {
+    await unlessDamaged(() => checkDeleted(context, count, entry))
   }
-  for await (const entry of recordsOf(engine, 'v', count.damaged)) {
-    await unlessDamaged(() => checkOlder(engine, count, entry))
+  for await (const entry of recordsOf(context, 'v', count.damaged)) {
+    await unlessDamaged(() => checkOlder(context, count, entry))
   }
 }
 
@@ -136,23 +137,23 @@ async function unlessDamaged(check: () => Promise<void>): Promise<void> {
   }
 }
 
-async function checkDeleted(engine: Engine, count: Count, entry: Entry): Promise<void> {
-  const { bucket, name } = parse(entry.key)
-  if ((await engine.meta.get(at.current(bucket, name))) !== undefined) {
+async function checkDeleted(context: StoreContext, count: Count, entry: Entry): Promise<void> {
+  const { bucket, name } = parseRecordKey(entry.key)
+  if ((await context.meta.get(recordKey.current(bucket, name))) !== undefined) {
     count.problems.push(`${bucket}/${name}: is both current and deleted`)
   }
   const { top } = deletedFormat.decode(entry.value)
-  const newest = await newestOlder(engine, bucket, name)
+  const newest = await newestOlder(context, bucket, name)
   if (newest === undefined || !newest.marker || newest.seq > top) {
     count.problems.push(`${bucket}/${name}: is deleted, but no marker is on top`)
   }
 }
 
-async function checkOlder({ meta }: Engine, count: Count, entry: Entry): Promise<void> {
-  const { bucket, name } = parse(entry.key)
+async function checkOlder({ meta }: StoreContext, count: Count, entry: Entry): Promise<void> {
+  const { bucket, name } = parseRecordKey(entry.key)
   const version = versionFormat.decode(entry.value)
-  const current = await meta.get(at.current(bucket, name))
-  const head = current === undefined ? await meta.get(at.deleted(bucket, name)) : current
+  const current = await meta.get(recordKey.current(bucket, name))
+  const head = current === undefined ? await meta.get(recordKey.deleted(bucket, name)) : current
   if (head === undefined) {
     count.problems.push(`${bucket}/${name}@${version.id}: stands behind nothing`)
     return
@@ -168,40 +169,40 @@ async function checkOlder({ meta }: Engine, count: Count, entry: Entry): Promise
 }
 
 /** Every bucket stands under its owner once the index is said to be whole, and nothing else does. */
-async function checkOwners(engine: Engine, count: Count): Promise<void> {
-  const { meta } = engine
-  for await (const entry of recordsOf(engine, 'w', count.damaged)) {
-    const { bucket: owner, name } = parse(entry.key)
-    const bucket = await meta.get(at.bucket(name))
+async function checkOwners(context: StoreContext, count: Count): Promise<void> {
+  const { meta } = context
+  for await (const entry of recordsOf(context, 'w', count.damaged)) {
+    const { bucket: owner, name } = parseRecordKey(entry.key)
+    const bucket = await meta.get(recordKey.bucket(name))
     const isRight = bucket !== undefined && bucketFormat.decode(bucket.value).owner === owner
     if (!isRight) count.problems.push(`bucket ${name}: listed for ${owner}, who does not own it`)
   }
-  if (!(await isIndexed(engine))) return
-  for await (const entry of recordsOf(engine, 'B', count.damaged)) {
+  if (!(await isIndexed(context))) return
+  for await (const entry of recordsOf(context, 'B', count.damaged)) {
     const { name, owner } = bucketFormat.decode(entry.value)
-    if ((await meta.get(at.owned(owner, name))) === undefined) {
+    if ((await meta.get(recordKey.owned(owner, name))) === undefined) {
       count.problems.push(`bucket ${name}: not listed for its owner`)
     }
   }
 }
 
-async function newestOlder(engine: Engine, bucket: string, name: string): Promise<Version | undefined> {
-  const start = at.older(bucket, name, Number.MAX_SAFE_INTEGER)
-  const [entry] = await engine.meta.scan({ start, end: at.older(bucket, name, 0) }, 1)
+async function newestOlder(context: StoreContext, bucket: string, name: string): Promise<Version | undefined> {
+  const start = recordKey.older(bucket, name, Number.MAX_SAFE_INTEGER)
+  const [entry] = await context.meta.scan({ start, end: recordKey.older(bucket, name, 0) }, 1)
   return entry && versionFormat.decode(entry.value)
 }
 
 async function countGarbage(
-  engine: Engine,
+  context: StoreContext,
   count: Count,
 ): Promise<{ records: number; unnamed: Map<string, boolean>; ended: Map<string, Buffer> }> {
   const unnamed = new Map<string, boolean>()
   const ended = new Map<string, Buffer>()
   let records = 0
-  for await (const entry of recordsOf(engine, 'g', count.damaged)) {
+  for await (const entry of recordsOf(context, 'g', count.damaged)) {
     records++
     const garbage = garbageFormat.decode(entry.value)
-    count.hold(heldByGarbage(garbage))
+    count.hold(garbageReferences(garbage))
     if (garbage.kind === 'pages') unnamed.set(garbage.id.toString('hex'), garbage.held)
     if (garbage.kind === 'parts') ended.set(garbage.upload.toString('hex'), garbage.taken)
   }
@@ -209,38 +210,38 @@ async function countGarbage(
 }
 
 /** Parts of uploads in progress hold their slices; of an ended one, those that the object did not take over. */
-async function countParts(engine: Engine, count: Count, ended: ReadonlyMap<string, Buffer>): Promise<void> {
+async function countParts(context: StoreContext, count: Count, ended: ReadonlyMap<string, Buffer>): Promise<void> {
   const open = new Map<string, string>()
-  for await (const entry of recordsOf(engine, 'u', count.damaged)) {
+  for await (const entry of recordsOf(context, 'u', count.damaged)) {
     const { id, bucket } = uploadFormat.decode(entry.value)
     open.set(id.toString('hex'), bucket)
     count.usage.upload(bucket)
   }
-  for await (const entry of recordsOf(engine, 'p', count.damaged)) {
+  for await (const entry of recordsOf(context, 'p', count.damaged)) {
     const upload = entry.key.toString('hex', 1, 17)
     const part = partFormat.decode(entry.value)
     const taken = ended.get(upload)
     count.usage.part(open.get(upload), part.size)
     if (taken === undefined && !open.has(upload)) count.problems.push(`part ${part.number} of ${upload}: has no upload`)
-    if (taken === undefined || !wasTaken(taken, part.number)) count.hold({ slices: part.slices, content: undefined })
+    if (taken === undefined || !isPartUsed(taken, part.number)) count.hold({ slices: part.slices, content: undefined })
   }
 }
 
 /** Pages of a named content, and of one that is being released, hold their slices; pages written ahead do not. */
-async function countPages(engine: Engine, count: Count, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
+async function countPages(context: StoreContext, count: Count, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
   const sizes = new Map<string, number>()
-  for await (const entry of recordsOf(engine, 's', count.damaged)) {
+  for await (const entry of recordsOf(context, 's', count.damaged)) {
     const id = entry.key.subarray(1, 17)
     const name = id.toString('hex')
     const parts = pageFormat.decode(entry.value)
     const held = unnamed.get(name)
     if (held !== false) for (const part of parts) count.hold({ slices: part.slices, content: undefined })
     sizes.set(name, (sizes.get(name) ?? 0) + parts.reduce((sum, part) => sum + part.size, 0))
-    if (held === undefined && (await engine.meta.get(at.content(id))) === undefined) {
+    if (held === undefined && (await context.meta.get(recordKey.content(id))) === undefined) {
       count.problems.push(`page of content ${name}: has no content record`)
     }
   }
-  for await (const entry of recordsOf(engine, 'c', count.damaged)) {
+  for await (const entry of recordsOf(context, 'c', count.damaged)) {
     const name = entry.key.toString('hex', 1, 17)
     if (sizes.get(name) !== contentFormat.decode(entry.value).size) {
       count.problems.push(`content ${name}: its pages do not have its size`)
@@ -255,12 +256,12 @@ interface Stretch {
 }
 
 /** Share counts, and that every blob has its bytes: a file of its own, or a place in a volume that is nobody else's. */
-async function compareBlobs(engine: Engine, count: Count): Promise<number> {
+async function compareBlobs(context: StoreContext, count: Count): Promise<number> {
   const solos = new Set<string>()
-  for await (const id of engine.blobs.solos()) solos.add(id.toString('hex'))
+  for await (const id of context.blobs.solos()) solos.add(id.toString('hex'))
   const places = new Map<string, Stretch[]>()
   let blobs = 0
-  for await (const entry of recordsOf(engine, 'b', count.damaged)) {
+  for await (const entry of recordsOf(context, 'b', count.damaged)) {
     blobs++
     const id = entry.key.subarray(1)
     const name = id.toString('hex')
@@ -274,12 +275,12 @@ async function compareBlobs(engine: Engine, count: Count): Promise<number> {
     list.push({ from: offset, to: offset + storedLength, id: name })
     places.set(volume, list)
   }
-  await checkPlaces(engine, count, places)
+  await checkPlaces(context, count, places)
   return blobs
 }
 
-async function checkPlaces(engine: Engine, count: Count, places: ReadonlyMap<string, Stretch[]>): Promise<void> {
-  const sizes = new Map((await engine.blobs.volumes()).map(volume => [volume.name, volume.bytes]))
+async function checkPlaces(context: StoreContext, count: Count, places: ReadonlyMap<string, Stretch[]>): Promise<void> {
+  const sizes = new Map((await context.blobs.volumes()).map(volume => [volume.name, volume.bytes]))
   for (const [volume, list] of places) {
     const size = sizes.get(volume)
     if (size === undefined) count.problems.push(`${volume}: is missing`)
@@ -293,9 +294,9 @@ async function checkPlaces(engine: Engine, count: Count, places: ReadonlyMap<str
 }
 
 /** P31. Every chain is whole and ends where this store signed that it does. */
-async function checkLedgers(engine: Engine, count: Count): Promise<void> {
-  const ledger = new Ledger(engine)
-  for (const bucket of await withLedgers(engine, ledger, count)) {
+async function checkLedgers(context: StoreContext, count: Count): Promise<void> {
+  const ledger = new Ledger(context)
+  for (const bucket of await withLedgers(context, ledger, count)) {
     try {
       const { problem } = await ledger.verify(bucket)
       if (problem !== undefined) count.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
@@ -307,11 +308,11 @@ async function checkLedgers(engine: Engine, count: Count): Promise<void> {
 }
 
 /** By the ends of ledgers, by their entries, and by what must have one: each may be all that is left. */
-async function withLedgers(engine: Engine, ledger: Ledger, count: Count): Promise<Set<string>> {
+async function withLedgers(context: StoreContext, ledger: Ledger, count: Count): Promise<Set<string>> {
   const buckets = new Set<string>()
-  for await (const { key } of recordsOf(engine, 'L', count.damaged))
+  for await (const { key } of recordsOf(context, 'L', count.damaged))
     buckets.add(key.toString('utf8', 1, key.length - 1))
-  for await (const { value } of recordsOf(engine, 'B')) {
+  for await (const { value } of recordsOf(context, 'B')) {
     const { name, lockEnabled } = bucketFormat.decode(value)
     if (lockEnabled) buckets.add(name)
   }
@@ -325,17 +326,17 @@ async function withLedgers(engine: Engine, ledger: Ledger, count: Count): Promis
 }
 
 export interface DeepReport extends FsckReport {
-  readonly heldVersions: readonly HeldVersion[]
+  readonly heldVersions: readonly VersionOnHold[]
 }
 
 /** The invariants, every stored byte against its checksum, and what is held with what it contains. */
-export async function fsckDeep(engine: Engine): Promise<DeepReport> {
-  const report = await fsck(engine)
-  const scrubber = new Scrubber(engine)
+export async function fsckDeep(context: StoreContext): Promise<DeepReport> {
+  const report = await fsck(context)
+  const scrubber = new Scrubber(context)
   await runUntilIdle(scrubber)
   const damage = (await scrubber.report()).map(({ what, id, message, objects }) => {
     const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
     return `${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`
   })
-  return { ...report, problems: [...report.problems, ...damage], heldVersions: await heldVersions(engine) }
+  return { ...report, problems: [...report.problems, ...damage], heldVersions: await versionsOnHold(context) }
 }

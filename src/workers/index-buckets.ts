@@ -1,19 +1,20 @@
 /** Gives a folder the index of buckets by owner that it had not from the start; afterwards there is nothing to do. */
-import type { Engine } from '../store/engine.ts'
-import { isIndexed, noteSome } from '../store/owned-buckets.ts'
+
+import { indexSomeBuckets, isIndexed } from '../store/buckets/bucket-owner-index.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import type { Worker } from './worker.ts'
 
 export class BucketIndexer implements Worker {
-  readonly #engine: Engine
+  readonly #context: StoreContext
   #next: Buffer | undefined
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    if (await isIndexed(this.#engine)) return 'idle'
-    this.#next = await noteSome(this.#engine, this.#next)
+    if (await isIndexed(this.#context)) return 'idle'
+    this.#next = await indexSomeBuckets(this.#context, this.#next)
     return this.#next === undefined ? 'idle' : 'busy'
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Walks through the buckets that have lifecycle rules and looks for what is due. It reads only where a rule's prefix
  * leads, a page in each step, and lets others go first in between; what it finds is judged again by the commit that
- * takes it away (`store/expiry.ts`).
+ * takes it away (`store/objects/expiry.ts`).
  */
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
@@ -18,12 +18,12 @@ import {
   prefixesOf,
 } from '../rules/lifecycle.ts'
 import { JUMP_MS_MAX } from '../rules/lock-time.ts'
-import { all, at, parse } from '../store/addresses.ts'
-import { documentFormat } from '../store/documents.ts'
-import type { Engine } from '../store/engine.ts'
-import { Expiry, expiringOf, type Fate } from '../store/expiry.ts'
-import { OwnershipLost } from '../store/fenced-meta.ts'
-import { rangeOf } from '../store/listing-page.ts'
+import { documentFormat } from '../store/buckets/documents.ts'
+import { OwnershipLost } from '../store/commit/fenced-meta.ts'
+import { keyRanges, parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
+import { rangeOf } from '../store/listing/listing-page.ts'
+import { Expiry, type ExpiryOutcome, expiringOf } from '../store/objects/expiry.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import { readPage, recordsOf } from './records.ts'
 import type { Worker } from './worker.ts'
 
@@ -34,7 +34,7 @@ const AT_ONCE = 16
 /** Something that seems to be due. Those of one key are done one after the other. */
 interface Job {
   readonly key: string
-  readonly run: () => Promise<Fate>
+  readonly run: () => Promise<ExpiryOutcome>
 }
 
 /** Where a bucket is being looked through, and by which rules. */
@@ -58,7 +58,7 @@ interface Newer {
 }
 
 export class Lifecycle implements Worker {
-  readonly #engine: Engine
+  readonly #context: StoreContext
   readonly #expiry: Expiry
   #round: AsyncGenerator<readonly Job[]> | undefined
   #lockedThisRound = 0
@@ -77,15 +77,15 @@ export class Lifecycle implements Worker {
   readonly #toldOf = new Set<string>()
 
   /** `onTransitions` is called once for each bucket whose rules ask for another storage class: nothing is moved. */
-  constructor(engine: Engine, onTransitions: (bucket: string) => void = () => {}) {
-    this.#engine = engine
+  constructor(context: StoreContext, onTransitions: (bucket: string) => void = () => {}) {
+    this.#context = context
     this.#onTransitions = onTransitions
-    this.#expiry = new Expiry(engine)
+    this.#expiry = new Expiry(context)
   }
 
   async step(): Promise<'busy' | 'idle'> {
     // An expiration may depend on a version that is lost: a marker may hide one, and one more may be kept.
-    if (this.#engine.losses.isAny) return 'idle'
+    if (this.#context.losses.isAny) return 'idle'
     this.#round ??= this.#pages()
     try {
       const { value: jobs, done } = await this.#round.next()
@@ -96,7 +96,7 @@ export class Lifecycle implements Worker {
       throw error
     }
     // An engine in memory answers at once: without a pause a long walk would keep requests waiting.
-    await this.#engine.clock.sleep(0)
+    await this.#context.clock.sleep(0)
     return 'busy'
   }
 
@@ -132,7 +132,7 @@ export class Lifecycle implements Worker {
     }
   }
 
-  #count(fate: Fate): void {
+  #count(fate: ExpiryOutcome): void {
     if (fate === 'removed') this.removed++
     else if (fate === 'marked') this.marked++
     else if (fate === 'aborted') this.aborted++
@@ -145,10 +145,10 @@ export class Lifecycle implements Worker {
   }
 
   async *#pages(): AsyncGenerator<readonly Job[]> {
-    for await (const entry of recordsOf(this.#engine, 'B')) {
+    for await (const entry of recordsOf(this.#context, 'B')) {
       const { name: bucket, documents } = bucketFormat.decode(entry.value)
       if (!documents.includes('lifecycle')) continue
-      const document = await this.#engine.meta.get(at.document(bucket, 'lifecycle'))
+      const document = await this.#context.meta.get(recordKey.document(bucket, 'lifecycle'))
       if (document === undefined) continue
       const place = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
       this.#tellOfTransitions(place)
@@ -169,7 +169,7 @@ export class Lifecycle implements Worker {
     for await (const { page, now } of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
       const jobs: Job[] = []
       for (const entry of page) {
-        const key = parse(entry.key).name
+        const key = parseRecordKey(entry.key).name
         const due = expirationOf(rules, expiringOf(key, versionFormat.decode(entry.value)))
         if (isDue(due, now)) jobs.push({ key, run: () => this.#expiry.current(bucket, key, now) })
       }
@@ -182,7 +182,7 @@ export class Lifecycle implements Worker {
     for await (const { page, now } of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
       const jobs: Job[] = []
       for (const entry of page) {
-        const key = parse(entry.key).name
+        const key = parseRecordKey(entry.key).name
         const version = versionFormat.decode(entry.value)
         const newer: Newer | undefined = before?.key === key ? before : await this.#currentOf(bucket, key)
         before = { key, modifiedAt: version.modifiedAt, others: newer === undefined ? 0 : newer.others + 1 }
@@ -197,7 +197,7 @@ export class Lifecycle implements Worker {
 
   /** Undefined when the newest of its versions is a marker, which stands among the older ones. */
   async #currentOf(bucket: string, key: string): Promise<Newer | undefined> {
-    const entry = await this.#engine.meta.get(at.current(bucket, key))
+    const entry = await this.#context.meta.get(recordKey.current(bucket, key))
     if (entry === undefined) return undefined
     return { key, modifiedAt: versionFormat.decode(entry.value).modifiedAt, others: 0 }
   }
@@ -206,8 +206,8 @@ export class Lifecycle implements Worker {
     for await (const { page, now } of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
       const jobs: Job[] = []
       for (const entry of page) {
-        const key = parse(entry.key).name
-        const versions = await this.#engine.meta.scan(all.olderOf(bucket, key), 2)
+        const key = parseRecordKey(entry.key).name
+        const versions = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 2)
         if (versions.length === 1) jobs.push({ key, run: () => this.#expiry.loneMarker(bucket, key, now) })
       }
       yield jobs
@@ -231,7 +231,7 @@ export class Lifecycle implements Worker {
     for (const prefix of prefixes) {
       const range: KeyRange = rangeOf(kind, { bucket, prefix, limit: PAGE })
       for (let start: Buffer | undefined = range.start; start !== undefined; ) {
-        const page = await readPage(this.#engine, { start, end: range.end }, PAGE)
+        const page = await readPage(this.#context, { start, end: range.end }, PAGE)
         if (page.damaged !== undefined) this.#note(page.damaged)
         yield { page: page.entries, now: await this.#now() }
         start = page.next
@@ -244,8 +244,8 @@ export class Lifecycle implements Worker {
    * that locks go by: somebody may notice. Then the clock is believed: after a long rest of the server it is right.
    */
   async #now(): Promise<number> {
-    const { clock, lockTime, jumped } = await this.#engine.lockClock.state()
-    const elapsed = this.#engine.clock.elapsed()
+    const { clock, lockTime, jumped } = await this.#context.lockClock.state()
+    const elapsed = this.#context.clock.elapsed()
     this.#jumpSeen = jumped ? (this.#jumpSeen ?? elapsed) : undefined
     return this.#jumpSeen !== undefined && elapsed - this.#jumpSeen < JUMP_MS_MAX ? lockTime : clock
   }

@@ -1,6 +1,6 @@
 /** Every kind of record and how it is read, for those who look at all of them. */
 
-import { justAfter } from '../lib/bytes.ts'
+import { keySuccessor } from '../lib/bytes.ts'
 import type { Decodes } from '../lib/codec.ts'
 import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
 import { accountFormat, canonicalIdFormat, keyFormat, keyOfFormat, userFormat } from '../model/account.ts'
@@ -13,10 +13,10 @@ import { partFormat, uploadFormat } from '../model/upload.ts'
 import { countersFormat } from '../model/usage.ts'
 import { deletedFormat, type Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
-import { documentFormat } from '../store/documents.ts'
-import type { Engine } from '../store/engine.ts'
-import { unguarded } from '../store/loss-guard.ts'
-import { ownedFormat } from '../store/owned-buckets.ts'
+import { ownedFormat } from '../store/buckets/bucket-owner-index.ts'
+import { documentFormat } from '../store/buckets/documents.ts'
+import { unguarded } from '../store/commit/lost-record-guard.ts'
+import type { StoreContext } from '../store/store-context.ts'
 
 export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
   B: bucketFormat,
@@ -50,24 +50,24 @@ const PAGE = 500
  * the work of a damaged tree: there is no way past it, so it is the last one. Going on from its key leads in circles.
  */
 export async function readPage(
-  engine: Engine,
+  context: StoreContext,
   range: KeyRange,
   limit = PAGE,
 ): Promise<{ entries: readonly Entry[]; damaged: DamagedRecord | undefined; next: Buffer | undefined }> {
-  const { meta } = unguarded(engine)
+  const { meta } = unguarded(context)
   try {
     const entries = await meta.scan(range, limit)
     const astray = entries.findIndex((entry, i) => !isAhead(range, entries[i - 1]?.key, entry.key))
     if (astray >= 0) {
       return { entries: entries.slice(0, astray), damaged: new DamagedRecord(entries[astray]!.key), next: undefined }
     }
-    const next = entries.length < limit ? undefined : justAfter(entries.at(-1)!.key)
+    const next = entries.length < limit ? undefined : keySuccessor(entries.at(-1)!.key)
     return { entries, damaged: undefined, next }
   } catch (error) {
     if (!(error instanceof DamagedRecord)) throw error
     if (!isAhead(range, undefined, error.key)) return { entries: [], damaged: error, next: undefined }
     const entries = await meta.scan({ start: range.start, end: error.key }, limit)
-    return { entries, damaged: error, next: justAfter(error.key) }
+    return { entries, damaged: error, next: keySuccessor(error.key) }
   }
 }
 
@@ -80,13 +80,13 @@ function isAhead({ start, end }: KeyRange, before: Buffer | undefined, key: Buff
  * All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case.
  */
 export async function* recordsOf(
-  engine: Engine,
+  context: StoreContext,
   kind: string,
   onDamage: (damaged: DamagedRecord) => void = () => {},
 ): AsyncGenerator<Entry> {
   const end = Buffer.from([kind.charCodeAt(0) + 1])
   for (let start: Buffer | undefined = Buffer.from(kind, 'latin1'); start !== undefined; ) {
-    const page = await readPage(engine, { start, end })
+    const page = await readPage(context, { start, end })
     yield* page.entries
     if (page.damaged !== undefined) onDamage(page.damaged)
     start = page.next
@@ -94,7 +94,7 @@ export async function* recordsOf(
 }
 
 /** What a version's record holds directly: slices, or one share of a content. */
-export function heldBy(version: Version): { slices: readonly Slice[]; content: Buffer | undefined } {
+export function referencesOf(version: Version): { slices: readonly Slice[]; content: Buffer | undefined } {
   const { content } = version
   return {
     slices: content.kind === 'slices' ? content.slices : [],
@@ -102,7 +102,7 @@ export function heldBy(version: Version): { slices: readonly Slice[]; content: B
   }
 }
 
-export function heldByGarbage(garbage: Garbage): { slices: readonly Slice[]; content: Buffer | undefined } {
+export function garbageReferences(garbage: Garbage): { slices: readonly Slice[]; content: Buffer | undefined } {
   return {
     slices: garbage.kind === 'slices' ? garbage.slices : [],
     content: garbage.kind === 'content' ? garbage.id : undefined,

@@ -3,14 +3,14 @@
  * it finds it reports with the objects that are hurt; it repairs nothing and hides nothing.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
-import { EMPTY, justAfter } from '../lib/bytes.ts'
+import { EMPTY, keySuccessor } from '../lib/bytes.ts'
 import { BadRecord } from '../lib/codec.ts'
 import type { Entry } from '../meta/meta.ts'
 import { blobFormat } from '../model/content.ts'
-import { at, parse } from '../store/addresses.ts'
-import type { Engine } from '../store/engine.ts'
-import { unguarded } from '../store/loss-guard.ts'
-import { type Hurt, hurtBy } from './hurt.ts'
+import { unguarded } from '../store/commit/lost-record-guard.ts'
+import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
+import type { StoreContext } from '../store/store-context.ts'
+import { type DamageImpact, damageImpact } from './damage-impact.ts'
 import { FORMATS, readPage } from './records.ts'
 import type { Worker } from './worker.ts'
 
@@ -18,7 +18,7 @@ const RECORDS_PER_STEP = 256
 /** A step ends after the blob that goes beyond this. */
 const BYTES_PER_STEP = 64 * 2 ** 20
 
-export interface Damage extends Hurt {
+export interface Damage extends DamageImpact {
   readonly what: 'blob' | 'record'
   /** Blob id or record key in hexadecimal. */
   readonly id: string
@@ -26,25 +26,25 @@ export interface Damage extends Hurt {
 }
 
 export class Scrubber implements Worker {
-  readonly #engine: Engine
+  readonly #context: StoreContext
   #cursor = EMPTY
   #found: { what: Damage['what']; id: string; message: string }[] = []
   records = 0
   bytes = 0
 
-  constructor(engine: Engine) {
-    this.#engine = unguarded(engine)
+  constructor(context: StoreContext) {
+    this.#context = unguarded(context)
   }
 
   /** Some records, and all the bytes that they name. Idle at the end of a whole round. */
   async step(): Promise<'busy' | 'idle'> {
-    const page = await readPage(this.#engine, { start: this.#cursor, end: undefined }, RECORDS_PER_STEP)
+    const page = await readPage(this.#context, { start: this.#cursor, end: undefined }, RECORDS_PER_STEP)
     const enough = this.bytes + BYTES_PER_STEP
     for (const entry of page.entries) {
       this.records++
       await this.#check(entry)
       if (this.bytes < enough) continue
-      this.#cursor = justAfter(entry.key)
+      this.#cursor = keySuccessor(entry.key)
       return 'busy'
     }
     const { damaged } = page
@@ -72,10 +72,10 @@ export class Scrubber implements Worker {
   async #checkBlob(entry: Entry): Promise<void> {
     const id = entry.key.subarray(1)
     // As a reader: the blob may be removed or moved at any time, and then it is not damaged.
-    const { readers, blobs } = this.#engine
+    const { readers, blobs } = this.#context
     const ticket = readers.enter()
     try {
-      const now = await this.#engine.meta.get(at.blob(id))
+      const now = await this.#context.meta.get(recordKey.blob(id))
       if (now === undefined) return
       const record = blobFormat.decode(now.value)
       const place = { ...record, length: record.storedLength }
@@ -102,15 +102,15 @@ export class Scrubber implements Worker {
     return out
   }
 
-  async #hurt(damage: { what: Damage['what']; id: string }): Promise<Hurt> {
-    if (damage.what === 'blob') return hurtBy(this.#engine, new Set([damage.id]))
+  async #hurt(damage: { what: Damage['what']; id: string }): Promise<DamageImpact> {
+    if (damage.what === 'blob') return damageImpact(this.#context, new Set([damage.id]))
     const address = Buffer.from(damage.id, 'hex')
     const kind = String.fromCharCode(address[0]!)
     if (kind === 'b' || kind === 'c' || kind === 's') {
-      return hurtBy(this.#engine, new Set([address.toString('hex', 1, 17)]))
+      return damageImpact(this.#context, new Set([address.toString('hex', 1, 17)]))
     }
     if (kind !== 'o' && kind !== 'v') return { objects: [], parts: [] }
-    const { bucket, name } = parse(address)
+    const { bucket, name } = parseRecordKey(address)
     return { objects: [{ bucket, key: name, versionId: kind === 'o' ? 'current' : 'unknown' }], parts: [] }
   }
 }

@@ -1,28 +1,28 @@
 /** Frees files whose bytes never got a name, or lost it just before a crash. Packed ones come back by compaction. */
-import { at } from '../store/addresses.ts'
-import type { Line } from '../store/company.ts'
-import type { Engine } from '../store/engine.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
+import type { StoreContext } from '../store/store-context.ts'
 import type { Worker } from './worker.ts'
 
 const BATCH = 256
 
 export class Sweeper implements Worker {
-  readonly #engine: Engine
+  readonly #context: StoreContext
   #walk: AsyncIterator<Buffer> | undefined
   /** Files that no record names. */
   #nameless: readonly Buffer[] = []
   /** Everybody who was writing when they were found may be about to name one. */
-  #line: Line | undefined
+  #line: Epoch | undefined
   removed = 0
 
-  constructor(engine: Engine) {
-    this.#engine = engine
+  constructor(context: StoreContext) {
+    this.#context = context
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    if (this.#engine.freeing.isHeld) return 'idle'
+    if (this.#context.reclamationLock.isHeld) return 'idle'
     if (this.#nameless.length === 0 && !(await this.#collect())) return 'idle'
-    if (this.#line?.passed() === false) return 'idle'
+    if (this.#line?.hasPassed() === false) return 'idle'
     const nameless = this.#nameless
     this.#nameless = []
     // A writer that has left has named its file or removed it; what is left is nobody's.
@@ -32,12 +32,12 @@ export class Sweeper implements Worker {
 
   /** True while it waits for others: then there is more to do soon, and not only in the next round. */
   get isWaiting(): boolean {
-    return this.#nameless.length > 0 || this.#engine.freeing.isHeld
+    return this.#nameless.length > 0 || this.#context.reclamationLock.isHeld
   }
 
   /** Looks at the next files; false at the end of a round. */
   async #collect(): Promise<boolean> {
-    this.#walk ??= this.#engine.blobs.solos()[Symbol.asyncIterator]()
+    this.#walk ??= this.#context.blobs.solos()[Symbol.asyncIterator]()
     const nameless: Buffer[] = []
     let more = true
     for (let i = 0; more && i < BATCH; i++) {
@@ -47,16 +47,16 @@ export class Sweeper implements Worker {
     }
     if (!more) this.#walk = undefined
     this.#nameless = nameless
-    this.#line = nameless.length === 0 ? undefined : this.#engine.company.line('drafts')
+    this.#line = nameless.length === 0 ? undefined : this.#context.reclamation.epoch('drafts')
     return more || nameless.length > 0
   }
 
   async #isNameless(id: Buffer): Promise<boolean> {
-    return (await this.#engine.meta.get(at.blob(id))) === undefined
+    return (await this.#context.meta.get(recordKey.blob(id))) === undefined
   }
 
   async #remove(id: Buffer): Promise<void> {
-    await this.#engine.blobs.remove(id, { volume: undefined, offset: 0, length: 0, frameBytes: 0 })
+    await this.#context.blobs.remove(id, { volume: undefined, offset: 0, length: 0, frameBytes: 0 })
     this.removed++
   }
 }

@@ -3,8 +3,8 @@ import { DamagedRecord } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { noUsage, type UsageDelta } from '../model/usage.ts'
 import type { Version } from '../model/version.ts'
-import type { Engine } from '../store/engine.ts'
-import { differenceText, differs, usageOf } from '../store/usage.ts'
+import type { StoreContext } from '../store/store-context.ts'
+import { differenceText, differs, usageOf } from '../store/usage/usage.ts'
 import { recordsOf } from './records.ts'
 
 export class UsageCount {
@@ -40,13 +40,13 @@ export class UsageCount {
     if (bucket !== undefined) this.#of(bucket).uploadBytes += size
   }
 
-  async compare(engine: Engine, problems: string[]): Promise<{ wrong: string[]; uncounted: string[] }> {
+  async compare(context: StoreContext, problems: string[]): Promise<{ wrong: string[]; uncounted: string[] }> {
     const wrong: string[] = []
     const uncounted: string[] = []
-    for await (const entry of recordsOf(engine, 'B')) {
+    for await (const entry of recordsOf(context, 'B')) {
       const { id, name } = bucketFormat.decode(entry.value)
       try {
-        const recorded = await usageOf(engine.meta, { id })
+        const recorded = await usageOf(context.meta, { id })
         const counted = this.#of(name)
         if (recorded === undefined) uncounted.push(name)
         else if (differs(recorded, counted)) {

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { Fault } from '../../src/model/faults.ts'
 import { type Explanation, explanationJson, explanationText } from '../../src/rules/explanation.ts'
 import { explain, type StoreQuestion } from '../../src/server/explain.ts'
-import { Accounts } from '../../src/store/accounts.ts'
-import { Directory } from '../../src/store/directory.ts'
+import { Accounts } from '../../src/store/identity/accounts.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { document, type Headers, lockBucket, md5Header, put } from '../http/actions.ts'
 import { type Client, MAIN, makeBucket, OTHER, READER, type Served, withServer } from '../http/server.ts'
 
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 type Ask = (question: Partial<StoreQuestion> & { readonly action: string }) => Promise<Explanation>
 
 const asking = ({ parts: { store } }: Served, bucket: string): Ask => {
-  const directory = new Directory(store.engine, undefined)
+  const directory = new IdentityCache(store.engine, undefined)
   return question => explain(store, directory, { accessKey: MAIN.accessKey, bucket, key: 'k', ...question })
 }
 

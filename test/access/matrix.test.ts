@@ -7,9 +7,9 @@ import { test } from 'node:test'
 import { ACTIONS, actionFacts } from '../../src/rules/access/actions.ts'
 import { evaluate } from '../../src/rules/access/evaluate.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
-import { haveAccounts } from '../../src/server/accounts.ts'
+import { ensureAccounts } from '../../src/server/accounts.ts'
 import { explain } from '../../src/server/explain.ts'
-import { Directory } from '../../src/store/directory.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Headers } from '../http/actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } from '../http/server.ts'
@@ -171,7 +171,7 @@ async function checkExplained(store: Store, state: State, { name, as, caller }: 
   const [need, another] = asked.needs
   if (another !== undefined || need!.needsName) return
   const { action, key = 'k' } = need!
-  const directory = new Directory(store.engine, undefined)
+  const directory = new IdentityCache(store.engine, undefined)
   const found = await explain(store, directory, { accessKey: as?.accessKey, action, bucket: BUCKET, key })
   const wanted = expected(state, caller, asked.needs) === 200
   assert.equal(found.verdict === 'allowed', wanted, `${name} ${action} in ${state.name}`)
@@ -182,7 +182,7 @@ const QUESTIONS = ASKERS.flatMap(asker => OPERATIONS.map(asked => ({ asker, aske
 inBoth(
   'D29 R9 R60 R70 R106 5.1 5.2: real requests of every caller, and their explanations',
   async (client, { parts }) => {
-    await haveAccounts(parts.store, readAccountsFile(JSON.stringify({ accounts: [MAIN, OTHER].map(accountGiven) })))
+    await ensureAccounts(parts.store, readAccountsFile(JSON.stringify({ accounts: [MAIN, OTHER].map(accountGiven) })))
     await makeBucket(client, BUCKET)
     const seen = { allowed: 0, refused: 0 }
     const isNext = takes(REQUEST_STRIDE, SEED + (client.dialect === 'svc' ? 0 : 9))

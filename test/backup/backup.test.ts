@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { BackupSource } from '../../src/backup/backup-options.ts'
 import { indexFormat } from '../../src/backup/index-entry.ts'
 import { pruneBackups } from '../../src/backup/prune.ts'
-import type { Source } from '../../src/backup/taking.ts'
 import { verifyBackups } from '../../src/backup/verify.ts'
 import { soloPath } from '../../src/blobs/solo.ts'
 import { blobFormat } from '../../src/model/content.ts'
@@ -68,7 +68,7 @@ test('a second run copies only what is new, and both can be restored', () =>
   }))
 
 /** A source that asks before it gives another piece. */
-function asking(source: Source, ask: () => void): Source {
+function asking(source: BackupSource, ask: () => void): BackupSource {
   async function* asked(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
       ask()
@@ -83,7 +83,7 @@ function asking(source: Source, ask: () => void): Source {
 }
 
 /** A source whose pieces end with an error after so many. */
-function breaking(source: Source, piecesMax: number): Source {
+function breaking(source: BackupSource, piecesMax: number): BackupSource {
   let left = piecesMax
   return asking(source, () => {
     if (left-- <= 0) throw new Error('the cable was cut')
@@ -199,7 +199,7 @@ test('a backup shows one moment, whatever is changed while its records are read'
     for (let i = 0; i < 400; i++) await put(svc, 'plain-bucket', `/n-${i}`, payload(4_000, i))
     const before = await rows(parts)
     let changes = 0
-    const busy: Source = {
+    const busy: BackupSource = {
       ...ground.source,
       async *records(backup) {
         for await (const piece of ground.source.records(backup)) {
@@ -231,12 +231,12 @@ test('a backup whose maker falls silent ends by itself; one at a time', () =>
     await source.keep(backup)
     clock.move(4 * 60_000)
     await source.keep(backup)
-    assert(parts.store.engine.freeing.isHeld)
+    assert(parts.store.engine.reclamationLock.isHeld)
     const [entry] = await parts.store.engine.meta.scan({ start: Buffer.from('b'), end: Buffer.from('c') }, 1)
     const reading = source.blobs(backup, [entry!.key.subarray(1)])[Symbol.asyncIterator]()
     await reading.next()
     clock.move(6 * 60_000)
-    assert(!parts.store.engine.freeing.isHeld)
+    assert(!parts.store.engine.reclamationLock.isHeld)
     await assert.rejects(reading.next(), { code: 'NoSuchEntity' })
     await assert.rejects(source.keep(backup), { code: 'NoSuchEntity' })
     await source.end((await source.start()).backup)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { Backups } from '../../src/backup/lease.ts'
+import type { BackupOptions, BackupSource } from '../../src/backup/backup-options.ts'
+import { BackupLeases } from '../../src/backup/lease.ts'
 import type { Manifest } from '../../src/backup/manifest.ts'
-import { takeBackup } from '../../src/backup/take.ts'
-import type { Source, Taking } from '../../src/backup/taking.ts'
+import { takeBackup } from '../../src/backup/take-backup.ts'
 import type { Vault } from '../../src/backup/vault.ts'
 import { startsWith } from '../../src/lib/bytes.ts'
 import { type Clock, systemClock } from '../../src/lib/clock.ts'
@@ -14,7 +14,7 @@ import { blobFormat } from '../../src/model/content.ts'
 import { garbageFormat } from '../../src/model/garbage.ts'
 import { keyringIn, restoreFolder, withVault } from '../../src/server/backups.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
-import { at } from '../../src/store/addresses.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { lockBucket, put, versionedBucket } from '../http/actions.ts'
 import { DAY, hold, ok, retain } from '../http/lock-requests.ts'
@@ -60,8 +60,8 @@ async function inParts(client: Client, bucket: string, path: string): Promise<vo
   await ok(finish(client, place, parts))
 }
 
-export const sourceOver = ({ store, snapshot }: ServerParts): Source => {
-  const backups = new Backups(store.engine, snapshot)
+export const sourceOver = ({ store, snapshot }: ServerParts): BackupSource => {
+  const backups = new BackupLeases(store.engine, snapshot)
   return {
     start: () => backups.start(),
     records: backup => backups.records(backup),
@@ -73,7 +73,7 @@ export const sourceOver = ({ store, snapshot }: ServerParts): Source => {
 
 export interface Ground {
   readonly served: Served
-  readonly source: Source
+  readonly source: BackupSource
   readonly data: string
   readonly vault: string
   /** Does not exist yet. */
@@ -90,7 +90,7 @@ export async function withGround(use: (ground: Ground) => Promise<void>): Promis
 
 export function take(
   { vault, source, data }: Pick<Ground, 'vault' | 'source' | 'data'>,
-  more: Partial<Taking> = {},
+  more: Partial<BackupOptions> = {},
   clock: Clock = systemClock,
 ): Promise<Manifest> {
   const keyring = (id: Buffer): Promise<Buffer> => keyringIn(data, id)
@@ -122,7 +122,7 @@ export async function rows({ store }: ServerParts): Promise<Map<string, string>>
   for (const { key, value } of all) {
     const kind = String.fromCharCode(key[0]!)
     // These change with every start.
-    if (key.equals(at.owner()) || key.equals(at.usageMark()) || startsWith(key, ENGINE_KEYS)) continue
+    if (key.equals(recordKey.owner()) || key.equals(recordKey.usageMark()) || startsWith(key, ENGINE_KEYS)) continue
     if (kind === 'g' && garbageFormat.decode(value).kind === 'volume') continue
     const shown =
       kind === 'b' ? blobFormat.encode({ ...blobFormat.decode(value), volume: undefined, offset: 0 }) : value

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Blobs, PackedRecord, Place } from '../../src/blobs/blobs.ts'
+import type { BlobLocation, Blobs, PackedRecord } from '../../src/blobs/blobs.ts'
 import { crc32 } from '../../src/lib/crc.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { contentOf, idOf, isDamaged, open, pathOf, payload, readAll, replace } from './fixture.ts'
@@ -16,7 +16,7 @@ async function stored(kind: 'packed' | 'solo') {
 }
 
 /** Both ways of reading tell the same, where there are two: of a volume that could be opened. */
-async function readAnew(disk: MemoryDisk, place: Place): Promise<Buffer> {
+async function readAnew(disk: MemoryDisk, place: BlobLocation): Promise<Buffer> {
   const blobs = await open(disk)
   try {
     const [streamed] = await Promise.allSettled([readAll(blobs, idOf(1), place)])
@@ -30,7 +30,7 @@ async function readAnew(disk: MemoryDisk, place: Place): Promise<Buffer> {
   }
 }
 
-const atOnce = async (blobs: Blobs, place: Place) => blobs.readAtOnce(idOf(1), place, 0, place.length)
+const atOnce = async (blobs: Blobs, place: BlobLocation) => blobs.readAtOnce(idOf(1), place, 0, place.length)
 
 async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedRecord[]> {
   const blobs = await open(disk)

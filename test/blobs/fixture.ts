@@ -1,4 +1,4 @@
-import { type Blobs, type Body, DamagedBlob, type Place } from '../../src/blobs/blobs.ts'
+import { type BlobLocation, type Blobs, type Body, DamagedBlob } from '../../src/blobs/blobs.ts'
 import { type BlobsOptions, openBlobs } from '../../src/blobs/file-blobs.ts'
 import type { Disk } from '../../src/lib/disk.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
@@ -47,7 +47,13 @@ export function open(disk: Disk, options: Partial<BlobsOptions> = {}): Promise<B
   return openBlobs({ disk, folder: FOLDER, writer: WRITER, ...options })
 }
 
-export async function readAll(blobs: Blobs, id: Buffer, place: Place, start = 0, end = place.length): Promise<Buffer> {
+export async function readAll(
+  blobs: Blobs,
+  id: Buffer,
+  place: BlobLocation,
+  start = 0,
+  end = place.length,
+): Promise<Buffer> {
   const parts: Buffer[] = []
   for await (const part of blobs.read(id, place, start, end)) parts.push(part)
   return Buffer.concat(parts)
@@ -82,7 +88,7 @@ export async function replace(disk: Disk, path: string, bytes: Buffer): Promise<
   await file.close()
 }
 
-export function pathOf(id: Buffer, place: Place): string {
+export function pathOf(id: Buffer, place: BlobLocation): string {
   if (place.volume !== undefined) return `${FOLDER}/volumes/${place.volume}`
   return `${FOLDER}/solo/${id.toString('hex', 15)}/${id.toString('hex')}`
 }

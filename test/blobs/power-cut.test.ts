@@ -1,14 +1,14 @@
 /** Acknowledged means durable: through failing calls and power cuts. Controls show that the tests would notice. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Blobs, Place } from '../../src/blobs/blobs.ts'
+import type { BlobLocation, Blobs } from '../../src/blobs/blobs.ts'
 import type { BlobsOptions } from '../../src/blobs/file-blobs.ts'
-import { type Failure, type Fault, MemoryDisk } from '../../src/lib/memory-disk.ts'
+import { type DiskFailure, type DiskFault, MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { chance, cut, dawdle, idOf, open, payload, readAll, turn } from './fixture.ts'
 
 interface Acknowledged {
   readonly id: Buffer
-  readonly place: Place
+  readonly place: BlobLocation
   readonly bytes: Buffer
 }
 
@@ -85,7 +85,7 @@ async function verify(disk: MemoryDisk, acknowledged: readonly Acknowledged[], w
 }
 
 for (const [name, { options, count, run }] of Object.entries(WORKLOADS)) {
-  for (const fault of ['EIO', 'ENOSPC', 'short'] satisfies Fault[]) {
+  for (const fault of ['EIO', 'ENOSPC', 'short'] satisfies DiskFault[]) {
     test(`${name}: whichever call fails (${fault}), what was acknowledged survives a power cut`, async () => {
       let fewest = Number.POSITIVE_INFINITY
       for (let n = 1, passed = false; !passed; n++) {
@@ -120,7 +120,7 @@ for (const [name, { options, count, run }] of Object.entries(WORKLOADS)) {
       const acknowledged: Acknowledged[] = []
       const cuts: { disk: MemoryDisk; known: readonly Acknowledged[] }[] = []
       const disk = new (class extends MemoryDisk {
-        override count(what: string): Failure | undefined {
+        override count(what: string): DiskFailure | undefined {
           cuts.push({ disk: this.powerCut(random), known: [...acknowledged] })
           return super.count(what)
         }

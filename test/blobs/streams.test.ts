@@ -6,7 +6,7 @@ import { extname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type Blobs, DiskFull } from '../../src/blobs/blobs.ts'
-import { type Failure, MemoryDisk } from '../../src/lib/memory-disk.ts'
+import { type DiskFailure, MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { CountingDisk, idOf, open, payload, readAll, turn } from './fixture.ts'
 
 const MIB = 2 ** 20
@@ -163,7 +163,7 @@ test('a long body stops when the room runs out, and its file goes away', async (
 
 test('a full disk is called so, whichever write meets it', async () => {
   class FullDisk extends MemoryDisk {
-    override count(what: string): Failure | undefined {
+    override count(what: string): DiskFailure | undefined {
       const error = Object.assign(new Error('no space'), { code: 'ENOSPC' })
       if (what === 'write') return { error, short: false }
       return super.count(what)

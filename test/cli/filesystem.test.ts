@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { groundOf } from '../../src/server/filesystem.ts'
+import { filesystemOf } from '../../src/server/filesystem.ts'
 import { withFolder } from '../store/fixture.ts'
 import { holdfast, launch } from './program.ts'
 
 const MEMORY = '/dev/shm'
-const isThere = existsSync(MEMORY) && groundOf(MEMORY).kind === 'tmpfs'
+const isThere = existsSync(MEMORY) && filesystemOf(MEMORY).kind === 'tmpfs'
 const skip = isThere ? false : `${MEMORY} is no tmpfs here`
 
 const LISTEN = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--workers', '1', '--metrics-public']
@@ -58,7 +58,7 @@ test('a data folder in memory is told of at the start and measured, and refused 
 
 test('a data folder on a disk is not told of', t =>
   withFolder(async folder => {
-    const { kind, problems } = groundOf(folder)
+    const { kind, problems } = filesystemOf(folder)
     const { errors, measures } = await started(join(folder, 'data'))
     t.diagnostic(`temporary folders lie on ${kind}`)
     assert.equal(errors.includes('is no place for data'), problems.length > 0)

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Client } from '../../src/cli/import/client.ts'
+import { S3Client } from '../../src/cli/import/client.ts'
 import { children, childText } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { differences } from '../import/expect.ts'
@@ -16,12 +16,12 @@ import { FIRST } from '../workers/certificates.ts'
 /** One of each kind. */
 const OBJECTS = 10
 
-const put = async (client: Client, key: string, text: string, headers: [string, string][] = []): Promise<void> => {
+const put = async (client: S3Client, key: string, text: string, headers: [string, string][] = []): Promise<void> => {
   await client.once({ method: 'PUT', key, headers, body: Buffer.from(text) })
 }
 
 /** The bodies of all versions of a key, oldest first; `-` for a marker. */
-async function historyAt(client: Client, key: string): Promise<string[]> {
+async function historyAt(client: S3Client, key: string): Promise<string[]> {
   const root = parseXml((await client.ask({ method: 'GET', query: { versions: '', prefix: key } })).body)
   const texts: string[] = []
   for (const node of root.children) {
@@ -34,7 +34,7 @@ async function historyAt(client: Client, key: string): Promise<string[]> {
 }
 
 /** Versions, but no locks. */
-async function withVersions({ sourceUrl }: Servers): Promise<Client> {
+async function withVersions({ sourceUrl }: Servers): Promise<S3Client> {
   const client = clientOf(sourceUrl, BUCKET, SOURCE_KEY)
   await client.once({ method: 'PUT' })
   const body = Buffer.from('<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>')
@@ -47,7 +47,7 @@ test('--ca: a source whose certificate is named is trusted, another one is not',
     async servers => {
       const ca = join(servers.folder, 'cert.pem')
       const place = { endpoint: new URL(servers.sourceUrl), bucket: BUCKET, region: 'us-east-1', inFlight: 4 }
-      const source = new Client({ ...place, key: SOURCE_KEY, ca: FIRST.cert })
+      const source = new S3Client({ ...place, key: SOURCE_KEY, ca: FIRST.cert })
       const seeded = await seed(source, { objects: OBJECTS, traits: EVERYTHING })
       source.close()
       const refused = await imported(servers)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder, openMeta } from '../../src/server/compose.ts'
-import { at } from '../../src/store/addresses.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { makeBucket, put, withFolder } from '../store/fixture.ts'
 import { holdfast } from './program.ts'
 
@@ -25,7 +25,7 @@ test('bucket info and bucket list show what a bucket holds; fsck finds a wrong c
     )
     assert.match((await holdfast(['usage', '--data', data])).out, /^bytes +7$/m)
     const meta = await openMeta({ folder: data, durability: 'os' })
-    await meta.commit({ checks: [], writes: [{ key: at.current('box', 'b'), value: undefined }] })
+    await meta.commit({ checks: [], writes: [{ key: recordKey.current('box', 'b'), value: undefined }] })
     await meta.close()
     const found = await holdfast(['fsck', '--data', data])
     assert.equal(found.code, 1)

@@ -49,9 +49,9 @@ async function damageOne(
   for (const label of before.missing) problems.push(`${label} is said not to be there`)
   const { damages } = await scrubAll(store)
   if (damages === 0) problems.push('the scrubber finds nothing')
-  const { engine } = store
-  await engine.blobs.seal()
-  const workers = [new Reclaimer(engine), new Compactor(engine), new Sweeper(engine)]
+  const { engine: context } = store
+  await context.blobs.seal()
+  const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {
     for (const worker of workers) await worker.step().catch(() => undefined)
   }
@@ -60,7 +60,7 @@ async function damageOne(
   for (const label of [...after.unreadable, ...after.missing, ...after.wrong]) {
     if (!known.has(label)) problems.push(`${label} was readable before upkeep`)
   }
-  await engine.blobs.close()
+  await context.blobs.close()
   const where = `record ${entry.key.toString('latin1', 0, 1)} ${entry.key.toString('hex')}`
   return { hurt: before.unreadable.length, problems: problems.map(problem => `${where}: ${problem}`) }
 }

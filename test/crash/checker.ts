@@ -5,8 +5,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { openFolder } from '../../src/server/compose.ts'
-import { againstCopy } from '../../src/server/second-copy.ts'
-import { round } from '../copy/round.ts'
+import { compareWithCopy } from '../../src/server/second-copy.ts'
+import { round } from '../journal/round.ts'
 import { replayJournal } from './journal.ts'
 import { Expectation, type Saved } from './model.ts'
 import { observe } from './observe.ts'
@@ -39,7 +39,7 @@ await makeBuckets(store)
 const first = await observe(store, expectation)
 const problems = [...first.problems]
 // What a crash took from the end of a journal must not look like something that is lost.
-problems.push(...(await againstCopy(parts.copy!)))
+problems.push(...(await compareWithCopy(parts.copy!)))
 if (problems.length === 0) {
   problems.push(...(await round(parts)))
   problems.push(...(await audit(store)))

@@ -2,10 +2,10 @@ import {
   DamagedRecord,
   type Entry,
   type KeyRange,
-  lendAll,
-  type Making,
   type Meta,
   type Minitransaction,
+  type Projection,
+  scanMapAll,
 } from '../../src/meta/meta.ts'
 
 /** An engine in which one record does not match its checksum any more. */
@@ -29,8 +29,8 @@ export class DamagedMeta implements Meta {
     return entries
   }
 
-  async lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return lendAll(await this.scan(range, limit), make)
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>): Promise<readonly T[]> {
+    return scanMapAll(await this.scan(range, limit), make)
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

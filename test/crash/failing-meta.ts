@@ -1,14 +1,14 @@
 /** A metadata engine whose n-th commit fails, in each of the ways an engine can fail. */
 
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import {
   type Entry,
   type KeyRange,
-  type Making,
   type Meta,
   MetaFull,
   type Minitransaction,
   OutcomeUnknown,
+  type Projection,
 } from '../../src/meta/meta.ts'
 
 /** `full`: nothing was written, and life goes on. Of an unknown outcome, either half: `lost` or `applied`. */
@@ -49,8 +49,8 @@ export class FailingMeta implements Meta {
     return this.#below.scan(range, limit, reverse)
   }
 
-  lend<T>(range: KeyRange, limit: number, make: Making<T>): Promise<readonly T[]> {
-    return this.#below.lend(range, limit, make)
+  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>): Promise<readonly T[]> {
+    return this.#below.scanMap(range, limit, make)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

@@ -3,7 +3,7 @@
  * calls is reached; the same with commits. After each failure, what was acknowledged must be there after a restart and
  * after a power cut, what was not must be wholly there or not at all, and upkeep must leave nothing behind.
  */
-import type { Fault as DiskFault } from '../../src/lib/memory-disk.ts'
+import type { DiskFault } from '../../src/lib/memory-disk.ts'
 import { chance } from './chance.ts'
 import { COMMIT_FAULTS, type CommitFault } from './failing-meta.ts'
 import type { Expectation } from './model.ts'

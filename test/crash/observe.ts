@@ -1,6 +1,6 @@
 /** Compares what a store shows, by listings and by reading every byte, with what is expected of it. */
 import { createHash } from 'node:crypto'
-import type { ListedVersion } from '../../src/store/listing.ts'
+import type { ListedVersion } from '../../src/store/listing/listing.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   BUCKETS,

@@ -1,7 +1,7 @@
 /** Operations of the model, carried out on a store. */
 import { Fault } from '../../src/model/faults.ts'
-import type { KeyChoice } from '../../src/store/content-keys.ts'
-import { Expiry } from '../../src/store/expiry.ts'
+import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
+import { Expiry } from '../../src/store/objects/expiry.ts'
 import type { Store } from '../../src/store/store.ts'
 import { BUCKETS, type Operation } from './model.ts'
 import { bytesOf, type Piece } from './payload.ts'

@@ -62,10 +62,10 @@ export async function everyPrefix(seed: number, durability: 'fsync' | 'os', tota
   const script = new Script(process, expectation)
   const lane = new Lane(0, chance(seed, 3), expectation, SMALL)
   watching = true
-  const { engine } = process.store
-  const workers = [new Reclaimer(engine), new Compactor(engine)]
+  const { engine: context } = process.store
+  const workers = [new Reclaimer(context), new Compactor(context)]
   for (let n = 0; n < OPERATIONS; n++) await script.run(lane.next())
-  await script.attempt(() => engine.blobs.seal())
+  await script.attempt(() => context.blobs.seal())
   for (let n = 0; n < UPKEEP_STEPS; n++) for (const worker of workers) await script.attempt(() => worker.step())
   watching = false
   await world.end(process)

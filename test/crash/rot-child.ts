@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { openFolder } from '../../src/server/compose.ts'
 import { rebuildFolder } from '../../src/server/rebuild.ts'
-import { againstCopy } from '../../src/server/second-copy.ts'
+import { compareWithCopy } from '../../src/server/second-copy.ts'
 import { Expectation, type Saved } from './model.ts'
 import { countsDiffer, lookAtAll, scrubAll } from './rot.ts'
 
@@ -41,7 +41,7 @@ async function verdictOf(offset: number, bit: number): Promise<FlipVerdict> {
     const look = await lookAtAll(store, expectation)
     if (look.wrong.length > 0) return 'wrong'
     const found = (await countsDiffer(store)) || (await scrubAll(store)).damages > 0
-    const lost = await againstCopy(copy!)
+    const lost = await compareWithCopy(copy!)
     if (look.missing.length > 0) return found ? 'missing' : lost.length > 0 ? 'vanished' : 'silent'
     return look.unreadable.length > 0 || found || lost.length > 0 ? 'detected' : 'harmless'
   } finally {

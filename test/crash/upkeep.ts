@@ -19,14 +19,14 @@ export async function abortUploads(store: Store): Promise<void> {
 
 /** Releasing makes new garbage and compaction empties volumes, so each goes round until none finds anything. */
 export async function settle(store: Store): Promise<void> {
-  const { engine } = store
-  const compactor = new Compactor(engine)
+  const { engine: context } = store
+  const compactor = new Compactor(context)
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    await runUntilIdle(new Reclaimer(engine))
+    await runUntilIdle(new Reclaimer(context))
     await runUntilIdle(compactor)
-    const [left] = await engine.meta.scan({ start: Buffer.from('g'), end: Buffer.from('h') }, 1)
+    const [left] = await context.meta.scan({ start: Buffer.from('g'), end: Buffer.from('h') }, 1)
     if (left === undefined) {
-      await runUntilIdle(new Sweeper(engine))
+      await runUntilIdle(new Sweeper(context))
       return
     }
   }

@@ -97,9 +97,9 @@ const uploads: Workload = {
 
 /** Upkeep as a server runs it: step after step, whatever one of them may have met. */
 async function upkeep(script: Script): Promise<void> {
-  const { engine } = script.process.store
-  await script.attempt(() => engine.blobs.seal())
-  const workers = [new Reclaimer(engine), new Compactor(engine), new Sweeper(engine)]
+  const { engine: context } = script.process.store
+  await script.attempt(() => context.blobs.seal())
+  const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {
     for (const worker of workers) await script.attempt(() => worker.step())
   }

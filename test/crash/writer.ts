@@ -45,11 +45,11 @@ async function work(store: Store, lane: Lane, expectation: Expectation, journal:
 }
 
 async function upkeep(store: Store): Promise<void> {
-  const { engine } = store
-  const workers = [new Reclaimer(engine), new Compactor(engine), new Sweeper(engine)]
+  const { engine: context } = store
+  const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let round = 1; ; round++) {
     // Only a sealed volume is compacted, and nothing else would fill one in so short a life.
-    if (round % ROUNDS_BETWEEN_SEALS === 0) await engine.blobs.seal()
+    if (round % ROUNDS_BETWEEN_SEALS === 0) await context.blobs.seal()
     let busy = false
     for (const worker of workers) busy = (await worker.step()) === 'busy' || busy
     await wait(busy ? 0 : UPKEEP_PAUSE_MS)

@@ -1,6 +1,6 @@
 /** Shots at the console's port: every route of the admin API, rightly signed, with fields that are right or odd. */
-import { ADMIN_ROUTES } from '../../src/console/index.ts'
-import type { Route } from '../../src/console/route.ts'
+import { ADMIN_ROUTES } from '../../src/admin/index.ts'
+import type { Route } from '../../src/admin/route.ts'
 import { policy } from '../specimens/documents.ts'
 import { type Pair, type Signer, sha256, signedByHeader } from '../specimens/signing.ts'
 import type { Dice } from './dice.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { choresOf } from '../../src/server/upkeep.ts'
-import { at } from '../../src/store/addresses.ts'
-import { documentFormat } from '../../src/store/documents.ts'
+import { maintenanceTasks } from '../../src/server/maintenance.ts'
+import { documentFormat } from '../../src/store/buckets/documents.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { document, get, put } from './actions.ts'
 import { documentSuite, documentsOf, faultIs, shown } from './bucket-documents.ts'
 import { inBoth, makeBucket } from './server.ts'
@@ -136,7 +136,7 @@ inBoth(
     const body = config(rule(ALL + DAYS))
     assert.equal((await client.send({ method: 'PUT', bucket, path: '/?lifecycle', ...document(body) })).status, 200)
     await put(client, bucket, '/k', 'kept')
-    const key = at.document(bucket, 'lifecycle')
+    const key = recordKey.document(bucket, 'lifecycle')
     for (const value of [Buffer.from('no document'), documentFormat.encode('<no rules')]) {
       assert(await parts.store.engine.meta.commit({ checks: [], writes: [{ key, value }] }))
       const told = log.length
@@ -223,11 +223,13 @@ inBoth(
     const { store } = served.parts
     await documentsOf(client, bucket, 'lifecycle').put(bad(ALL + DAYS))
     const value = documentFormat.encode(bad(`${ALL}${DAYS}<Transition/>`))
-    assert(await store.engine.meta.commit({ checks: [], writes: [{ key: at.document(bucket, 'lifecycle'), value }] }))
+    assert(
+      await store.engine.meta.commit({ checks: [], writes: [{ key: recordKey.document(bucket, 'lifecycle'), value }] }),
+    )
     await put(client, bucket, '/k')
     assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
     const lines: Readonly<Record<string, unknown>>[] = []
-    const chores = choresOf(store, { log: line => void lines.push(line), once() {}, end() {} })
+    const chores = maintenanceTasks(store, { log: line => void lines.push(line), once() {}, end() {} })
     const { worker } = chores.find(({ name }) => name === 'lifecycle')!
     for (let round = 0; round < 2; round++) while ((await worker.step()) === 'busy');
     assert.deepEqual(

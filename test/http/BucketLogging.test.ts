@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
-import type { Outcome } from '../../src/edge/outcome.ts'
-import type { Ended } from '../../src/edge/recorder.ts'
+import type { RequestOutcome } from '../../src/edge/exchange.ts'
+import type { FinishedExchange } from '../../src/edge/recorder.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
 import { signedByQuery } from '../specimens/signing.ts'
 import { documentsOf, faultIs, md5, shown } from './bucket-documents.ts'
@@ -170,7 +170,7 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
   const made: { log?: AccessLog; seen: number } = { seen: 0 }
   const failures: unknown[] = []
   const accessLog = {
-    ended(outcome: Outcome, ended: Ended) {
+    ended(outcome: RequestOutcome, ended: FinishedExchange) {
       made.log!.ended(outcome, ended)
       made.seen++
     },
@@ -331,10 +331,10 @@ test('access logs: the target seals them as it seals everything, and what is too
       totalMilliseconds: 1,
     }
     const told = { ...outcome, outgoing: { status: 200, headers: [], body: undefined, close: false } }
-    for (let at = 0; at < 2000; at++) accessLog.ended(told as unknown as Outcome, ended)
+    for (let at = 0; at < 2000; at++) accessLog.ended(told as unknown as RequestOutcome, ended)
     assert(counts()[1]! > 500)
     await accessLog.deliver()
     const dropped = counts()[1]!
-    accessLog.ended(told as unknown as Outcome, ended)
+    accessLog.ended(told as unknown as RequestOutcome, ended)
     assert.equal(counts()[1], dropped, 'there is room again')
   }))

@@ -1,6 +1,6 @@
 /** Keys that are not, or no longer, good for anything. */
 import assert from 'node:assert/strict'
-import { Accounts } from '../../src/store/accounts.ts'
+import { Accounts } from '../../src/store/identity/accounts.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'
 
 inBoth('attack 22: an unknown, a disabled and a deleted key get the same answer', async (client, { parts }) => {

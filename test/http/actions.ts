@@ -5,7 +5,7 @@ import type { XmlNode } from '../../src/lib/xml.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { type ChecksumAlgorithm, digestOf, wholeChecksum } from '../../src/rules/checksum.ts'
 import { derivedChecksum } from '../../src/rules/part-checksums.ts'
-import { haveAccounts } from '../../src/server/accounts.ts'
+import { ensureAccounts } from '../../src/server/accounts.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { type Client, MAIN, makeBucket, type Received, type Sending, type Who } from './server.ts'
 
@@ -101,6 +101,6 @@ export async function makeUser(
   const policies = statements.length === 0 ? [] : [{ Version: '2012-10-17', Statement: statements }]
   const users = [{ name, policies, accessKeys: [{ accessKey, secretKey }] }]
   const accounts = [{ accountId: of.accountId, users }]
-  await haveAccounts(store, readAccountsFile(JSON.stringify({ accounts })))
+  await ensureAccounts(store, readAccountsFile(JSON.stringify({ accounts })))
   return { ...of, accessKey, secretKey }
 }

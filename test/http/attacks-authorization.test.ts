@@ -1,7 +1,7 @@
 /** Attacks 27 to 31: ways around permission that opened other servers. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
-import { ROOM } from '../../src/edge/room.ts'
+import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
 import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
 import { makePlace } from '../specimens/place.ts'
 import { cases } from '../specimens/specimens.ts'
@@ -112,7 +112,7 @@ inBoth('strangers hold a bounded part of the memory, and nothing of what others 
     [':request-payer', 'requester'],
   ]
   const wires: Wire[] = []
-  for (let held = BATCH_BYTES; held <= ROOM.strangerBytesMax; held += BATCH_BYTES) {
+  for (let held = BATCH_BYTES; held <= ADMISSION_LIMITS.strangerBytesMax; held += BATCH_BYTES) {
     const wire = (await Wire.open(client.port)).write(client.head({ ...batch, headers }))
     assert.equal((await wire.answer())?.status, 100)
     wires.push(wire)

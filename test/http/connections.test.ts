@@ -1,7 +1,7 @@
 /** Connections that end early, stall or dawdle give back what they hold, and are told why where that is possible. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ROOM } from '../../src/edge/room.ts'
+import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
 import { md5Header } from './actions.ts'
 import { BASE_HOST, type Client, inBoth, makeBucket, type Sending, type Served, withServer } from './server.ts'
 import { turn, until, Wire } from './wire.ts'
@@ -46,7 +46,7 @@ test('requests whose client left before their turn take up no room', () =>
     const waiting = `PUT /k HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`.repeat(90)
     const { readers } = parts.store.engine
     // More than there is room for, a connection's share at a time. The first answer is not taken: all others wait.
-    for (let sent = 0; sent <= ROOM.requestsMax; sent += 90) {
+    for (let sent = 0; sent <= ADMISSION_LIMITS.requestsMax; sent += 90) {
       const { socket } = await Wire.open(s3.port)
       socket.pause()
       socket.write(`GET /big HTTP/1.1\r\n${host}\r\n${waiting}`)

@@ -1,7 +1,7 @@
 /** What holds for every operation on a bucket: whose bucket it is said to be, who pays, and who is refused. */
 import assert from 'node:assert/strict'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
-import { haveAccounts } from '../../src/server/accounts.ts'
+import { ensureAccounts } from '../../src/server/accounts.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { makePlace, renewed, type Send, setBefore } from '../specimens/place.ts'
 import { type Case, cases, type Place, statusIn } from '../specimens/specimens.ts'
@@ -33,7 +33,7 @@ async function ground(client: Client, served: Served): Promise<Ground> {
   const send: Send = what => client.send(what)
   const bare = { name: 'bare', policies: [], accessKeys: [{ accessKey: BARE.accessKey, secretKey: BARE.secretKey }] }
   const accounts = [{ accountId: MAIN.accountId, users: [bare] }]
-  await haveAccounts(served.parts.store, readAccountsFile(JSON.stringify({ accounts })))
+  await ensureAccounts(served.parts.store, readAccountsFile(JSON.stringify({ accounts })))
   const place = await makePlace(send, { ...NAMES, owner: MAIN.canonicalId, until: '2030-01-01T00:00:00Z' })
   return { served, send, place }
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { DamagedRecord, type Meta } from '../../src/meta/meta.ts'
-import { at } from '../../src/store/addresses.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { text } from './actions.ts'
@@ -147,7 +147,7 @@ inBoth('R89: rules that cannot be read make no failure of an object that is stor
   const meta = parts.store.engine.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
   meta.get = async key => {
-    if (key.equals(at.document(bucket, 'lifecycle'))) throw new DamagedRecord(key)
+    if (key.equals(recordKey.document(bucket, 'lifecycle'))) throw new DamagedRecord(key)
     return look(key)
   }
   const answer = await client.send({ method: 'PUT', bucket, path: '/k', body: 'second' })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemRandom } from '../../src/lib/random.ts'
 import { listenerFor } from '../../src/server/object-api.ts'
-import { Directory } from '../../src/store/directory.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { type Failing, matrixTable, OBJECT_API } from '../failure-matrix.ts'
 import { payload } from '../store/fixture.ts'
 import { put } from './actions.ts'
@@ -93,7 +93,7 @@ function failingReads({ parts }: Served): (failure: Failure) => void {
     if (failure === 'first') throw broken()
     return readAtOnce(...args)
   }
-  const [get, scan, lend] = [meta.get.bind(meta), meta.scan.bind(meta), meta.lend.bind(meta)]
+  const [get, scan, lend] = [meta.get.bind(meta), meta.scan.bind(meta), meta.scanMap.bind(meta)]
   const isHurt = (key: Buffer): boolean => failure === 'first' && key.includes('inline')
   meta.get = (key, known) => {
     if (isHurt(key)) throw broken()
@@ -103,7 +103,7 @@ function failingReads({ parts }: Served): (failure: Failure) => void {
     if (isHurt(range.start)) throw broken()
     return scan(range, limit, reverse)
   }
-  meta.lend = async (range, limit, make, vouch) => {
+  meta.scanMap = async (range, limit, make, vouch) => {
     if (failure === 'first') throw broken()
     return lend(range, limit, make, vouch)
   }
@@ -118,7 +118,7 @@ async function withBoth(use: (served: Served, ports: Readonly<Record<'plain' | '
     const { parts, clock } = served
     const secured = listenerFor({
       store: parts.store,
-      directory: new Directory(parts.store.engine, { accessKey: 'AKROOT', secretKey: 'secret-of-root' }),
+      directory: new IdentityCache(parts.store.engine, { accessKey: 'AKROOT', secretKey: 'secret-of-root' }),
       clock,
       random: systemRandom,
       region: 'us-east-1',

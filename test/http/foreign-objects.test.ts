@@ -1,7 +1,7 @@
 /** Whose word counts: objects that somebody else owns than their bucket, and the rights that changing a list takes. */
 import assert from 'node:assert/strict'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
-import { haveAccounts } from '../../src/server/accounts.ts'
+import { ensureAccounts } from '../../src/server/accounts.ts'
 import { document, type Headers, lockBucket, makeUser, md5Header, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Served, type Who } from './server.ts'
 
@@ -37,7 +37,7 @@ const rows = (client: Client): readonly (readonly [who: string, request: Request
 async function third({ parts }: Served): Promise<void> {
   const { accountId, accessKey, secretKey } = THIRD
   const accounts = [{ accountId, accessKeys: [{ accessKey, secretKey }] }]
-  await haveAccounts(parts.store, readAccountsFile(JSON.stringify({ accounts })))
+  await ensureAccounts(parts.store, readAccountsFile(JSON.stringify({ accounts })))
 }
 
 async function allowThird(client: Client, bucket: string): Promise<void> {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
-import type { Port } from '../../src/lib/digest-thread.ts'
-import { DigestThreads, digestThreads } from '../../src/lib/digest-threads.ts'
-import type { Order } from '../../src/lib/digest-work.ts'
+import type { ThreadPort } from '../../src/digest/digest-thread.ts'
+import { DigestThreads, digestThreads } from '../../src/digest/digest-threads.ts'
+import type { DigestCommand } from '../../src/digest/digest-work.ts'
 import { checksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import { expectFault } from './parts.ts'
 import { type Client, inBoth, makeBucket } from './server.ts'
@@ -66,8 +66,8 @@ inBoth('attack 15 PutObject: a large body of which one bit is not what was signe
 })
 
 /** A thread that ends when it has got its first bytes. */
-class Dying extends EventEmitter implements Port {
-  postMessage(order: Order): void {
+class Dying extends EventEmitter implements ThreadPort {
+  postMessage(order: DigestCommand): void {
     if ('order' in order) setImmediate(() => this.emit('exit', 1))
   }
   ref(): void {}

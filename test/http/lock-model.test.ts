@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ManualClock } from '../../src/lib/clock.ts'
+import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { ClockMarker } from '../../src/workers/mark-clock.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { settle } from '../store/fixture.ts'
 import { auditLedger, RULES } from '../store/lock-audit.ts'
@@ -55,7 +55,8 @@ class HttpStage implements Stage {
   jump = (ms: number): void => this.#served.clock.jump(ms)
   crash = async (): Promise<void> => {}
   upkeep = (): Promise<void> => settle(this.#served.parts.store)
-  mark = (): Promise<void> => new ClockMarker(this.#served.parts.store.engine, () => {}).step().then(() => undefined)
+  mark = (): Promise<void> =>
+    new ClockCheckpointer(this.#served.parts.store.engine, () => {}).step().then(() => undefined)
 
   async put(key: string, body: Buffer, lock: ModelLock | undefined): Promise<string> {
     const answer = await this.#send('PUT', `/${key}`, { body, headers: [md5Header(body), ...lockHeaders(lock)] })

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { at } from '../../src/store/addresses.ts'
-import { unguarded } from '../../src/store/loss-guard.ts'
+import { unguarded } from '../../src/store/commit/lost-record-guard.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { document, get, lockBucket, outcome, put, texts, versionedBucket } from './actions.ts'
 import { DAY, hold, ok } from './lock-requests.ts'
@@ -16,13 +16,13 @@ const DAMAGED = '500 MetadataDamaged'
 
 /** The engine has lost these records, and a comparison with the second copy has found it. */
 async function lose({ parts }: Served, ...keys: readonly Buffer[]): Promise<void> {
-  const { engine } = parts.store
-  const { meta } = unguarded(engine)
+  const { engine: context } = parts.store
+  const { meta } = unguarded(context)
   for (const key of keys) {
     assert.ok(await meta.get(key), 'there is no such record to lose')
     await meta.commit({ checks: [], writes: [{ key, value: undefined }] })
   }
-  engine.losses.know({ keys, more: [] })
+  context.losses.know({ keys, more: [] })
 }
 
 const found = ({ parts }: Served): void => parts.store.engine.losses.know({ keys: [], more: [] })
@@ -31,8 +31,8 @@ inBoth('every operation on an object whose record is lost is refused, and change
   const bucket = await versionedBucket(client, served.parts)
   const id = await put(client, bucket, '/k')
   await put(client, bucket, '/other')
-  const record = (await served.parts.store.engine.meta.get(at.current(bucket, 'k')))!
-  await lose(served, at.current(bucket, 'k'))
+  const record = (await served.parts.store.engine.meta.get(recordKey.current(bucket, 'k')))!
+  await lose(served, recordKey.current(bucket, 'k'))
   const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
   const requests: Sending[] = [
     { method: 'GET', path: '/k' },
@@ -68,7 +68,7 @@ inBoth('every operation on an object whose record is lost is refused, and change
 inBoth('DeleteObjects reports a lost key as an error of its own, and deletes the others', async (client, served) => {
   const bucket = await makeBucket(client, 'some-bucket')
   for (const key of ['/a', '/b']) await put(client, bucket, key)
-  await lose(served, at.current(bucket, 'a'))
+  await lose(served, recordKey.current(bucket, 'a'))
   const list = '<Delete><Object><Key>a</Key></Object><Object><Key>b</Key></Object></Delete>'
   const answer = await client.send({ method: 'POST', bucket, path: '/?delete', ...document(list) })
   assert.equal(answer.status, 200, answer.body.toString())
@@ -79,7 +79,7 @@ inBoth('DeleteObjects reports a lost key as an error of its own, and deletes the
 inBoth('a listing fails where it would leave out a lost key, and only there', async (client, served) => {
   const bucket = await makeBucket(client, 'some-bucket')
   for (const key of ['/a/1', '/m', '/z/1', '/z/2']) await put(client, bucket, key)
-  await lose(served, at.current(bucket, 'm'))
+  await lose(served, recordKey.current(bucket, 'm'))
   const list = async (query: string): Promise<string> =>
     outcome(await client.send({ method: 'GET', bucket, path: `/?${query}` }))
   for (const query of [
@@ -108,8 +108,10 @@ inBoth('P10: a bucket whose only version is held and lost is not empty', async (
   await ok(hold(client, bucket, '/held', 'ON'))
   await put(client, bucket, '/held', 'newer')
   const { store } = served.parts
-  const older = (await store.engine.meta.scan({ start: at.older(bucket, 'held', 2 ** 48), end: undefined }, 1))[0]!
-  await lose(served, older.key, at.current(bucket, 'held'))
+  const older = (
+    await store.engine.meta.scan({ start: recordKey.older(bucket, 'held', 2 ** 48), end: undefined }, 1)
+  )[0]!
+  await lose(served, older.key, recordKey.current(bucket, 'held'))
   for (const path of ['/', '/held']) {
     assert.equal(outcome(await client.send({ method: 'DELETE', bucket, path })), DAMAGED)
   }
@@ -121,11 +123,11 @@ inBoth('lost records of uploads, parts, contents, policies and buckets', async (
   const upload = await begin(client, bucket, '/in-parts')
   const listed = await part(client, upload, 1, Buffer.alloc(MIB5))
   const id = Buffer.from(upload.id, 'hex')
-  await lose(served, at.part(id, 1))
+  await lose(served, recordKey.part(id, 1))
   assert.equal(outcome(await finish(client, upload, [listed])), DAMAGED)
   const uploads = `/in-parts?uploadId=${upload.id}`
   assert.equal(outcome(await get(client, bucket, uploads)), DAMAGED)
-  await lose(served, at.upload(bucket, 'in-parts', id))
+  await lose(served, recordKey.upload(bucket, 'in-parts', id))
   assert.equal(outcome(await client.send({ method: 'DELETE', bucket, path: uploads })), DAMAGED)
   assert.equal(outcome(await get(client, bucket, '/?uploads')), DAMAGED)
   await put(client, bucket, '/large', Buffer.alloc(100_000))
@@ -136,9 +138,9 @@ inBoth('lost records of uploads, parts, contents, policies and buckets', async (
   assert.ok(reading === undefined || reading.status === 500, 'lost bytes were served')
   const policy = JSON.stringify({ Version: '2012-10-17', Statement: [] })
   await served.parts.store.documents.put(bucket, 'policy', policy)
-  await lose(served, at.document(bucket, 'policy'))
+  await lose(served, recordKey.document(bucket, 'policy'))
   assert.equal(outcome(await get(client, bucket, '/large')), DAMAGED)
-  await lose(served, at.bucket(bucket))
+  await lose(served, recordKey.bucket(bucket))
   assert.equal(outcome(await get(client, bucket, '/')), DAMAGED)
   assert.equal(outcome(await client.send({ method: 'PUT', bucket, path: '/' })), DAMAGED)
 })
@@ -153,7 +155,7 @@ test('P11: lifecycle rules rest while records are lost', () =>
     const rules = `<LifecycleConfiguration>${rule}</LifecycleConfiguration>`
     await ok(svc.send({ method: 'PUT', bucket, path: '/?lifecycle', ...document(rules) }))
     clock.move(3 * DAY)
-    await lose(served, at.current(bucket, 'lost'))
+    await lose(served, recordKey.current(bucket, 'lost'))
     const lifecycle = new Lifecycle(parts.store.engine)
     assert.equal(await lifecycle.step(), 'idle')
     assert.equal(outcome(await get(svc, bucket, '/due')), '200')
@@ -167,7 +169,7 @@ test('when more records of a kind are lost than have names, nothing of that kind
     const { svc, parts } = served
     const bucket = await makeBucket(svc, 'some-bucket')
     await put(svc, bucket, '/there')
-    parts.store.engine.losses.know({ keys: [], more: [at.current(bucket, 'k')[0]!] })
+    parts.store.engine.losses.know({ keys: [], more: [recordKey.current(bucket, 'k')[0]!] })
     assert.equal(outcome(await get(svc, bucket, '/there')), '200')
     assert.equal(outcome(await get(svc, bucket, '/k')), DAMAGED)
     assert.equal(outcome(await get(svc, bucket, '/')), DAMAGED)

@@ -1,7 +1,7 @@
 /** Attack 34: whoever may not list a bucket does not learn which keys are missing from it, whatever else he may do. */
 import assert from 'node:assert/strict'
 import { explain } from '../../src/server/explain.ts'
-import { Directory } from '../../src/store/directory.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { document, type Headers, md5Header, outcome, put, versionedBucket } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } from './server.ts'
 
@@ -99,7 +99,7 @@ const listing = (effect: string, condition: object): object => ({
 
 inBoth('attack 34 5.2: a missing key is told by the right to list with it as the prefix', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
-  const directory = new Directory(parts.store.engine, undefined)
+  const directory = new IdentityCache(parts.store.engine, undefined)
   const mayLearn = async (as: Who | null, key: string): Promise<boolean> => {
     const asked = { accessKey: as?.accessKey, action: 'GetObject', bucket, key }
     const { because, dependsOn } = await explain(parts.store, directory, asked)
@@ -135,7 +135,7 @@ inBoth('attack 34 5.2: a missing key is told by the right to list with it as the
 
 inBoth('5.2: an explanation of a missing key names what the right to list depends on', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket')
-  const directory = new Directory(parts.store.engine, undefined)
+  const directory = new IdentityCache(parts.store.engine, undefined)
   const inside = { IpAddress: { 'svc:SourceIp': '10.0.0.0/8' } }
   const body = JSON.stringify({ Version: '2012-10-17', Statement: [READING, listing('Allow', inside)] })
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)

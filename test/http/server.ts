@@ -13,10 +13,10 @@ import type { XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { canonicalIdOf } from '../../src/model/account.ts'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
-import { haveAccounts } from '../../src/server/accounts.ts'
+import { ensureAccounts } from '../../src/server/accounts.ts'
 import { openFolder, openMemory, type ServerParts } from '../../src/server/compose.ts'
-import { listenerFor, type Serving } from '../../src/server/object-api.ts'
-import { Directory } from '../../src/store/directory.ts'
+import { listenerFor, type ServingParts } from '../../src/server/object-api.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import { withFolder } from '../store/fixture.ts'
 
 export type DialectName = 'svc' | 's3'
@@ -246,10 +246,10 @@ async function serveParts(
   parts: ServerParts,
   clock: ManualClock,
   use: (served: Served) => Promise<void>,
-  options: Partial<Serving> = {},
+  options: Partial<ServingParts> = {},
 ): Promise<void> {
-  await haveAccounts(parts.store, readAccountsFile(JSON.stringify(ACCOUNTS)))
-  const directory = new Directory(parts.store.engine, ROOT_KEY)
+  await ensureAccounts(parts.store, readAccountsFile(JSON.stringify(ACCOUNTS)))
+  const directory = new IdentityCache(parts.store.engine, ROOT_KEY)
   const log: Readonly<Record<string, unknown>>[] = []
   const listener = listenerFor({
     store: parts.store,
@@ -278,7 +278,7 @@ async function serveParts(
 
 export async function withServer(
   use: (served: Served) => Promise<void>,
-  options: Partial<Serving> & { readonly strictKeys?: boolean } = {},
+  options: Partial<ServingParts> & { readonly strictKeys?: boolean } = {},
 ): Promise<void> {
   const clock = new ManualClock()
   const { strictKeys = false, ...serving } = options
@@ -296,7 +296,7 @@ export async function withFolderServer(use: (served: Served, folder: string) => 
 export function inBoth(
   title: string,
   run: (client: Client, served: Served) => Promise<void>,
-  options: Partial<Serving> = {},
+  options: Partial<ServingParts> = {},
 ): void {
   for (const dialect of ['svc', 's3'] as const) {
     test(`${dialect}: ${title}`, () => withServer(served => run(served[dialect], served), options))

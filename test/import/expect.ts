@@ -1,6 +1,6 @@
 /** Looks at every version of a bucket and says how it differs from what was seeded. */
 import { createHash } from 'node:crypto'
-import type { Client } from '../../src/cli/import/client.ts'
+import type { S3Client } from '../../src/cli/import/client.ts'
 import { children, childText, type XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import type { Expected, Seeded } from './seed.ts'
@@ -14,7 +14,7 @@ const IN_FLIGHT = 16
 const ALL_USERS = 'http://acs.amazonaws.com/groups/global/AllUsers'
 
 /** Oldest first, as the server orders them. */
-async function listed(client: Client): Promise<Map<string, Found[]>> {
+async function listed(client: S3Client): Promise<Map<string, Found[]>> {
   const found = new Map<string, Found[]>()
   let at: Record<string, string | undefined> = {}
   let root: XmlNode
@@ -30,7 +30,7 @@ async function listed(client: Client): Promise<Map<string, Found[]>> {
   return found
 }
 
-async function faultsOf(client: Client, key: string, versionId: string, expected: Expected): Promise<string[]> {
+async function faultsOf(client: S3Client, key: string, versionId: string, expected: Expected): Promise<string[]> {
   const faults: string[] = []
   const { said, body } = await client.ask({ method: 'GET', key, query: { versionId } })
   if (createHash('md5').update(body).digest('hex') !== expected.md5) faults.push('other bytes')
@@ -56,7 +56,7 @@ async function faultsOf(client: Client, key: string, versionId: string, expected
 }
 
 /** Every difference, in words; none when the bucket is exactly what was seeded. */
-export async function differences(client: Client, seeded: Seeded): Promise<string[]> {
+export async function differences(client: S3Client, seeded: Seeded): Promise<string[]> {
   const found = await listed(client)
   const bad: string[] = []
   for (const key of found.keys()) if (!seeded.has(key)) bad.push(`${key}: was never there`)

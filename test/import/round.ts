@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { Client } from '../../src/cli/import/client.ts'
+import { S3Client } from '../../src/cli/import/client.ts'
 import { childText } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { holdfast, launch, ROOT } from '../cli/program.ts'
@@ -13,8 +13,8 @@ import type { Seeded } from './seed.ts'
 export const SOURCE_KEY = { accessKey: 'HFSOURCEKEY', secretKey: 'the-secret-of-the-source' }
 export const BUCKET = 'moving'
 
-export const clientOf = (url: string, bucket: string, key = ROOT): Client =>
-  new Client({ endpoint: new URL(url), bucket, region: 'us-east-1', key, inFlight: 16 })
+export const clientOf = (url: string, bucket: string, key = ROOT): S3Client =>
+  new S3Client({ endpoint: new URL(url), bucket, region: 'us-east-1', key, inFlight: 16 })
 
 export interface Round {
   readonly sourceUrl: string
@@ -48,7 +48,7 @@ export const argumentsOf = ({ sourceUrl, targetUrl, folder }: Pick<Round, 'sourc
 ]
 
 /** Whether the target has anything behind this key. */
-async function hasBehind(target: Client, key: string): Promise<boolean> {
+async function hasBehind(target: S3Client, key: string): Promise<boolean> {
   const query = { versions: '', 'key-marker': key, 'max-keys': 1 }
   const answer = await target.maybe({ method: 'GET', query }, 'NoSuchBucket')
   if (answer === undefined) return false
@@ -56,7 +56,7 @@ async function hasBehind(target: Client, key: string): Promise<boolean> {
 }
 
 /** Starts an import and kills it -9 in the midst of its work. */
-async function killed(round: Round, target: Client, share: number): Promise<void> {
+async function killed(round: Round, target: S3Client, share: number): Promise<void> {
   const keys = [...round.seeded.keys()].sort()
   const key = keys[Math.floor(keys.length * share)]!
   const child = launch([...argumentsOf(round), '--json'], ENV)

@@ -1,6 +1,6 @@
 /** A bucket with everything that an import has to carry, and what it must look like afterwards. */
 import { createHash } from 'node:crypto'
-import type { Client } from '../../src/cli/import/client.ts'
+import type { S3Client } from '../../src/cli/import/client.ts'
 import { childText } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 
@@ -113,7 +113,7 @@ interface Wanted {
   readonly traits: Traits
 }
 
-async function put(client: Client, { key, index, round, traits }: Wanted): Promise<Expected> {
+async function put(client: S3Client, { key, index, round, traits }: Wanted): Promise<Expected> {
   const body = Buffer.from(index % 50 === 49 ? '' : `${key} in its version ${round}, ${'x'.repeat((index * 37) % 900)}`)
   const { headers, tags, isPublic } = kindOf(index, traits)
   const asked: [string, string][] = [...headers.map(([name, value]): [string, string] => [name, value])]
@@ -143,7 +143,7 @@ async function nextSecond(): Promise<void> {
 }
 
 /** In rounds over all keys, so that versions of a key lie apart in time as they do in life. */
-export async function seed(client: Client, { objects, traits }: Seeding): Promise<Seeded> {
+export async function seed(client: S3Client, { objects, traits }: Seeding): Promise<Seeded> {
   await client.once({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
   const seeded = new Map<string, Expected[]>()
   const made = (index: number, round: number): Promise<Expected> =>
@@ -170,7 +170,7 @@ export async function seed(client: Client, { objects, traits }: Seeding): Promis
   return seeded
 }
 
-async function large(client: Client): Promise<[string, Expected]> {
+async function large(client: S3Client): Promise<[string, Expected]> {
   const body = Buffer.alloc(6 * 2 ** 20 + 17, 'large and whole ')
   await client.once({ method: 'PUT', key: 'z-large', headers: [contentMd5(body)], body })
   return ['z-large', { ...MARKER, md5: md5Of(body), size: body.length }]
@@ -182,7 +182,7 @@ const contentMd5 = (body: Buffer): readonly [string, string] => [
 ]
 
 /** Two parts and a hold, where the server keeps it; the entity tag must come out the same, where that can be. */
-async function inParts(client: Client, traits: Traits): Promise<[string, Expected]> {
+async function inParts(client: S3Client, traits: Traits): Promise<[string, Expected]> {
   const key = 'z-parts'
   const hold: Headers = traits.holdsUploads ? [[':object-lock-legal-hold', 'ON']] : []
   const held: Headers = [...hold, [':meta-made', 'in parts']]

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import type pg from 'pg'
 import { seededRandom } from '../../src/lib/random.ts'
 import type { Meta, MetaEngine } from '../../src/meta/meta.ts'
-import { openPostgresMeta } from '../../src/meta/postgres.ts'
-import { UnfitServer } from '../../src/meta/postgres-connection.ts'
+import { UnfitServer } from '../../src/meta/postgres/connection.ts'
+import { openPostgresMeta } from '../../src/meta/postgres/postgres.ts'
 import { metaSuite } from '../../src/meta/suite.ts'
-import { bytes, incrementOnce, put, textOf } from '../../src/meta/suite-driver.ts'
+import { incrementOnce, putOne, utf8, utf8Text } from '../../src/meta/suite-driver.ts'
 import { cuttingProxy } from './cutting-proxy.ts'
 import { crashAndRestart, dropTable, newTable, serverUrl, withAdmin } from './server.ts'
 
@@ -66,10 +66,10 @@ async function countUnder(metas: readonly Meta[], hurt: (progress: () => number)
     const meta = metas[worker % metas.length]!
     for (let turn = 0; !over; turn++) {
       const counter = (worker + turn) % COUNTERS
-      const key = bytes(`counter ${counter}`)
+      const key = utf8(`counter ${counter}`)
       const entry = await meta.get(key)
-      const next = put(`counter ${counter}`, String(Number(entry?.value.toString() ?? 0) + 1))
-      const mark = put(`mark ${counter} ${worker} ${turn}`, '')
+      const next = putOne(`counter ${counter}`, String(Number(entry?.value.toString() ?? 0) + 1))
+      const mark = putOne(`mark ${counter} ${worker} ${turn}`, '')
       const checks = [
         { key, stamp: entry?.stamp },
         { key: mark.key, stamp: undefined },
@@ -90,8 +90,8 @@ async function countUnder(metas: readonly Meta[], hurt: (progress: () => number)
   }
   progress()
   for (const [counter, count] of acknowledged.entries()) {
-    assert.equal(Number(await textOf(metas[0]!, `counter ${counter}`)), count, `counter ${counter}`)
-    const marks = await metas[0]!.scan({ start: bytes(`mark ${counter} `), end: bytes(`mark ${counter}!`) }, 1e6)
+    assert.equal(Number(await utf8Text(metas[0]!, `counter ${counter}`)), count, `counter ${counter}`)
+    const marks = await metas[0]!.scan({ start: utf8(`mark ${counter} `), end: utf8(`mark ${counter}!`) }, 1e6)
     assert.equal(marks.length, count, `marks of counter ${counter}`)
   }
 }
@@ -158,7 +158,7 @@ test('postgres: two instances that race on counters agree', { skip }, () =>
 test('postgres: a batch that was given up can never be taken', { skip }, () =>
   withMetas(1, ([meta], table) =>
     withAdmin(async admin => {
-      await meta!.commit({ checks: [], writes: [put('a', '1')] })
+      await meta!.commit({ checks: [], writes: [putOne('a', '1')] })
       const token = '00000000-0000-4000-8000-000000000001'
       await admin.query(`INSERT INTO ${table}_outcome (token, failed) VALUES ($1, NULL) ON CONFLICT DO NOTHING`, [
         token,
@@ -169,7 +169,7 @@ test('postgres: a batch that was given up can never be taken', { skip }, () =>
         [token],
       )
       await assert.rejects(late, (error: pg.DatabaseError) => error.code === '23505')
-      assert.equal(await textOf(meta!, 'b'), undefined)
+      assert.equal(await utf8Text(meta!, 'b'), undefined)
     }),
   ),
 )
@@ -182,7 +182,7 @@ test('postgres: tokens older than an hour are forgotten in passing', { skip }, (
           SELECT gen_random_uuid(), '{}', now() - interval '2 hours' FROM generate_series(1, 500)`,
       )
       for (let index = 0; index < 1_000; index++) await meta!.commit({ checks: [], writes: [] })
-      await meta!.commit({ checks: [], writes: [put('a', '1')] })
+      await meta!.commit({ checks: [], writes: [putOne('a', '1')] })
       const { rows } = await admin.query(
         `SELECT count(*)::int AS n FROM ${table}_outcome WHERE at < now() - interval '1 hour'`,
       )
@@ -233,12 +233,12 @@ test('postgres: the table has a plain name', { skip }, async () => {
 test('postgres: a closed engine answers with an error, after it has answered what was asked before', { skip }, () =>
   withMetas(1, async ([meta]) => {
     const asked = [
-      meta!.commit({ checks: [], writes: [put('a', '1')] }),
-      meta!.commit({ checks: [], writes: [put('a', '2')] }),
+      meta!.commit({ checks: [], writes: [putOne('a', '1')] }),
+      meta!.commit({ checks: [], writes: [putOne('a', '2')] }),
     ]
     await meta!.close()
     assert.deepEqual(await Promise.all(asked), [true, true])
-    await assert.rejects(async () => meta!.get(bytes('a')), /closed/)
+    await assert.rejects(async () => meta!.get(utf8('a')), /closed/)
     await assert.rejects(meta!.commit({ checks: [], writes: [] }), /closed/)
   }),
 )

@@ -14,11 +14,11 @@ import { Fault } from '../../src/model/faults.ts'
 import { ACCOUNT_LIMITS } from '../../src/rules/accounts.ts'
 import { BadAccounts, readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { openFolder, openMemory } from '../../src/server/compose.ts'
-import { Accounts } from '../../src/store/accounts.ts'
-import { at } from '../../src/store/addresses.ts'
-import { Directory } from '../../src/store/directory.ts'
-import type { Engine } from '../../src/store/engine.ts'
-import { applyAccounts } from '../../src/store/given-accounts.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { Accounts } from '../../src/store/identity/accounts.ts'
+import { applyAccounts } from '../../src/store/identity/apply-accounts.ts'
+import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
+import type { StoreContext } from '../../src/store/store-context.ts'
 import { fsckDeep } from '../../src/workers/fsck.ts'
 import { withFolder } from './fixture.ts'
 
@@ -29,7 +29,7 @@ const DENY = POLICY.replace('Allow', 'Deny')
 
 const isFault = (code: string) => (error: unknown) => error instanceof Fault && error.code === code
 
-async function withAccounts(use: (accounts: Accounts, engine: Engine) => Promise<void>): Promise<void> {
+async function withAccounts(use: (accounts: Accounts, context: StoreContext) => Promise<void>): Promise<void> {
   const parts = await openMemory()
   try {
     await use(new Accounts(parts.store.engine), parts.store.engine)
@@ -38,12 +38,12 @@ async function withAccounts(use: (accounts: Accounts, engine: Engine) => Promise
   }
 }
 
-const secretOf = async (directory: Directory, accessKey: string): Promise<string | undefined> =>
+const secretOf = async (directory: IdentityCache, accessKey: string): Promise<string | undefined> =>
   (await (await directory.now()).findCredential(accessKey))?.secretKey
 
 test('an account, its key, a user and its key are found; their secrets open', () =>
-  withAccounts(async (accounts, engine) => {
-    const directory = new Directory(engine, { accessKey: 'AKROOT', secretKey: 'root-secret' })
+  withAccounts(async (accounts, context) => {
+    const directory = new IdentityCache(context, { accessKey: 'AKROOT', secretKey: 'root-secret' })
     await accounts.create({ accountId: ONE, displayName: 'one', email: 'One@Example.com' })
     await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 'secret-one' })
     await accounts.createUser(ONE, 'reader')
@@ -66,16 +66,16 @@ test('an account, its key, a user and its key are found; their secrets open', ()
       ],
     )
     assert(!('sealedSecret' in (await accounts.key('AKONE'))))
-    assert.deepEqual((await fsckDeep(engine)).problems, [])
+    assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
 test('5.3: the root account and svc-exec are always there, and svc-exec can be given a key', () =>
-  withAccounts(async (accounts, engine) => {
-    const known = await new Directory(engine, undefined).now()
+  withAccounts(async (accounts, context) => {
+    const known = await new IdentityCache(context, undefined).now()
     assert.equal(known.byCanonicalId(EXEC_CANONICAL_ID)?.displayName, 'svc-exec')
     assert.equal(known.byCanonicalId(canonicalIdOf(ROOT_ACCOUNT_ID))?.displayName, 'root')
     await accounts.createKey({ accountId: EXEC_ACCOUNT_ID, user: undefined, accessKey: 'AKEXEC', secretKey: 'x' })
-    const found = await (await new Directory(engine, undefined).now()).findCredential('AKEXEC')
+    const found = await (await new IdentityCache(context, undefined).now()).findCredential('AKEXEC')
     assert.equal(found?.account.canonicalId, EXEC_CANONICAL_ID)
     for (const { accountId } of BUILT_IN) {
       await assert.rejects(accounts.remove(accountId), isFault('DeleteConflict'))
@@ -86,9 +86,9 @@ test('5.3: the root account and svc-exec are always there, and svc-exec can be g
   }))
 
 test('attack 22: what was disabled, deleted or changed is so for every directory, at once', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     // Each stands for a process that has answered from what it remembers.
-    const processes = [new Directory(engine, undefined), new Directory(engine, undefined)]
+    const processes = [new IdentityCache(context, undefined), new IdentityCache(context, undefined)]
     const seen = async (accessKey: string): Promise<(string | undefined)[]> =>
       Promise.all(processes.map(directory => secretOf(directory, accessKey)))
     await accounts.create({ accountId: ONE })
@@ -115,24 +115,24 @@ test('attack 22: what was disabled, deleted or changed is so for every directory
   }))
 
 test('a directory that nothing has changed reads one record for a request', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await accounts.create({ accountId: ONE })
     await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
     let reads = 0
     const counting = {
-      ...engine,
+      ...context,
       meta: {
         get: (key: Buffer) => {
           reads++
-          return engine.meta.get(key)
+          return context.meta.get(key)
         },
-        scan: engine.meta.scan.bind(engine.meta),
-        lend: engine.meta.lend.bind(engine.meta),
-        commit: engine.meta.commit.bind(engine.meta),
-        close: engine.meta.close.bind(engine.meta),
+        scan: context.meta.scan.bind(context.meta),
+        scanMap: context.meta.scanMap.bind(context.meta),
+        commit: context.meta.commit.bind(context.meta),
+        close: context.meta.close.bind(context.meta),
       },
     }
-    const directory = new Directory(counting, undefined)
+    const directory = new IdentityCache(counting, undefined)
     await secretOf(directory, 'AKONE')
     reads = 0
     for (let i = 0; i < 10; i++) assert.equal(await secretOf(directory, 'AKONE'), 's')
@@ -140,7 +140,7 @@ test('a directory that nothing has changed reads one record for a request', () =
   }))
 
 test('an account that others depend on is not deleted', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await accounts.create({ accountId: ONE })
     await accounts.createUser(ONE, 'u')
     await assert.rejects(accounts.remove(ONE), isFault('DeleteConflict'))
@@ -150,15 +150,15 @@ test('an account that others depend on is not deleted', () =>
     await assert.rejects(accounts.key('AKONE'), isFault('NoSuchEntity'))
     await assert.rejects(accounts.get(ONE), isFault('NoSuchEntity'))
     await assert.rejects(accounts.users(ONE), isFault('NoSuchEntity'))
-    assert.deepEqual((await fsckDeep(engine)).problems, [])
+    assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
 test('what may not be is refused and changes nothing', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await accounts.create({ accountId: ONE })
     await accounts.createUser(ONE, 'u')
     await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKONE', secretKey: 's' })
-    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
     const refused: readonly (readonly [string, () => Promise<unknown>])[] = [
       ['InvalidArgument', () => accounts.create({ accountId: '1' })],
       ['InvalidArgument', () => accounts.create({ accountId: TWO, email: 'x' })],
@@ -180,11 +180,11 @@ test('what may not be is refused and changes nothing', () =>
       ['NoSuchEntity', () => accounts.changeKey('AKX', { disabled: true })],
     ]
     for (const [code, act] of refused) await assert.rejects(async () => act(), isFault(code), code)
-    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+    assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)
   }))
 
 test('two accounts made at once never get one canonical id, and one that is gone keeps it', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     const canonicalId = 'ef'.repeat(32)
     const both = await Promise.allSettled([ONE, TWO].map(accountId => accounts.create({ accountId, canonicalId })))
     assert.deepEqual(both.map(({ status }) => status).sort(), ['fulfilled', 'rejected'])
@@ -192,11 +192,11 @@ test('two accounts made at once never get one canonical id, and one that is gone
     await accounts.remove(made!.accountId)
     const other = made!.accountId === ONE ? TWO : ONE
     await assert.rejects(accounts.create({ accountId: other, canonicalId }), isFault('EntityAlreadyExists'))
-    assert.deepEqual((await fsckDeep(engine)).problems, [])
+    assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
 test('5.1: what names an account that is gone is nobody else’s, unless somebody says that it is the same', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     const canonicalId = 'ef'.repeat(32)
     for (const wish of [{ accountId: ONE }, { accountId: TWO, canonicalId }]) {
       const { canonicalId: first } = await accounts.create(wish)
@@ -216,11 +216,11 @@ test('5.1: what names an account that is gone is nobody else’s, unless somebod
       (await accounts.list()).map(({ accountId }) => accountId),
       BUILT_IN.map(({ accountId }) => accountId).sort(),
     )
-    assert.deepEqual((await fsckDeep(engine)).problems, [])
+    assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
 test('5.1: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     for (const accountId of [ONE, TWO]) await accounts.create({ accountId })
     // A policy may name a user before there is one.
     for (let turn = 0; turn < 2; turn++) {
@@ -240,7 +240,7 @@ test('5.1: what names a user who is gone is nobody else’s, unless somebody say
     // One who is there is not made again, whatever is said.
     await accounts.createUser(ONE, 'u', true)
     await assert.rejects(accounts.createUser(ONE, 'u', true), isFault('EntityAlreadyExists'))
-    assert.deepEqual((await fsckDeep(engine)).problems, [])
+    assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
 test('a user who still stands in the accounts file is the same again at the next start', () =>
@@ -302,15 +302,15 @@ const FILE = {
 const given = (file: object) => readAccountsFile(JSON.stringify(file))
 
 test('the accounts file is applied again and again: the same file writes nothing', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
-    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
     await applyAccounts(accounts, given(FILE))
-    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+    assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)
   }))
 
 test('what the file names is changed to what it says; what it does not name stays', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
     await accounts.create({ accountId: TWO })
     await accounts.createKey({ accountId: ONE, user: undefined, accessKey: 'AKMADE', secretKey: 'made' })
@@ -326,7 +326,7 @@ test('what the file names is changed to what it says; what it does not name stay
       users: [{ ...one!.users[0]!, policies: [] }],
     }
     await applyAccounts(accounts, given({ accounts: [changed] }))
-    const directory = new Directory(engine, undefined)
+    const directory = new IdentityCache(context, undefined)
     assert.equal(await secretOf(directory, 'AKONE'), 'another')
     assert.equal(await secretOf(directory, 'AKMADE'), 'made')
     assert.equal(await secretOf(directory, 'AKREADER'), undefined, 'a disabled key stays disabled')
@@ -339,9 +339,9 @@ test('what the file names is changed to what it says; what it does not name stay
   }))
 
 test('a file that contradicts what is there is refused before anything of it is done', () =>
-  withAccounts(async (accounts, engine) => {
+  withAccounts(async (accounts, context) => {
     await applyAccounts(accounts, given(FILE))
-    const mark = (await engine.meta.get(at.accountsMark()))?.stamp
+    const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
     const fresh = { accountId: '333333333333' }
     const bad: readonly (readonly [object, RegExp])[] = [
       [{ accountId: ONE, canonicalId: 'ab'.repeat(32) }, /never changes/],
@@ -358,7 +358,7 @@ test('a file that contradicts what is there is refused before anything of it is 
         return true
       })
     }
-    assert.equal((await engine.meta.get(at.accountsMark()))?.stamp, mark)
+    assert.equal((await context.meta.get(recordKey.accountsMark()))?.stamp, mark)
   }))
 
 function filesBelow(folder: string): string[] {
@@ -384,9 +384,9 @@ test('no secret lies in the folder in clear; after a start the keys are there ag
         assert.deepEqual(found(form), [])
     }
     const again = await openFolder({ folder })
-    assert.equal(await secretOf(new Directory(again.store.engine, undefined), 'AKREADER'), 'file-secret-two')
+    assert.equal(await secretOf(new IdentityCache(again.store.engine, undefined), 'AKREADER'), 'file-secret-two')
     // A secret goes on opening after its storage key was replaced.
     await again.store.engine.keyring.rotate('storage')
-    assert.equal(await secretOf(new Directory(again.store.engine, undefined), 'AKONE'), 'file-secret-one')
+    assert.equal(await secretOf(new IdentityCache(again.store.engine, undefined), 'AKONE'), 'file-secret-one')
     await again.close()
   }))

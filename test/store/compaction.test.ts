@@ -59,7 +59,7 @@ function holding(meta: Meta, key: string, reached: () => void, until: Promise<vo
   return {
     get: address => meta.get(address),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     close: () => meta.close(),
     commit: async tx => {
       if (tx.writes.some(write => write.key[0] === 'o'.charCodeAt(0) && write.key.includes(key))) {
@@ -131,9 +131,9 @@ test('a volume that could not be made is not open, even if its file stays', asyn
 test('a draft under way when its volume closes is waited for, also if compaction saw the volume made', async () => {
   const [written, committing] = [gate(), gate()]
   const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
-  const { engine } = store
+  const { engine: context } = store
   await makeBucket(store, 'bucket')
-  const compactor = new Compactor(engine, ANY_DEAD)
+  const compactor = new Compactor(context, ANY_DEAD)
   const made = gate()
   const reached = slowFolderSync(disk, made.opened)
   const first = put(store, 'bucket', 'first', payload(BYTES))
@@ -142,12 +142,12 @@ test('a draft under way when its volume closes is waited for, also if compaction
   made.open()
   await first
   await remove(store, 'bucket', 'first')
-  await runUntilIdle(new Reclaimer(engine))
+  await runUntilIdle(new Reclaimer(context))
   // The bytes of the next one are in that volume, and its name is on its way, while the volume closes.
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
-  await engine.blobs.seal()
-  assert.equal(engine.drafts.count, 1)
+  await context.blobs.seal()
+  assert.equal(context.drafts.count, 1)
   for (let round = 0; round < 3; round++) assert.equal(await compact(store, compactor), 'idle')
   committing.open()
   await victim

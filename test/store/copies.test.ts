@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Lane } from '../../src/lib/digest-thread.ts'
-import { digestThreads } from '../../src/lib/digest-threads.ts'
-import type { DigestAlgorithm } from '../../src/lib/digest-work.ts'
+import type { DigestStream } from '../../src/digest/digest-thread.ts'
+import { digestThreads } from '../../src/digest/digest-threads.ts'
+import type { DigestAlgorithm } from '../../src/digest/digest-work.ts'
 import { NO_ATTRIBUTES } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
@@ -183,9 +183,9 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
 
 /** While it runs, one kind of digest fails at its end; returns those that nobody has ended. */
 async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): Promise<DigestAlgorithm[]> {
-  const open = new Set<Lane>()
+  const open = new Set<DigestStream>()
   digestThreads.open = asked => {
-    const lane: Lane | undefined = Object.getPrototypeOf(digestThreads).open.call(digestThreads, asked)
+    const lane: DigestStream | undefined = Object.getPrototypeOf(digestThreads).open.call(digestThreads, asked)
     if (lane === undefined) return undefined
     open.add(lane)
     const [digest, abandon] = [lane.digest.bind(lane), lane.abandon.bind(lane)]

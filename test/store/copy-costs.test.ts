@@ -4,15 +4,15 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import type { Disk } from '../../src/lib/disk.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import type { Part } from '../../src/model/upload.ts'
 import type { Checksum, Version } from '../../src/model/version.ts'
 import { multipartEtag } from '../../src/rules/assembly.ts'
 import { digestOf, wholeChecksum } from '../../src/rules/checksum.ts'
 import { derivedChecksum } from '../../src/rules/part-checksums.ts'
-import type { KeyChoice } from '../../src/store/content-keys.ts'
-import { partsAfter } from '../../src/store/part-table.ts'
+import { partsAfter } from '../../src/store/content/part-table.ts'
+import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   assertWhole,
@@ -65,7 +65,7 @@ function countingDisk(disk: Disk, counts: Counts): Disk {
 const countingMeta = (meta: Meta, counts: Counts): Meta => ({
   get: key => meta.get(key),
   scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-  lend: (range, limit, make) => meta.lend(range, limit, make),
+  scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
   close: () => meta.close(),
   commit(tx) {
     counts.commits++

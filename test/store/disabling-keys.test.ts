@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
 import { THE_SERVER } from '../../src/model/ledger.ts'
 import type { Lock } from '../../src/model/version.ts'
-import type { KeyChoice } from '../../src/store/content-keys.ts'
+import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   below,

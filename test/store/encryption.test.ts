@@ -8,8 +8,8 @@ import { unwrapBlobKey } from '../../src/crypto/key-wrap.ts'
 import { UnknownKeyVersion } from '../../src/crypto/keyring.ts'
 import type { Version } from '../../src/model/version.ts'
 import { openFolder } from '../../src/server/compose.ts'
-import { contentKeyOf, type KeyChoice } from '../../src/store/content-keys.ts'
-import { blobRecord, contentPage } from '../../src/store/outflow.ts'
+import { requireBlob, requireContentPage } from '../../src/store/content/read-content.ts'
+import { contentKeyOf, type KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import {
@@ -67,8 +67,9 @@ async function stages(store: Store, version: Version, plain: Buffer, customerKey
   let sealed: { id: Buffer; key: Buffer; storageKey: number }
   if (content.kind === 'inline') sealed = content.seal!
   else {
-    const [slice] = content.kind === 'slices' ? content.slices : (await contentPage(engine, content.id, 0))[0]!.slices
-    sealed = { id: slice!.id, key: slice!.key!, storageKey: (await blobRecord(engine, slice!.id)).storageKey! }
+    const [slice] =
+      content.kind === 'slices' ? content.slices : (await requireContentPage(engine, content.id, 0))[0]!.slices
+    sealed = { id: slice!.id, key: slice!.key!, storageKey: (await requireBlob(engine, slice!.id)).storageKey! }
   }
   const blobKey = unwrapBlobKey(contentKey, sealed.key, sealed.id)
   const outerKey = deriveKey(engine.keyring.storageKey(sealed.storageKey).key, 'outer frames', sealed.id)

@@ -10,13 +10,13 @@ import type { Disk } from '../../src/lib/disk.ts'
 import { Ids } from '../../src/lib/ids.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { type Random, seededRandom } from '../../src/lib/random.ts'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { Fault } from '../../src/model/faults.ts'
 import type { Version } from '../../src/model/version.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
-import type { Which } from '../../src/store/finding.ts'
+import type { VersionSelector } from '../../src/store/objects/find-version.ts'
 import { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
 import { fsck } from '../../src/workers/fsck.ts'
@@ -144,7 +144,7 @@ export async function collect(body: AsyncIterable<Buffer>): Promise<Buffer> {
 /** Bytes of an object, all or a range of them. */
 export async function bytesOf(
   store: Store,
-  which: Which,
+  which: VersionSelector,
   how: { customerKey?: Buffer; start?: number; end?: number } = {},
 ): Promise<Buffer> {
   const handle = await store.objects.open(which, how.customerKey)
@@ -192,33 +192,33 @@ export function verdict(promise: Promise<unknown>): Promise<string> {
 }
 
 /** All upkeep until there is nothing left to do. */
-export async function settle({ engine }: Store): Promise<void> {
-  const workers = [new Reclaimer(engine), new Compactor(engine, ANY_DEAD), new Sweeper(engine)]
-  await engine.blobs.seal()
+export async function settle({ engine: context }: Store): Promise<void> {
+  const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
+  await context.blobs.seal()
   for (let round = 0; round < 20; round++) {
     for (const worker of workers) await runUntilIdle(worker)
-    if ((await fsck(engine)).garbage === 0) return
+    if ((await fsck(context)).garbage === 0) return
   }
   assert.fail('garbage is left although nothing is going on')
 }
 
 /** Every count is right, and the disk holds what records name and nothing else. Call it after `settle`. */
-export async function assertWhole({ engine }: Store): Promise<void> {
-  const report = await fsck(engine)
+export async function assertWhole({ engine: context }: Store): Promise<void> {
+  const report = await fsck(context)
   assert.deepEqual(report.problems, [])
   const named = { solos: new Set<string>(), volumes: new Set<string>() }
-  for await (const entry of recordsOf(engine, 'b')) {
+  for await (const entry of recordsOf(context, 'b')) {
     const { volume } = blobFormat.decode(entry.value)
     if (volume === undefined) named.solos.add(entry.key.toString('hex', 1))
     else named.volumes.add(volume)
   }
   const solos: string[] = []
-  for await (const id of engine.blobs.solos()) solos.push(id.toString('hex'))
+  for await (const id of context.blobs.solos()) solos.push(id.toString('hex'))
   assert.deepEqual(solos.sort(), [...named.solos].sort(), 'files of their own')
-  const volumes = (await engine.blobs.volumes()).map(volume => volume.name)
+  const volumes = (await context.blobs.volumes()).map(volume => volume.name)
   assert.deepEqual(volumes.sort(), [...named.volumes].sort(), 'volumes')
-  assert.equal(engine.drafts.count, 0, 'drafts are left')
-  assert.equal(engine.readers.count, 0, 'readers are left')
+  assert.equal(context.drafts.count, 0, 'drafts are left')
+  assert.equal(context.readers.count, 0, 'readers are left')
 }
 
 /** Lets other work go first: no time passes, only turns. */
@@ -247,7 +247,7 @@ export function unhurried(meta: Meta, random: Random, turnsMax = 3): Meta {
   return {
     get: key => slowly(async () => meta.get(key)),
     scan: (range, limit, reverse) => slowly(() => meta.scan(range, limit, reverse)),
-    lend: (range, limit, make) => slowly(() => meta.lend(range, limit, make)),
+    scanMap: (range, limit, make) => slowly(() => meta.scanMap(range, limit, make)),
     commit: tx => slowly(() => meta.commit(tx)),
     close: () => meta.close(),
   }

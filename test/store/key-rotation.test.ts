@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Disk } from '../../src/lib/disk.ts'
-import type { Rotation } from '../../src/store/named-keys.ts'
+import type { Rotation } from '../../src/store/keys/named-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { freshStore, openOn } from './fixture.ts'
 
@@ -42,7 +42,7 @@ function failingOnce(disk: Disk): Disk {
 test('a rotation that the ledger cannot note does not happen', async () => {
   for (const rotation of ROTATIONS) {
     const { store } = await freshStore()
-    const { turns } = store.engine
+    const { ledgerCommits: turns } = store.engine
     const { take } = turns
     turns.take = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.rotate(rotation), /no ledger/)

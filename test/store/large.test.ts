@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { META_LIMITS, type Meta } from '../../src/meta/meta.ts'
-import { contentRecord } from '../../src/store/outflow.ts'
+import { requireContent } from '../../src/store/content/read-content.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import {
@@ -30,7 +30,7 @@ class Weighed {
     return {
       get: key => meta.get(key),
       scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-      lend: (range, limit, make) => meta.lend(range, limit, make),
+      scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
       close: () => meta.close(),
       commit: tx => {
         const written = tx.writes.reduce((sum, { key, value }) => sum + key.length + (value?.length ?? 0), 0)
@@ -97,7 +97,7 @@ test('R77, section 8: ten thousand parts: bounded commits, ranges across pages, 
   const version = await store.objects.head({ bucket: 'bucket', key: 'huge' })
   assert.deepEqual([version.parts, version.size], [10_000, 10_000 * PART_BYTES_MIN])
   assert.equal(version.content.kind, 'shared')
-  const { pages } = await contentRecord(
+  const { pages } = await requireContent(
     store.engine,
     version.content.kind === 'shared' ? version.content.id : Buffer.alloc(0),
   )

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openLmdbMeta } from '../../src/meta/lmdb.ts'
+import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { type Actor, ledgerIndexFormat, STORE_LEDGER } from '../../src/model/ledger.ts'
 import type { Lock } from '../../src/model/version.ts'
-import { lockShown, verifyLedger } from '../../src/rules/ledger.ts'
+import { lockForLedger, verifyLedger } from '../../src/rules/ledger.ts'
 import { isBucketName } from '../../src/rules/naming.ts'
-import { at as address } from '../../src/store/addresses.ts'
+import { recordKey as address } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import {
@@ -287,7 +287,7 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
   const counting: Meta = {
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     async commit(tx) {
       commits++
       // A commit takes its time: whoever comes meanwhile waits for the next.
@@ -330,7 +330,7 @@ test('P31: lock changes that arrive together share commits, and each is there', 
     assert.equal(others.length, 199)
     // Newest first: each begins where the one before it ended, and the last is what the version says.
     const { id, lock: left } = await store.objects.head({ bucket: 'bucket', key: 'k0' })
-    let after: unknown = lockShown(left)
+    let after: unknown = lockForLedger(left)
     for await (const entry of store.ledger.changesOf('bucket', { key: 'k0', versionId: id })) {
       assert.deepEqual(entry.after, after)
       after = entry.before

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { ManualClock } from '../../src/lib/clock.ts'
 import type { Random } from '../../src/lib/random.ts'
 import { type Lock, NO_ATTRIBUTES } from '../../src/model/version.ts'
-import { MARKER } from '../../src/store/objects.ts'
+import { DELETE_MARKER } from '../../src/store/objects/objects.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
@@ -77,7 +77,9 @@ function asXml({ prefix, tag, over, expire, noncurrent }: Rule): string {
 async function lookAt(store: Store): Promise<Seen[]> {
   const { items } = await store.listing.versions({ bucket: 'bucket', limit: 1000 })
   const seen = items.map(async ({ key, version: { id, marker, modifiedAt, size } }) => {
-    const { lock, attributes } = marker ? MARKER : await store.objects.head({ bucket: 'bucket', key, versionId: id })
+    const { lock, attributes } = marker
+      ? DELETE_MARKER
+      : await store.objects.head({ bucket: 'bucket', key, versionId: id })
     return { ...{ key, id, marker, at: modifiedAt, size, lock }, tag: attributes.tags[0]?.[1] }
   })
   return Promise.all(seen)

@@ -1,7 +1,7 @@
 /** Lifecycle among others: what changes between a look and its commit, races, failures, a clock that jumps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { below, chance, freshStore, makeBucket, OWNER, put, remove, turn, unhurried, verdict } from './fixture.ts'
@@ -25,7 +25,7 @@ test('what is due is judged again when it goes: rules and objects may have chang
     let during: (() => Promise<void>) | undefined
     const { store, clock } = await freshStore(1, meta => ({
       get: key => meta.get(key),
-      lend: (range, limit, make) => meta.lend(range, limit, make),
+      scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
       scan: async (range, limit, reverse) => {
         const found = await meta.scan(range, limit, reverse)
         // The page of current objects has been read, and what it holds is due.
@@ -99,7 +99,7 @@ test('a version that became one of the newest while it was being judged stays', 
   const between = store.through({
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     commit: async tx => {
       // Behind the current one stand 2, 1 and 0; when 0 is about to go, the client takes 1 away.
       if (!taken) await remove(store, 'bucket', 'a', ids[1])
@@ -119,7 +119,7 @@ test('a walk is made of pages, reads only under the prefixes of rules, and lets 
   let read = 0
   const { store, clock } = await freshStore(1, meta => ({
     get: key => meta.get(key),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       read += found.length
@@ -151,7 +151,7 @@ test('a round that fails starts over, and one bad object does not stop the other
   let failing: 'scan' | 'commit' | undefined
   const { store, clock } = await freshStore(1, () => ({
     get: key => inner.get(key),
-    lend: (range, limit, make) => inner.lend(range, limit, make),
+    scanMap: (range, limit, make) => inner.scanMap(range, limit, make),
     scan: async (range, limit, reverse) => {
       if (failing === 'scan') throw new Error('no answer')
       return inner.scan(range, limit, reverse)

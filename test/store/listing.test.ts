@@ -278,8 +278,8 @@ async function countingStore(): Promise<{ store: Store; read: (during: () => Pro
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
-    lend: async (range, limit, make) => {
-      const made = await meta.lend(range, limit, make)
+    scanMap: async (range, limit, make) => {
+      const made = await meta.scanMap(range, limit, make)
       found += made.length
       return made
     },

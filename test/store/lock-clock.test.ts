@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManualClock } from '../../src/lib/clock.ts'
 import type { Store } from '../../src/store/store.ts'
-import { ClockMarker } from '../../src/workers/mark-clock.ts'
+import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { ENGINES, faultOf, freshStore, makeBucket, OWNER, openOn, payload, remove } from './fixture.ts'
 
 const HOUR = 3_600_000
@@ -147,7 +147,7 @@ test('P19: a clock that was ahead and is confirmed where it belongs lets no othe
 test('P19: a jump is told once, and again when it comes again', async () => {
   const { store, clock } = await freshStore()
   const told: number[] = []
-  const marker = new ClockMarker(store.engine, state => told.push(state.clock - state.lockTime))
+  const marker = new ClockCheckpointer(store.engine, state => told.push(state.clock - state.lockTime))
   for (const jump of [0, 3 * DAY, 0, -3 * DAY, 0, 2 * DAY]) {
     clock.jump(jump)
     await marker.step()

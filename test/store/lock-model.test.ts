@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { Fault } from '../../src/model/faults.ts'
 import type { Lock } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
+import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { ClockMarker } from '../../src/workers/mark-clock.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
 import { bytesOf, chance, openOn, settle } from './fixture.ts'
 import { auditLedger, RULES } from './lock-audit.ts'
@@ -136,7 +136,7 @@ class StoreStage implements Stage {
   }
 
   upkeep = (): Promise<void> => settle(this.store)
-  mark = (): Promise<void> => new ClockMarker(this.store.engine, () => {}).step().then(() => undefined)
+  mark = (): Promise<void> => new ClockCheckpointer(this.store.engine, () => {}).step().then(() => undefined)
 
   audit = (locks: ReadonlyMap<string, ModelLock>): Promise<void> => auditLedger(this.store, BUCKET, locks)
 }

@@ -1,6 +1,6 @@
 /** Listings of a random sequence, each walked page by page to its end. */
 import assert from 'node:assert/strict'
-import type { Listed } from '../../src/store/listing-page.ts'
+import type { ListPage } from '../../src/store/listing/listing-page.ts'
 import { oneOf } from './fixture.ts'
 import { type ModelPage, modelObjects, modelUploads, modelVersions } from './model-listing.ts'
 import { KEYS, type Run } from './model-run.ts'
@@ -11,7 +11,7 @@ const listWish = (run: Run) => ({
   limit: oneOf(run.random, [0, 1, 2, 3, 1000]),
 })
 
-function samePage<T, M>(real: Listed<T>, model: ModelPage<M>, same: (real: T, model: M) => void): void {
+function samePage<T, M>(real: ListPage<T>, model: ModelPage<M>, same: (real: T, model: M) => void): void {
   assert.deepEqual(real.prefixes, model.prefixes)
   assert.equal(real.next?.key, model.next)
   assert.equal(real.items.length, model.items.length)

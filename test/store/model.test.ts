@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import type { Random } from '../../src/lib/random.ts'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { type Meta, OutcomeUnknown } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { openFolder } from '../../src/server/compose.ts'
@@ -77,7 +77,7 @@ class Fenced {
     this.meta = {
       get: key => inner.get(key),
       scan: (range, limit, reverse) => inner.scan(range, limit, reverse),
-      lend: (range, limit, make) => inner.lend(range, limit, make),
+      scanMap: (range, limit, make) => inner.scanMap(range, limit, make),
       commit: async tx => {
         if (this.#down) throw new OutcomeUnknown(undefined)
         return inner.commit(tx)
@@ -195,7 +195,7 @@ class Forgetful {
     this.meta = {
       get: key => inner.get(key),
       scan: (range, limit, reverse) => inner.scan(range, limit, reverse),
-      lend: (range, limit, make) => inner.lend(range, limit, make),
+      scanMap: (range, limit, make) => inner.scanMap(range, limit, make),
       commit: tx => {
         // The next commit through a usage counter writes the whole sum again: losing one of those heals by itself.
         const losable = tx.writes.filter(({ key }) => key[0] !== 'U'.charCodeAt(0)).length

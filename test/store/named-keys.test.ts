@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
 import type { Lock } from '../../src/model/version.ts'
-import type { KeyChoice } from '../../src/store/content-keys.ts'
+import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import {
   below,

@@ -9,9 +9,9 @@ import {
   pageFormat,
 } from '../../src/model/content.ts'
 import type { Version } from '../../src/model/version.ts'
-import { at } from '../../src/store/addresses.ts'
-import { decide } from '../../src/store/decision.ts'
-import { partsAfter } from '../../src/store/part-table.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { transact } from '../../src/store/commit/transaction.ts'
+import { partsAfter } from '../../src/store/content/part-table.ts'
 import { freshStore } from './fixture.ts'
 
 /** Part numbers page by page, with a gap, each part as long as its number. */
@@ -30,9 +30,9 @@ test('R90: a content from before it said what the checksums of its parts are is 
   const { store } = await freshStore()
   const id = store.engine.ids.next()
   const part: ContentPart = { number: 1, size: 3, etag: 'e', checksum: 'DUoRhQ==', slices: [] }
-  await decide(store.engine, async d => {
-    d.put(at.page(id, 0), pageFormat.encode([part]))
-    d.put(at.content(id), before.encode(old))
+  await transact(store.engine, async tx => {
+    tx.put(recordKey.page(id, 0), pageFormat.encode([part]))
+    tx.put(recordKey.content(id), before.encode(old))
   })
   const sumOf = async (type: string) => {
     const version = { parts: 1, content: { kind: 'shared', id }, checksum: { algorithm: 'CRC32', type } }
@@ -45,8 +45,8 @@ test('R90: a content from before it said what the checksums of its parts are is 
 
 test('R90: the table of parts is read from where it is asked, page by page', async () => {
   const { store } = await freshStore()
-  const { engine } = store
-  const id = engine.ids.next()
+  const { engine: context } = store
+  const id = context.ids.next()
   const part = (number: number): ContentPart => ({
     number,
     size: number,
@@ -54,19 +54,19 @@ test('R90: the table of parts is read from where it is asked, page by page', asy
     checksum: undefined,
     slices: [],
   })
-  await decide(engine, async d => {
+  await transact(context, async tx => {
     let start = 0
     const pages = PAGES.map((numbers, index) => {
-      d.put(at.page(id, index), pageFormat.encode(numbers.map(part)))
+      tx.put(recordKey.page(id, index), pageFormat.encode(numbers.map(part)))
       const page = { start, firstPart: numbers[0], parts: numbers.length }
       start += numbers.reduce<number>((sum, number) => sum + number, 0)
       return page
     })
-    d.put(at.content(id), contentFormat.encode({ shares: 1, size: start, depth: 0, pages, sums: undefined }))
+    tx.put(recordKey.content(id), contentFormat.encode({ shares: 1, size: start, depth: 0, pages, sums: undefined }))
   })
   const version = { parts: 5, content: { kind: 'shared', id } } as unknown as Version
   const read = async (after: number, limit: number) => {
-    const { parts, more } = await partsAfter(engine, version, after, limit)
+    const { parts, more } = await partsAfter(context, version, after, limit)
     return { parts: parts.map(({ number, start, end }) => `${number}:${start}-${end}`), more }
   }
   const all = ['1:0-1', '2:1-3', '5:3-8', '7:8-15', '8:15-23']
@@ -86,5 +86,5 @@ test('R90: the table of parts is read from where it is asked, page by page', asy
     assert.deepEqual(await read(after, 1), { parts: all.slice(from, from + 1), more: from < 4 }, `one after ${after}`)
   }
   const plain = { parts: 0, content: { kind: 'slices', slices: [] } } as unknown as Version
-  assert.deepEqual(await partsAfter(engine, plain, 0, 10), { parts: [], more: false })
+  assert.deepEqual(await partsAfter(context, plain, 0, 10), { parts: [], more: false })
 })

@@ -4,7 +4,7 @@ import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openFolder } from '../../src/server/compose.ts'
-import { round } from '../copy/round.ts'
+import { round } from '../journal/round.ts'
 import { bytesOf, makeBucket, payload, put, withFolder } from './fixture.ts'
 
 /** Every file below a folder that others than its owner may do anything with. */

@@ -25,10 +25,10 @@ import {
 } from './fixture.ts'
 
 /** One round of all upkeep, which leaves alone what somebody reads. */
-async function upkeep({ engine }: Store): Promise<void> {
-  await engine.blobs.seal()
+async function upkeep({ engine: context }: Store): Promise<void> {
+  await context.blobs.seal()
   for (let round = 0; round < 3; round++) {
-    for (const worker of [new Compactor(engine, ANY_DEAD), new Reclaimer(engine), new Sweeper(engine)]) {
+    for (const worker of [new Compactor(context, ANY_DEAD), new Reclaimer(context), new Sweeper(context)]) {
       await runUntilIdle(worker)
     }
   }

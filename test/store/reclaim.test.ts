@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DamagedRecord, type Entry, type Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
-import { all } from '../../src/store/addresses.ts'
+import { keyRanges } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
@@ -11,8 +11,10 @@ import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload, put, remo
 
 const COUNT = 10
 
-const garbageOf = async ({ engine }: Store): Promise<readonly Entry[]> => engine.meta.scan(all.kind('g'), 1000)
-const blobsOf = async ({ engine }: Store): Promise<readonly Entry[]> => engine.meta.scan(all.kind('b'), 1000)
+const garbageOf = async ({ engine: context }: Store): Promise<readonly Entry[]> =>
+  context.meta.scan(keyRanges.kind('g'), 1000)
+const blobsOf = async ({ engine: context }: Store): Promise<readonly Entry[]> =>
+  context.meta.scan(keyRanges.kind('b'), 1000)
 
 /** Ten objects, each with a file of its own, all of them removed: ten records of garbage. */
 async function litter(store: Store): Promise<readonly Entry[]> {
@@ -50,7 +52,7 @@ function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       const key = bad()

@@ -5,9 +5,9 @@ import type { Meta } from '../../src/meta/meta.ts'
 import { uploadFormat } from '../../src/model/upload.ts'
 import type { Encryption, Version } from '../../src/model/version.ts'
 import { versionFormat } from '../../src/model/version-record.ts'
-import { all } from '../../src/store/addresses.ts'
-import type { KeyChoice } from '../../src/store/content-keys.ts'
-import type { Rewrapped } from '../../src/store/rewrapping.ts'
+import { keyRanges } from '../../src/store/commit/record-keys.ts'
+import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
+import type { RewrapProgress } from '../../src/store/keys/rewrap-keys.ts'
 import type { Store } from '../../src/store/store.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
@@ -24,7 +24,7 @@ async function putUnder(store: Store, key: string, encryption?: KeyChoice, hold 
 /** Every record of this kind, by its address. */
 async function records(store: Store, kind: 'o' | 'v' | 'u'): Promise<Map<string, { encryption?: Encryption }>> {
   const decode = kind === 'u' ? uploadFormat.decode : versionFormat.decode
-  const entries = await store.engine.meta.scan(all.kind(kind), 10_000)
+  const entries = await store.engine.meta.scan(keyRanges.kind(kind), 10_000)
   return new Map(entries.map(({ key, value }) => [key.toString('hex'), decode(value) as { encryption?: Encryption }]))
 }
 
@@ -48,7 +48,7 @@ async function outdated(store: Store): Promise<number> {
 }
 
 /** A whole round, with how many steps it took. */
-async function round(store: Store): Promise<Omit<Rewrapped, 'next'> & { readonly steps: number }> {
+async function round(store: Store): Promise<Omit<RewrapProgress, 'next'> & { readonly steps: number }> {
   const sum = { looked: 0, rewrapped: 0, left: 0, steps: 0 }
   for (let from: Buffer | undefined; ; ) {
     const { next, ...done } = await store.namedKeys.rewrap(from)

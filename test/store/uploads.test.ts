@@ -153,7 +153,7 @@ test('R34: a copied part that a newer one overtakes is not acknowledged, and lea
   const { store, clock } = await freshStore(1, meta => ({
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     close: () => meta.close(),
     async commit(tx) {
       const first = meanwhile
@@ -237,7 +237,7 @@ test('R34, R35: a completion never commits parts that it read before one of them
     get: key => meta.get(key),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     scan: async (range, limit, reverse) => {
       const found = await meta.scan(range, limit, reverse)
       if (range.start[0] === 'p'.charCodeAt(0)) await afterRead.shift()?.()

@@ -7,10 +7,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { MetaEngine } from '../../src/meta/meta.ts'
 import { openFolder, openMeta, type ServerParts } from '../../src/server/compose.ts'
-import { all, at } from '../../src/store/addresses.ts'
-import { ownerFormat } from '../../src/store/ownership.ts'
-import { recount } from '../../src/store/recount.ts'
-import { usageOf } from '../../src/store/usage.ts'
+import { ownerFormat } from '../../src/store/commit/folder-ownership.ts'
+import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
+import { recount } from '../../src/store/usage/recount.ts'
+import { usageOf } from '../../src/store/usage/usage.ts'
 import { UsageCounter } from '../../src/workers/count-usage.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
@@ -66,8 +66,8 @@ test('after kill -9 counters equal a recount, and those of the dead are folded',
 /** As a version from before there were counters leaves a folder. */
 async function forgetCounters(folder: string): Promise<void> {
   await inRecords(folder, async meta => {
-    const counters = await meta.scan(all.kind('U'), 1000)
-    const keys = [at.usageMark(), ...counters.map(({ key }) => key)]
+    const counters = await meta.scan(keyRanges.kind('U'), 1000)
+    const keys = [recordKey.usageMark(), ...counters.map(({ key }) => key)]
     await meta.commit({ checks: [], writes: keys.map(key => ({ key, value: undefined })) })
   })
 }
@@ -108,12 +108,12 @@ test('what an older version of the program did in between is counted again', () 
     })
     // It owns the folder for a while, deletes an object, and leaves the counters alone.
     await inRecords(folder, async meta => {
-      const { epoch, socket } = ownerFormat.decode((await meta.get(at.owner()))!.value)
+      const { epoch, socket } = ownerFormat.decode((await meta.get(recordKey.owner()))!.value)
       await meta.commit({
         checks: [],
         writes: [
-          { key: at.owner(), value: ownerFormat.encode({ epoch: epoch + 1, socket }) },
-          { key: at.current('box', 'a'), value: undefined },
+          { key: recordKey.owner(), value: ownerFormat.encode({ epoch: epoch + 1, socket }) },
+          { key: recordKey.current('box', 'a'), value: undefined },
         ],
       })
     })
@@ -137,7 +137,7 @@ test('fsck names a bucket whose usage is wrong, and a recount mends it', () =>
       await makeBucket(store, 'box')
       await put(store, 'box', 'a', 'four')
       await put(store, 'box', 'b', 'sixsix')
-      await store.engine.meta.commit({ checks: [], writes: [{ key: at.current('box', 'a'), value: undefined }] })
+      await store.engine.meta.commit({ checks: [], writes: [{ key: recordKey.current('box', 'a'), value: undefined }] })
       const { problems, usage } = await fsck(store.engine)
       assert.deepEqual(usage.wrong, ['box'])
       assert.match(problems.join(), /usage of bucket box: objects 2 recorded, 1 counted;.*bytes 10 recorded, 6 counted/)

@@ -3,7 +3,7 @@ import type { Random } from '../../src/lib/random.ts'
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { UploadName } from '../../src/store/upload-record.ts'
+import type { UploadName } from '../../src/store/uploads/upload-record.ts'
 import { below, makeBucket, OWNER, oneOf, payload } from './fixture.ts'
 
 export const BUCKETS = ['plain', 'versioned', 'suspended'] as const

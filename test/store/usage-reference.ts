@@ -5,12 +5,13 @@ import { bucketFormat } from '../../src/model/bucket.ts'
 import { partFormat, uploadFormat } from '../../src/model/upload.ts'
 import { noUsage, type Usage, type UsageDelta } from '../../src/model/usage.ts'
 import { versionFormat } from '../../src/model/version-record.ts'
-import { all, parse } from '../../src/store/addresses.ts'
-import { sumUsage } from '../../src/store/usage.ts'
+import { keyRanges, parseRecordKey } from '../../src/store/commit/record-keys.ts'
+import { sumUsage } from '../../src/store/usage/usage.ts'
 
 const EVERYTHING = 1_000_000
 
-const of = (snapshot: Snapshot, kind: string): Promise<readonly Entry[]> => snapshot.scan(all.kind(kind), EVERYTHING)
+const of = (snapshot: Snapshot, kind: string): Promise<readonly Entry[]> =>
+  snapshot.scan(keyRanges.kind(kind), EVERYTHING)
 
 /** By the names of buckets. */
 async function counted(snapshot: Snapshot): Promise<Map<string, UsageDelta>> {
@@ -18,7 +19,7 @@ async function counted(snapshot: Snapshot): Promise<Map<string, UsageDelta>> {
   for (const { value } of await of(snapshot, 'B')) out.set(bucketFormat.decode(value).name, noUsage())
   for (const kind of ['o', 'v']) {
     for (const { key, value } of await of(snapshot, kind)) {
-      const usage = out.get(parse(key).bucket)!
+      const usage = out.get(parseRecordKey(key).bucket)!
       const { marker, size } = versionFormat.decode(value)
       usage[marker ? 'deleteMarkers' : 'versions']++
       usage.versionBytes += size
@@ -43,7 +44,7 @@ async function recorded(snapshot: Snapshot): Promise<Map<string, Usage>> {
   const out = new Map<string, Usage>()
   for (const { value } of await of(snapshot, 'B')) {
     const { id, name } = bucketFormat.decode(value)
-    out.set(name, sumUsage(await snapshot.scan(all.usage(id), EVERYTHING)).total)
+    out.set(name, sumUsage(await snapshot.scan(keyRanges.usage(id), EVERYTHING)).total)
   }
   return out
 }

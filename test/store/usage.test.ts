@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
-import { openLmdbMeta } from '../../src/meta/lmdb.ts'
-import { openMemoryMeta } from '../../src/meta/memory.ts'
+import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { type Meta, type MetaEngine, MetaFull, OutcomeUnknown } from '../../src/meta/meta.ts'
 import { addCounters, addDelta, noUsage, usageIn, zeroCounters } from '../../src/model/usage.ts'
-import { NOBODY_ELSE } from '../../src/store/company.ts'
+import { NO_PEERS } from '../../src/store/reclaim/reclamation-barrier.ts'
 import { Store } from '../../src/store/store.ts'
-import { usageOf } from '../../src/store/usage.ts'
-import { UsageCounters } from '../../src/store/usage-counters.ts'
+import { usageOf } from '../../src/store/usage/usage.ts'
+import { UsageCounters } from '../../src/store/usage/usage-counters.ts'
 import { UsageCounter } from '../../src/workers/count-usage.ts'
 import { fsck } from '../../src/workers/fsck.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
@@ -124,7 +124,7 @@ test('R100: with the answer to an abort its bytes no longer count, also when a p
   const late: Meta = {
     ...meta,
     get: key => meta.get(key),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     commit: tx => meta.commit(tx),
     close: () => meta.close(),
     scan: async (range, limit, reverse) => {
@@ -168,7 +168,7 @@ test('a full disk counts nothing; after an unknown outcome the counter record is
   const failing: Meta = {
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
-    lend: (range, limit, make) => meta.lend(range, limit, make),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     commit: tx => (fail === undefined ? meta.commit(tx) : fail(() => meta.commit(tx))),
     close: () => meta.close(),
   }
@@ -248,7 +248,7 @@ test('counters of processes that are gone are folded, those of a removed bucket 
   const keeper = Store.open({
     ...{ ...base, blobs: store.engine.blobs, keyring: store.engine.keyring },
     ...{ ids: (await openOn({ ...base, random: chance(99) })).engine.ids },
-    others: { ...NOBODY_ELSE, append: writer => writer.equals(alive) },
+    others: { ...NO_PEERS, isWriter: writer => writer.equals(alive) },
   })
   const worker = new UsageCounter(keeper.engine, () => meta.snapshot())
   await runUntilIdle(worker)

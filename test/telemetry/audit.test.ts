@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { AuditFile } from '../../src/server/audit-file.ts'
-import type { Serving } from '../../src/server/object-api.ts'
+import type { ServingParts } from '../../src/server/object-api.ts'
 import { AuditLog } from '../../src/telemetry/audit-log.ts'
 import { md5Header } from '../http/actions.ts'
 import { customerKey, KEY } from '../http/parts.ts'
@@ -35,7 +35,7 @@ interface Line {
 
 interface Audited {
   readonly lines: Line[]
-  readonly options: Pick<Serving, 'watchers'>
+  readonly options: Pick<ServingParts, 'watchers'>
 }
 
 function audited(findingsMax = 2000): Audited {

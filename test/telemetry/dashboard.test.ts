@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { FAMILIES, type FamilyName } from '../../src/telemetry/families.ts'
+import { type FamilyName, METRIC_FAMILIES } from '../../src/telemetry/families.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const root = resolve(here, basename(resolve(here, '../..')) === 'dist' ? '../../..' : '../..')
@@ -24,7 +24,7 @@ const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map((
 /** Histograms are asked for by their parts. */
 const familyOf = (name: string): string => {
   const bare = name.replace(/_(bucket|sum|count)$/, '')
-  return FAMILIES[bare as FamilyName]?.type === 'histogram' ? bare : name
+  return METRIC_FAMILIES[bare as FamilyName]?.type === 'histogram' ? bare : name
 }
 
 const alerts = readFileSync(resolve(root, 'deploy/prometheus/alerts.yml'), 'utf8')
@@ -60,9 +60,9 @@ test('every query names measures that exist, and rates are of what only grows', 
     if (expr.startsWith('up{')) continue
     const names = expr.match(/holdfast_\w+/g) ?? []
     assert(names.length > 0, expr)
-    for (const name of names) assert(familyOf(name) in FAMILIES, `${name} in ${expr}`)
+    for (const name of names) assert(familyOf(name) in METRIC_FAMILIES, `${name} in ${expr}`)
     for (const [, name] of expr.matchAll(/(?:rate|increase)\((holdfast_\w+)/g)) {
-      assert.notEqual(FAMILIES[familyOf(name!) as FamilyName].type, 'gauge', expr)
+      assert.notEqual(METRIC_FAMILIES[familyOf(name!) as FamilyName].type, 'gauge', expr)
     }
     for (const name of names.filter(one => /_total\b/.test(one))) {
       assert.match(expr, new RegExp(`(rate|increase)\\(${name}`), expr)

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { DIALECTS } from '../../src/edge/dialect.ts'
 import { OPERATIONS } from '../../src/operations/index.ts'
 import { exposition, type Sample } from '../../src/telemetry/families.ts'
-import { RequestMeasures } from '../../src/telemetry/request-measures.ts'
+import { RequestMetrics } from '../../src/telemetry/request-metrics.ts'
 import { inBoth, makeBucket, OTHER, type Received, type Sending } from '../http/server.ts'
 import { exchange, until } from '../http/wire.ts'
 import { type Family, figure, readExposition } from './exposition.ts'
 
-const fresh = (): RequestMeasures =>
-  new RequestMeasures(
+const fresh = (): RequestMetrics =>
+  new RequestMetrics(
     OPERATIONS.map(({ name }) => name),
     Object.keys(DIALECTS),
   )

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { BadConfig, readConfig } from '../../src/server/config.ts'
-import { RequestMeasures } from '../../src/telemetry/request-measures.ts'
+import { RequestMetrics } from '../../src/telemetry/request-metrics.ts'
 import { type Sampling, Tracer } from '../../src/telemetry/tracer.ts'
 import { MAIN, makeBucket, type Served, withServer } from '../http/server.ts'
 import { until } from '../http/wire.ts'
@@ -69,7 +69,7 @@ async function withTraces(url: string, use: (traced: Traced) => Promise<void>, s
   const options = { url, headers: { 'x-collector-key': 'for the collector' }, serviceName: 'store', sampling }
   const tracer = new Tracer(options, new ManualClock(Date.UTC(2026, 0, 1)), error => told.push(error))
   const counts = (): number[] => tracer.samples().map(([, , value]) => value)
-  const measures = new RequestMeasures([], ['svc', 's3'])
+  const measures = new RequestMetrics([], ['svc', 's3'])
   const settled = async (): Promise<void> => {
     assert(await until(() => measures.samples()[0]![2] === 0))
     await tracer.stop()

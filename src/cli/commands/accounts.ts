@@ -1,6 +1,6 @@
-import { type Call, type Command, onServer } from '../command.ts'
+import { type Command, type Invocation, onServer } from '../command.ts'
 import { table } from '../output.ts'
-import { doing, type Row, rows, showing } from './asking.ts'
+import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const ACCOUNT = { name: 'ACCOUNT', meaning: 'its 12 digits' }
 const COLUMNS = ['accountId', 'displayName', 'email', 'admin', 'disabled', 'createdAt']
@@ -9,13 +9,13 @@ const NAMES = [
   { name: 'email', value: 'ADDRESS', meaning: 'by which it can be granted something' },
 ]
 
-const accountOf = (call: Call): Row => ({ accountId: call.argument('ACCOUNT') })
+const accountOf = (call: Invocation): TableRow => ({ accountId: call.argument('ACCOUNT') })
 
 const list = onServer({
   name: 'account list',
   summary: 'all accounts',
   examples: ['account list', 'account list --json'],
-  run: showing(
+  run: showAdminResult(
     'ListAccounts',
     () => ({}),
     answer => table(rows(answer, 'accounts'), COLUMNS),
@@ -33,7 +33,7 @@ const create = onServer({
     { name: 'admin', meaning: 'its own keys may administer the server' },
     { name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' },
   ],
-  run: showing('CreateAccount', call => ({
+  run: showAdminResult('CreateAccount', call => ({
     accountId: call.maybeArgument('ACCOUNT'),
     displayName: call.flag('name'),
     email: call.flag('email'),
@@ -48,7 +48,7 @@ const show = onServer({
   summary: 'one account',
   examples: ['account show 111111111111'],
   arguments: [ACCOUNT],
-  run: showing('GetAccount', accountOf),
+  run: showAdminResult('GetAccount', accountOf),
 })
 
 const change = onServer({
@@ -57,7 +57,7 @@ const change = onServer({
   examples: ['account change 111111111111 --name archive', 'account change 111111111111 --admin true'],
   arguments: [ACCOUNT],
   flags: [...NAMES, { name: 'admin', value: 'true|false', meaning: 'its own keys may administer the server' }],
-  run: showing('ChangeAccount', call => ({
+  run: showAdminResult('ChangeAccount', call => ({
     ...accountOf(call),
     displayName: call.flag('name'),
     email: call.flag('email'),
@@ -70,7 +70,7 @@ const disable = onServer({
   summary: 'its keys and those of its users open nothing',
   examples: ['account disable 111111111111'],
   arguments: [ACCOUNT],
-  run: doing(
+  run: runAdminCommand(
     'ChangeAccount',
     call => ({ ...accountOf(call), disabled: true }),
     call => `account ${call.argument('ACCOUNT')} is disabled`,
@@ -82,7 +82,7 @@ const enable = onServer({
   summary: 'its keys open again',
   examples: ['account enable 111111111111'],
   arguments: [ACCOUNT],
-  run: doing(
+  run: runAdminCommand(
     'ChangeAccount',
     call => ({ ...accountOf(call), disabled: false }),
     call => `account ${call.argument('ACCOUNT')} is enabled`,
@@ -94,7 +94,7 @@ const remove = onServer({
   summary: 'delete an account without users and buckets, with its keys',
   examples: ['account delete 111111111111'],
   arguments: [ACCOUNT],
-  run: doing('DeleteAccount', accountOf, call => `account ${call.argument('ACCOUNT')} is deleted`),
+  run: runAdminCommand('DeleteAccount', accountOf, call => `account ${call.argument('ACCOUNT')} is deleted`),
 })
 
 export const accountCommands: readonly Command[] = [list, create, show, change, disable, enable, remove]

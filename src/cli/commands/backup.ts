@@ -1,8 +1,9 @@
 /** Backups: made of a running server or of a folder without one, verified, listed, and made into a store again. */
+
+import type { BackupSource } from '../../backup/backup-options.ts'
 import type { Manifest } from '../../backup/manifest.ts'
 import { pruneBackups } from '../../backup/prune.ts'
-import { takeBackup } from '../../backup/take.ts'
-import type { Source } from '../../backup/taking.ts'
+import { takeBackup } from '../../backup/take-backup.ts'
 import { DamagedBackup, type Vault } from '../../backup/vault.ts'
 import { verifyBackups } from '../../backup/verify.ts'
 import { systemClock } from '../../lib/clock.ts'
@@ -10,14 +11,14 @@ import { keyringIn, restoreFolder, withVault } from '../../server/backups.ts'
 import { openFolder } from '../../server/compose.ts'
 import { fsck } from '../../workers/fsck.ts'
 import type { Admin } from '../admin.ts'
-import { type Call, type Command, command, type Outcome, onFolder, onServer } from '../command.ts'
-import { BadUsage, Failed } from '../failures.ts'
-import { harmless, table } from '../output.ts'
-import { folderOf } from '../reaching.ts'
+import { type Command, type CommandResult, command, type Invocation, onFolder, onServer } from '../command.ts'
+import { dataFolder } from '../connect.ts'
+import { BadUsage, CommandFailed } from '../failures.ts'
+import { escapeControls, table } from '../output.ts'
 
 const DIR = { name: 'DIR', meaning: 'where backups are kept: one folder for all of one store' } as const
 
-const sourceOf = (admin: Admin): Source => ({
+const sourceOf = (admin: Admin): BackupSource => ({
   start: async () => (await admin.ask('StartBackup')) as { backup: string; takenAt: string },
   records: backup => admin.bytes('ReadBackupRecords', { backup }),
   blobs: (backup, ids) => admin.bytes('ReadBackupBlobs', { backup, ids: ids.map(id => id.toString('hex')).join(',') }),
@@ -25,7 +26,7 @@ const sourceOf = (admin: Admin): Source => ({
   end: async backup => void (await admin.ask('EndBackup', { backup })),
 })
 
-function keepOf(call: Call): number | undefined {
+function keepOf(call: Invocation): number | undefined {
   const given = call.flag('keep')
   if (given === undefined) return undefined
   if (!/^[1-9]\d{0,5}$/.test(given)) throw new BadUsage(`--keep is a number from 1, not ${given}`)
@@ -36,7 +37,7 @@ const KEYRING_APART =
   'the keyring is not in it: keep a copy of it apart, nothing can be read without; --with-keyring puts it in'
 const KEYRING_WITHIN = 'the keyring is in it: whoever has this folder can read everything'
 
-async function take(call: Call): Promise<Outcome> {
+async function take(call: Invocation): Promise<CommandResult> {
   const keep = keepOf(call)
   const withKeyring = call.has('with-keyring')
   if (withKeyring && call.flag('endpoint') !== undefined) {
@@ -50,12 +51,12 @@ async function take(call: Call): Promise<Outcome> {
       clock: systemClock,
       recheck: call.has('recheck'),
       progress: line => call.progress(line),
-      ...(withKeyring ? { keyring: (id: Buffer) => keyringIn(folderOf(call), id) } : {}),
+      ...(withKeyring ? { keyring: (id: Buffer) => keyringIn(dataFolder(call), id) } : {}),
     })
     const pruned = keep === undefined ? undefined : await pruneBackups(vault, keep)
     const { run, records, blobs, damaged } = manifest
     const text = [
-      ...damaged.map(({ id, message }) => harmless(`blob ${id} cannot be read: ${message}`)),
+      ...damaged.map(({ id, message }) => escapeControls(`blob ${id} cannot be read: ${message}`)),
       `${run}: ${records.count} records, ${blobs.count} blobs of ${blobs.bytes} bytes`,
       `copied ${blobs.copied} blobs of ${blobs.copiedBytes} bytes, the others were there`,
       ...(pruned === undefined ? [] : [`removed ${pruned.runs.length} older runs and ${pruned.files} files of theirs`]),
@@ -69,17 +70,17 @@ async function take(call: Call): Promise<Outcome> {
   })
 }
 
-async function verify(call: Call): Promise<Outcome> {
+async function verify(call: Invocation): Promise<CommandResult> {
   return withVault(call.argument('DIR'), 'read', async vault => {
     const value = await verifyBackups(vault, line => call.progress(line))
     const { runs, records, blobs, bytes, problems } = value
     const summary = `${runs.length} runs: ${records} records, ${blobs} blobs of ${bytes} bytes read`
-    const text = [...problems.map(harmless), `${summary}; ${problems.length} problems`].join('\n')
+    const text = [...problems.map(escapeControls), `${summary}; ${problems.length} problems`].join('\n')
     return { value, text, code: problems.length === 0 ? 0 : 1 }
   })
 }
 
-async function list(call: Call): Promise<Outcome> {
+async function list(call: Invocation): Promise<CommandResult> {
   return withVault(call.argument('DIR'), 'read', async vault => {
     const rows: Record<string, unknown>[] = []
     for (const run of await vault.runs()) {
@@ -96,14 +97,14 @@ async function chosen(vault: Vault, wanted: string | undefined): Promise<Manifes
   const runs = await vault.runs()
   const run = wanted ?? runs.at(-1)
   if (run === undefined || !runs.includes(run)) {
-    throw new Failed(run === undefined ? 'there is no whole run' : `there is no run ${run}`)
+    throw new CommandFailed(run === undefined ? 'there is no whole run' : `there is no run ${run}`)
   }
   return vault.manifest(run)
 }
 
-async function restore(call: Call): Promise<Outcome> {
+async function restore(call: Invocation): Promise<CommandResult> {
   if (call.flag('data') === undefined) throw new BadUsage('--data is missing: the new folder')
-  const folder = folderOf(call)
+  const folder = dataFolder(call)
   const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
   const target = {
     folder,
@@ -116,7 +117,8 @@ async function restore(call: Call): Promise<Outcome> {
     const keyring = call.flag('keyring')
     const progress = (line: string): void => call.progress(line)
     const restored = await restoreFolder({ vault, manifest, target, keyring, progress }).catch((error: unknown) => {
-      if (error instanceof DamagedBackup) throw new Failed(`${error.message}; nothing starts on ${folder} as it is`)
+      if (error instanceof DamagedBackup)
+        throw new CommandFailed(`${error.message}; nothing starts on ${folder} as it is`)
       throw error
     })
     const opened = await openFolder(target)
@@ -124,8 +126,8 @@ async function restore(call: Call): Promise<Outcome> {
     const { run, takenAt, damaged } = manifest
     const value = { run, takenAt, ...restored, objects, held: held.length, problems, damaged }
     const text = [
-      ...damaged.map(({ id, message }) => harmless(`blob ${id} was damaged when it was saved: ${message}`)),
-      ...problems.map(harmless),
+      ...damaged.map(({ id, message }) => escapeControls(`blob ${id} was damaged when it was saved: ${message}`)),
+      ...problems.map(escapeControls),
       `${folder} is as the store was at ${takenAt}: ${objects} versions, ${held.length} of them held`,
       `${restored.records} records, ${restored.blobs} blobs of ${restored.bytes} bytes; ${problems.length} problems`,
     ]

@@ -1,6 +1,6 @@
-import { type Call, type Command, type Outcome, onServer } from '../command.ts'
+import { type Command, type CommandResult, type Invocation, onServer } from '../command.ts'
 import { facts, table } from '../output.ts'
-import { doing, type Row, showing } from './asking.ts'
+import { runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const BUCKET = { name: 'BUCKET', meaning: 'its name' }
 const COLUMNS = ['name', 'owner', 'versioning', 'lockEnabled', 'createdAt', 'objects', 'versions', 'versionBytes']
@@ -8,20 +8,20 @@ const COLUMNS = ['name', 'owner', 'versioning', 'lockEnabled', 'createdAt', 'obj
 /** Right after an upgrade from a version without counters. */
 const UNCOUNTED = { objects: 'being counted', versions: 'being counted', bytes: 'being counted' }
 
-const bucketOf = (call: Call): Row => ({ bucket: call.argument('BUCKET') })
+const bucketOf = (call: Invocation): TableRow => ({ bucket: call.argument('BUCKET') })
 
 /** With what it holds beside what it is. */
-function flat({ usage, ...bucket }: Row): Row {
+function flat({ usage, ...bucket }: TableRow): TableRow {
   return { ...bucket, ...(usage ?? {}) }
 }
 
 /** All pages. */
-async function allBuckets(call: Call): Promise<Row[]> {
+async function allBuckets(call: Invocation): Promise<TableRow[]> {
   const admin = await call.admin()
-  const found: Row[] = []
+  const found: TableRow[] = []
   for (let after: unknown; ; ) {
     const page = await admin.ask('ListBuckets', { accountId: call.flag('account'), after })
-    found.push(...(page.buckets as Row[]))
+    found.push(...(page.buckets as TableRow[]))
     if (page.next === undefined) return found
     after = page.next
   }
@@ -32,7 +32,7 @@ const list = onServer({
   summary: 'all buckets, or those of one account',
   examples: ['bucket list', 'bucket list --account 111111111111'],
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
-  async run(call): Promise<Outcome> {
+  async run(call): Promise<CommandResult> {
     const buckets = await allBuckets(call)
     return { value: { buckets }, text: table(buckets.map(flat), COLUMNS) }
   },
@@ -48,7 +48,7 @@ const create = onServer({
     { name: 'lock', meaning: 'holds and retention are possible, and versioning is on' },
     { name: 'versioning', meaning: 'versioning is on' },
   ],
-  run: showing('CreateBucket', call => ({
+  run: showAdminResult('CreateBucket', call => ({
     name: call.argument('BUCKET'),
     accountId: call.flag('account'),
     lock: call.has('lock') || undefined,
@@ -61,7 +61,7 @@ const info = onServer({
   summary: 'everything that is set on a bucket, and how much it holds',
   examples: ['bucket info photos'],
   arguments: [BUCKET],
-  run: showing('GetBucket', bucketOf, answer => facts(flat({ ...answer, usage: answer.usage ?? UNCOUNTED }))),
+  run: showAdminResult('GetBucket', bucketOf, answer => facts(flat({ ...answer, usage: answer.usage ?? UNCOUNTED }))),
 })
 
 const versioning = onServer({
@@ -69,7 +69,7 @@ const versioning = onServer({
   summary: 'switch versioning on, or suspend it',
   examples: ['bucket versioning photos on'],
   arguments: [BUCKET, { name: 'on|suspended', meaning: 'what it shall be' }],
-  run: showing('SetVersioning', call => ({ ...bucketOf(call), versioning: call.argument('on|suspended') })),
+  run: showAdminResult('SetVersioning', call => ({ ...bucketOf(call), versioning: call.argument('on|suspended') })),
 })
 
 const lock = onServer({
@@ -81,7 +81,7 @@ const lock = onServer({
     { name: 'mode', value: 'governance|compliance', meaning: 'of the retention; none without' },
     { name: 'days', value: 'N', meaning: 'of the retention' },
   ],
-  run: showing('SetLock', call => ({ ...bucketOf(call), mode: call.flag('mode'), days: call.flag('days') })),
+  run: showAdminResult('SetLock', call => ({ ...bucketOf(call), mode: call.flag('mode'), days: call.flag('days') })),
 })
 
 const remove = onServer({
@@ -89,7 +89,7 @@ const remove = onServer({
   summary: 'delete an empty bucket',
   examples: ['bucket delete photos'],
   arguments: [BUCKET],
-  run: doing('DeleteBucket', bucketOf, call => `bucket ${call.argument('BUCKET')} is deleted`),
+  run: runAdminCommand('DeleteBucket', bucketOf, call => `bucket ${call.argument('BUCKET')} is deleted`),
 })
 
 export const bucketCommands: readonly Command[] = [list, create, info, versioning, lock, remove]

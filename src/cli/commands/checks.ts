@@ -1,13 +1,13 @@
 import { systemClock } from '../../lib/clock.ts'
 import type { ServerParts } from '../../server/compose.ts'
-import { againstCopy } from '../../server/second-copy.ts'
-import { FolderInUse } from '../../store/ownership.ts'
-import { recount } from '../../store/recount.ts'
+import { compareWithCopy } from '../../server/second-copy.ts'
+import { FolderInUse } from '../../store/commit/folder-ownership.ts'
+import { recount } from '../../store/usage/recount.ts'
 import { type FsckReport, fsck, fsckDeep } from '../../workers/fsck.ts'
-import { type Call, type Command, type Outcome, onFolder, onServer } from '../command.ts'
-import { Failed } from '../failures.ts'
-import { harmless } from '../output.ts'
-import { openStoreOf } from '../reaching.ts'
+import { type Command, type CommandResult, type Invocation, onFolder, onServer } from '../command.ts'
+import { openStoreOf } from '../connect.ts'
+import { CommandFailed } from '../failures.ts'
+import { escapeControls } from '../output.ts'
 
 const POLL_MS = 500
 
@@ -20,10 +20,10 @@ interface Damage {
 
 function damageText({ what, id, message, objects }: Damage): string {
   const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
-  return harmless(`${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`)
+  return escapeControls(`${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`)
 }
 
-async function scrub(call: Call): Promise<Outcome> {
+async function scrub(call: Invocation): Promise<CommandResult> {
   const admin = await call.admin()
   let state = await admin.ask('StartScrub')
   while (state.state === 'running') {
@@ -31,7 +31,7 @@ async function scrub(call: Call): Promise<Outcome> {
     await systemClock.sleep(POLL_MS)
     state = await admin.ask('GetScrub')
   }
-  if (state.state !== 'done') throw new Failed(`the round broke off: ${String(state.error)}`)
+  if (state.state !== 'done') throw new CommandFailed(`the round broke off: ${String(state.error)}`)
   const damaged = state.damaged as number
   const summary = `${state.records} records, ${state.bytes} bytes read, ${damaged} damaged`
   const text = [...(state.damage as Damage[]).map(damageText), summary].join('\n')
@@ -39,9 +39,9 @@ async function scrub(call: Call): Promise<Outcome> {
 }
 
 /** What is counted must not change meanwhile, so this needs the folder for itself. */
-async function check(call: Call): Promise<Outcome> {
+async function check(call: Invocation): Promise<CommandResult> {
   const parts = await openStoreOf(call).catch((error: unknown) => {
-    if (error instanceof FolderInUse) throw new Failed(`${error.message}: stop it first, or use scrub`)
+    if (error instanceof FolderInUse) throw new CommandFailed(`${error.message}: stop it first, or use scrub`)
     throw error
   })
   try {
@@ -49,12 +49,12 @@ async function check(call: Call): Promise<Outcome> {
     const found = await look(parts.store.engine)
     const repaired = call.has('repair') ? await repairUsage(parts, found) : []
     const counted = repaired.length === 0 ? found : await look(parts.store.engine)
-    const lost = parts.copy === undefined ? [] : await againstCopy(parts.copy)
+    const lost = parts.copy === undefined ? [] : await compareWithCopy(parts.copy)
     const value = { ...counted, problems: [...counted.problems, ...lost], repaired }
     const { problems, objects, blobs, contents, garbage } = value
     const summary = `${objects} versions, ${blobs} blobs, ${contents} contents, ${garbage} pieces of garbage`
-    const mended = repaired.map(name => harmless(`usage of bucket ${name}: counted again`))
-    const text = [...problems.map(harmless), ...mended, `${summary}; ${problems.length} problems`].join('\n')
+    const mended = repaired.map(name => escapeControls(`usage of bucket ${name}: counted again`))
+    const text = [...problems.map(escapeControls), ...mended, `${summary}; ${problems.length} problems`].join('\n')
     return { value, text, code: problems.length === 0 ? 0 : 1 }
   } finally {
     await parts.close()

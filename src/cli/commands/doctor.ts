@@ -5,27 +5,27 @@ import { systemClock } from '../../lib/clock.ts'
 import { realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
 import { IS_SUPPORTED, RUNTIME, RUNTIMES_SUPPORTED } from '../../lib/runtime.ts'
-import { consoleAddressOf } from '../../server/admin-console.ts'
 import { BadConfig, FLAGS, readConfig, variable } from '../../server/config.ts'
 import { unknownVariables } from '../../server/config-variables.ts'
-import { groundOf } from '../../server/filesystem.ts'
+import { filesystemOf } from '../../server/filesystem.ts'
 import { formatProblem, stampOfFolder } from '../../server/folder-format.ts'
-import { type Call, type Outcome, onFolder } from '../command.ts'
-import { adminAt, folderOf } from '../reaching.ts'
+import { adminAddressOf } from '../../server/open-admin.ts'
+import { type CommandResult, type Invocation, onFolder } from '../command.ts'
+import { adminAt, dataFolder } from '../connect.ts'
 
-export interface Finding {
+export interface DoctorFinding {
   readonly check: string
   readonly state: 'good' | 'odd' | 'bad'
   readonly found: string
   readonly advice?: string
 }
 
-const good = (check: string, found: string): Finding => ({ check, state: 'good', found })
-const odd = (check: string, found: string, advice: string): Finding => ({ check, state: 'odd', found, advice })
-const bad = (check: string, found: string, advice: string): Finding => ({ check, state: 'bad', found, advice })
+const good = (check: string, found: string): DoctorFinding => ({ check, state: 'good', found })
+const odd = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'odd', found, advice })
+const bad = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'bad', found, advice })
 
 /** Nobody but the owner: what lies here opens everything. */
-function privacy(check: string, path: string, wanted: number): Finding {
+function privacy(check: string, path: string, wanted: number): DoctorFinding {
   const { mode, uid } = statSync(path)
   const shown = (mode & 0o777).toString(8)
   const own = process.getuid?.()
@@ -39,7 +39,7 @@ function privacy(check: string, path: string, wanted: number): Finding {
 }
 
 /** A folder that cannot be looked at is not one that is not there. */
-function unreadableFinding(folder: string): Finding | undefined {
+function unreadableFinding(folder: string): DoctorFinding | undefined {
   try {
     if (statSync(folder, { throwIfNoEntry: false }) !== undefined) readdirSync(folder)
     return undefined
@@ -49,7 +49,7 @@ function unreadableFinding(folder: string): Finding | undefined {
   }
 }
 
-function folderFindings(folder: string): Finding[] {
+function folderFindings(folder: string): DoctorFinding[] {
   const findings = [privacy('folder', folder, 0o700)]
   for (const name of ['keyring', 'root-key']) {
     if (existsSync(join(folder, name))) findings.push(privacy(name, join(folder, name), 0o600))
@@ -60,7 +60,7 @@ function folderFindings(folder: string): Finding[] {
   return findings
 }
 
-async function formatFinding(folder: string): Promise<Finding> {
+async function formatFinding(folder: string): Promise<DoctorFinding> {
   const stamp = await stampOfFolder(folder)
   if (stamp === undefined) return good('format', 'no stamp: the next start writes one')
   const found = `format ${stamp.format}, written by ${stamp.writtenBy}`
@@ -68,8 +68,8 @@ async function formatFinding(folder: string): Promise<Finding> {
   return problem === undefined ? good('format', found) : bad('format', found, problem)
 }
 
-function filesystemFindings(folder: string): Finding[] {
-  const { kind, problems } = groundOf(folder)
+function filesystemFindings(folder: string): DoctorFinding[] {
+  const { kind, problems } = filesystemOf(folder)
   if (problems.length === 0) return [good('filesystem', kind)]
   const advice = 'keep the data folder on a local disk with ext4 or xfs, mounted with barriers'
   return problems.map(problem => bad('filesystem', problem, advice))
@@ -77,7 +77,7 @@ function filesystemFindings(folder: string): Finding[] {
 
 const FREE_BYTES_MIN = 512 * 2 ** 20
 
-function spaceFinding(folder: string): Finding {
+function spaceFinding(folder: string): DoctorFinding {
   const { bavail, blocks, bsize } = statfsSync(folder)
   const free = bavail * bsize
   const share = blocks === 0 ? 1 : bavail / blocks
@@ -90,7 +90,7 @@ const SYNCS = 5
 const SYNC_MS_MIN = 0.02
 
 /** A disk that says at once that bytes are on stable storage has most likely not put them there. */
-async function syncFinding(folder: string): Promise<Finding> {
+async function syncFinding(folder: string): Promise<DoctorFinding> {
   const place = join(folder, `doctor-${systemRandom.bytes(4).toString('hex')}`)
   mkdirSync(place, { mode: 0o700 })
   try {
@@ -115,7 +115,7 @@ async function syncFinding(folder: string): Promise<Finding> {
 const YEAR_MIN = 2026
 const AHEAD_MS_MAX = 60_000
 
-function clockFinding(folder: string): Finding {
+function clockFinding(folder: string): DoctorFinding {
   const now = systemClock.now()
   const newest = ['meta/data.mdb', 'keyring', 'root-key']
     .map(name => join(folder, name))
@@ -130,7 +130,7 @@ function clockFinding(folder: string): Finding {
   return good('clock', found)
 }
 
-function runtimeFindings(): Finding[] {
+function runtimeFindings(): DoctorFinding[] {
   const findings = [IS_SUPPORTED ? good('runtime', RUNTIME) : bad('runtime', RUNTIME, `use ${RUNTIMES_SUPPORTED}`)]
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
   const files = /^Max open files\s+(\d+)/m.exec(limits)?.[1]
@@ -141,7 +141,7 @@ function runtimeFindings(): Finding[] {
   return findings
 }
 
-function settingFindings(env: NodeJS.ProcessEnv): Finding[] {
+function settingFindings(env: NodeJS.ProcessEnv): DoctorFinding[] {
   const findings = unknownVariables(env, Object.keys(FLAGS).map(variable)).map(name =>
     odd('settings', `${name} is no setting`, 'look for a misspelling'),
   )
@@ -158,8 +158,8 @@ function settingFindings(env: NodeJS.ProcessEnv): Finding[] {
   return findings.length === 0 ? [good('settings', 'fine')] : findings
 }
 
-async function serverFindings(call: Call, folder: string): Promise<Finding[]> {
-  const address = await consoleAddressOf(folder)
+async function serverFindings(call: Invocation, folder: string): Promise<DoctorFinding[]> {
+  const address = await adminAddressOf(folder)
   if (address === undefined) return [good('server', 'none has left its address')]
   try {
     const admin = await adminAt(call, new URL(address))
@@ -172,7 +172,7 @@ async function serverFindings(call: Call, folder: string): Promise<Finding[]> {
 }
 
 /** By what the server measures. One that has just been asked owes an answer, too. */
-export function workerFindings(measures: string): Finding[] {
+export function workerFindings(measures: string): DoctorFinding[] {
   const figure = (name: string): number | undefined => {
     const found = new RegExp(`^holdfast_${name} (\\S+)$`, 'm').exec(measures)?.[1]
     return found === undefined ? undefined : Number(found)
@@ -190,8 +190,8 @@ export function workerFindings(measures: string): Finding[] {
   return [good('workers', 'all answer')]
 }
 
-async function look(call: Call): Promise<Outcome> {
-  const folder = folderOf(call)
+async function look(call: Invocation): Promise<CommandResult> {
+  const folder = dataFolder(call)
   const findings = [...runtimeFindings(), ...settingFindings(call.env)]
   const unreadable = unreadableFinding(folder)
   if (unreadable !== undefined) findings.push(unreadable)

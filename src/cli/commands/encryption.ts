@@ -1,18 +1,18 @@
 import { suggestion } from '../../lib/did-you-mean.ts'
-import { type Call, type Command, onServer } from '../command.ts'
+import { type Command, type Invocation, onServer } from '../command.ts'
 import { BadUsage } from '../failures.ts'
 import { facts, table } from '../output.ts'
-import { doing, type Row, rows, showing } from './asking.ts'
+import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const NAME = { name: 'NAME', meaning: 'the key, as requests name it' }
 const KINDS = ['service', 'storage', 'named']
 
-const nameOf = (call: Call): Row => ({ name: call.argument('NAME') })
+const nameOf = (call: Invocation): TableRow => ({ name: call.argument('NAME') })
 
 const list = onServer({
   name: 'encryption list',
   summary: 'encryption keys that somebody made or changed, and how often the keys of the keyring were rotated',
-  run: showing(
+  run: showAdminResult(
     'GetEncryption',
     () => ({}),
     answer => {
@@ -27,7 +27,7 @@ const create = onServer({
   summary: 'make a named key',
   examples: ['encryption create invoices'],
   arguments: [NAME],
-  run: doing('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} is there`),
+  run: runAdminCommand('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} is there`),
 })
 
 const disable = onServer({
@@ -37,7 +37,7 @@ const disable = onServer({
   arguments: [NAME],
   async run(call) {
     const admin = await call.admin()
-    const ask = (): Promise<Row> => admin.ask('ChangeEncryptionKey', { ...nameOf(call), disabled: true })
+    const ask = (): Promise<TableRow> => admin.ask('ChangeEncryptionKey', { ...nameOf(call), disabled: true })
     let value = await ask()
     // Each time the answer comes only after a while.
     for (; value.checking !== undefined; value = await ask()) {
@@ -52,7 +52,7 @@ const enable = onServer({
   summary: 'what is under a named key can be read again',
   examples: ['encryption enable invoices'],
   arguments: [NAME],
-  run: doing(
+  run: runAdminCommand(
     'ChangeEncryptionKey',
     call => ({ ...nameOf(call), disabled: false }),
     call => `encryption key ${call.argument('NAME')} is enabled`,
@@ -65,7 +65,7 @@ const rotate = onServer({
   examples: ['encryption rotate service', 'encryption rotate named --name invoices'],
   arguments: [{ name: KINDS.join('|'), meaning: 'service: AES256; storage: the outer seal of everything; named keys' }],
   flags: [{ name: 'name', value: 'NAME', meaning: 'only the named key of this name' }],
-  run: showing('RotateEncryption', call => {
+  run: showAdminResult('RotateEncryption', call => {
     const what = call.argument(KINDS.join('|'))
     if (!KINDS.includes(what))
       throw new BadUsage(`unknown kind of key ${what}: ${KINDS.join(', ')}${suggestion(what, KINDS)}`)
@@ -74,7 +74,7 @@ const rotate = onServer({
 })
 
 /** One round through the store. */
-async function round(call: Call): Promise<Record<'looked' | 'rewrapped' | 'left', number>> {
+async function round(call: Invocation): Promise<Record<'looked' | 'rewrapped' | 'left', number>> {
   const admin = await call.admin()
   const sum = { looked: 0, rewrapped: 0, left: 0 }
   for (let from: unknown; ; ) {

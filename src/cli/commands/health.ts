@@ -1,11 +1,11 @@
 /** What a supervisor of processes or containers asks again and again: does the server on this folder serve? */
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
-import { consoleAddressOf } from '../../server/admin-console.ts'
-import { type Call, type Command, type Outcome, onFolder } from '../command.ts'
-import { Failed } from '../failures.ts'
-import { isThere } from '../is-there.ts'
-import { folderOf } from '../reaching.ts'
+import { adminAddressOf } from '../../server/open-admin.ts'
+import { type Command, type CommandResult, type Invocation, onFolder } from '../command.ts'
+import { dataFolder } from '../connect.ts'
+import { CommandFailed } from '../failures.ts'
+import { pathExists } from '../path-exists.ts'
 
 const PATIENCE_MS = 5_000
 
@@ -26,12 +26,12 @@ function statusOf(url: URL): Promise<number> {
   })
 }
 
-async function health(call: Call): Promise<Outcome> {
-  const folder = folderOf(call)
-  const address = isThere(folder) ? await consoleAddressOf(folder) : undefined
-  if (address === undefined) throw new Failed(`no server with a console runs on ${folder}`)
+async function health(call: Invocation): Promise<CommandResult> {
+  const folder = dataFolder(call)
+  const address = pathExists(folder) ? await adminAddressOf(folder) : undefined
+  if (address === undefined) throw new CommandFailed(`no server with a console runs on ${folder}`)
   const status = await statusOf(new URL('/health/ready?for=reads', address)).catch((error: Error) => {
-    throw new Failed(`the console at ${address} does not answer: ${error.message}`)
+    throw new CommandFailed(`the console at ${address} does not answer: ${error.message}`)
   })
   const ready = status === 200
   return { value: { ready, console: address }, text: ready ? 'ready' : 'not ready', code: ready ? 0 : 1 }

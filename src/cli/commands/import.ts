@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import type { KeyPair } from '../../auth/sign-request.ts'
 import { secretFrom } from '../../server/config-secrets.ts'
 import { httpUrl } from '../address.ts'
-import { type Call, command, type Outcome } from '../command.ts'
-import { BadUsage, Failed } from '../failures.ts'
-import { Client, type Place } from '../import/client.ts'
+import { type CommandResult, command, type Invocation } from '../command.ts'
+import { keyOf } from '../connect.ts'
+import { BadUsage, CommandFailed } from '../failures.ts'
+import { type S3Address, S3Client } from '../import/client.ts'
 import { progressOn, SILENT } from '../import/progress.ts'
 import { runImport } from '../import/run.ts'
 import { defaultStatePath, State } from '../import/state.ts'
-import { keyOf } from '../reaching.ts'
 
 const IN_FLIGHT = 8
 const IN_FLIGHT_MAX = 256
 
 /** `s3://bucket/prefix`; the prefix may contain anything. */
-export function bucketOf(text: string): { bucket: string; prefix: string } {
+export function bucketArgument(text: string): { bucket: string; prefix: string } {
   const found = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(text)
   if (found === null) throw new BadUsage(`${text} is no s3://BUCKET[/PREFIX]`)
   return { bucket: found[1]!, prefix: found[2] ?? '' }
@@ -33,10 +33,10 @@ function sourceKey(env: NodeJS.ProcessEnv): KeyPair & { sessionToken: string | u
   const { AWS_ACCESS_KEY_ID: accessKey, AWS_SECRET_ACCESS_KEY: secretKey } = env
   if (accessKey && secretKey) return { accessKey, secretKey, sessionToken: env.AWS_SESSION_TOKEN || undefined }
   const names = 'HOLDFAST_SOURCE_ACCESS_KEY and HOLDFAST_SOURCE_SECRET_KEY'
-  throw new Failed(`no key for the source: set ${names}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`)
+  throw new CommandFailed(`no key for the source: set ${names}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY`)
 }
 
-function inFlightOf(call: Call): number {
+function inFlightOf(call: Invocation): number {
   const text = call.flag('in-flight') ?? String(IN_FLIGHT)
   const many = Number(text)
   if (!/^\d+$/.test(text) || many < 1 || many > IN_FLIGHT_MAX) {
@@ -45,8 +45,8 @@ function inFlightOf(call: Call): number {
   return many
 }
 
-async function places(call: Call): Promise<{ source: Place; target: Place; prefix: string }> {
-  const { bucket, prefix } = bucketOf(call.argument('s3://BUCKET[/PREFIX]'))
+async function places(call: Invocation): Promise<{ source: S3Address; target: S3Address; prefix: string }> {
+  const { bucket, prefix } = bucketArgument(call.argument('s3://BUCKET[/PREFIX]'))
   const from = call.flag('from')
   if (from === undefined) throw new BadUsage('--from is missing: the address of the server to import from')
   const [inFlight, caFile] = [inFlightOf(call), call.flag('ca')]
@@ -54,7 +54,9 @@ async function places(call: Call): Promise<{ source: Place; target: Place; prefi
   const { sessionToken, ...key } = sourceKey(call.env)
   const targetKey = await keyOf(call)
   if (targetKey === undefined) {
-    throw new Failed('no key for the target: set HOLDFAST_ACCESS_KEY and HOLDFAST_SECRET_KEY, or name the data folder')
+    throw new CommandFailed(
+      'no key for the target: set HOLDFAST_ACCESS_KEY and HOLDFAST_SECRET_KEY, or name the data folder',
+    )
   }
   const common = { inFlight, ca }
   return {
@@ -78,13 +80,13 @@ async function places(call: Call): Promise<{ source: Place; target: Place; prefi
   }
 }
 
-const nameOf = ({ endpoint, bucket }: Place): string => `${endpoint.origin}/${bucket}`
+const nameOf = ({ endpoint, bucket }: S3Address): string => `${endpoint.origin}/${bucket}`
 
-async function run(call: Call): Promise<Outcome> {
+async function run(call: Invocation): Promise<CommandResult> {
   const where = await places(call)
   const [from, to] = [`${nameOf(where.source)}/${where.prefix}`, nameOf(where.target)]
   const state = State.open(call.flag('state') ?? defaultStatePath(where.target.bucket, from, to), from, to)
-  const [source, target] = [new Client(where.source), new Client(where.target)]
+  const [source, target] = [new S3Client(where.source), new S3Client(where.target)]
   const isSilent = call.has('json')
   try {
     const report = await runImport(

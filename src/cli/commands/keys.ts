@@ -1,11 +1,11 @@
-import { type Call, type Command, onServer } from '../command.ts'
+import { type Command, type Invocation, onServer } from '../command.ts'
 import { table } from '../output.ts'
-import { doing, type Row, rows, showing } from './asking.ts'
+import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
 const KEY = { name: 'KEY', meaning: 'the access key' }
 
-const keyOf = (call: Call): Row => ({ accessKey: call.argument('KEY') })
+const keyOf = (call: Invocation): TableRow => ({ accessKey: call.argument('KEY') })
 
 const list = onServer({
   name: 'key list',
@@ -13,7 +13,7 @@ const list = onServer({
   examples: ['key list 111111111111', 'key list 111111111111 --user reader'],
   arguments: [ACCOUNT],
   flags: [{ name: 'user', value: 'USER', meaning: 'only the keys of this user' }],
-  run: showing(
+  run: showAdminResult(
     'ListKeys',
     call => ({ accountId: call.argument('ACCOUNT'), user: call.flag('user') }),
     answer => table(rows(answer, 'keys'), ['accessKey', 'user', 'disabled', 'createdAt']),
@@ -29,7 +29,7 @@ const create = onServer({
     { name: 'user', value: 'USER', meaning: 'whose key it is; the account itself without' },
     { name: 'access-key', value: 'KEY', meaning: 'its name; made without' },
   ],
-  run: showing('CreateKey', call => ({
+  run: showAdminResult('CreateKey', call => ({
     accountId: call.argument('ACCOUNT'),
     user: call.flag('user'),
     accessKey: call.flag('access-key'),
@@ -41,7 +41,7 @@ const show = onServer({
   summary: 'whose a key is, and whether it is good',
   examples: ['key show HF0123456789ABCDEF01'],
   arguments: [KEY],
-  run: showing('GetKey', keyOf),
+  run: showAdminResult('GetKey', keyOf),
 })
 
 const disable = onServer({
@@ -49,7 +49,7 @@ const disable = onServer({
   summary: 'the key opens nothing',
   examples: ['key disable HF0123456789ABCDEF01'],
   arguments: [KEY],
-  run: doing(
+  run: runAdminCommand(
     'ChangeKey',
     call => ({ ...keyOf(call), disabled: true }),
     call => `key ${call.argument('KEY')} is disabled`,
@@ -61,7 +61,7 @@ const enable = onServer({
   summary: 'the key opens again',
   examples: ['key enable HF0123456789ABCDEF01'],
   arguments: [KEY],
-  run: doing(
+  run: runAdminCommand(
     'ChangeKey',
     call => ({ ...keyOf(call), disabled: false }),
     call => `key ${call.argument('KEY')} is enabled`,
@@ -73,7 +73,7 @@ const remove = onServer({
   summary: 'delete a key',
   examples: ['key delete HF0123456789ABCDEF01'],
   arguments: [KEY],
-  run: doing('DeleteKey', keyOf, call => `key ${call.argument('KEY')} is deleted`),
+  run: runAdminCommand('DeleteKey', keyOf, call => `key ${call.argument('KEY')} is deleted`),
 })
 
 export const keyCommands: readonly Command[] = [list, create, show, disable, enable, remove]

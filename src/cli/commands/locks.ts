@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { LedgerCheck, type LedgerExpectation, type LedgerVerdict } from '../../rules/ledger.ts'
-import { type Call, type Command, type Outcome, onServer } from '../command.ts'
-import { BadUsage, Failed } from '../failures.ts'
-import { facts, harmless } from '../output.ts'
-import { showing } from './asking.ts'
+import { type Command, type CommandResult, type Invocation, onServer } from '../command.ts'
+import { BadUsage, CommandFailed } from '../failures.ts'
+import { escapeControls, facts } from '../output.ts'
+import { showAdminResult } from './requests.ts'
 
 /** `bucket/key`, where a key may contain more of these. */
 function placeOf(on: string | undefined): { bucket?: string | undefined; key?: string | undefined } {
@@ -26,7 +26,7 @@ const explain = onServer({
     { name: 'version', value: 'ID', meaning: 'which version' },
     { name: 'bypass', meaning: 'the request asks to set governance retention aside' },
   ],
-  run: showing(
+  run: showAdminResult(
     'Explain',
     call => {
       const action = call.flag('do')
@@ -35,7 +35,7 @@ const explain = onServer({
       return { as, action, versionId, ...placeOf(call.flag('on')), bypass: call.has('bypass') || undefined }
     },
     // Lines of its own, so only what stands in each is made harmless.
-    answer => String(answer.text).split('\n').map(harmless).join('\n'),
+    answer => String(answer.text).split('\n').map(escapeControls).join('\n'),
   ),
 })
 
@@ -44,30 +44,30 @@ const exporting = onServer({
   summary: 'print everything that happened to the locks of a bucket, for an auditor',
   examples: ['ledger export evidence'],
   arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone. _store for the store itself' }],
-  async run(call): Promise<Outcome> {
+  async run(call): Promise<CommandResult> {
     const admin = await call.admin()
     for await (const piece of admin.lines('ExportLedger', { bucket: call.argument('BUCKET') })) call.write(piece)
     return { value: undefined, text: '' }
   },
 })
 
-async function linesOf(call: Call, path: string): Promise<string[]> {
+async function linesOf(call: Invocation, path: string): Promise<string[]> {
   const text = await call.read(path)
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
 /** An earlier export is trusted as far as it is whole itself. */
-async function earlierOf(call: Call): Promise<LedgerExpectation['earlier']> {
+async function earlierOf(call: Invocation): Promise<LedgerExpectation['earlier']> {
   const path = call.flag('since')
   if (path === undefined) return undefined
   const check = new LedgerCheck()
   for (const line of await linesOf(call, path)) check.take(line)
   const { problem, entries, last } = check.end()
-  if (problem !== undefined) throw new Failed(`${path}, line ${problem.line}: ${problem.reason}`)
+  if (problem !== undefined) throw new CommandFailed(`${path}, line ${problem.line}: ${problem.reason}`)
   return { entries, last: last! }
 }
 
-async function checkFile(call: Call, path: string): Promise<LedgerVerdict> {
+async function checkFile(call: Invocation, path: string): Promise<LedgerVerdict> {
   const [publicKey, earlier] = [call.flag('public-key'), await earlierOf(call)]
   const expected = { ...(publicKey === undefined ? {} : { publicKey }), ...(earlier === undefined ? {} : { earlier }) }
   const check = new LedgerCheck(expected)
@@ -75,7 +75,7 @@ async function checkFile(call: Call, path: string): Promise<LedgerVerdict> {
   return check.end()
 }
 
-async function checkBucket(call: Call, bucket: string): Promise<LedgerVerdict> {
+async function checkBucket(call: Invocation, bucket: string): Promise<LedgerVerdict> {
   if (call.flag('public-key') !== undefined || call.flag('since') !== undefined) {
     throw new BadUsage('--public-key and --since are for files: export the ledger first')
   }
@@ -91,23 +91,23 @@ const verify = onServer({
     { name: 'public-key', value: 'HEX', meaning: 'the key that must have signed it' },
     { name: 'since', value: 'FILE', meaning: 'an earlier export, which this one must go on from' },
   ],
-  async run(call): Promise<Outcome> {
+  async run(call): Promise<CommandResult> {
     const name = call.argument('FILE|BUCKET')
     const isFile = name === '-' || name.includes('/') || existsSync(name)
     const value = await (isFile ? checkFile(call, name) : checkBucket(call, name))
     const { problem, bucket, entries, publicKey } = value
     if (problem === undefined) {
-      return { value, text: harmless(`whole: ${entries} entries of ${bucket}, signed by ${publicKey}`) }
+      return { value, text: escapeControls(`whole: ${entries} entries of ${bucket}, signed by ${publicKey}`) }
     }
     const entry = problem.sequence === undefined ? '' : ` (entry ${problem.sequence})`
-    return { value, text: harmless(`line ${problem.line}${entry}: ${problem.reason}`), code: 1 }
+    return { value, text: escapeControls(`line ${problem.line}${entry}: ${problem.reason}`), code: 1 }
   },
 })
 
 const list = onServer({
   name: 'ledger list',
   summary: 'buckets that have a ledger, _store for the store itself, and the key that signs them',
-  run: showing(
+  run: showAdminResult(
     'ListLedgers',
     () => ({}),
     ({ publicKey, buckets }) => [`signed by ${publicKey}`, ...(buckets as string[])].join('\n'),
@@ -117,7 +117,7 @@ const list = onServer({
 const clock = onServer({
   name: 'clock show',
   summary: 'the clock, and the time by which locks end; 1 when the clock has jumped',
-  async run(call): Promise<Outcome> {
+  async run(call): Promise<CommandResult> {
     const value = await (await call.admin()).ask('GetClock')
     return { value, text: facts(value), code: value.jumped === true ? 1 : 0 }
   },
@@ -126,7 +126,7 @@ const clock = onServer({
 const confirm = onServer({
   name: 'clock confirm',
   summary: 'say that the clock is right after a jump: locks end by it from now on',
-  run: showing('ConfirmClock', () => ({})),
+  run: showAdminResult('ConfirmClock', () => ({})),
 })
 
 export const lockCommands: readonly Command[] = [explain, list, exporting, verify, clock, confirm]

@@ -3,22 +3,22 @@ import { Fault } from '../../model/faults.ts'
 import { CANNED_NAMES, CANNED_POLICIES, cannedPolicy } from '../../rules/access/canned-policies.ts'
 import { isPublicPolicy } from '../../rules/access/is-public.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
-import { type Call, type Command, command, type Outcome, onServer } from '../command.ts'
+import { type Command, type CommandResult, command, type Invocation, onServer } from '../command.ts'
 import { BadUsage } from '../failures.ts'
 import { table } from '../output.ts'
-import { doing, type Row, showing } from './asking.ts'
+import { runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const BUCKET = { name: 'BUCKET', meaning: 'its name' }
 const FILE = { name: 'FILE', meaning: 'the policy; - for standard input' }
 
-const bucketOf = (call: Call): Row => ({ bucket: call.argument('BUCKET') })
+const bucketOf = (call: Invocation): TableRow => ({ bucket: call.argument('BUCKET') })
 
 const get = onServer({
   name: 'policy get',
   summary: 'the policy of a bucket, as it was given',
   examples: ['policy get photos'],
   arguments: [BUCKET],
-  run: showing('GetPolicy', bucketOf, answer => String(answer.document)),
+  run: showAdminResult('GetPolicy', bucketOf, answer => String(answer.document)),
 })
 
 const put = onServer({
@@ -26,7 +26,7 @@ const put = onServer({
   summary: 'set the policy of a bucket',
   examples: ['policy put photos policy.json'],
   arguments: [BUCKET, FILE],
-  run: doing(
+  run: runAdminCommand(
     'PutPolicy',
     async call => ({ ...bucketOf(call), document: await call.read(call.argument('FILE')) }),
     call => `the policy of ${call.argument('BUCKET')} is set`,
@@ -38,11 +38,11 @@ const remove = onServer({
   summary: 'take the policy from a bucket',
   examples: ['policy delete photos'],
   arguments: [BUCKET],
-  run: doing('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy any more`),
+  run: runAdminCommand('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy any more`),
 })
 
 /** Needs neither a server nor a folder: only the rule. */
-async function check(call: Call): Promise<Outcome> {
+async function check(call: Invocation): Promise<CommandResult> {
   const text = await call.read(call.argument('FILE'))
   const bucket = call.flag('bucket')
   try {
@@ -71,7 +71,7 @@ const canned = command({
   summary: 'policies that users can be given by name alone, or the document of one',
   examples: ['policy canned', 'policy canned read-only'],
   arguments: [{ name: CANNED_NAMES.join('|'), meaning: 'which one', optional: true }],
-  async run(call): Promise<Outcome> {
+  async run(call): Promise<CommandResult> {
     const name = call.maybeArgument(CANNED_NAMES.join('|'))
     if (name === undefined) {
       const policies = CANNED_NAMES.map(one => ({ name: one, meaning: CANNED_POLICIES[one]!.meaning }))

@@ -1,15 +1,15 @@
 /** The way back from damaged metadata. */
 import { rebuildFolder } from '../../server/rebuild.ts'
-import { type Call, type Command, type Outcome, onFolder } from '../command.ts'
+import { type Command, type CommandResult, type Invocation, onFolder } from '../command.ts'
+import { dataFolder } from '../connect.ts'
 import { BadUsage } from '../failures.ts'
-import { harmless } from '../output.ts'
-import { folderOf } from '../reaching.ts'
+import { escapeControls } from '../output.ts'
 
-async function rebuild(call: Call): Promise<Outcome> {
+async function rebuild(call: Invocation): Promise<CommandResult> {
   if (call.flag('meta') !== undefined) {
     throw new BadUsage('only metadata in the data folder have a second copy; a database has its own backups')
   }
-  const folder = folderOf(call)
+  const folder = dataFolder(call)
   const blobsFolder = call.flag('blobs')
   const value = await rebuildFolder({
     folder,
@@ -19,7 +19,7 @@ async function rebuild(call: Call): Promise<Outcome> {
   const { records, objects, held, problems, shortcomings, kept } = value
   const text = [
     ...shortcomings,
-    ...problems.map(harmless),
+    ...problems.map(escapeControls),
     `${records} records: ${objects} versions, ${held.length} of them held; ${problems.length} problems`,
     kept === undefined ? 'there was no file before' : `what was there before is ${kept}`,
   ]

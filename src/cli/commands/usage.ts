@@ -1,10 +1,10 @@
 import { type Command, onServer } from '../command.ts'
 import { facts, table } from '../output.ts'
-import { type Row, rows, showing } from './asking.ts'
+import { rows, showAdminResult, type TableRow } from './requests.ts'
 
 const COLUMNS = ['accountId', 'buckets', 'objects', 'versions', 'deleteMarkers', 'bytes', 'versionBytes', 'uploadBytes']
 
-function shown(answer: Row): string {
+function shown(answer: TableRow): string {
   const { accounts: _, ...total } = answer
   return `${facts(total)}\n\n${table(rows(answer, 'accounts'), COLUMNS)}`
 }
@@ -14,14 +14,14 @@ const usage = onServer({
   summary: 'how much is stored: objects, versions and bytes, of all buckets and by account',
   examples: ['usage', 'usage --account 123456789012'],
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
-  run: showing('GetUsage', call => ({ accountId: call.flag('account') }), shown),
+  run: showAdminResult('GetUsage', call => ({ accountId: call.flag('account') }), shown),
 })
 
 const info = onServer({
   name: 'server info',
   summary: 'version, age, certificate and room on the disks of the server',
   examples: ['server info'],
-  run: showing('GetServer', () => ({})),
+  run: showAdminResult('GetServer', () => ({})),
 })
 
 export const usageCommands: readonly Command[] = [usage, info]

@@ -1,22 +1,22 @@
 import { CANNED_NAMES } from '../../rules/access/canned-policies.ts'
-import { type Call, type Command, onServer } from '../command.ts'
-import { facts, harmless, table } from '../output.ts'
-import { doing, type Row, rows, showing } from './asking.ts'
+import { type Command, type Invocation, onServer } from '../command.ts'
+import { escapeControls, facts, table } from '../output.ts'
+import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
 const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
 const USER = { name: 'USER', meaning: 'name of the user' }
 const POLICY = { name: 'POLICY', meaning: 'name of the policy' }
 
-const userOf = (call: Call): Row => ({ accountId: call.argument('ACCOUNT'), user: call.argument('USER') })
-const policiesOf = (user: Row): readonly Row[] => user.policies as readonly Row[]
+const userOf = (call: Invocation): TableRow => ({ accountId: call.argument('ACCOUNT'), user: call.argument('USER') })
+const policiesOf = (user: TableRow): readonly TableRow[] => user.policies as readonly TableRow[]
 
-function userText({ policies, ...rest }: Row): string {
+function userText({ policies, ...rest }: TableRow): string {
   const named = policiesOf({ policies }).map(({ name, document }) => `policy ${name}  ${JSON.stringify(document)}`)
-  return [facts(rest), ...named.map(harmless)].join('\n')
+  return [facts(rest), ...named.map(escapeControls)].join('\n')
 }
 
-function listing(answer: Row): string {
-  const named = (user: Row): string =>
+function listing(answer: TableRow): string {
+  const named = (user: TableRow): string =>
     policiesOf(user)
       .map(({ name }) => name)
       .join(' ') || '-'
@@ -29,7 +29,7 @@ const list = onServer({
   summary: 'the users of an account',
   examples: ['user list 111111111111'],
   arguments: [ACCOUNT],
-  run: showing('ListUsers', call => ({ accountId: call.argument('ACCOUNT') }), listing),
+  run: showAdminResult('ListUsers', call => ({ accountId: call.argument('ACCOUNT') }), listing),
 })
 
 const create = onServer({
@@ -38,7 +38,7 @@ const create = onServer({
   examples: ['user create 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   flags: [{ name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' }],
-  run: showing(
+  run: showAdminResult(
     'CreateUser',
     call => ({
       accountId: call.argument('ACCOUNT'),
@@ -54,7 +54,7 @@ const show = onServer({
   summary: 'one user, with its policies',
   examples: ['user show 111111111111 reader'],
   arguments: [ACCOUNT, USER],
-  run: showing('GetUser', userOf, userText),
+  run: showAdminResult('GetUser', userOf, userText),
 })
 
 const disable = onServer({
@@ -62,7 +62,7 @@ const disable = onServer({
   summary: 'its keys open nothing',
   examples: ['user disable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
-  run: doing(
+  run: runAdminCommand(
     'ChangeUser',
     call => ({ ...userOf(call), disabled: true }),
     call => `user ${call.argument('USER')} is disabled`,
@@ -74,7 +74,7 @@ const enable = onServer({
   summary: 'its keys open again',
   examples: ['user enable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
-  run: doing(
+  run: runAdminCommand(
     'ChangeUser',
     call => ({ ...userOf(call), disabled: false }),
     call => `user ${call.argument('USER')} is enabled`,
@@ -86,7 +86,7 @@ const remove = onServer({
   summary: 'delete a user with its keys',
   examples: ['user delete 111111111111 reader'],
   arguments: [ACCOUNT, USER],
-  run: doing('DeleteUser', userOf, call => `user ${call.argument('USER')} is deleted`),
+  run: runAdminCommand('DeleteUser', userOf, call => `user ${call.argument('USER')} is deleted`),
 })
 
 const attach = onServer({
@@ -104,7 +104,7 @@ const attach = onServer({
     { name: 'FILE', meaning: 'the policy; - for standard input', optional: true },
   ],
   flags: [{ name: 'buckets', value: 'a,b', meaning: 'without a file: only these buckets' }],
-  run: showing(
+  run: showAdminResult(
     'AttachPolicy',
     async call => {
       const file = call.maybeArgument('FILE')
@@ -124,7 +124,7 @@ const detach = onServer({
   summary: 'take a policy from a user',
   examples: ['user detach 111111111111 reader read-only'],
   arguments: [ACCOUNT, USER, POLICY],
-  run: showing('DetachPolicy', call => ({ ...userOf(call), policy: call.argument('POLICY') }), userText),
+  run: showAdminResult('DetachPolicy', call => ({ ...userOf(call), policy: call.argument('POLICY') }), userText),
 })
 
 export const userCommands: readonly Command[] = [list, create, show, disable, enable, remove, attach, detach]

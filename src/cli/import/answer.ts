@@ -5,13 +5,13 @@ import { BadXml, childText, type XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 
 /** By lower-case name; the vendor's own begin with `:` instead of the vendor's prefix. */
-export type Said = ReadonlyMap<string, string>
+export type SourceHeaders = ReadonlyMap<string, string>
 
 const PREFIX = SCHEMES.s3.headerPrefix
 
-export const wireName = (name: string): string => (name.startsWith(':') ? PREFIX + name.slice(1) : name)
+export const s3HeaderName = (name: string): string => (name.startsWith(':') ? PREFIX + name.slice(1) : name)
 
-export function saidBy(headers: IncomingHttpHeaders): Said {
+export function sourceHeaders(headers: IncomingHttpHeaders): SourceHeaders {
   const said = new Map<string, string>()
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
@@ -28,7 +28,7 @@ const TOO_MANY_REQUESTS = 429
 const NOT_IMPLEMENTED = 501
 
 /** The server answered, and not with what was asked for. */
-export class Refused extends Error {
+export class SourceRefused extends Error {
   readonly status: number
   readonly code: string
   /** The value that the server complains of, when it names one. */
@@ -48,7 +48,7 @@ export class Refused extends Error {
 }
 
 /** No answer, or half of one. What was asked for may have happened. */
-export class Unanswered extends Error {}
+export class NoResponse extends Error {}
 
 /** The other side cannot prove who it is, and asking again will not help. Nothing was sent to it. */
 export class Untrusted extends Error {}
@@ -57,17 +57,17 @@ export class Untrusted extends Error {}
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/
 
 /** A connection that came to nothing. */
-export function unanswered(host: string, error: Error): Unanswered | Untrusted {
+export function noResponseOf(host: string, error: Error): NoResponse | Untrusted {
   const isUntrusted = 'code' in error && UNTRUSTED.test(String(error.code))
-  if (!isUntrusted) return new Unanswered(`${host}: ${error.message}`)
+  if (!isUntrusted) return new NoResponse(`${host}: ${error.message}`)
   return new Untrusted(`${host} is not trusted: ${error.message}; --ca names the certificate of who vouches for it`)
 }
 
 /** Bytes that are not what the source says they are. */
-export class Damaged extends Error {}
+export class SourceDamaged extends Error {}
 
 export const isTransient = (error: unknown): boolean =>
-  error instanceof Unanswered || error instanceof Damaged || (error instanceof Refused && error.isTransient)
+  error instanceof NoResponse || error instanceof SourceDamaged || (error instanceof SourceRefused && error.isTransient)
 
 const NODES_MAX = 200_000
 
@@ -76,7 +76,7 @@ export function documentOf(body: Buffer): XmlNode {
   try {
     return parseXml(body, NODES_MAX)
   } catch (error) {
-    if (error instanceof BadXml) throw new Unanswered(`an answer that is no document: ${error.message}`)
+    if (error instanceof BadXml) throw new NoResponse(`an answer that is no document: ${error.message}`)
     throw error
   }
 }
@@ -92,12 +92,12 @@ export function maybeDocument(body: Buffer): XmlNode | undefined {
 }
 
 /** What a status and an error document say. An answer to HEAD has none. */
-export function refusal(status: number, body: Buffer): Refused {
+export function refusalOf(status: number, body: Buffer): SourceRefused {
   try {
     const root = parseXml(body)
     const code = childText(root, 'Code') ?? String(status)
-    return new Refused(status, code, childText(root, 'Message') ?? code, childText(root, 'ArgumentValue'))
+    return new SourceRefused(status, code, childText(root, 'Message') ?? code, childText(root, 'ArgumentValue'))
   } catch {
-    return new Refused(status, String(status), `status ${status}`)
+    return new SourceRefused(status, String(status), `status ${status}`)
   }
 }

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto'
 import { child, childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
-import { Failed } from '../failures.ts'
-import { documentOf, Refused, Unanswered, Untrusted } from './answer.ts'
-import type { Client } from './client.ts'
+import { CommandFailed } from '../failures.ts'
+import { documentOf, NoResponse, SourceRefused, Untrusted } from './answer.ts'
+import type { S3Client } from './client.ts'
 
-export type Versioning = 'off' | 'Enabled' | 'Suspended'
+export type SourceVersioning = 'off' | 'Enabled' | 'Suspended'
 
 /** What servers say when they have none of something, or have never heard of it. */
 export const NONE = [
@@ -28,19 +28,19 @@ export const contentMd5 = (body: Buffer): readonly [string, string] => [
   createHash('md5').update(body).digest('base64'),
 ]
 
-export interface BucketFacts {
-  readonly versioning: Versioning
+export interface SourceBucket {
+  readonly versioning: SourceVersioning
   readonly hasLock: boolean
   /** Access lists count for nothing there. */
   readonly ignoresLists: boolean
 }
 
-const document = async (client: Client, subresource: string) => {
+const document = async (client: S3Client, subresource: string) => {
   const answer = await client.maybe({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
   return answer === undefined ? undefined : documentOf(answer.body)
 }
 
-export async function factsOf(client: Client): Promise<BucketFacts> {
+export async function readSourceBucket(client: S3Client): Promise<SourceBucket> {
   const status = await document(client, 'versioning')
   const lock = await document(client, 'object-lock')
   const ownership = await document(client, 'ownershipControls')
@@ -54,33 +54,33 @@ export async function factsOf(client: Client): Promise<BucketFacts> {
 }
 
 /** Says which side it was and what it lacks, instead of a bare code. */
-export async function asked<T>(side: string, client: Client, step: () => Promise<T>): Promise<T> {
+export async function asked<T>(side: string, client: S3Client, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
-    if (!(error instanceof Refused || error instanceof Unanswered || error instanceof Untrusted)) throw error
-    const code = error instanceof Refused ? ` (${error.code})` : ''
-    throw new Failed(
+    if (!(error instanceof SourceRefused || error instanceof NoResponse || error instanceof Untrusted)) throw error
+    const code = error instanceof SourceRefused ? ` (${error.code})` : ''
+    throw new CommandFailed(
       `the ${side} ${client.place.endpoint.origin}, bucket ${client.place.bucket}: ${error.message}${code}`,
     )
   }
 }
 
-async function isThere(client: Client): Promise<boolean> {
+async function isThere(client: S3Client): Promise<boolean> {
   return (await client.maybe({ method: 'HEAD' }, '404', 'NoSuchBucket')) !== undefined
 }
 
-async function isEmpty(client: Client): Promise<boolean> {
+async function isEmpty(client: S3Client): Promise<boolean> {
   const { body } = await client.ask({ method: 'GET', query: { versions: '', 'max-keys': 1 } })
   return !documentOf(body).children.some(({ name }) => name === 'Version' || name === 'DeleteMarker')
 }
 
-export async function setVersioning(client: Client, status: 'Enabled' | 'Suspended'): Promise<void> {
+export async function setVersioning(client: S3Client, status: 'Enabled' | 'Suspended'): Promise<void> {
   const body = renderXml({ root: 'VersioningConfiguration', write: to => void to.leaf('Status', status) })
   await client.ask({ method: 'PUT', query: { versioning: '' }, headers: [contentMd5(body)], body })
 }
 
-export interface Wanted {
+export interface TargetSettings {
   readonly versions: boolean
   readonly lock: boolean
   /** Nothing may be written. */
@@ -88,25 +88,28 @@ export interface Wanted {
 }
 
 /** Makes the target's bucket, or makes sure that one which is there can hold what is coming. */
-export async function readyTarget(client: Client, { versions, lock, onlyLooking }: Wanted): Promise<BucketFacts> {
+export async function readyTarget(
+  client: S3Client,
+  { versions, lock, onlyLooking }: TargetSettings,
+): Promise<SourceBucket> {
   const { bucket } = client.place
   if (!(await isThere(client))) {
-    if (onlyLooking) throw new Failed(`there is no bucket ${bucket} at the target`)
+    if (onlyLooking) throw new CommandFailed(`there is no bucket ${bucket} at the target`)
     const headers = lock ? ([[':bucket-object-lock-enabled', 'true']] as const) : []
     await client.ask({ method: 'PUT', headers })
   }
-  const facts = await factsOf(client)
+  const facts = await readSourceBucket(client)
   if (!versions || facts.versioning === 'Enabled' || onlyLooking) return facts
   if (!(await isEmpty(client))) {
     const remedy = `holdfast bucket versioning ${bucket} on, or import with --current-only`
-    throw new Failed(`the bucket ${bucket} keeps no versions: ${remedy}`)
+    throw new CommandFailed(`the bucket ${bucket} keeps no versions: ${remedy}`)
   }
   await setVersioning(client, 'Enabled')
   return { ...facts, versioning: 'Enabled' }
 }
 
 /** Whose key it is, as access lists name them. */
-export async function canonicalIdOf(client: Client): Promise<string | undefined> {
+export async function sourceCanonicalId(client: S3Client): Promise<string | undefined> {
   const answer = await client.maybe({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
   const owner = answer && child(documentOf(answer.body), 'Owner')
   return owner && (childText(owner, 'ID') || undefined)

@@ -10,11 +10,19 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { SCHEMES, UNSIGNED_PAYLOAD } from '../../auth/schemes.ts'
 import { type KeyPair, signRequest } from '../../auth/sign-request.ts'
+import type { RawRequest } from '../../http/raw-request.ts'
 import { systemClock } from '../../lib/clock.ts'
-import type { RawRequest } from '../../lib/raw-request.ts'
-import { isTransient, refusal, type Said, saidBy, Unanswered, unanswered, wireName } from './answer.ts'
+import {
+  isTransient,
+  NoResponse,
+  noResponseOf,
+  refusalOf,
+  type SourceHeaders,
+  s3HeaderName,
+  sourceHeaders,
+} from './answer.ts'
 
-export interface Place {
+export interface S3Address {
   readonly endpoint: URL
   readonly bucket: string
   readonly region: string
@@ -27,7 +35,7 @@ export interface Place {
   readonly inFlight: number
 }
 
-export interface Ask {
+export interface ClientRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   /** The bucket itself without. */
   readonly key?: string
@@ -41,8 +49,8 @@ export interface Ask {
   readonly stream?: { readonly from: Readable; readonly length: number }
 }
 
-export interface Answer {
-  readonly said: Said
+export interface ClientResponse {
+  readonly said: SourceHeaders
   readonly body: Buffer
 }
 
@@ -74,17 +82,17 @@ const escaped = (text: string): string =>
 
 const pathOf = (key: string): string => key.split('/').map(escaped).join('/')
 
-function queryOf(query: Ask['query'] = {}): string {
+function queryOf(query: ClientRequest['query'] = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
   return pairs.map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`).join('&')
 }
 
-export class Client {
-  readonly place: Place
+export class S3Client {
+  readonly place: S3Address
   readonly #agent: HttpAgent
   readonly #isSecure: boolean
 
-  constructor(place: Place) {
+  constructor(place: S3Address) {
     this.place = place
     this.#isSecure = place.endpoint.protocol === 'https:'
     const options = { keepAlive: true, maxSockets: place.inFlight * 2 + 2 }
@@ -97,12 +105,12 @@ export class Client {
   }
 
   /** The whole answer, repeated when that may help. Only for what may happen twice. */
-  ask(ask: Ask): Promise<Answer> {
+  ask(ask: ClientRequest): Promise<ClientResponse> {
     return withRetries(() => this.once(ask))
   }
 
   /** The same, where something may be missing: undefined then. */
-  async maybe(ask: Ask, ...missing: readonly string[]): Promise<Answer | undefined> {
+  async maybe(ask: ClientRequest, ...missing: readonly string[]): Promise<ClientResponse | undefined> {
     try {
       return await this.ask(ask)
     } catch (error) {
@@ -112,13 +120,13 @@ export class Client {
   }
 
   /** The whole answer of one attempt. */
-  async once(ask: Ask): Promise<Answer> {
+  async once(ask: ClientRequest): Promise<ClientResponse> {
     const answer = await this.open(ask)
-    return { said: saidBy(answer.headers), body: await wholeOf(answer) }
+    return { said: sourceHeaders(answer.headers), body: await wholeOf(answer) }
   }
 
   /** A body that should be short; no more than this is read of one that is not. */
-  async beginning(ask: Ask, bytesMax: number): Promise<Buffer> {
+  async beginning(ask: ClientRequest, bytesMax: number): Promise<Buffer> {
     const answer = await this.open(ask)
     const length = Number(answer.headers['content-length'] ?? 0)
     if (length <= bytesMax) return wholeOf(answer)
@@ -127,14 +135,14 @@ export class Client {
   }
 
   /** The beginning of the answer of one attempt; its body is the caller's to read or to destroy. */
-  async open(ask: Ask): Promise<IncomingMessage> {
+  async open(ask: ClientRequest): Promise<IncomingMessage> {
     const answer = await this.#exchange(this.#signed(ask), ask)
     const status = answer.statusCode ?? 0
     if (status >= 200 && status < 300) return answer
-    throw refusal(status, await wholeOf(answer))
+    throw refusalOf(status, await wholeOf(answer))
   }
 
-  #signed(ask: Ask): RawRequest {
+  #signed(ask: ClientRequest): RawRequest {
     const { endpoint, bucket, region, key, sessionToken, virtualHost } = this.place
     const base = endpoint.pathname.replace(/\/+$/, '')
     const inPath = ask.onService ? '' : virtualHost ? '' : `/${bucket}`
@@ -142,8 +150,8 @@ export class Client {
     const query = queryOf(ask.query)
     const host = virtualHost && !ask.onService ? `${bucket}.${endpoint.host}` : endpoint.host
     const headers: [string, string][] = [['host', host]]
-    for (const [name, value] of ask.headers ?? []) headers.push([wireName(name), value])
-    if (sessionToken !== undefined) headers.push([wireName(':security-token'), sessionToken])
+    for (const [name, value] of ask.headers ?? []) headers.push([s3HeaderName(name), value])
+    if (sessionToken !== undefined) headers.push([s3HeaderName(':security-token'), sessionToken])
     const length = ask.stream?.length ?? ask.body?.length ?? (ask.method === 'PUT' || ask.method === 'POST' ? 0 : -1)
     if (length >= 0) headers.push(['content-length', String(length)])
     const contentHash =
@@ -157,7 +165,7 @@ export class Client {
     return signRequest(SCHEMES.s3, request, { key, region, contentHash, now: systemClock.now() })
   }
 
-  #exchange(request: RawRequest, ask: Ask): Promise<IncomingMessage> {
+  #exchange(request: RawRequest, ask: ClientRequest): Promise<IncomingMessage> {
     const { endpoint, bucket, virtualHost } = this.place
     const hostname = endpoint.hostname.replace(/^\[(.*)\]$/, '$1')
     // RFC 6761: every name below it is this machine, though few resolvers know.
@@ -171,7 +179,7 @@ export class Client {
       agent: this.#agent,
     }
     return new Promise((resolve, reject) => {
-      const lost = (error: Error): void => reject(unanswered(endpoint.host, error))
+      const lost = (error: Error): void => reject(noResponseOf(endpoint.host, error))
       const sending = this.#isSecure ? httpsRequest(options, resolve) : httpRequest(options, resolve)
       sending.on('error', lost)
       sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error('nothing was heard for too long')))
@@ -187,7 +195,7 @@ async function wholeOf(answer: IncomingMessage): Promise<Buffer> {
   try {
     for await (const chunk of answer) chunks.push(chunk as Buffer)
   } catch (error) {
-    throw new Unanswered(`the answer broke off: ${(error as Error).message}`)
+    throw new NoResponse(`the answer broke off: ${(error as Error).message}`)
   }
   return Buffer.concat(chunks)
 }

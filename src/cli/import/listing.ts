@@ -1,11 +1,11 @@
 /** What a bucket holds, key by key in order, with each key's versions from the oldest to the newest. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { bareEtag } from '../../rules/etag.ts'
-import { Failed } from '../failures.ts'
+import { CommandFailed } from '../failures.ts'
 import { documentOf } from './answer.ts'
-import type { Client } from './client.ts'
+import type { S3Client } from './client.ts'
 
-export interface Listed {
+export interface ListedEntry {
   /** Undefined in a listing of current objects. */
   readonly versionId: string | undefined
   readonly marker: boolean
@@ -13,19 +13,19 @@ export interface Listed {
   readonly etag: string
 }
 
-export interface History {
+export interface KeyVersions {
   readonly key: string
   /** Oldest first. */
-  readonly versions: readonly Listed[]
+  readonly versions: readonly ListedEntry[]
 }
 
-export interface Stretch {
+export interface KeyInterval {
   readonly prefix: string
   /** Only what a plain reader sees. */
   readonly currentOnly: boolean
 }
 
-interface Entry extends Listed {
+interface Entry extends ListedEntry {
   readonly key: string
   readonly latest: boolean
   readonly modifiedAt: number
@@ -87,7 +87,7 @@ export function inOrder(page: readonly Entry[]): Entry[] {
 }
 
 /** Whoever answers; a test does it by itself. */
-type Lister = Pick<Client, 'ask' | 'place'>
+type Lister = Pick<S3Client, 'ask' | 'place'>
 
 async function* pagesOfVersions(client: Lister, prefix: string): AsyncGenerator<Entry[]> {
   let at: Record<string, string | undefined> = {}
@@ -115,7 +115,7 @@ async function* pagesOfObjects(client: Lister, prefix: string): AsyncGenerator<E
   }
 }
 
-export async function* histories(client: Lister, { prefix, currentOnly }: Stretch): AsyncGenerator<History> {
+export async function* keyVersions(client: Lister, { prefix, currentOnly }: KeyInterval): AsyncGenerator<KeyVersions> {
   const pages = currentOnly ? pagesOfObjects(client, prefix) : pagesOfVersions(client, prefix)
   let key: string | undefined
   let newestFirst: Entry[] = []
@@ -126,7 +126,9 @@ export async function* histories(client: Lister, { prefix, currentOnly }: Stretc
       if (entry.key === key && listed.has(entry.versionId)) continue
       if (key !== undefined && entry.key !== key) {
         if (byBytes(entry.key, key) < 0) {
-          throw new Failed(`${client.place.endpoint.host} does not list keys in order: ${entry.key} behind ${key}`)
+          throw new CommandFailed(
+            `${client.place.endpoint.host} does not list keys in order: ${entry.key} behind ${key}`,
+          )
         }
         yield { key, versions: newestFirst.reverse() }
         newestFirst = []
@@ -141,8 +143,8 @@ export async function* histories(client: Lister, { prefix, currentOnly }: Stretc
 }
 
 /** The versions of one key as they stand now. */
-export async function historyOf(client: Client, key: string, currentOnly: boolean): Promise<readonly Listed[]> {
-  for await (const history of histories(client, { prefix: key, currentOnly })) {
+export async function historyOf(client: S3Client, key: string, currentOnly: boolean): Promise<readonly ListedEntry[]> {
+  for await (const history of keyVersions(client, { prefix: key, currentOnly })) {
     // The key itself comes before all that begin with it.
     return history.key === key ? history.versions : []
   }
@@ -151,16 +153,19 @@ export async function historyOf(client: Client, key: string, currentOnly: boolea
 
 export interface Pair {
   readonly key: string
-  readonly source: readonly Listed[]
-  readonly target: readonly Listed[]
+  readonly source: readonly ListedEntry[]
+  readonly target: readonly ListedEntry[]
 }
 
 /** Every key of the source, with what the target has of it. */
-export async function* paired(source: AsyncGenerator<History>, target: AsyncGenerator<History>): AsyncGenerator<Pair> {
+export async function* paired(
+  source: AsyncGenerator<KeyVersions>,
+  target: AsyncGenerator<KeyVersions>,
+): AsyncGenerator<Pair> {
   let there = await target.next()
   for await (const { key, versions } of source) {
     while (!there.done && byBytes(there.value.key, key) < 0) there = await target.next()
     const isSame = !there.done && there.value.key === key
-    yield { key, source: versions, target: isSame ? (there.value as History).versions : [] }
+    yield { key, source: versions, target: isSame ? (there.value as KeyVersions).versions : [] }
   }
 }

@@ -1,18 +1,18 @@
 /** Whether a version is as well protected as it was. */
 import { systemClock } from '../../lib/clock.ts'
-import type { Listed } from './listing.ts'
-import { lockOf } from './reading.ts'
+import type { ListedEntry } from './listing.ts'
 import { fromSource } from './source-errors.ts'
-import type { Sides } from './transfer.ts'
+import { lockOf } from './source-version.ts'
+import type { TransferEndpoints } from './transfer.ts'
 
 const MARGIN_MS = 60_000
 
 /** What is amiss; undefined when nothing is. Longer protection than before is no fault. */
 export async function compareLocks(
-  { source, target }: Sides,
+  { source, target }: TransferEndpoints,
   key: string,
-  version: Listed,
-  there: Listed,
+  version: ListedEntry,
+  there: ListedEntry,
 ): Promise<string | undefined> {
   const of = (versionId: string | undefined) => ({ method: 'HEAD', key, query: { versionId } }) as const
   const [was, is] = await Promise.all([

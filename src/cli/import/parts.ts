@@ -6,21 +6,21 @@ import { childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { Damaged, documentOf, Refused, refusal, type Said, Unanswered } from './answer.ts'
-import { type Client, withRetries } from './client.ts'
-import type { Listed } from './listing.ts'
-import { type Checksum, isComposite } from './reading.ts'
-import { fromSource, Unreadable } from './source-errors.ts'
+import { documentOf, NoResponse, refusalOf, SourceDamaged, type SourceHeaders, SourceRefused } from './answer.ts'
+import { type S3Client, withRetries } from './client.ts'
+import type { ListedEntry } from './listing.ts'
+import { fromSource, SourceUnreadable } from './source-errors.ts'
+import { isComposite, type SourceChecksum } from './source-version.ts'
 import type { State } from './state.ts'
 
 const OWN_PART_BYTES = 16 * 2 ** 20
 
 interface Place {
-  readonly source: Client
-  readonly target: Client
+  readonly source: S3Client
+  readonly target: S3Client
   readonly state: State
   readonly key: string
-  readonly version: Listed
+  readonly version: ListedEntry
 }
 
 /** How many parts, and what to ask the source for to get one. */
@@ -31,7 +31,7 @@ export interface Layout {
   ask(number: number): { readonly query: Record<string, string | number>; readonly headers: [string, string][] }
 }
 
-export function ownLayout({ size, etag }: Listed): Layout {
+export function ownLayout({ size, etag }: ListedEntry): Layout {
   const bytes = Math.max(OWN_PART_BYTES, Math.ceil(size / LIMITS.partNumberMax))
   return {
     parts: Math.max(1, Math.ceil(size / bytes)),
@@ -51,7 +51,7 @@ export function ownLayout({ size, etag }: Listed): Layout {
 const TELLING_ATTEMPTS_MAX = 3
 
 function untold(error: unknown): undefined {
-  const isRefusal = error instanceof Unreadable || (error instanceof Refused && error.status !== 503)
+  const isRefusal = error instanceof SourceUnreadable || (error instanceof SourceRefused && error.status !== 503)
   if (!isRefusal) throw error
 }
 
@@ -82,14 +82,14 @@ function lengthOf(answer: IncomingMessage): number {
   const length = Number(answer.headers['content-length'])
   if (Number.isSafeInteger(length)) return length
   answer.destroy()
-  throw new Unanswered('the source does not say how long its answer is')
+  throw new NoResponse('the source does not say how long its answer is')
 }
 
 /** Passes an answer of the source on, and hashes it on the way. */
 export async function passOn(
   answer: IncomingMessage,
-  send: (stream: { readonly from: Transform; readonly length: number }) => Promise<Said>,
-): Promise<{ readonly said: Said; readonly md5: string }> {
+  send: (stream: { readonly from: Transform; readonly length: number }) => Promise<SourceHeaders>,
+): Promise<{ readonly said: SourceHeaders; readonly md5: string }> {
   const md5 = createHash('md5')
   const length = lengthOf(answer)
   const from = new Transform({
@@ -122,7 +122,7 @@ async function sendPart(place: Place, layout: Layout, uploadId: string, number: 
     return (await target.once(to)).said
   })
   const etag = bareEtag(said.get('etag') ?? '')
-  if (etag !== md5) throw new Damaged(`part ${number} did not arrive as it was sent`)
+  if (etag !== md5) throw new SourceDamaged(`part ${number} did not arrive as it was sent`)
   return { number, etag, checksum: sum === '' ? undefined : said.get(`:checksum-${sum}`) }
 }
 
@@ -140,7 +140,7 @@ const partList = (parts: readonly Sent[], sum: string): Buffer =>
     },
   })
 
-function claimHeaders(checksum: Checksum | undefined, layout: Layout): [string, string][] {
+function claimHeaders(checksum: SourceChecksum | undefined, layout: Layout): [string, string][] {
   // A checksum of parts is that of other parts, when these are not the same.
   if (checksum === undefined || (checksum.type === 'COMPOSITE' && !layout.isSources)) return []
   return [
@@ -152,7 +152,7 @@ function claimHeaders(checksum: Checksum | undefined, layout: Layout): [string, 
 async function throughParts(
   place: Place,
   headers: readonly (readonly [string, string])[],
-  checksum: Checksum | undefined,
+  checksum: SourceChecksum | undefined,
   layout: Layout,
 ): Promise<string> {
   const { target, state, key, version } = place
@@ -177,7 +177,7 @@ async function throughParts(
     const { body: done } = await target.once({ method: 'POST', key, query: { uploadId }, headers: claims, body })
     const root = documentOf(done)
     // An answer that took long begins before its outcome is known.
-    if (root.name === 'Error') throw refusal(400, done)
+    if (root.name === 'Error') throw refusalOf(400, done)
     state.noteEnd(uploadId)
     return bareEtag(childText(root, 'ETag') ?? '')
   } catch (error) {
@@ -194,13 +194,13 @@ async function throughParts(
 export async function copyInParts(
   place: Place,
   headers: readonly (readonly [string, string])[],
-  checksum: Checksum | undefined,
+  checksum: SourceChecksum | undefined,
 ): Promise<string> {
   const layout = await layoutOf(place)
   try {
     return await throughParts(place, headers, checksum, layout)
   } catch (error) {
-    const isUnfit = error instanceof NoSuchParts || (error instanceof Refused && error.code === 'EntityTooSmall')
+    const isUnfit = error instanceof NoSuchParts || (error instanceof SourceRefused && error.code === 'EntityTooSmall')
     if (!isUnfit || !layout.isSources) throw error
     return throughParts(place, headers, checksum, ownLayout(place.version))
   }

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseXml } from '../../lib/xml-reader.ts'
-import { refusal } from './answer.ts'
+import { refusalOf } from './answer.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
-import { byBytes, histories, inOrder } from './listing.ts'
+import { byBytes, inOrder, keyVersions } from './listing.ts'
 import { barOf } from './progress.ts'
 import { renamed } from './settings.ts'
 import { State } from './state.ts'
@@ -38,7 +38,7 @@ test('the order of a listing counts; where markers are listed apart, times put t
 })
 
 test('a server that does not know a question will not know it later; one that is busy may', () => {
-  const isTransientOf = (status: number): boolean => refusal(status, Buffer.alloc(0)).isTransient
+  const isTransientOf = (status: number): boolean => refusalOf(status, Buffer.alloc(0)).isTransient
   assert.deepEqual([500, 501, 502, 503, 429, 404, 403].map(isTransientOf), [
     true,
     false,
@@ -62,7 +62,7 @@ test('what stands on two pages of a listing is there once, whatever kind of list
   }
   const all = async (lister: ReturnType<typeof answering>, currentOnly: boolean): Promise<string[]> => {
     const found: string[] = []
-    for await (const { key, versions } of histories(lister, { prefix: '', currentOnly })) {
+    for await (const { key, versions } of keyVersions(lister, { prefix: '', currentOnly })) {
       found.push(`${key} ${versions.map(({ versionId }) => versionId).join('')}`)
     }
     return found

@@ -1,5 +1,5 @@
 /** What became of an import: counts, and for everything that is not as it was, what and where. */
-import { harmless } from '../output.ts'
+import { escapeControls } from '../output.ts'
 
 /** What a version may lose on its way although its bytes arrive. */
 export const LOSSES = {
@@ -20,7 +20,7 @@ export type Loss = keyof typeof LOSSES
 /** No other server can keep these, so they are said once and not counted. */
 export const NEVER_KEPT = 'version ids, times of last modification and owners are those of the target'
 
-export interface Trouble {
+export interface ImportFailure {
   readonly key: string
   readonly versionId?: string | undefined
   readonly why: string
@@ -31,9 +31,9 @@ const TROUBLES_MAX = 1000
 
 class Troubles {
   count = 0
-  readonly examples: Trouble[] = []
+  readonly examples: ImportFailure[] = []
 
-  add(trouble: Trouble): void {
+  add(trouble: ImportFailure): void {
     this.count++
     if (this.examples.length < TROUBLES_MAX) this.examples.push(trouble)
   }
@@ -96,7 +96,7 @@ export class Report {
       NEVER_KEPT,
       this.isWhole ? 'nothing is missing' : 'NOT everything is there: run it again when the cause is mended',
     ]
-      .map(harmless)
+      .map(escapeControls)
       .join('\n')
   }
 }

@@ -1,22 +1,22 @@
 /** An import from beginning to end: ready the target, copy what it lacks, compare both sides. */
 import { systemClock } from '../../lib/clock.ts'
-import { Failed } from '../failures.ts'
-import { Damaged, isTransient, Refused } from './answer.ts'
-import { asked, type BucketFacts, canonicalIdOf, factsOf, readyTarget } from './buckets.ts'
-import { backoffMs, type Client } from './client.ts'
-import { histories, historyOf, type Listed, type Pair, paired } from './listing.ts'
+import { CommandFailed } from '../failures.ts'
+import { isTransient, SourceDamaged, SourceRefused } from './answer.ts'
+import { asked, readSourceBucket, readyTarget, type SourceBucket, sourceCanonicalId } from './buckets.ts'
+import { backoffMs, type S3Client } from './client.ts'
+import { historyOf, keyVersions, type ListedEntry, type Pair, paired } from './listing.ts'
 import { compareLocks } from './locks.ts'
-import { type Knowledge, standing } from './matching.ts'
 import type { Progress } from './progress.ts'
 import { Report } from './report.ts'
 import { carrySettings } from './settings.ts'
-import { Unreadable, Vanished } from './source-errors.ts'
+import { SourceUnreadable, SourceVanished } from './source-errors.ts'
 import type { State } from './state.ts'
-import { type Sides, Transfer } from './transfer.ts'
+import { Transfer, type TransferEndpoints } from './transfer.ts'
+import { planTransfer, type RememberedTransfers } from './transfer-plan.ts'
 
 export interface Import {
-  readonly source: Client
-  readonly target: Client
+  readonly source: S3Client
+  readonly target: S3Client
   readonly prefix: string
   readonly inFlight: number
   readonly state: State
@@ -52,15 +52,15 @@ async function eachInFlight<T>(items: AsyncGenerator<T>, many: number, work: (it
 }
 
 interface Facts {
-  readonly source: BucketFacts
-  readonly target: BucketFacts
+  readonly source: SourceBucket
+  readonly target: SourceBucket
 }
 
 class Run {
   readonly #import: Import
   readonly #report = new Report()
   readonly #facts: Facts
-  readonly #sides: Sides
+  readonly #sides: TransferEndpoints
   readonly #transfer: Transfer
   readonly #currentOnly: boolean
 
@@ -96,7 +96,7 @@ class Run {
   /** Only where somebody looks at a bar, since it lists the source once more. */
   async count(): Promise<void> {
     let versions = 0
-    for await (const history of histories(this.#import.source, this.#stretch)) versions += history.versions.length
+    for await (const history of keyVersions(this.#import.source, this.#stretch)) versions += history.versions.length
     this.#import.progress.expect(versions)
   }
 
@@ -106,7 +106,7 @@ class Run {
 
   #pairs(): AsyncGenerator<Pair> {
     const { source, target } = this.#import
-    return paired(histories(source, this.#stretch), histories(target, this.#stretch))
+    return paired(keyVersions(source, this.#stretch), keyVersions(target, this.#stretch))
   }
 
   /** Parts that an earlier run left behind would take up room for good. */
@@ -118,7 +118,7 @@ class Run {
     }
   }
 
-  #known(key: string, vanished: ReadonlySet<Listed> = new Set()): Knowledge {
+  #known(key: string, vanished: ReadonlySet<ListedEntry> = new Set()): RememberedTransfers {
     const { state } = this.#import
     return {
       isLeftOut: version => vanished.has(version) || state.isLeftOut(key, version),
@@ -133,13 +133,13 @@ class Run {
    */
   async #copyKey({ key, source, target: listed }: Pair): Promise<void> {
     const { target, progress, overwrite } = this.#import
-    const vanished = new Set<Listed>()
+    const vanished = new Set<ListedEntry>()
     let there = listed
-    let at: Listed | undefined
+    let at: ListedEntry | undefined
     for (let tries = 0; ; ) {
       at = undefined
       try {
-        const { missing, matched, differs } = await standing(source, there, this.#known(key, vanished))
+        const { missing, matched, differs } = await planTransfer(source, there, this.#known(key, vanished))
         if (there === listed) {
           this.#report.present += matched.length
           progress.step(matched.length, 0)
@@ -163,28 +163,28 @@ class Run {
   }
 
   /** Whether a key is to be tried again after this; if not, it is reported. */
-  async #mayGoOn(key: string, at: Listed | undefined, error: unknown, vanished: Set<Listed>, tries: number) {
-    if (error instanceof Vanished && at !== undefined) {
+  async #mayGoOn(key: string, at: ListedEntry | undefined, error: unknown, vanished: Set<ListedEntry>, tries: number) {
+    if (error instanceof SourceVanished && at !== undefined) {
       vanished.add(at)
       return true
     }
     const isHopeless = tries + 1 >= TRIES_MAX
     // What came damaged was asked for again already.
-    if (isTransient(error) && !isHopeless && !(error instanceof Damaged)) {
+    if (isTransient(error) && !isHopeless && !(error instanceof SourceDamaged)) {
       await systemClock.sleep(backoffMs(tries, Math.random()))
       return true
     }
-    const isUnreadable = error instanceof Unreadable || error instanceof Damaged
+    const isUnreadable = error instanceof SourceUnreadable || error instanceof SourceDamaged
     if (isUnreadable && this.#import.skipUnreadable && at !== undefined) {
       this.#import.state.leaveOut(key, at)
       return true
     }
-    if (!isUnreadable && !isTransient(error) && !(error instanceof Refused)) throw error
+    if (!isUnreadable && !isTransient(error) && !(error instanceof SourceRefused)) throw error
     const why = (error as Error).message
     this.#report.failed.add({
       key,
       versionId: at?.versionId,
-      why: error instanceof Refused ? `${why} (${error.code})` : why,
+      why: error instanceof SourceRefused ? `${why} (${error.code})` : why,
     })
     return false
   }
@@ -195,7 +195,7 @@ class Run {
       this.#report.leftOut.add({ key, versionId: version.versionId, why: 'could not be read' })
     }
     try {
-      const { missing, matched, differs } = await standing(source, target, this.#known(key))
+      const { missing, matched, differs } = await planTransfer(source, target, this.#known(key))
       this.#report.compared += matched.length
       const why = differs ? 'the target has something else in its place' : 'not there'
       for (const { versionId } of missing) this.#report.missing.add({ key, versionId, why })
@@ -206,7 +206,8 @@ class Run {
         if (why !== undefined) this.#report.missing.add({ key, versionId: version.versionId, why })
       }
     } catch (error) {
-      const isTold = error instanceof Unreadable || error instanceof Vanished || error instanceof Refused
+      const isTold =
+        error instanceof SourceUnreadable || error instanceof SourceVanished || error instanceof SourceRefused
       if (!isTold && !isTransient(error)) throw error
       this.#report.missing.add({ key, why: `cannot be compared: ${(error as Error).message}` })
     }
@@ -215,19 +216,19 @@ class Run {
 
 export async function runImport(what: Import, { counts }: { readonly counts: boolean }): Promise<Report> {
   const { source, target, onlyCompare } = what
-  const facts = await asked('source', source, () => factsOf(source))
+  const facts = await asked('source', source, () => readSourceBucket(source))
   const versions = !what.currentOnly && facts.versioning !== 'off'
   const lock = facts.hasLock && !what.currentOnly
   const there = await asked('target', target, () => readyTarget(target, { versions, lock, onlyLooking: onlyCompare }))
-  const newOwner = await asked('target', target, () => canonicalIdOf(target))
+  const newOwner = await asked('target', target, () => sourceCanonicalId(target))
   const run = new Run(what, { source: facts, target: there }, newOwner)
   // A bar without an end is no reason to fail.
   const counting = counts && !onlyCompare ? run.count().catch(() => {}) : undefined
   try {
     return await run.whole()
   } catch (error) {
-    if (!(error instanceof Refused) && !isTransient(error)) throw error
-    throw new Failed(`broken off: ${(error as Error).message}; run it again to go on`)
+    if (!(error instanceof SourceRefused) && !isTransient(error)) throw error
+    throw new CommandFailed(`broken off: ${(error as Error).message}; run it again to go on`)
   } finally {
     await counting
     what.progress.end()

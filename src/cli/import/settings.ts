@@ -1,7 +1,7 @@
 /** The documents of a bucket, carried over at the end: until then, none of them must act on what comes in. */
-import { documentOf, Refused } from './answer.ts'
-import { contentMd5, NONE, setVersioning, type Versioning } from './buckets.ts'
-import type { Client } from './client.ts'
+import { documentOf, SourceRefused } from './answer.ts'
+import { contentMd5, NONE, type SourceVersioning, setVersioning } from './buckets.ts'
+import type { S3Client } from './client.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
 import type { Report } from './report.ts'
 
@@ -30,10 +30,10 @@ export function renamed(policy: Buffer, from: string, to: string): Buffer {
 }
 
 interface Between {
-  readonly source: Client
-  readonly target: Client
+  readonly source: S3Client
+  readonly target: S3Client
   readonly report: Report
-  readonly versioning: Versioning
+  readonly versioning: SourceVersioning
   readonly newOwner: string | undefined
 }
 
@@ -43,7 +43,7 @@ export async function carrySettings(between: Between): Promise<void> {
     try {
       if (await step()) report.settings.push({ name, done: true })
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
+      if (!(error instanceof SourceRefused)) throw error
       report.settings.push({ name, done: false, why: `${error.message} (${error.code})` })
     }
   }

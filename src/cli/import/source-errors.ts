@@ -1,14 +1,14 @@
 /** What may be wrong with a version at its source, and what follows from it. */
-import { Refused } from './answer.ts'
+import { SourceRefused } from './answer.ts'
 
 /** The source does not give it out, and asking again will not help. */
-export class Unreadable extends Error {}
+export class SourceUnreadable extends Error {}
 
 /** It was listed and is no longer there. */
-export class Vanished extends Error {}
+export class SourceVanished extends Error {}
 
 /** Words for what people meet; anything else in the server's own. */
-function reasonOf({ code, message, status }: Refused): string {
+function reasonOf({ code, message, status }: SourceRefused): string {
   if (code === 'InvalidObjectState') return 'archived: restore it at the source first'
   if (status === 400) return `cannot be read without a key of its own (SSE-C), or at all: ${message} (${code})`
   return `${message} (${code})`
@@ -19,8 +19,8 @@ export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
-    if (!(error instanceof Refused) || error.isTransient) throw error
-    throw error.status === 404 ? new Vanished(error.code) : new Unreadable(reasonOf(error))
+    if (!(error instanceof SourceRefused) || error.isTransient) throw error
+    throw error.status === 404 ? new SourceVanished(error.code) : new SourceUnreadable(reasonOf(error))
   }
 }
 
@@ -32,8 +32,8 @@ export async function aboutVersion<T>(step: () => Promise<T>, stillThere: () => 
   try {
     return await fromSource(step)
   } catch (error) {
-    if (!(error instanceof Vanished)) throw error
+    if (!(error instanceof SourceVanished)) throw error
     await stillThere()
-    throw new Unreadable(`the source has it, but answers ${error.message} to what is asked about it`)
+    throw new SourceUnreadable(`the source has it, but answers ${error.message} to what is asked about it`)
   }
 }

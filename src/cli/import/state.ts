@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
-import { Failed } from '../failures.ts'
-import type { Listed } from './listing.ts'
+import { CommandFailed } from '../failures.ts'
+import type { ListedEntry } from './listing.ts'
 
 interface Header {
   readonly import: 1
@@ -21,7 +21,7 @@ type Line =
   | { readonly ended: string }
 
 /** The entity tag is part of it: a null version may be another one by now. */
-const nameOf = (key: string, { versionId, etag }: Listed): string => JSON.stringify([key, versionId ?? '', etag])
+const nameOf = (key: string, { versionId, etag }: ListedEntry): string => JSON.stringify([key, versionId ?? '', etag])
 
 export class State {
   readonly #path: string
@@ -51,7 +51,9 @@ export class State {
     if (header !== undefined && !isOwn) {
       if (!remembered.#isEmpty) {
         const other = `${header.from} into ${header.to}`
-        throw new Failed(`${path} belongs to another import, ${other}: name another file with --state, or delete it`)
+        throw new CommandFailed(
+          `${path} belongs to another import, ${other}: name another file with --state, or delete it`,
+        )
       }
       truncateSync(path)
     }
@@ -68,20 +70,20 @@ export class State {
   }
 
   /** The entity tag that this version has at the target, where it is another than at the source. */
-  etagOf(key: string, version: Listed): string | undefined {
+  etagOf(key: string, version: ListedEntry): string | undefined {
     return this.#etags.get(nameOf(key, version))
   }
 
-  isLeftOut(key: string, version: Listed): boolean {
+  isLeftOut(key: string, version: ListedEntry): boolean {
     return this.#leftOut.has(nameOf(key, version))
   }
 
-  noteEtag(key: string, version: Listed, targetEtag: string): void {
+  noteEtag(key: string, version: ListedEntry, targetEtag: string): void {
     this.#note({ differs: [nameOf(key, version), targetEtag] })
   }
 
   /** Stable before the next version is written: without this line the two sides would no longer fit together. */
-  leaveOut(key: string, version: Listed): void {
+  leaveOut(key: string, version: ListedEntry): void {
     this.#note({ leftOut: nameOf(key, version) })
     fdatasyncSync(this.#file!)
   }
@@ -128,7 +130,7 @@ function contentOf(path: string): { readonly header: Header | undefined; readonl
     .split('\n')
     .filter(line => line !== '')
     .map(line => lineOf(line, path))
-  if (header !== undefined && !('import' in header)) throw new Failed(`${path} is no state of an import`)
+  if (header !== undefined && !('import' in header)) throw new CommandFailed(`${path} is no state of an import`)
   return { header, lines }
 }
 
@@ -148,6 +150,6 @@ function lineOf(text: string, path: string): Line {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Failed(`${path} is no state of an import`)
+    throw new CommandFailed(`${path} is no state of an import`)
   }
 }

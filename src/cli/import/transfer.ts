@@ -7,27 +7,27 @@ import { systemClock } from '../../lib/clock.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { Damaged, Refused, type Said, saidBy, Unanswered } from './answer.ts'
-import { type Client, withRetries } from './client.ts'
+import { NoResponse, SourceDamaged, type SourceHeaders, SourceRefused, sourceHeaders } from './answer.ts'
+import { type S3Client, withRetries } from './client.ts'
 import { type AccessList, grantHeaders } from './grants.ts'
-import type { Listed } from './listing.ts'
+import type { ListedEntry } from './listing.ts'
 import { copyInParts, passOn } from './parts.ts'
+import type { Loss, Report } from './report.ts'
+import { aboutVersion, fromSource } from './source-errors.ts'
 import {
   accessListOf,
   attributesOf,
-  type Checksum,
   checksumOf,
   hasForeignKey,
   isComposite,
   isDigest,
-  type Lock,
   lockOf,
+  SOURCE_UNLOCKED,
+  type SourceChecksum,
+  type SourceLock,
+  TagCount,
   type Tags,
-  TagTelling,
-  UNLOCKED,
-} from './reading.ts'
-import type { Loss, Report } from './report.ts'
-import { aboutVersion, fromSource } from './source-errors.ts'
+} from './source-version.ts'
 import type { State } from './state.ts'
 
 /** Up to here a version is read whole before it is written: repeating is cheap, and its digest is known. */
@@ -35,9 +35,9 @@ const SMALL_BYTES_MAX = 4 * 2 ** 20
 /** Retention that ends while the request is on its way would make it a bad one. */
 const RETENTION_MS_MIN = 10_000
 
-export interface Sides {
-  readonly source: Client
-  readonly target: Client
+export interface TransferEndpoints {
+  readonly source: S3Client
+  readonly target: S3Client
   readonly sourceHasLock: boolean
   readonly targetHasLock: boolean
   readonly carriesLists: boolean
@@ -49,32 +49,32 @@ type Headers = readonly (readonly [string, string])[]
 
 /** A version as the source tells it. */
 interface Original {
-  readonly said: Said
+  readonly said: SourceHeaders
   /** The whole of a small one. */
   readonly body: Buffer | undefined
-  readonly lock: Lock
+  readonly lock: SourceLock
   readonly tags: Tags
   readonly list: AccessList | undefined
-  readonly checksum: Checksum | undefined
+  readonly checksum: SourceChecksum | undefined
 }
 
 /** What the target has refused to take of a version. */
 type Dropped = Set<Extract<Loss, 'storageClass' | 'acl' | 'tags'>>
 
 export class Transfer {
-  readonly #sides: Sides
+  readonly #sides: TransferEndpoints
   readonly #state: State
   readonly #report: Report
-  readonly #telling = new TagTelling()
+  readonly #telling = new TagCount()
   readonly #strangers = new Set<string>()
 
-  constructor(sides: Sides, state: State, report: Report) {
+  constructor(sides: TransferEndpoints, state: State, report: Report) {
     this.#sides = sides
     this.#state = state
     this.#report = report
   }
 
-  async make(key: string, version: Listed): Promise<void> {
+  async make(key: string, version: ListedEntry): Promise<void> {
     if (version.marker) {
       await this.#sides.target.once({ method: 'DELETE', key })
       this.#report.markers++
@@ -93,7 +93,7 @@ export class Transfer {
   }
 
   /** Reads both and compares, for versions whose entity tags say nothing. What is the same is noted. */
-  async sameBytes(key: string, source: Listed, target: Listed): Promise<boolean> {
+  async sameBytes(key: string, source: ListedEntry, target: ListedEntry): Promise<boolean> {
     const [one, other] = await Promise.all([
       fromSource(() => withRetries(() => digestOf(this.#sides.source, key, source.versionId))),
       withRetries(() => digestOf(this.#sides.target, key, target.versionId)),
@@ -103,18 +103,18 @@ export class Transfer {
     return true
   }
 
-  async #read(key: string, version: Listed): Promise<Original> {
+  async #read(key: string, version: ListedEntry): Promise<Original> {
     const { source, sourceHasLock, carriesLists } = this.#sides
     const name = { key, versionId: version.versionId }
     const isSmall = version.size <= SMALL_BYTES_MAX && !isComposite(version.etag)
     const ask = { key, query: { versionId: version.versionId }, headers: [[':checksum-mode', 'ENABLED']] as const }
-    const itself = (): Promise<{ said: Said; body: Buffer | undefined }> =>
+    const itself = (): Promise<{ said: SourceHeaders; body: Buffer | undefined }> =>
       isSmall
         ? withRetries(async () => checked(version, await source.once({ ...ask, method: 'GET' })))
         : source.ask({ ...ask, method: 'HEAD' }).then(({ said }) => ({ said, body: undefined }))
     const { said, body } = await fromSource(itself)
     const beside = async () => ({
-      lock: sourceHasLock ? await lockOf(source, name, said) : UNLOCKED,
+      lock: sourceHasLock ? await lockOf(source, name, said) : SOURCE_UNLOCKED,
       tags: await this.#telling.tags(source, name, said),
       list: carriesLists ? await accessListOf(source, name) : undefined,
     })
@@ -142,17 +142,17 @@ export class Transfer {
   }
 
   /** A refusal changes nothing at the target, so the version is tried again without what was refused. */
-  async #write(key: string, version: Listed, original: Original, dropped: Dropped): Promise<string> {
+  async #write(key: string, version: ListedEntry, original: Original, dropped: Dropped): Promise<string> {
     while (true) {
       try {
         return await this.#writeOnce(key, version, original, this.#headers(original, dropped))
       } catch (error) {
-        if (!(error instanceof Refused) || !this.#yields(error, original, dropped)) throw error
+        if (!(error instanceof SourceRefused) || !this.#yields(error, original, dropped)) throw error
       }
     }
   }
 
-  #yields({ code, argument }: Refused, { said, tags, list }: Original, dropped: Dropped): boolean {
+  #yields({ code, argument }: SourceRefused, { said, tags, list }: Original, dropped: Dropped): boolean {
     const grants = list?.grants ?? []
     if (code === 'InvalidArgument' && argument !== undefined && grants.some(({ grantee }) => grantee === argument)) {
       if (this.#strangers.has(argument)) return false
@@ -176,7 +176,7 @@ export class Transfer {
     return false
   }
 
-  async #writeOnce(key: string, version: Listed, original: Original, headers: Headers): Promise<string> {
+  async #writeOnce(key: string, version: ListedEntry, original: Original, headers: Headers): Promise<string> {
     const { source, target } = this.#sides
     const { said, body, checksum } = original
     const sum: Headers = checksum?.type === 'FULL_OBJECT' ? [[`:checksum-${checksum.algorithm}`, checksum.value]] : []
@@ -200,7 +200,7 @@ export class Transfer {
     return sameAs(md5, made)
   }
 
-  #tellLosses(key: string, { versionId }: Listed, original: Original, dropped: Dropped): void {
+  #tellLosses(key: string, { versionId }: ListedEntry, original: Original, dropped: Dropped): void {
     const { lock, list, said } = original
     const lose = (loss: Loss, why = ''): void => this.#report.lose(loss, key, versionId, why)
     for (const loss of dropped) lose(loss)
@@ -222,21 +222,24 @@ export class Transfer {
 
 const lasts = ({ until }: { readonly until: number }): boolean => until > systemClock.now() + RETENTION_MS_MIN
 
-function checked(version: Listed, { said, body }: { said: Said; body: Buffer }): { said: Said; body: Buffer } {
-  if (body.length !== version.size) throw new Damaged(`${body.length} bytes came of ${version.size}`)
+function checked(
+  version: ListedEntry,
+  { said, body }: { said: SourceHeaders; body: Buffer },
+): { said: SourceHeaders; body: Buffer } {
+  if (body.length !== version.size) throw new SourceDamaged(`${body.length} bytes came of ${version.size}`)
   if (!isDigest(version.etag) || hasForeignKey(said)) return { said, body }
   const md5 = createHash('md5').update(body).digest('hex')
-  if (md5 !== version.etag) throw new Damaged("the source's bytes are not what its entity tag says")
+  if (md5 !== version.etag) throw new SourceDamaged("the source's bytes are not what its entity tag says")
   return { said, body }
 }
 
-function sameAs(md5: string, made: Said): string {
+function sameAs(md5: string, made: SourceHeaders): string {
   const etag = bareEtag(made.get('etag') ?? '')
-  if (isDigest(etag) && etag !== md5) throw new Unanswered('the target says that it has other bytes than were sent')
+  if (isDigest(etag) && etag !== md5) throw new NoResponse('the target says that it has other bytes than were sent')
   return etag
 }
 
-async function digestOf(client: Client, key: string, versionId: string | undefined): Promise<string> {
+async function digestOf(client: S3Client, key: string, versionId: string | undefined): Promise<string> {
   const answer = await client.open({ method: 'GET', key, query: { versionId } })
   const hash = createHash('sha256')
   let bytes = 0
@@ -246,9 +249,9 @@ async function digestOf(client: Client, key: string, versionId: string | undefin
       bytes += (chunk as Buffer).length
     }
   } catch (error) {
-    throw new Unanswered(`the answer broke off: ${(error as Error).message}`)
+    throw new NoResponse(`the answer broke off: ${(error as Error).message}`)
   }
-  const length = saidBy(answer.headers).get('content-length')
-  if (length !== undefined && Number(length) !== bytes) throw new Unanswered('the answer broke off')
+  const length = sourceHeaders(answer.headers).get('content-length')
+  if (length !== undefined && Number(length) !== bytes) throw new NoResponse('the answer broke off')
   return hash.digest('hex')
 }

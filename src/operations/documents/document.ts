@@ -8,8 +8,8 @@ import type { XmlDocument } from '../../lib/xml-writer.ts'
 import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Action } from '../../rules/access/actions.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
-import type { Context } from '../context.ts'
-import { type Answers, type Header, needs, type Operation, operation } from '../operation.ts'
+import type { OperationScope } from '../context.ts'
+import { type Header, needs, type Operation, type OperationResponse, operation } from '../operation.ts'
 import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
 
 export interface DocumentKind<T> {
@@ -19,23 +19,23 @@ export interface DocumentKind<T> {
     readonly name: string
     readonly needs: Action
     /** What is said beside it. */
-    readonly headers?: (ctx: Context) => Promise<readonly Header[]>
+    readonly headers?: (ctx: OperationScope) => Promise<readonly Header[]>
   }
   readonly put: {
     readonly name: string
     readonly needs: Action
-    readonly status?: (ctx: Context) => number
-    readonly headers?: (ctx: Context) => readonly Header[]
+    readonly status?: (ctx: OperationScope) => number
+    readonly headers?: (ctx: OperationScope) => readonly Header[]
     readonly proof?: BodyRule['proof']
   }
   readonly remove?: { readonly name: string; readonly needs: Action }
   /** What says that nobody has set it. */
   readonly absent: FaultCode
   /** Undefined when nobody has set it. */
-  readonly show: (ctx: Context) => Promise<XmlDocument | undefined>
+  readonly show: (ctx: OperationScope) => Promise<XmlDocument | undefined>
   readonly read: (root: XmlNode) => T
-  readonly keep: (ctx: Context, document: T) => Promise<void>
-  readonly drop?: (ctx: Context) => Promise<void>
+  readonly keep: (ctx: OperationScope, document: T) => Promise<void>
+  readonly drop?: (ctx: OperationScope) => Promise<void>
 }
 
 function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operation {
@@ -44,7 +44,7 @@ function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operati
     match: { method: 'GET', on: 'bucket', needs: [`?${query}`] },
     permission: needs(get.needs),
     input: {},
-    async run(ctx): Promise<Answers> {
+    async run(ctx): Promise<OperationResponse> {
       const body = await show(ctx)
       if (body === undefined) throw new Fault(absent, { BucketName: ctx.target.bucket })
       return { body, headers: (await get.headers?.(ctx)) ?? [] }
@@ -58,7 +58,7 @@ function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation
     match: { method: 'PUT', on: 'bucket', needs: [`?${query}`] },
     permission: needs(put.needs),
     input: {},
-    async run(ctx): Promise<Answers> {
+    async run(ctx): Promise<OperationResponse> {
       const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum' })
       if (body.length === 0) throw new Fault('MissingRequestBodyError')
       await keep(ctx, readXml(body, read))
@@ -76,7 +76,7 @@ function removeOperation<T>({ query, remove, drop }: DocumentKind<T>): Operation
       permission: needs(remove.needs),
       input: {},
       // What is not there is as gone as it can be.
-      async run(ctx): Promise<Answers> {
+      async run(ctx): Promise<OperationResponse> {
         await drop(ctx)
         return { status: 204 }
       },
@@ -93,10 +93,10 @@ export const documentOperations = <T>(kind: DocumentKind<T>): Operation[] => [
 /** Where documents live that do not stand in the bucket's record. */
 export function storedAs(name: string) {
   return {
-    text: async (ctx: Context): Promise<string | undefined> =>
+    text: async (ctx: OperationScope): Promise<string | undefined> =>
       ctx.bucket.documents.includes(name) ? ctx.store.documents.get(ctx.bucket.name, name) : undefined,
-    put: (ctx: Context, text: string): Promise<void> => ctx.store.documents.put(ctx.bucket.name, name, text),
-    remove: (ctx: Context): Promise<void> => ctx.store.documents.remove(ctx.bucket.name, name),
+    put: (ctx: OperationScope, text: string): Promise<void> => ctx.store.documents.put(ctx.bucket.name, name, text),
+    remove: (ctx: OperationScope): Promise<void> => ctx.store.documents.remove(ctx.bucket.name, name),
   }
 }
 
@@ -104,7 +104,7 @@ export function storedAs(name: string) {
 export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
   const stored = storedAs(name)
   return {
-    async show(ctx: Context): Promise<XmlDocument | undefined> {
+    async show(ctx: OperationScope): Promise<XmlDocument | undefined> {
       const text = await stored.text(ctx)
       return text === undefined ? undefined : sameDocument(parseXml(text))
     },
@@ -112,7 +112,7 @@ export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
       check(root)
       return root
     },
-    keep: (ctx: Context, root: XmlNode): Promise<void> => stored.put(ctx, documentText(sameDocument(root))),
+    keep: (ctx: OperationScope, root: XmlNode): Promise<void> => stored.put(ctx, documentText(sameDocument(root))),
     drop: stored.remove,
   }
 }

@@ -4,7 +4,7 @@ import { parseXml } from '../../lib/xml-reader.ts'
 import { readLifecycle } from '../../rules/documents/lifecycle.ts'
 import { checkTransitions } from '../../rules/documents/transitions.ts'
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
-import type { Context } from '../context.ts'
+import type { OperationScope } from '../context.ts'
 import { maybe, oneOf } from '../inputs.ts'
 import type { Header } from '../operation.ts'
 import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
@@ -35,12 +35,12 @@ const sizeHeader = (size: string = SIZES[0]): readonly Header[] => [[SIZE, size]
 
 const stored = storedAs('lifecycle')
 
-async function sizeStored(ctx: Context): Promise<readonly Header[]> {
+async function sizeStored(ctx: OperationScope): Promise<readonly Header[]> {
   const text = await stored.text(ctx)
   return sizeHeader(text === undefined ? undefined : parseXml(text).attributes.get(ATTRIBUTE))
 }
 
-function keep(ctx: Context, root: XmlNode): Promise<void> {
+function keep(ctx: OperationScope, root: XmlNode): Promise<void> {
   const size = sizeSent.decode(ctx.request)
   const text = documentText(sameDocument(root))
   const opening = `<${root.name}`

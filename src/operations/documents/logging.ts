@@ -5,7 +5,7 @@ import { Fault } from '../../model/faults.ts'
 import { mayDeliverLogs } from '../../rules/access/log-delivery.ts'
 import { type Logging, loggingDocument, readLogging } from '../../rules/documents/logging.ts'
 import { documentText } from '../../rules/documents/tree.ts'
-import { Accounts } from '../../store/accounts.ts'
+import { Accounts } from '../../store/identity/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { type DocumentKind, storedAs } from './document.ts'
 

@@ -3,15 +3,15 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { POLICY_BYTES_MAX, readBucketPolicy } from '../../rules/access/policy.ts'
-import { bucketPolicy } from '../../rules/access/policy-memo.ts'
-import type { Context } from '../context.ts'
-import { type Answers, needs, operation } from '../operation.ts'
+import { bucketPolicy } from '../../rules/access/policy-cache.ts'
+import type { OperationScope } from '../context.ts'
+import { needs, type OperationResponse, operation } from '../operation.ts'
 import { wholeBody } from '../whole-body.ts'
 import { storedAs } from './document.ts'
 
 const stored = storedAs('policy')
 
-async function policyText(ctx: Context): Promise<string> {
+async function policyText(ctx: OperationScope): Promise<string> {
   const text = await stored.text(ctx)
   if (text === undefined) throw new Fault('NoSuchBucketPolicy', { BucketName: ctx.bucket.name })
   return text
@@ -22,7 +22,7 @@ export const GetBucketPolicy = operation({
   match: { method: 'GET', on: 'bucket', needs: ['?policy'] },
   permission: needs('GetBucketPolicy'),
   input: {},
-  async run(ctx): Promise<Answers> {
+  async run(ctx): Promise<OperationResponse> {
     return { headers: [['content-type', 'application/json']], body: Buffer.from(await policyText(ctx)) }
   },
 })
@@ -40,7 +40,7 @@ export const PutBucketPolicy = operation({
   match: { method: 'PUT', on: 'bucket', needs: ['?policy'] },
   permission: needs('PutBucketPolicy'),
   input: {},
-  async run(ctx): Promise<Answers> {
+  async run(ctx): Promise<OperationResponse> {
     const body = await wholeBody(ctx, { proof: 'none' })
     if (body.length > POLICY_BYTES_MAX) {
       throw new Fault('MalformedPolicy', { reason: `The policy's size is over ${POLICY_BYTES_MAX} bytes` })
@@ -58,7 +58,7 @@ export const DeleteBucketPolicy = operation({
   match: { method: 'DELETE', on: 'bucket', needs: ['?policy'] },
   permission: needs('DeleteBucketPolicy'),
   input: {},
-  async run(ctx): Promise<Answers> {
+  async run(ctx): Promise<OperationResponse> {
     await stored.remove(ctx)
     return { status: 204 }
   },
@@ -69,7 +69,7 @@ export const GetBucketPolicyStatus = operation({
   match: { method: 'GET', on: 'bucket', needs: ['?policyStatus'] },
   permission: needs('GetBucketPolicyStatus'),
   input: {},
-  async run(ctx): Promise<Answers> {
+  async run(ctx): Promise<OperationResponse> {
     const policy = bucketPolicy(await policyText(ctx))
     return {
       body: { root: 'PolicyStatus', write: (to: XmlWriter) => void to.leaf('IsPublic', isPublicPolicy(policy)) },

@@ -8,7 +8,7 @@ import { type BucketEncryption, encryptionDocument, readBucketEncryption } from 
 import { documentText, sameDocument } from '../../rules/documents/tree.ts'
 import { readWebsite } from '../../rules/documents/website.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
-import type { Context } from '../context.ts'
+import type { OperationScope } from '../context.ts'
 import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 export const cors: DocumentKind<XmlNode> = {
@@ -40,7 +40,7 @@ export const encryption: DocumentKind<BucketEncryption> = {
   async show(ctx) {
     const text = await encryptionText.text(ctx)
     if (text === undefined) return undefined
-    return encryptionDocument(readBucketEncryption(parseXml(text)), ctx.ways.encryptionNames)
+    return encryptionDocument(readBucketEncryption(parseXml(text)), ctx.behavior.encryptionNames)
   },
   read: readBucketEncryption,
   keep: (ctx, document) => encryptionText.put(ctx, documentText(encryptionDocument(document))),
@@ -49,7 +49,7 @@ export const encryption: DocumentKind<BucketEncryption> = {
 
 const tagText = storedAs('tagging')
 
-async function shownTags(ctx: Context): Promise<XmlDocument | undefined> {
+async function shownTags(ctx: OperationScope): Promise<XmlDocument | undefined> {
   const text = await tagText.text(ctx)
   return text === undefined ? undefined : sameDocument(parseXml(text))
 }
@@ -57,7 +57,7 @@ async function shownTags(ctx: Context): Promise<XmlDocument | undefined> {
 export const tagging: DocumentKind<Pairs> = {
   query: 'tagging',
   get: { name: 'GetBucketTagging', needs: 'GetBucketTagging' },
-  put: { name: 'PutBucketTagging', needs: 'PutBucketTagging', status: ctx => ctx.ways.bucketTaggingStatus },
+  put: { name: 'PutBucketTagging', needs: 'PutBucketTagging', status: ctx => ctx.behavior.bucketTaggingStatus },
   remove: { name: 'DeleteBucketTagging', needs: 'PutBucketTagging' },
   absent: 'NoSuchTagSet',
   show: shownTags,

@@ -2,7 +2,7 @@
  * Whether a caller may learn that a key does not exist: only who could have listed it. A missing object has no ACL, so
  * nothing but an explicit denial says whether it could have been read.
  */
-import { type AccessRequest, type Decision, evaluate, unanswered } from './evaluate.ts'
+import { type AccessRequest, type AccessVerdict, evaluate, unansweredKeys } from './evaluate.ts'
 import type { Reason } from './reasons.ts'
 
 /** Keys about a listing. The query of another request may hold them too, and must not choose what would be listed. */
@@ -31,7 +31,7 @@ function listingOf(request: AccessRequest): AccessRequest {
 const isDenial = (reason: Reason): boolean =>
   reason.kind === 'unreadable policy' || (reason.kind === 'statement' && reason.effect === 'Deny')
 
-export function mayLearnAbsence(request: AccessRequest): Decision {
+export function mayLearnAbsence(request: AccessRequest): AccessVerdict {
   const asked = evaluate({ ...request, object: undefined })
   if (!asked.allowed && asked.reasons.some(isDenial)) return asked
   return evaluate(listingOf(request))
@@ -40,6 +40,6 @@ export function mayLearnAbsence(request: AccessRequest): Decision {
 /** Condition keys on which that depends, among those that nobody has answered. */
 export function absenceDependsOn(request: AccessRequest, keys: readonly string[]): string[] {
   const ofListing = keys.filter(key => !isOfListing(key))
-  const found = [...unanswered(request, keys, ['Deny']), ...unanswered(listingOf(request), ofListing)]
+  const found = [...unansweredKeys(request, keys, ['Deny']), ...unansweredKeys(listingOf(request), ofListing)]
   return [...new Set(found)].sort()
 }

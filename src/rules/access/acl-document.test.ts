@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { XmlNode } from '../../lib/xml.ts'
 import { Fault } from '../../model/faults.ts'
 import { type AclDocumentForm, readAclDocument } from './acl-document.ts'
-import { type Directory, resolveGrants } from './acl-request.ts'
+import { type GranteeDirectory, resolveGrants } from './acl-request.ts'
 import { GROUP_URIS } from './names.ts'
 
 const O = 'a'.repeat(64)
@@ -43,7 +43,10 @@ test('R30 R31 5.4: owner, grantees of every kind and every permission are read i
     user,
     user,
   ])
-  const directory: Directory = { isCanonicalId: id => id === O, canonicalIdsOf: email => (email === 'o@x' ? [O] : []) }
+  const directory: GranteeDirectory = {
+    isCanonicalId: id => id === O,
+    canonicalIdsOf: email => (email === 'o@x' ? [O] : []),
+  }
   for (const form of [LENIENT, STRICT]) {
     const read = readAclDocument(document, form)
     assert.equal(read.ownerId, O)
@@ -63,7 +66,7 @@ test('R30 R31 5.4: owner, grantees of every kind and every permission are read i
 })
 
 test('5.4: names in a document that mean nobody', () => {
-  const nobody: Directory = { isCanonicalId: () => false, canonicalIdsOf: () => [] }
+  const nobody: GranteeDirectory = { isCanonicalId: () => false, canonicalIdsOf: () => [] }
   const rows: [XmlNode, object][] = [
     [user, { reason: 'Invalid id', ArgumentName: 'CanonicalUser/ID', ArgumentValue: O }],
     [

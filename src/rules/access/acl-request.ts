@@ -15,7 +15,7 @@ export interface RequestedGrant {
 }
 
 /** What is known about the accounts that a request names. */
-export interface Directory {
+export interface GranteeDirectory {
   readonly isCanonicalId: (id: string) => boolean
   /** Canonical ids of all accounts with this address. */
   readonly canonicalIdsOf: (email: string) => readonly string[]
@@ -57,7 +57,7 @@ const ARGUMENTS = {
 /** R56, 5.4. Names become accounts and groups; order and duplicates stay as they were sent. */
 export function resolveGrants(
   requested: readonly RequestedGrant[],
-  directory: Directory,
+  directory: GranteeDirectory,
   from: keyof typeof ARGUMENTS,
 ): Grant[] {
   if (requested.length > GRANTS_MAX) throw new Fault('MalformedACLError')
@@ -69,13 +69,13 @@ export function resolveGrants(
 }
 
 /** 5.4. A list never changes who owns the resource. */
-export function checkSameOwner(ownerId: string, currentOwner: string, directory: Directory): void {
+export function checkSameOwner(ownerId: string, currentOwner: string, directory: GranteeDirectory): void {
   if (ownerId === currentOwner) return
   knownId(ownerId, directory, ARGUMENTS.body.id)
   throw new Fault('AccessDenied')
 }
 
-function knownId(id: string, directory: Directory, argument: string): string {
+function knownId(id: string, directory: GranteeDirectory, argument: string): string {
   if (directory.isCanonicalId(id)) return id
   throw new Fault('InvalidArgument', { reason: 'Invalid id', ArgumentName: argument, ArgumentValue: id })
 }
@@ -86,7 +86,7 @@ function knownGroup(uri: string, argument: string): string {
   throw new Fault('InvalidArgument', { reason: 'Invalid group uri', ArgumentName: argument, ArgumentValue: uri })
 }
 
-function idOfEmail(email: string, directory: Directory): string {
+function idOfEmail(email: string, directory: GranteeDirectory): string {
   const [id, another] = directory.canonicalIdsOf(email)
   if (id === undefined) throw new Fault('UnresolvableGrantByEmailAddress')
   if (another !== undefined) throw new Fault('AmbiguousGrantByEmailAddress')

@@ -10,13 +10,13 @@ import {
   EXEC_CANONICAL_ID,
   effectiveAcl,
   expandCanned,
-  isPublic,
+  isPublicAcl,
   OBJECT_CANNED,
   ownerOfNew,
   permissionFor,
   readCanned,
 } from './acl.ts'
-import { checkSameOwner, chooseSource, type Directory, resolveGrants } from './acl-request.ts'
+import { checkSameOwner, chooseSource, type GranteeDirectory, resolveGrants } from './acl-request.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import { readGrantHeaders } from './grant-headers.ts'
 import { actionNames, GROUP_URIS, neutralAction } from './names.ts'
@@ -126,19 +126,19 @@ test('5.1 5.4: under BucketOwnerEnforced lists neither count nor change', () => 
 test('5.4: BlockPublicAcls refuses lists that reach a group of strangers', () => {
   const of = (canned: Canned) => expandCanned(canned, { owner: O, bucketOwner: B })
   for (const canned of ['public-read', 'public-read-write', 'authenticated-read'] as const) {
-    assert.equal(isPublic(of(canned)), true, canned)
+    assert.equal(isPublicAcl(of(canned)), true, canned)
     faultOf(() => checkNotPublic(of(canned), true), 'AccessDenied')
     checkNotPublic(of(canned), false)
   }
   for (const canned of ['private', 'bucket-owner-read', 'exec-read', 'log-delivery-write'] as const) {
-    assert.equal(isPublic(of(canned)), false, canned)
+    assert.equal(isPublicAcl(of(canned)), false, canned)
     checkNotPublic(of(canned), true)
   }
   // An account whose id happens to be a group's name is no group.
-  assert.equal(isPublic([{ grantee: 'AllUsers', group: false, permission: 'READ' }]), false)
+  assert.equal(isPublicAcl([{ grantee: 'AllUsers', group: false, permission: 'READ' }]), false)
 })
 
-const DIRECTORY: Directory = {
+const DIRECTORY: GranteeDirectory = {
   isCanonicalId: id => id === O || id === B,
   canonicalIdsOf: email => (email === 'o@x' ? [O] : email === 'two@x' ? [O, B] : []),
 }

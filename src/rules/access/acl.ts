@@ -8,7 +8,7 @@ import type { Grant, Permission } from '../../model/version.ts'
 import type { Action } from './actions.ts'
 import { EXEC_READ_NAME, type Group, headerName } from './names.ts'
 
-export type Ownership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'
+export type ObjectOwnership = 'ObjectWriter' | 'BucketOwnerPreferred' | 'BucketOwnerEnforced'
 
 export type Canned =
   | 'private'
@@ -113,10 +113,10 @@ const PUBLIC_GROUPS: readonly string[] = ['AllUsers', 'AuthenticatedUsers'] sati
 /** Whether a grant reaches people whom nobody has named. */
 export const isPublicGrant = (grant: Grant): boolean => grant.group && PUBLIC_GROUPS.includes(grant.grantee)
 
-export const isPublic = (grants: readonly Grant[]): boolean => grants.some(isPublicGrant)
+export const isPublicAcl = (grants: readonly Grant[]): boolean => grants.some(isPublicGrant)
 
 export interface Writing {
-  readonly ownership: Ownership
+  readonly ownership: ObjectOwnership
   readonly bucketOwner: string
   /** Canonical id of whoever writes. */
   readonly writer: string
@@ -136,19 +136,23 @@ export function ownerOfNew({ ownership, bucketOwner, writer, canned }: Writing):
 }
 
 /** What is stored, shown and owned counts only as far as the bucket's mode lets it. */
-export interface Listed {
+export interface EffectiveAclInput {
   readonly ownerCanonicalId: string
   readonly grants: readonly Grant[]
 }
 
 /** 5.1. Under BucketOwnerEnforced everything is the bucket owner's and every list reads "owner FULL_CONTROL". */
-export function effectiveAcl(listed: Listed, ownership: Ownership, bucketOwner: string): Listed {
+export function effectiveAcl(
+  listed: EffectiveAclInput,
+  ownership: ObjectOwnership,
+  bucketOwner: string,
+): EffectiveAclInput {
   if (ownership !== 'BucketOwnerEnforced') return listed
   return { ownerCanonicalId: bucketOwner, grants: [account(bucketOwner, 'FULL_CONTROL')] }
 }
 
 /** A list as a request asks for it. */
-export interface Wanted {
+export interface RequestedAcl {
   /** Undefined for one that lists its grants. */
   readonly canned: Canned | undefined
   readonly grants: readonly Grant[]
@@ -158,7 +162,11 @@ export interface Wanted {
  * 5.1, 5.4. Whether an ACL may be set at all. Where lists do not count, the only one is what every list reads there:
  * by its canned name, or in so many words, as it is shown.
  */
-export function checkAclSupported(ownership: Ownership, bucketOwner: string, { canned, grants }: Wanted): void {
+export function checkAclSupported(
+  ownership: ObjectOwnership,
+  bucketOwner: string,
+  { canned, grants }: RequestedAcl,
+): void {
   if (ownership !== 'BucketOwnerEnforced' || canned === 'bucket-owner-full-control') return
   const isSameInWords = canned === undefined && grants.length > 0 && grants.every(grant => isOwners(grant, bucketOwner))
   if (!isSameInWords) throw new Fault('AccessControlListNotSupported')
@@ -169,5 +177,5 @@ const isOwners = ({ group: isGroup, grantee, permission }: Grant, owner: string)
 
 /** 5.4. BlockPublicAcls refuses a list that would reach everyone, wherever it comes in. */
 export function checkNotPublic(grants: readonly Grant[], blockPublicAcls: boolean): void {
-  if (blockPublicAcls && isPublic(grants)) throw new Fault('AccessDenied')
+  if (blockPublicAcls && isPublicAcl(grants)) throw new Fault('AccessDenied')
 }

@@ -7,7 +7,7 @@
 import { ABSENT_KEYS, ABSENT_LISTS, ABSENT_TAGS } from './absent-keys.ts'
 
 /** Neutral key → its values in this request. A key that does not apply is absent. */
-export type Context = ReadonlyMap<string, readonly string[]>
+export type ConditionContext = ReadonlyMap<string, readonly string[]>
 
 export const REQUEST_KEYS = [
   'acl',

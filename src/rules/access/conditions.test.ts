@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { contains, readAddress, readRange } from './addresses.ts'
-import type { Context } from './condition-keys.ts'
+import type { ConditionContext } from './condition-keys.ts'
 import { holds, readCondition } from './conditions.ts'
 import { readDate } from './dates.ts'
 
 const ask = (operator: string, wanted: string | string[], actual: string[] | undefined, key = 's3:prefix'): boolean => {
   const condition = readCondition(operator, key, [wanted].flat(), true)
-  const context: Context = new Map(actual === undefined ? [] : [[condition.key, actual]])
+  const context: ConditionContext = new Map(actual === undefined ? [] : [[condition.key, actual]])
   return holds(condition, context, false)
 }
 

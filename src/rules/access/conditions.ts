@@ -1,10 +1,10 @@
 /** Conditions of a policy statement: reading them, and whether one holds for a request. */
 import { type AddressRange, contains, readAddress, readRange } from './addresses.ts'
-import { type Context, isConditionKey } from './condition-keys.ts'
+import { type ConditionContext, isConditionKey } from './condition-keys.ts'
 import { readDate } from './dates.ts'
 import { foldCase } from './fold-case.ts'
 import { malformed } from './malformed.ts'
-import { neutralArn, neutralKey, neutralValue } from './names.ts'
+import { neutralArn, neutralConditionValue, neutralKey } from './names.ts'
 import { readTemplate, resolve, type Template } from './template.ts'
 import { matches } from './wildcard.ts'
 
@@ -90,7 +90,7 @@ export function readCondition(operatorText: string, keyText: string, texts: read
   }
   const key = neutralKey(keyText)
   if (key === undefined || !isConditionKey(key)) throw malformed(`Policy has an invalid condition key: ${keyText}`)
-  const values = texts.map(text => readValue(operator, neutralValue(key, text), variables))
+  const values = texts.map(text => readValue(operator, neutralConditionValue(key, text), variables))
   return { key, operator, quantifier, ifExists, values } satisfies Condition
 }
 
@@ -158,7 +158,7 @@ function readArn(text: string, variables: boolean): ConditionValue | undefined {
  * Whether a condition holds. `unknown` is the answer for a negated comparison with a variable that has no value: an
  * allowing statement must not apply because of what nobody knows, and a denying one must.
  */
-export function holds(condition: Condition, context: Context, unknown: boolean): boolean {
+export function holds(condition: Condition, context: ConditionContext, unknown: boolean): boolean {
   const { operator, values, quantifier } = condition
   const actual = context.get(condition.key) ?? []
   if (operator.family === 'null') {
@@ -180,7 +180,7 @@ export function holds(condition: Condition, context: Context, unknown: boolean):
 const templatesOf = (value: ConditionValue): readonly Template[] =>
   value.kind === 'text' ? [value.template] : value.kind === 'arn' ? value.fields : []
 
-function isUnresolved(value: ConditionValue, context: Context): boolean {
+function isUnresolved(value: ConditionValue, context: ConditionContext): boolean {
   return templatesOf(value).some(template => resolve(template, context) === undefined)
 }
 
@@ -190,7 +190,7 @@ export const isFixed = (value: ConditionValue): boolean =>
 
 interface Comparison {
   readonly operator: Operator
-  readonly context: Context
+  readonly context: ConditionContext
 }
 
 /** A value of the request, read once for all values of the policy that it is compared with. */

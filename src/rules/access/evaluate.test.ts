@@ -7,7 +7,7 @@ import { mayLearnAbsence } from './absence.ts'
 import { expandCanned } from './acl.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import { type AccessRequest, authorize, type BucketFacts, evaluate } from './evaluate.ts'
-import { PolicyMemo } from './policy-memo.ts'
+import { PolicyCache } from './policy-cache.ts'
 import { describeReason } from './reasons.ts'
 
 const account = (digit: string): Account => ({
@@ -322,7 +322,7 @@ test('5.2: a stored policy that cannot be read refuses everything', () => {
 
 test('5.2: policies that were read are remembered within bounds', () => {
   let reads = 0
-  const memo = new PolicyMemo(() => ({ statements: [], reads: (reads += 1) }), 10)
+  const memo = new PolicyCache(() => ({ statements: [], reads: (reads += 1) }), 10)
   assert.equal(memo.get('aaaa'), memo.get('aaaa'))
   assert.equal(reads, 1)
   for (const text of ['bbbb', 'cccc', 'dddd']) memo.get(text)

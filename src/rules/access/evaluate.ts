@@ -5,17 +5,17 @@
 import type { Account, Caller } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Pairs } from '../../model/version.ts'
-import { effectiveAcl, isPublicGrant, type Ownership, permissionFor } from './acl.ts'
+import { effectiveAcl, isPublicGrant, type ObjectOwnership, permissionFor } from './acl.ts'
 import { type Action, actionFacts, changesBucket } from './actions.ts'
-import { type Context, EXISTING_TAG } from './condition-keys.ts'
+import { type ConditionContext, EXISTING_TAG } from './condition-keys.ts'
 import { isPublicPolicy } from './is-public.ts'
-import { accountArn, neutralValue, userArn } from './names.ts'
+import { accountArn, neutralConditionValue, userArn } from './names.ts'
 import type { Policy } from './policy.ts'
-import { bucketPolicy, identityPolicy } from './policy-memo.ts'
+import { bucketPolicy, identityPolicy } from './policy-cache.ts'
 import { type Reason, refusalCode } from './reasons.ts'
-import { ALL_TOLD, applying, isUntold, type Question, type Untold } from './statements.ts'
+import { applying, type DeferredKeys, isDeferred, NONE_DEFERRED, type Question } from './statements.ts'
 
-export interface PublicAccessBlock {
+export interface EffectiveBlock {
   readonly blockPublicAcls: boolean
   readonly ignorePublicAcls: boolean
   readonly blockPublicPolicy: boolean
@@ -28,8 +28,8 @@ export interface BucketFacts {
   /** The text as it was given. */
   readonly policy: string | undefined
   readonly grants: readonly Grant[]
-  readonly ownership: Ownership
-  readonly publicAccessBlock: PublicAccessBlock
+  readonly ownership: ObjectOwnership
+  readonly publicAccessBlock: EffectiveBlock
 }
 
 export interface ObjectFacts {
@@ -50,7 +50,7 @@ export interface AccessRequest {
   /** What the request says, by neutral condition key. Gone through only when a policy asks. */
   readonly context: Iterable<readonly [key: string, values: readonly string[]]>
   /** What is not known yet about the request, and how that counts. */
-  readonly untold?: Untold | undefined
+  readonly untold?: DeferredKeys | undefined
   /** The caller began the upload that the action is about. */
   readonly isInitiator?: boolean
   /** The action is about an object that the request creates, and that its writer will own. */
@@ -59,7 +59,7 @@ export interface AccessRequest {
   readonly anonymousNeedsPolicy?: boolean
 }
 
-export interface Decision {
+export interface AccessVerdict {
   readonly allowed: boolean
   /** What decided, most important first. Never empty. */
   readonly reasons: readonly Reason[]
@@ -77,7 +77,7 @@ interface Voice {
 
 const SILENT: Voice = { allows: [], withheld: [] }
 
-export function evaluate(request: AccessRequest): Decision {
+export function evaluate(request: AccessRequest): AccessVerdict {
   let policies: Policies
   try {
     policies = policiesOf(request)
@@ -98,12 +98,12 @@ export function authorize(request: AccessRequest): void {
 }
 
 /** Condition keys that statements about this request ask for, and that nobody has answered. */
-export function unanswered(
+export function unansweredKeys(
   request: AccessRequest,
   keys: readonly string[],
   effects: readonly ('Allow' | 'Deny')[] = ['Allow', 'Deny'],
 ): string[] {
-  const untold: Untold = { keys, assume: 'holds' }
+  const untold: DeferredKeys = { keys, assume: 'holds' }
   const needed = needsWriting(request) ? [request, writingOf(request)] : [request]
   const { identity, bucket } = policiesOf(request)
   const policies = [...identity, ...(bucket === undefined ? [] : [bucket])]
@@ -112,7 +112,7 @@ export function unanswered(
     return policies.flatMap(policy => effects.flatMap(effect => applying(policy, effect, question)))
   })
   const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
-  return [...new Set(asked.filter(key => isUntold(key, untold)))].sort()
+  return [...new Set(asked.filter(key => isDeferred(key, untold)))].sort()
 }
 
 interface Policies {
@@ -132,33 +132,33 @@ class Asked implements Question {
   readonly caller: Caller
   readonly action: Action
   readonly resource: string
-  readonly untold: Untold
+  readonly untold: DeferredKeys
   readonly #request: AccessRequest
-  #context: Context | undefined
+  #context: ConditionContext | undefined
 
   constructor(request: AccessRequest) {
     const { key, bucket } = request.resource
     this.caller = request.caller
     this.action = request.action
     this.resource = key === undefined ? (bucket ?? '*') : `${bucket}/${key}`
-    this.untold = request.untold ?? ALL_TOLD
+    this.untold = request.untold ?? NONE_DEFERRED
     this.#request = request
   }
 
   /** Most requests meet no policy at all, and nobody asks for it. */
-  get context(): Context {
+  get context(): ConditionContext {
     this.#context ??= wholeContext(this.#request)
     return this.#context
   }
 }
 
 /** What the request says, and what follows from the caller, the bucket and the object. */
-function wholeContext({ caller, context, bucket, object }: AccessRequest): Context {
+function wholeContext({ caller, context, bucket, object }: AccessRequest): ConditionContext {
   const full = new Map<string, readonly string[]>()
   for (const [key, values] of context) {
     full.set(
       key,
-      values.map(value => neutralValue(key, value)),
+      values.map(value => neutralConditionValue(key, value)),
     )
   }
   for (const [key, value] of derivedContext(caller, bucket)) {
@@ -227,7 +227,7 @@ function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Quest
 }
 
 /** Steps 2 to 8. */
-function withoutDenial(request: AccessRequest, policies: Policies, question: Question): Decision {
+function withoutDenial(request: AccessRequest, policies: Policies, question: Question): AccessVerdict {
   const { caller, bucket, action } = request
   const account = accountOf(caller)
   if (account !== undefined && request.isInitiator === true && UPLOAD_ACTIONS.includes(action)) {
@@ -249,7 +249,7 @@ function withoutDenial(request: AccessRequest, policies: Policies, question: Que
 }
 
 /** Steps 6 to 8. */
-function forOthers(request: AccessRequest, identity: Voice, policy: Voice): Decision {
+function forOthers(request: AccessRequest, identity: Voice, policy: Voice): AccessVerdict {
   const { caller, bucket } = request
   const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
   const granted = [...policy.allows, ...acl.allows]
@@ -281,13 +281,13 @@ interface Case {
   readonly side: 'identity' | 'resource' | 'either'
 }
 
-function decide(one: readonly Reason[], other: readonly Reason[], { withheld, rule, side }: Case): Decision {
+function decide(one: readonly Reason[], other: readonly Reason[], { withheld, rule, side }: Case): AccessVerdict {
   const reasons = [...one, ...other]
   if (reasons.length === 0) return refused([{ kind: 'nothing allows', side }, ...withheld])
   return { allowed: true, reasons: [...reasons, { kind: 'ownership', rule }] }
 }
 
-const refused = (reasons: readonly Reason[]): Decision => ({ allowed: false, reasons })
+const refused = (reasons: readonly Reason[]): AccessVerdict => ({ allowed: false, reasons })
 
 /** Step 2. */
 function identityVoice(caller: Caller, policies: Policies, question: Question): Voice {
@@ -359,7 +359,7 @@ const needsWriting = (request: AccessRequest): boolean => ACL_WRITES.includes(re
 
 const writingOf = (request: AccessRequest): AccessRequest => ({ ...request, action: 'PutObject' })
 
-function andWriteObject(decision: Decision, request: AccessRequest, policies: Policies): Decision {
+function andWriteObject(decision: AccessVerdict, request: AccessRequest, policies: Policies): AccessVerdict {
   const writing = writingOf(request)
   const question = new Asked(writing)
   const { bucket } = policies

@@ -2,11 +2,11 @@
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { effectiveAcl } from './acl.ts'
-import type { Context } from './condition-keys.ts'
+import type { ConditionContext } from './condition-keys.ts'
 import { bucketArn, LOGGING_SERVICES } from './names.ts'
 import type { Policy, Statement } from './policy.ts'
-import { bucketPolicy } from './policy-memo.ts'
-import { ALL_TOLD, applying } from './statements.ts'
+import { bucketPolicy } from './policy-cache.ts'
+import { applying, NONE_DEFERRED } from './statements.ts'
 
 const namesService = ({ principals }: Statement): boolean =>
   principals?.of.some(principal => principal.kind === 'service' && principal.name === 'logging') === true
@@ -25,7 +25,7 @@ function asTheService({ statements }: Policy): Policy {
 /** What the service alone may by a policy: that everybody may is no wish for logs. */
 const forTheService = (policy: Policy): Policy => ({ statements: policy.statements.filter(namesService) })
 
-function byList({ owner, ownership, grants: listed }: Bucket): boolean {
+function byAcl({ owner, ownership, grants: listed }: Bucket): boolean {
   const { grants } = effectiveAcl({ ownerCanonicalId: owner, grants: listed }, ownership ?? 'ObjectWriter', owner)
   const has = (permission: string): boolean =>
     grants.some(
@@ -46,7 +46,7 @@ export interface Delivery {
 }
 
 /** Condition values that a statement for the service principal may test: the bucket and account logged. */
-const contextOf = ({ source, account }: Delivery): Context =>
+const contextOf = ({ source, account }: Delivery): ConditionContext =>
   new Map<string, readonly string[]>([
     ['principalisawsservice', ['true']],
     ['principalservicename', [LOGGING_SERVICES[0]!]],
@@ -63,18 +63,18 @@ const contextOf = ({ source, account }: Delivery): Context =>
 /** `policy` is the target's, as it was given. */
 export function mayDeliverLogs(delivery: Delivery, policy: string | undefined): boolean {
   const { target, key } = delivery
-  if (policy === undefined) return byList(target)
+  if (policy === undefined) return byAcl(target)
   const question = {
     caller: { kind: 'anonymous' },
     action: 'PutObject',
     resource: `${target.name}/${key}`,
     context: contextOf(delivery),
-    untold: ALL_TOLD,
+    untold: NONE_DEFERRED,
   } as const
   try {
     const read = bucketPolicy(policy)
     if (applying(asTheService(read), 'Deny', question).length > 0) return false
-    return byList(target) || applying(asTheService(forTheService(read)), 'Allow', question).length > 0
+    return byAcl(target) || applying(asTheService(forTheService(read)), 'Allow', question).length > 0
   } catch (error) {
     // It was accepted once, so this is damage: what it denied cannot be known.
     if (error instanceof Fault) return false

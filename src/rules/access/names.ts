@@ -117,7 +117,7 @@ const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Ma
 ])
 
 /** A condition key's value in the spelling that is compared: a policy holds for requests of both dialects. */
-export function neutralValue(key: string, value: string): string {
+export function neutralConditionValue(key: string, value: string): string {
   if (key.endsWith('arn')) return neutralArn(value)
   if (key === 'copy-source') return value.replace(/^\//, '')
   if (key === 'principalservicename' && LOGGING_SERVICES.includes(value)) return LOGGING_SERVICES[0]!

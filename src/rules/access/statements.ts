@@ -1,7 +1,7 @@
 /** Which statements of which policies apply to a request. */
 import type { Caller } from '../../model/caller.ts'
 import type { Action } from './actions.ts'
-import type { Context } from './condition-keys.ts'
+import type { ConditionContext } from './condition-keys.ts'
 import { holds } from './conditions.ts'
 import { foldCase } from './fold-case.ts'
 import type { Choice, Policy, Principal, Statement } from './policy.ts'
@@ -13,19 +13,19 @@ export interface Question {
   readonly action: Action
   /** `bucket` or `bucket/key`; `*` for what concerns no bucket. */
   readonly resource: string
-  readonly context: Context
-  readonly untold: Untold
+  readonly context: ConditionContext
+  readonly untold: DeferredKeys
 }
 
 /** What is taken for the answer to conditions that nobody can answer yet. */
-export interface Untold {
+export interface DeferredKeys {
   /** One that ends with a slash stands for all that begin so. */
   readonly keys: readonly string[]
   /** Whatever lets the caller in, whatever keeps it out, or that every such condition holds. */
   readonly assume: 'for' | 'against' | 'holds'
 }
 
-export const ALL_TOLD: Untold = { keys: [], assume: 'for' }
+export const NONE_DEFERRED: DeferredKeys = { keys: [], assume: 'for' }
 
 /**
  * How a statement reaches the caller. `account` means that it names the caller's account and not the caller: such a
@@ -86,17 +86,17 @@ function concerns(statement: Statement, question: Question): boolean {
   if (!isDeny && statement.resources.except && hasUnknown(statement.resources, context)) return false
   if (!chosen(statement.resources, template => templateMatches(template, resource, context))) return false
   return statement.conditions.every(condition =>
-    isUntold(condition.key, untold) ? assumed(untold, isDeny) : holds(condition, context, isDeny),
+    isDeferred(condition.key, untold) ? assumed(untold, isDeny) : holds(condition, context, isDeny),
   )
 }
 
-export const isUntold = (key: string, { keys }: Untold): boolean =>
+export const isDeferred = (key: string, { keys }: DeferredKeys): boolean =>
   keys.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
 
-const assumed = ({ assume }: Untold, isDeny: boolean): boolean =>
+const assumed = ({ assume }: DeferredKeys, isDeny: boolean): boolean =>
   assume === 'holds' || (assume === 'for' ? !isDeny : isDeny)
 
 const chosen = <T>(choice: Choice<T>, is: (item: T) => boolean): boolean => choice.of.some(is) !== choice.except
 
-const hasUnknown = (choice: Choice<Template>, context: Context): boolean =>
+const hasUnknown = (choice: Choice<Template>, context: ConditionContext): boolean =>
   choice.of.some(template => resolve(template, context) === undefined)

@@ -2,7 +2,7 @@
  * Text of a policy that may hold variables: `${username}` stands for the caller's name. What a variable brings in is
  * taken letter by letter: a star in a user's name is no wildcard.
  */
-import { type Context, isVariable } from './condition-keys.ts'
+import { type ConditionContext, isVariable } from './condition-keys.ts'
 import { malformed } from './malformed.ts'
 import { neutralKey } from './names.ts'
 import { compile, literalTokens, matches, type Pattern, type Tokens, wildcardTokens } from './wildcard.ts'
@@ -54,7 +54,7 @@ function readVariable(name: string): Part {
 }
 
 /** The pattern for one request; undefined when a variable has no value in it. */
-export function resolve(template: Template, context: Context): Pattern | undefined {
+export function resolve(template: Template, context: ConditionContext): Pattern | undefined {
   if (template.pattern !== undefined) return template.pattern
   const tokens: number[] = []
   for (const part of template.parts) {
@@ -70,7 +70,7 @@ export function resolve(template: Template, context: Context): Pattern | undefin
 }
 
 /** A template whose variables have no value matches nothing. */
-export function templateMatches(template: Template, text: string, context: Context): boolean {
+export function templateMatches(template: Template, text: string, context: ConditionContext): boolean {
   const pattern = resolve(template, context)
   return pattern !== undefined && matches(pattern, text)
 }

@@ -24,7 +24,7 @@ export interface Pattern {
 }
 
 /** Counts the steps of a match, for those who must prove that there is an end to them. */
-export interface Work {
+export interface MatchBudget {
   steps: number
 }
 
@@ -58,13 +58,13 @@ const textOf = (points: Tokens): string => points.map(point => String.fromCodePo
 
 export const compileText = (text: string): Pattern => compile(wildcardTokens(text))
 
-export function matches(pattern: Pattern, text: string, work: Work = { steps: 0 }): boolean {
+export function matches(pattern: Pattern, text: string, work: MatchBudget = { steps: 0 }): boolean {
   if (pattern.literal !== undefined) return pattern.literal === text
   if (pattern.prefix !== undefined) return text.startsWith(pattern.prefix)
   return pattern.texts === undefined ? matchesPieces(pattern.pieces, text, work) : inOrder(pattern.texts, text, work)
 }
 
-function inOrder(texts: readonly string[], text: string, work: Work): boolean {
+function inOrder(texts: readonly string[], text: string, work: MatchBudget): boolean {
   const [first, last] = [texts[0]!, texts.at(-1)!]
   const end = text.length - last.length
   if (end < first.length || !text.startsWith(first) || !text.endsWith(last)) return false
@@ -87,7 +87,7 @@ function pointsOf(text: string): Tokens {
   return last.points
 }
 
-function matchesPieces(pieces: readonly Tokens[], text: string, work: Work): boolean {
+function matchesPieces(pieces: readonly Tokens[], text: string, work: MatchBudget): boolean {
   const first = pieces[0]!
   const final = pieces.at(-1)!
   const points = pointsOf(text)
@@ -103,7 +103,7 @@ function matchesPieces(pieces: readonly Tokens[], text: string, work: Work): boo
   return true
 }
 
-function fits(piece: Tokens, points: Tokens, at: number, work: Work): boolean {
+function fits(piece: Tokens, points: Tokens, at: number, work: MatchBudget): boolean {
   for (const [index, token] of piece.entries()) {
     work.steps += 1
     if (token !== ANY_ONE && token !== points[at + index]) return false
@@ -119,7 +119,7 @@ let rows = new Int32Array(ROWS)
 let state = new Int32Array(1)
 
 /** Where the leftmost place of a piece ends, or undefined when it is nowhere between the two borders. */
-function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: Work) {
+function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: MatchBudget) {
   const words = Math.ceil(piece.length / WORD_BITS)
   const others = prepare(piece, words)
   const elsewhere = others.get(ANY_ONE)!

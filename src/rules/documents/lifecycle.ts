@@ -1,6 +1,6 @@
 /** Lifecycle rules of a bucket, from their document. What they mean for one object or upload is in `lifecycle.ts`. */
 import { createHash } from 'node:crypto'
-import { TextMemo } from '../../lib/text-memo.ts'
+import { ParseCache } from '../../lib/parse-cache.ts'
 import {
   BadXml,
   child,
@@ -188,7 +188,7 @@ function readAbort(node: XmlNode | undefined): number | undefined {
   return days
 }
 
-const memo = new TextMemo(text => readLifecycle(parseXml(text)))
+const memo = new ParseCache(text => readLifecycle(parseXml(text)))
 
 /** The rules of a stored document. Every read and write of an object asks for them. */
 export const lifecycleRules = (text: string): readonly LifecycleRule[] => memo.get(text)

@@ -1,0 +1,258 @@
+/**
+ * The console's port: health and a page for whoever asks, and the admin API for administrators. Nothing else answers
+ * here without a proof of who asks.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { BackupLeases } from '../backup/lease.ts'
+import { breakOff } from '../http/break-off.ts'
+import { type Certificate, listen, renew } from '../http/listen.ts'
+import { isSpokenVersion, type RawRequest, splitTarget } from '../http/raw-request.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Random } from '../lib/random.ts'
+import { Fault, faultOf } from '../model/faults.ts'
+import { Accounts } from '../store/identity/accounts.ts'
+import type { IdentityCache } from '../store/identity/identity-cache.ts'
+import type { Store } from '../store/store.ts'
+import type { AdminEvent } from '../telemetry/audit-log.ts'
+import type { Sample } from '../telemetry/families.ts'
+import { AdminResponse, beginResponse, type StartedResponse } from './admin-response.ts'
+import { type Administrator, administratorOf, asAdministrator, keyNamedBy, signatureMismatch } from './administrator.ts'
+import { FailedAttempts } from './failed-attempts.ts'
+import { decodeInput } from './input.ts'
+import { openApi } from './openapi.ts'
+import { PAGE_POLICY, page } from './page.ts'
+import { type AdminContext, type ExplainAccess, isLines, isStream, type RouteMatch, type RouteTable } from './route.ts'
+import { metricsText } from './routes/metrics.ts'
+import { type ScrapeRequest, scrapeOf } from './scraper.ts'
+import type { ScrubRound } from './scrub-round.ts'
+
+const BODY_BYTES_MAX = 2 ** 20
+const HTTP_OPTIONS = { maxHeaderSize: 16 * 1024, headersTimeout: 30_000, requestTimeout: 60_000 } as const
+
+export interface AdminServerParts {
+  readonly store: Store
+  readonly directory: IdentityCache
+  readonly routes: RouteTable
+  readonly clock: Clock
+  readonly random: Random
+  readonly region: string
+  /** Requests may be signed for any region. */
+  readonly anyRegion?: boolean
+  readonly certificate?: Certificate | undefined
+  readonly explain: ExplainAccess
+  /** Outlives this console, which may be replaced by one with another certificate. */
+  readonly scrub: ScrubRound
+  /** Of all the server's processes. */
+  readonly measure: () => Promise<Sample[]>
+  readonly facts: AdminContext['facts']
+  readonly scraping: ScrapeRequest
+  readonly backups: BackupLeases
+  readonly isReady: () => Promise<boolean>
+  /** Reads and deletes are served, writes refused. */
+  readonly isDiskFull?: () => boolean
+  /** One call per answer of the admin API. */
+  readonly record: (act: AdminEvent) => void
+  /** Told about everything that is not a fault of the client's. */
+  readonly onError: (error: unknown, requestId: string) => void
+}
+
+/** What is known of a request so far, for the log. */
+interface Known {
+  readonly requestId: string
+  route: string
+  caller: string | undefined
+}
+
+/** The query of a readiness check by somebody who only reads. */
+const READS_ONLY = 'for=reads'
+const DISK_FULL = 'disk full: reads and deletes are served, writes are refused\n'
+
+export class AdminServer {
+  readonly #parts: AdminServerParts
+  readonly #server: Server | SecureServer
+  readonly #accounts: Accounts
+  readonly #attempts: FailedAttempts
+  readonly #nobodysSecret: string
+
+  constructor(parts: AdminServerParts) {
+    this.#parts = parts
+    this.#accounts = new Accounts(parts.store.engine)
+    this.#attempts = new FailedAttempts(parts.clock)
+    this.#nobodysSecret = parts.random.bytes(30).toString('base64url')
+    const { certificate } = parts
+    this.#server =
+      certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
+    // Every answer that waits for its client listens for the end of the connection.
+    this.#server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+      socket.setMaxListeners(0)
+    })
+    this.#server.on('request', (message: IncomingMessage, response: ServerResponse) => {
+      message.on('error', () => {})
+      response.on('error', () => {})
+      this.#serve(message, response).catch((error: unknown) => {
+        this.#parts.onError(error, '')
+        breakOff(response, message.socket)
+      })
+    })
+  }
+
+  listen(host: string, port: number): Promise<AddressInfo> {
+    return listen(this.#server, host, port)
+  }
+
+  /** Connections from now on are secured with this one; false where the runtime cannot do that. */
+  renew(certificate: Certificate): boolean {
+    return renew(this.#server, certificate)
+  }
+
+  /** No new connections; what is under way finishes. */
+  close(): Promise<void> {
+    return new Promise(resolve => {
+      this.#server.close(() => resolve())
+      this.#server.closeIdleConnections()
+    })
+  }
+
+  async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { path, query } = splitTarget(message.url ?? '')
+    const answering = new AdminResponse(message, response, this.#parts.clock)
+    if (!isSpokenVersion(message.httpVersion)) return answering.last(400, 'HTTP/1.0 and HTTP/1.1 are spoken here.\n')
+    if (path === '/health/live') return answering.plain(200, 'live\n')
+    const isRead = message.method === 'GET' || message.method === 'HEAD'
+    if (path === '/health/ready' || (path === '/' && isRead)) {
+      const ready = await this.#parts.isReady().catch(() => false)
+      if (path === '/') return answering.page(page(ready), PAGE_POLICY)
+      const isFull = ready && this.#parts.isDiskFull?.() === true
+      if (isFull) return answering.plain(query === READS_ONLY ? 200 : 503, DISK_FULL)
+      return answering.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
+    }
+    const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }
+    try {
+      const { status, answer } = await this.#run(message, path, known)
+      const long = await longAnswer(answer, message)
+      this.#record(known, { status, code: 'ok' }, message)
+      if (long === undefined) await answering.reply(status, answer)
+      else await answering.stream(long, error => this.#parts.onError(error, known.requestId))
+    } catch (error) {
+      const fault = this.#asFault(error, known.requestId)
+      const { status, code } = fault
+      this.#record(known, { status, code, message: String(fault.detail.reason ?? fault.message) }, message)
+      await answering.refuse(fault, known.requestId)
+    }
+  }
+
+  async #run(message: IncomingMessage, path: string, known: Known): Promise<{ status: number; answer: unknown }> {
+    const found = this.#parts.routes.find(message.method ?? '', path)
+    if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'there is nothing at this path' })
+    known.route = found.route.name
+    // The description is the same on every server of a version: nothing about this one can be learnt from it.
+    if (found.route.permission === 'anyone') return { status: 200, answer: openApi(this.#parts.routes.routes) }
+    const request = rawRequest(message)
+    const scrape = found.route.permission === 'scraper' ? scrapeOf(request, this.#parts.scraping) : undefined
+    if (scrape !== undefined) return { status: 200, answer: metricsText(this.#parts, scrape) }
+    const identities = await this.#parts.directory.now()
+    const { administrator, body } = await this.#administrator(message, request, identities)
+    known.caller = administrator.accessKey
+    const input = await inputOf(found, request, body, message)
+    const ctx = this.#context(administrator, identities, known.requestId)
+    const { route } = found
+    const answer = await route.run(ctx, input)
+    return { status: route.goesOn?.(answer) === true ? 202 : route.status, answer }
+  }
+
+  /** Finds the signer; a valid signature is accepted no matter what else came from the same address. */
+  async #administrator(
+    message: IncomingMessage,
+    request: RawRequest,
+    identities: AdminContext['identities'],
+  ): ReturnType<typeof administratorOf> {
+    const address = message.socket.remoteAddress ?? ''
+    const wait = this.#attempts.strangersWaitSeconds(address)
+    const named = await keyNamedBy(request, identities)
+    const { region, anyRegion = false, clock } = this.#parts
+    const proof = { identities, region, anyRegion, now: clock.now(), nobodysSecret: this.#nobodysSecret }
+    try {
+      if (wait > 0 && named?.exists !== true) throw signatureMismatch()
+      return await administratorOf(request, bytesOf(message), proof)
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      this.#attempts.failedFrom(address)
+      // Both kinds of keys wait alike, so that nobody learns from it which ones there are.
+      if (named !== undefined && error.detail.wrongSignature === true) await this.#attempts.slow(named)
+      const isStranger = named === undefined || error.detail.wrongSignature === true
+      if (wait > 0 && isStranger) throw new Fault('TooManyRequests', { retryAfter: wait })
+      throw error
+    }
+  }
+
+  #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
+    const { store, clock, region, explain, scrub, backups, measure, facts } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, measure, facts }
+    return { ...known, store: asAdministrator(caller, store, requestId), accounts: this.#accounts }
+  }
+
+  #record(
+    { requestId, route, caller }: Known,
+    answer: Pick<AdminEvent, 'status' | 'code' | 'message'>,
+    { socket, url = '', method = '' }: IncomingMessage,
+  ): void {
+    const { path } = splitTarget(url)
+    this.#parts.record({ requestId, method, route, path, caller, ...answer, remoteAddress: socket.remoteAddress })
+  }
+
+  #asFault(error: unknown, requestId: string): Fault {
+    const fault = faultOf(error)
+    if (fault === undefined) this.#parts.onError(error, requestId)
+    return fault ?? new Fault('InternalError')
+  }
+}
+
+async function longAnswer(answer: unknown, message: IncomingMessage): Promise<StartedResponse | undefined> {
+  if (isLines(answer)) return beginResponse(answer.contentType, answer.lines, message)
+  return isStream(answer) ? beginResponse(answer.contentType, answer.bytes, message) : undefined
+}
+
+function rawRequest(message: IncomingMessage): RawRequest {
+  const headers: [string, string][] = []
+  const { rawHeaders } = message
+  for (let i = 0; i + 1 < rawHeaders.length; i += 2) headers.push([rawHeaders[i]!, rawHeaders[i + 1]!])
+  return { method: message.method ?? '', target: message.url ?? '', headers }
+}
+
+const bytesOf = (message: IncomingMessage): AsyncIterable<Buffer> => ({
+  [Symbol.asyncIterator]: () => message.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>,
+})
+
+async function inputOf(
+  { route, path }: RouteMatch,
+  request: RawRequest,
+  body: AsyncIterable<Buffer>,
+  message: IncomingMessage,
+): Promise<Record<string, unknown>> {
+  if (Number(message.headers['content-length'] ?? 0) > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > BODY_BYTES_MAX) throw new Fault('EntityTooLarge')
+    chunks.push(chunk)
+  }
+  const query = new Map(new URLSearchParams(splitTarget(request.target).query))
+  return decodeInput(route.input, { path, query, body: size === 0 ? {} : jsonObject(Buffer.concat(chunks)) })
+}
+
+function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    // The parser's own message quotes what it read, and that may be a secret.
+    throw new Fault('InvalidArgument', { reason: 'the body is not JSON' })
+  }
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
+    throw new Fault('InvalidArgument', { reason: 'the body is not a JSON object' })
+  }
+  return parsed as Readonly<Record<string, unknown>>
+}

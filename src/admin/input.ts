@@ -1,0 +1,142 @@
+/**
+ * What a route takes: named fields, each from one place, each with how it is read and how the API description shows
+ * it. A field that is not as it should be is refused by its name.
+ */
+import { Fault } from '../model/faults.ts'
+
+export type ParameterLocation = 'path' | 'query' | 'body'
+
+export interface Schema {
+  readonly type?: string
+  readonly format?: string
+  readonly description?: string
+  readonly pattern?: string
+  readonly enum?: readonly string[]
+  readonly items?: Schema
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly nullable?: boolean
+  readonly oneOf?: readonly Schema[]
+}
+
+/** An object, so that TypeScript infers what it reads. */
+export interface Field<T> {
+  readonly place: ParameterLocation
+  readonly schema: Schema
+  readonly required: boolean
+  /** Undefined when nothing was sent. */
+  readonly decode: (value: unknown, name: string) => T
+}
+
+export type InputFields = Readonly<Record<string, Field<unknown>>>
+export type InputOf<F extends InputFields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
+
+type Read<T> = { readonly schema: Schema; readonly read: (value: unknown, name: string) => T }
+
+const wrong = (name: string, wanted: string): Fault =>
+  new Fault('InvalidArgument', { ArgumentName: name, reason: `${name} is not ${wanted}` })
+
+export const textField: Read<string> = {
+  schema: { type: 'string' },
+  read(value, name) {
+    // No name has a zero byte in it, and no key of a record can.
+    if (typeof value !== 'string' || value === '' || value.includes('\0')) throw wrong(name, 'a text')
+    return value
+  },
+}
+
+export const booleanField: Read<boolean> = {
+  schema: { type: 'boolean' },
+  read(value, name) {
+    if (value === true || value === 'true') return true
+    if (value === false || value === 'false') return false
+    throw wrong(name, 'true or false')
+  },
+}
+
+export const count: Read<number> = {
+  schema: { type: 'integer' },
+  read(value, name) {
+    const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
+    if (!Number.isSafeInteger(number) || (number as number) < 1) throw wrong(name, 'a positive number')
+    return number as number
+  },
+}
+
+export function enumField<const W extends readonly string[]>(...words: W): Read<W[number]> {
+  return {
+    schema: { type: 'string', enum: words },
+    read(value, name) {
+      if (typeof value !== 'string' || !words.includes(value)) throw wrong(name, words.join(' or '))
+      return value
+    },
+  }
+}
+
+/** A policy: as text, then it is kept to the byte; or as the object itself. */
+export const policyDocument: Read<string> = {
+  schema: { oneOf: [{ type: 'string' }, { type: 'object' }], description: 'A policy, as JSON text or as an object.' },
+  read(value, name) {
+    if (typeof value === 'string') return value
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'a policy')
+    return JSON.stringify(value)
+  },
+}
+
+function field<T>(place: ParameterLocation, { schema, read }: Read<T>, description: string): Field<T> {
+  return {
+    place,
+    schema: { ...schema, description },
+    required: true,
+    decode(value, name) {
+      if (value === undefined) throw new Fault('InvalidArgument', { ArgumentName: name, reason: `${name} is missing` })
+      return read(value, name)
+    },
+  }
+}
+
+function optional<T>(place: ParameterLocation, read: Read<T>, description: string): Field<T | undefined> {
+  const whole = field(place, read, description)
+  return {
+    ...whole,
+    required: false,
+    decode: (value, name) => (value === undefined ? undefined : whole.decode(value, name)),
+  }
+}
+
+export const path = (description: string): Field<string> => field('path', textField, description)
+export const query = <T>(read: Read<T>, description: string): Field<T | undefined> =>
+  optional('query', read, description)
+export const body = <T>(read: Read<T>, description: string): Field<T> => field('body', read, description)
+export const optionalField = <T>(read: Read<T>, description: string): Field<T | undefined> =>
+  optional('body', read, description)
+
+export interface AdminInput {
+  readonly path: ReadonlyMap<string, string>
+  readonly query: ReadonlyMap<string, string>
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** Every field from its place; a name that the route does not know is refused, since somebody meant something by it. */
+export function decodeInput(fields: InputFields, sent: AdminInput): Record<string, unknown> {
+  const known = (place: ParameterLocation): string[] =>
+    Object.keys(fields).filter(name => fields[name]!.place === place)
+  for (const [place, names] of [
+    ['query', [...sent.query.keys()]],
+    ['body', Object.keys(sent.body)],
+  ] as const) {
+    const unknown = names.find(name => !known(place).includes(name))
+    if (unknown !== undefined) {
+      throw new Fault('InvalidArgument', { ArgumentName: unknown, reason: `${unknown} is unknown here` })
+    }
+  }
+  const out: Record<string, unknown> = Object.create(null)
+  for (const [name, { place, decode }] of Object.entries(fields)) {
+    const value = place === 'body' ? own(sent.body, name) : sent[place].get(name)
+    out[name] = decode(value, name)
+  }
+  return out
+}
+
+const own = (object: Readonly<Record<string, unknown>>, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined

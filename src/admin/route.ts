@@ -1,0 +1,169 @@
+/** One declaration says everything about a route of the admin API: how it is reached, what it takes, what it does. */
+
+import type { BackupLeases } from '../backup/lease.ts'
+import type { ExplainQuestion } from '../edge/explain.ts'
+import type { Clock } from '../lib/clock.ts'
+import type { Account } from '../model/caller.ts'
+import { Fault } from '../model/faults.ts'
+import type { Explanation } from '../rules/explanation.ts'
+import type { Accounts } from '../store/identity/accounts.ts'
+import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
+import type { Store } from '../store/store.ts'
+import type { Sample } from '../telemetry/families.ts'
+import type { InputFields, InputOf } from './input.ts'
+import type { ScrubRound } from './scrub-round.ts'
+
+/** May somebody do something, and why: by the access key of whoever it is; without one, a caller without a name. */
+export type ExplainAccess = (
+  question: Omit<ExplainQuestion, 'as'> & { readonly accessKey: string | undefined },
+) => Promise<Explanation>
+
+/** Everything a route works with. */
+export interface AdminContext {
+  /** What is done through it is done in the name of the caller: the ledger says so. */
+  readonly store: Store
+  readonly accounts: Accounts
+  readonly identities: IdentitySnapshot
+  /** The administrator who asks. */
+  readonly caller: { readonly account: Account; readonly accessKey: string }
+  readonly requestId: string
+  readonly clock: Clock
+  readonly region: string
+  readonly scrub: ScrubRound
+  readonly backups: BackupLeases
+  readonly explain: ExplainAccess
+  readonly measure: () => Promise<Sample[]>
+  readonly facts: () => Promise<ServerFacts>
+}
+
+/** A running server's description of itself; a command on a folder knows less. */
+export interface ServerFacts {
+  readonly version: string
+  readonly runtime: string
+  readonly startedAt?: string
+  readonly uptimeSeconds?: number
+  readonly ready?: boolean
+  readonly certificateExpiresAt?: string
+  readonly filesystems: readonly {
+    /** The kind of data the server keeps there. */
+    readonly folder: string
+    readonly totalBytes: number
+    readonly freeBytes: number
+    readonly files: number
+    readonly freeFiles: number
+  }[]
+}
+
+export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** Lines as they come, for what may be long. */
+export interface Lines {
+  readonly contentType: string
+  readonly lines: AsyncIterable<string>
+}
+
+/** Bytes as they come. */
+export interface Stream {
+  readonly contentType: string
+  readonly bytes: AsyncIterable<Buffer>
+}
+
+export interface Route {
+  readonly name: string
+  readonly method: AdminMethod
+  /** `{name}` takes one segment. */
+  readonly path: string
+  readonly summary: string
+  /** Who may: an administrator, or also whoever has the token for measures. Required, so that nobody forgets it. */
+  readonly permission: 'admin' | 'scraper' | 'anyone'
+  readonly input: InputFields
+  /** Of an answer without a fault; 204 when there is nothing to say. */
+  readonly status: 200 | 201 | 202 | 204
+  /** Whether this answer only says that it goes on, which is a 202. */
+  readonly goesOn?: (answer: unknown) => boolean
+  run(ctx: AdminContext, input: Record<string, unknown>): Promise<unknown>
+}
+
+interface Declaration<F extends InputFields> extends Omit<Route, 'input' | 'run' | 'status'> {
+  readonly input: F
+  readonly status?: Route['status']
+  run(ctx: AdminContext, input: InputOf<F>): Promise<unknown>
+}
+
+export function route<const F extends InputFields>(declared: Declaration<F>): Route {
+  const names = [...declared.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
+  const wanted = Object.keys(declared.input).filter(name => declared.input[name]!.place === 'path')
+  if (names.sort().join() !== wanted.sort().join()) throw new Error(`${declared.name}: its path and its input differ`)
+  return {
+    ...declared,
+    status: declared.status ?? 200,
+    run: (ctx, input) => declared.run(ctx, input as InputOf<F>),
+  }
+}
+
+export const isLines = (answer: unknown): answer is Lines =>
+  typeof answer === 'object' && answer !== null && 'lines' in answer && 'contentType' in answer
+
+export const isStream = (answer: unknown): answer is Stream =>
+  typeof answer === 'object' && answer !== null && 'bytes' in answer && 'contentType' in answer
+
+export interface RouteMatch {
+  readonly route: Route
+  readonly path: ReadonlyMap<string, string>
+}
+
+const segmentsOf = (path: string): string[] => path.split('/').slice(1)
+const isName = (segment: string): boolean => segment.startsWith('{')
+
+/** The table; two routes that could answer one request do not start. */
+export class RouteTable {
+  readonly routes: readonly Route[]
+
+  constructor(routes: readonly Route[]) {
+    this.routes = routes
+    for (const [i, one] of routes.entries()) {
+      for (const other of routes.slice(i + 1)) {
+        if (one.name === other.name) throw new Error(`two routes are called ${one.name}`)
+        if (collide(one, other)) throw new Error(`${one.name} and ${other.name} both answer one request`)
+      }
+    }
+  }
+
+  byName(name: string): Route {
+    const found = this.routes.find(one => one.name === name)
+    if (found === undefined) throw new Error(`there is no route ${name}`)
+    return found
+  }
+
+  /** Undefined when nothing stands at this path. Segments are decoded once, after they were taken apart. */
+  find(method: string, path: string): RouteMatch | undefined {
+    const segments = segmentsOf(path)
+    const there = this.routes.filter(one => fits(one.path, segments))
+    if (there.length === 0) return undefined
+    const found = there.find(one => one.method === method)
+    if (found === undefined) throw new Fault('MethodNotAllowed')
+    const names = segmentsOf(found.path)
+    const values = new Map<string, string>()
+    for (const [i, name] of names.entries()) if (isName(name)) values.set(name.slice(1, -1), decoded(segments[i]!))
+    return { route: found, path: values }
+  }
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    throw new Fault('InvalidURI')
+  }
+}
+
+function fits(path: string, segments: readonly string[]): boolean {
+  const names = segmentsOf(path)
+  return names.length === segments.length && names.every((name, i) => isName(name) || name === segments[i])
+}
+
+function collide(one: Route, other: Route): boolean {
+  if (one.method !== other.method) return false
+  const [a, b] = [segmentsOf(one.path), segmentsOf(other.path)]
+  return a.length === b.length && a.every((name, i) => isName(name) || isName(b[i]!) || name === b[i])
+}

@@ -1,0 +1,212 @@
+/** Buckets and their policies. Objects are the object API's business. */
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Usage } from '../../model/usage.ts'
+import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
+import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
+import { isDamage, usageOf } from '../../store/usage/usage.ts'
+import {
+  body,
+  booleanField,
+  count,
+  enumField,
+  optionalField,
+  path,
+  policyDocument,
+  query,
+  textField,
+} from '../input.ts'
+import { type AdminContext, route } from '../route.ts'
+import { when } from './accounts.ts'
+
+const PAGE_MAX = 1000
+
+function shown(ctx: AdminContext, bucket: Bucket) {
+  const { name, createdAt, versioning, lockEnabled, defaultRetention } = bucket
+  const owner = ctx.identities.byCanonicalId(bucket.owner)?.accountId ?? bucket.owner
+  return { name, owner, createdAt: when(createdAt), versioning, lockEnabled, defaultRetention }
+}
+
+function shownWhole(ctx: AdminContext, bucket: Bucket) {
+  const { id, ownership = 'ObjectWriter', publicAccessBlock, requesterPays, grants, documents } = bucket
+  return { ...shown(ctx, bucket), id, ownership, publicAccessBlock, requesterPays, grants, documents }
+}
+
+/**
+ * `usage` is null until the bucket has been counted, after the upgrade from a version without counters, and as long as
+ * its counters are damaged.
+ */
+async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
+  try {
+    return { usage: (await usageOf(store.engine.meta, one)) ?? null }
+  } catch (error) {
+    if (isDamage(error)) return { usage: null }
+    throw error
+  }
+}
+
+const bucket = path('Name of the bucket')
+
+export const ListBucketsRoute = route({
+  name: 'ListBuckets',
+  method: 'GET',
+  path: '/v1/buckets',
+  summary: 'Buckets of all accounts, or of one, in order of their names, and how much they hold',
+  permission: 'admin',
+  input: {
+    accountId: query(textField, 'Only the buckets of this account'),
+    after: query(textField, 'Names behind this one'),
+    limit: query(count, `${PAGE_MAX} at most`),
+  },
+  async run(ctx, { accountId, after = '', limit = PAGE_MAX }) {
+    const owner = accountId === undefined ? undefined : (await ctx.accounts.get(accountId)).canonicalId
+    const behind = (await ctx.store.buckets.list(owner)).filter(({ name }) => name > after)
+    const page = behind.slice(0, Math.min(limit, PAGE_MAX))
+    const next = behind.length > page.length ? page.at(-1)?.name : undefined
+    const usages = await Promise.all(page.map(one => usageShown(ctx, one)))
+    return { buckets: page.map((one, i) => ({ ...shown(ctx, one), ...usages[i] })), next }
+  },
+})
+
+export const CreateBucketRoute = route({
+  name: 'CreateBucket',
+  method: 'POST',
+  path: '/v1/buckets',
+  summary: 'Make a bucket for an account',
+  permission: 'admin',
+  status: 201,
+  input: {
+    name: body(textField, 'Its name'),
+    accountId: optionalField(textField, 'Its owner; the account that asks without'),
+    lock: optionalField(booleanField, 'Holds and retention are possible, and versioning is on'),
+    versioning: optionalField(booleanField, 'Versioning is on'),
+  },
+  async run(ctx, { name, accountId = ctx.caller.account.accountId, lock = false, versioning = false }) {
+    const { canonicalId } = await ctx.accounts.get(accountId)
+    await ctx.store.buckets.create({ name, owner: canonicalId, lockEnabled: lock })
+    if (versioning && !lock) await ctx.store.buckets.setVersioning(name, 'on')
+    return shownWhole(ctx, await ctx.store.buckets.get(name))
+  },
+})
+
+export const GetBucket = route({
+  name: 'GetBucket',
+  method: 'GET',
+  path: '/v1/buckets/{bucket}',
+  summary: 'Everything that is set on a bucket, and how much it holds',
+  permission: 'admin',
+  input: { bucket },
+  async run(ctx, input) {
+    const found = await ctx.store.buckets.get(input.bucket)
+    return { ...shownWhole(ctx, found), ...(await usageShown(ctx, found)) }
+  },
+})
+
+export const DeleteBucketRoute = route({
+  name: 'DeleteBucket',
+  method: 'DELETE',
+  path: '/v1/buckets/{bucket}',
+  summary: 'Delete an empty bucket',
+  permission: 'admin',
+  status: 204,
+  input: { bucket },
+  run: (ctx, input) => ctx.store.buckets.remove(input.bucket),
+})
+
+export const SetVersioning = route({
+  name: 'SetVersioning',
+  method: 'PUT',
+  path: '/v1/buckets/{bucket}/versioning',
+  summary: 'Switch versioning on, or suspend it',
+  permission: 'admin',
+  input: { bucket, versioning: body(enumField('on', 'suspended'), 'What it shall be') },
+  async run(ctx, input) {
+    await ctx.store.buckets.setVersioning(input.bucket, input.versioning)
+    return shown(ctx, await ctx.store.buckets.get(input.bucket))
+  },
+})
+
+export const SetLock = route({
+  name: 'SetLock',
+  method: 'PUT',
+  path: '/v1/buckets/{bucket}/lock',
+  summary: 'Switch locks on, for good, and set the retention that new versions get; none without mode and days',
+  permission: 'admin',
+  input: {
+    bucket,
+    mode: optionalField(enumField('governance', 'compliance'), 'Of the retention'),
+    days: optionalField(count, 'Of the retention'),
+  },
+  async run(ctx, { bucket: name, mode, days }) {
+    if ((mode === undefined) !== (days === undefined)) {
+      throw new Fault('InvalidArgument', { reason: 'mode and days go together' })
+    }
+    checkDays(days)
+    await ctx.store.buckets.setLock(name, mode === undefined ? undefined : { mode, days: days! })
+    return shown(ctx, await ctx.store.buckets.get(name))
+  },
+})
+
+const DAYS_MAX = 36_500
+
+function checkDays(days: number | undefined): void {
+  if (days !== undefined && days > DAYS_MAX) throw new Fault('InvalidRetentionPeriod')
+}
+
+export const GetPolicy = route({
+  name: 'GetPolicy',
+  method: 'GET',
+  path: '/v1/buckets/{bucket}/policy',
+  summary: 'The policy of a bucket, as it was given, and whether it lets everybody in',
+  permission: 'admin',
+  input: { bucket },
+  async run(ctx, input) {
+    await ctx.store.buckets.get(input.bucket)
+    const document = await ctx.store.documents.get(input.bucket, 'policy')
+    if (document === undefined) throw new Fault('NoSuchBucketPolicy', { BucketName: input.bucket })
+    return { document, public: isPublicPolicy(readBucketPolicy(document, input.bucket)) }
+  },
+})
+
+export const PutPolicy = route({
+  name: 'PutPolicy',
+  method: 'PUT',
+  path: '/v1/buckets/{bucket}/policy',
+  summary: 'Set the policy of a bucket',
+  permission: 'admin',
+  status: 204,
+  input: { bucket, document: body(policyDocument, 'The policy') },
+  async run(ctx, { bucket: name, document }) {
+    const { publicAccessBlock } = await ctx.store.buckets.get(name)
+    const policy = readBucketPolicy(document, name)
+    checkPolicyNotPublic(policy, publicAccessBlock?.blockPublicPolicy === true)
+    await ctx.store.documents.put(name, 'policy', document)
+  },
+})
+
+export const DeletePolicy = route({
+  name: 'DeletePolicy',
+  method: 'DELETE',
+  path: '/v1/buckets/{bucket}/policy',
+  summary: 'Take the policy from a bucket',
+  permission: 'admin',
+  status: 204,
+  input: { bucket },
+  run: (ctx, input) => ctx.store.documents.remove(input.bucket, 'policy'),
+})
+
+export const ValidatePolicy = route({
+  name: 'ValidatePolicy',
+  method: 'POST',
+  path: '/v1/policies/validate',
+  summary: 'Say whether a policy would be accepted: as the policy of a bucket, or of a user without one',
+  permission: 'admin',
+  input: {
+    document: body(policyDocument, 'The policy'),
+    bucket: optionalField(textField, 'The bucket whose policy it would be'),
+  },
+  async run(_ctx, { document, bucket: name }) {
+    const policy = name === undefined ? readIdentityPolicy(document) : readBucketPolicy(document, name)
+    return { statements: policy.statements.length, public: name !== undefined && isPublicPolicy(policy) }
+  },
+})

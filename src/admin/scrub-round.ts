@@ -1,0 +1,85 @@
+/** A round of the scrubber that an administrator asked for: started once, looked at as often as wanted. */
+import type { StoreContext } from '../store/store-context.ts'
+import type { Sample } from '../telemetry/families.ts'
+import { type Damage, Scrubber } from '../workers/scrub.ts'
+
+/** More than anybody reads; the count goes on. */
+const SHOWN_MAX = 1000
+
+export interface ScrubState {
+  readonly state: 'never' | 'running' | 'done' | 'failed'
+  readonly startedAt?: string
+  readonly endedAt?: string
+  readonly records: number
+  readonly bytes: number
+  readonly damaged: number
+  readonly damage: readonly Damage[]
+  readonly error?: string
+}
+
+export class ScrubRound {
+  readonly #context: StoreContext
+  #state: ScrubState = { state: 'never', records: 0, bytes: 0, damaged: 0, damage: [] }
+  #stopped = false
+  #running: Promise<void> = Promise.resolve()
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  get state(): ScrubState {
+    return this.#state
+  }
+
+  samples(): Sample[] {
+    const { state, records, bytes, damaged } = this.#state
+    return [
+      ['holdfast_scrub_running', '', state === 'running' ? 1 : 0],
+      ['holdfast_scrub_records', '', records],
+      ['holdfast_scrub_bytes', '', bytes],
+      ['holdfast_scrub_damaged', '', damaged],
+    ]
+  }
+
+  /** One round at a time: whoever asks while one runs gets that one. */
+  start(): ScrubState {
+    if (this.#state.state === 'running' || this.#stopped) return this.#state
+    const startedAt = new Date(this.#context.clock.now()).toISOString()
+    this.#state = { state: 'running', startedAt, records: 0, bytes: 0, damaged: 0, damage: [] }
+    this.#running = this.#run().catch((error: unknown) => this.#end('failed', { error: String(error) }))
+    return this.#state
+  }
+
+  async #run(): Promise<void> {
+    const scrubber = new Scrubber(this.#context)
+    for (let busy = true; busy && !this.#stopped; ) {
+      busy = (await scrubber.step()) === 'busy'
+      const found = await scrubber.report()
+      this.#state = {
+        ...this.#state,
+        records: scrubber.records,
+        bytes: scrubber.bytes,
+        damaged: this.#state.damaged + found.length,
+        damage: [...this.#state.damage, ...found].slice(0, SHOWN_MAX),
+      }
+      // Requests come first.
+      await this.#context.clock.sleep(1)
+    }
+    if (this.#stopped) this.#end('failed', { error: 'the server was stopped' })
+    else this.#end('done', {})
+  }
+
+  #end(state: 'done' | 'failed', more: { readonly error?: string }): void {
+    this.#state = { ...this.#state, ...more, state, endedAt: new Date(this.#context.clock.now()).toISOString() }
+  }
+
+  /** Resolves when the step under way is done. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#running
+  }
+
+  ended(): Promise<void> {
+    return this.#running
+  }
+}

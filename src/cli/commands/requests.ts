@@ -1,0 +1,28 @@
+/** Commands that are one question to the admin API. */
+import type { Command, Invocation } from '../command.ts'
+import { facts } from '../output.ts'
+
+export type TableRow = Readonly<Record<string, unknown>>
+type Input = (call: Invocation) => TableRow | Promise<TableRow>
+
+export const rows = (answer: TableRow, name: string): readonly TableRow[] => answer[name] as readonly TableRow[]
+
+/** Asks, and says in one line what was done. */
+export function runAdminCommand(route: string, input: Input, done: (call: Invocation) => string): Command['run'] {
+  return async call => {
+    const value = await (await call.admin()).ask(route, await input(call))
+    return { value, text: done(call) }
+  }
+}
+
+/** Asks, and shows the answer. */
+export function showAdminResult(
+  route: string,
+  input: Input,
+  show: (answer: TableRow) => string = facts,
+): Command['run'] {
+  return async call => {
+    const value = await (await call.admin()).ask(route, await input(call))
+    return { value, text: show(value) }
+  }
+}

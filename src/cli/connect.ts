@@ -1,0 +1,92 @@
+/**
+ * How commands reach the data. With `--endpoint`, that server. Otherwise the folder: when a server runs on it, through
+ * its console, whose address it leaves in the folder; when none does, directly. Both go by the routes of the admin API.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { storedRootKey } from '../server/accounts.ts'
+import { openFolder, type ServerParts } from '../server/compose.ts'
+import { secretFrom } from '../server/config-secrets.ts'
+import { adminAddressOf } from '../server/open-admin.ts'
+import { FolderInUse } from '../store/commit/folder-ownership.ts'
+import type { RootKey } from '../store/identity/identity-cache.ts'
+import { httpUrl } from './address.ts'
+import type { Admin } from './admin.ts'
+import type { Invocation } from './command.ts'
+import { DirectAdmin } from './direct-admin.ts'
+import { BadUsage, CommandFailed } from './failures.ts'
+import { HttpAdmin } from './http-admin.ts'
+import { pathExists } from './path-exists.ts'
+
+type Where = Pick<Invocation, 'flag' | 'env' | 'progress'>
+
+export const dataFolder = (call: Where): string => call.flag('data') ?? './data'
+
+/** The store in the folder, for this process alone. A folder without one is not made into one. */
+export async function openStoreOf(call: Where): Promise<ServerParts> {
+  const folder = dataFolder(call)
+  const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
+  if (metaUrl === undefined && !pathExists(join(folder, 'meta')))
+    throw new CommandFailed(`there is no store in ${folder}`)
+  return openFolder({
+    folder,
+    onWait: line => call.progress(line),
+    ...(metaUrl === undefined ? {} : { metaUrl }),
+    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+  })
+}
+
+export async function adminFor(call: Where): Promise<Admin> {
+  const endpoint = call.flag('endpoint')
+  if (endpoint !== undefined) return adminAt(call, consoleOf(endpoint))
+  try {
+    const parts = await openStoreOf(call)
+    return new DirectAdmin(parts, await keyOf(call), call.flag('region') ?? 'us-east-1')
+  } catch (error) {
+    if (!(error instanceof FolderInUse)) throw error
+  }
+  const address = await adminAddressOf(dataFolder(call))
+  if (address === undefined) {
+    throw new CommandFailed(`the server on ${dataFolder(call)} has no console: stop it, or start it with --console`)
+  }
+  return adminAt(call, new URL(address))
+}
+
+/** The console's routes begin at its root, so there is nothing behind its address. */
+function consoleOf(text: string): URL {
+  const url = httpUrl(text, 'endpoint')
+  if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
+    throw new BadUsage('--endpoint takes http(s)://HOST[:PORT] and nothing behind it')
+  }
+  return url
+}
+
+export async function adminAt(call: Where, url: URL): Promise<Admin> {
+  const key = await keyOf(call)
+  if (key === undefined) {
+    throw new CommandFailed(
+      'no key to sign with: set HOLDFAST_ROOT_ACCESS_KEY and HOLDFAST_ROOT_SECRET_KEY, or name the data folder',
+    )
+  }
+  const ca = call.flag('ca')
+  return new HttpAdmin({
+    url,
+    key,
+    region: call.flag('region') ?? 'us-east-1',
+    ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
+  })
+}
+
+/** The key that commands sign with. */
+export const keyOf = async (call: Where): Promise<RootKey | undefined> =>
+  keyFrom(call.env) ?? (await storedRootKey(dataFolder(call)))
+
+/** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */
+function keyFrom(env: NodeJS.ProcessEnv): RootKey | undefined {
+  for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_'] as const) {
+    const accessKey = secretFrom(env, `${prefix}ACCESS_KEY`)
+    const secretKey = secretFrom(env, `${prefix}SECRET_KEY`)
+    if (accessKey && secretKey) return { accessKey, secretKey }
+  }
+  return undefined
+}

@@ -1,0 +1,17 @@
+import { statSync } from 'node:fs'
+import { CommandFailed } from './failures.ts'
+
+const ABSENT = ['ENOENT', 'ENOTDIR']
+
+/** A path that cannot be looked at is not one where nothing is: to say so would invite to make a second store. */
+export function pathExists(path: string): boolean {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (ABSENT.includes(code)) return false
+    const advice = code === 'EACCES' || code === 'EPERM' ? ': run this as the owner of the data folder' : ''
+    throw new CommandFailed(`${path} cannot be read (${code})${advice}`)
+  }
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Fault } from '../model/faults.ts'
+import { Admission, type Slot } from './admission.ts'
+
+const LIMITS = { requestsMax: 4, strangersMax: 2, bytesMax: 100, strangerBytesMax: 30 }
+
+const isRefused = (act: () => void): boolean => {
+  try {
+    act()
+    return false
+  } catch (error) {
+    assert(error instanceof Fault)
+    assert.equal(error.code, 'SlowDown')
+    return true
+  }
+}
+
+test('strangers take up a part of the room, and leave the rest to others', () => {
+  const room = new Admission(LIMITS)
+  const enter = (isStranger: boolean): Slot => {
+    const slot = room.enter()
+    slot.classify(isStranger)
+    return slot
+  }
+  const first = enter(true)
+  enter(true)
+  const third = room.enter()
+  assert(isRefused(() => third.classify(true)))
+  third.leave()
+  assert.equal(enter(false).isOverLimit, false)
+  assert.equal(enter(false).isOverLimit, false)
+  assert.equal(room.enter().isOverLimit, true)
+  first.leave()
+  enter(true)
+})
+
+test('whoever turns out to be known stops counting as a stranger', () => {
+  const room = new Admission(LIMITS)
+  const places = Array.from({ length: 4 }, () => {
+    const slot = room.enter()
+    slot.classify(true)
+    slot.reserveMemory(20)
+    slot.classify(false)
+    return slot
+  })
+  const late = room.enter()
+  late.classify(true)
+  late.reserveMemory(20)
+  assert(isRefused(() => places[0]!.reserveMemory(1)))
+})
+
+test('bytes that are held are bounded, more so for strangers, and come back', () => {
+  const room = new Admission(LIMITS)
+  const known = room.enter()
+  known.reserveMemory(70)
+  const stranger = room.enter()
+  stranger.classify(true)
+  stranger.reserveMemory(20)
+  assert(
+    isRefused(() => stranger.reserveMemory(11)),
+    'more than strangers may hold',
+  )
+  stranger.reserveMemory(10)
+  assert(
+    isRefused(() => known.reserveMemory(1)),
+    'more than all may hold',
+  )
+  stranger.leave()
+  known.reserveMemory(30)
+  known.leave()
+  const other = room.enter()
+  other.classify(true)
+  other.reserveMemory(30)
+})
+
+test('whoever leaves twice has left once', () => {
+  const room = new Admission({ requestsMax: 1, strangersMax: 1, bytesMax: 1, strangerBytesMax: 1 })
+  const slot = room.enter()
+  slot.leave()
+  slot.leave()
+  assert.deepEqual([room.enter().isOverLimit, room.enter().isOverLimit], [false, true])
+})

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import { ManualClock } from '../lib/clock.ts'
+import { ClientConnection } from './connection.ts'
+import type { IncomingBytes } from './incoming-bytes.ts'
+import { Timeouts } from './timeouts.ts'
+
+const connectionOf = (socket: Socket): ClientConnection =>
+  new ClientConnection(socket, new Timeouts(new ManualClock(0)))
+
+/** Lets a request be served in its turn, and resolves when it is over. */
+async function inTurn(connection: ClientConnection, isSafe: boolean, serve: () => Promise<void>, passOver: () => void) {
+  const request = {
+    isSafe,
+    body: { isWhole: true } as IncomingBytes,
+    served: undefined as Promise<unknown> | undefined,
+  }
+  const end = (): void => connection.end(request)
+  connection.begin(
+    request,
+    () => serve().finally(end),
+    () => {
+      passOver()
+      end()
+    },
+  )
+  await request.served
+}
+
+/** One request that is being served, so many that wait behind it, and the order in which they are served after it. */
+async function waiting(count: number): Promise<{ isCut: boolean; served: number[]; passedOver: number }> {
+  const socket = new Socket()
+  const connection = connectionOf(socket)
+  let free = (): void => {}
+  const busy = new Promise<void>(resolve => {
+    free = resolve
+  })
+  let passedOver = 0
+  const passOver = (): void => void passedOver++
+  const first = inTurn(connection, false, () => busy, passOver)
+  const served: number[] = []
+  const others = Array.from({ length: count }, (_, number) =>
+    inTurn(connection, number % 3 === 0, async () => void served.push(number), passOver),
+  )
+  const isCut = socket.destroyed
+  free()
+  await Promise.all([first, ...others])
+  socket.destroy()
+  return { isCut, served, passedOver }
+}
+
+test('requests that wait for one that changes something are served in their order', async () => {
+  const served = Array.from({ length: 100 }, (_, number) => number)
+  assert.deepEqual(await waiting(100), { isCut: false, served, passedOver: 0 })
+})
+
+test('a flood of requests that wait ends their connection, and all of them are passed over', async () => {
+  assert.deepEqual(await waiting(200), { isCut: true, served: [], passedOver: 200 })
+})
+
+test('requests that change nothing do not wait for each other', async () => {
+  const connection = connectionOf(new Socket())
+  let free = (): void => {}
+  const first = inTurn(connection, true, () => new Promise<void>(resolve => (free = resolve)), assert.fail)
+  await inTurn(connection, true, async () => free(), assert.fail)
+  await first
+})
+
+test('whichever of several is over first, what changes something waits for the others', async () => {
+  for (const first of [0, 1, 2]) {
+    const connection = connectionOf(new Socket())
+    const free: (() => void)[] = []
+    const reads = [0, 1, 2].map(n =>
+      inTurn(connection, true, () => new Promise<void>(resolve => (free[n] = resolve)), assert.fail),
+    )
+    free[first]!()
+    await reads[first]
+    let isWritten = false
+    const write = inTurn(connection, false, async () => void (isWritten = true), assert.fail)
+    for (const n of [0, 1, 2].filter(other => other !== first)) {
+      await new Promise(setImmediate)
+      assert.deepEqual([isWritten, connection.isBusy], [false, true])
+      free[n]!()
+      await reads[n]
+    }
+    await write
+    assert.deepEqual([isWritten, connection.isBusy], [true, false])
+  }
+})

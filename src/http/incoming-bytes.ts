@@ -1,0 +1,298 @@
+/** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
+import type { IncomingMessage } from 'node:http'
+import type { BodyFilter, BorrowableBody, BorrowedBody } from '../digest/borrowed-body.ts'
+import { sharedBlocks } from '../digest/digest-threads.ts'
+import { noteExternalBytes, releaseBuffer } from '../digest/gc-pressure.ts'
+import { BLOCK_BYTES, BodyBlocks } from '../digest/shared-blocks.ts'
+import { Fault } from '../model/faults.ts'
+import { headerValue, type RawRequest } from './raw-request.ts'
+import { type PendingWait, TIMEOUTS, type Timeouts, TransferRate } from './timeouts.ts'
+
+const ignore = (): void => {}
+
+/** After one of these there are bytes, or there never will be any. */
+const EVENTS = ['readable', 'end', 'close', 'error'] as const
+
+const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
+
+/** How much of a body that nobody wants is read all the same. */
+export interface DiscardLimits {
+  readonly bytesMax: number
+  readonly ms: number
+  /** What is beyond is left where it is until the time is over, instead of ending this at once. */
+  readonly waitsBeyond: boolean
+}
+
+export class IncomingBytes implements BorrowableBody, PendingWait {
+  readonly #message: IncomingMessage
+  readonly #patience: Timeouts
+  readonly #request: RawRequest
+  /** Of one that somebody reads. */
+  #pace: TransferRate | undefined
+  /** Where its bytes are put, when it is lent. */
+  #blocks: BodyBlocks | undefined
+  #sieve: BodyFilter | undefined
+  /** What has come and is to be put there, from `#at` on; all of it lies in `#chunk`, unless some was passed on. */
+  #come: readonly Buffer[] = []
+  #at = 0
+  #chunk: Buffer | undefined
+  /** Nobody waits for a block to be full any longer, and what takes back that this is about to be so. */
+  #isImpatient = false
+  #calm: (() => void) | undefined
+  #isListening = false
+  /** Short bodies come together with their heads, and are here as soon as the runtime gets to look behind those. */
+  #isNew = true
+  readonly #onEvent = (): void => this.#wake()
+  #wake = ignore
+  #bytes = 0
+  /** Bytes that came since the client was last waited for. */
+  #unpaced = 0
+  #cut: Fault | undefined
+  #isAbandoned = false
+  #refuse: (fault: Fault) => void = ignore
+
+  constructor(message: IncomingMessage, patience: Timeouts, request: RawRequest) {
+    this.#message = message
+    this.#patience = patience
+    this.#request = request
+  }
+
+  /** All of it has come, whether or not anybody has read it. */
+  get isWhole(): boolean {
+    return this.#message.complete
+  }
+
+  /** There is one, and nobody has read it to its end. */
+  get isUnread(): boolean {
+    const length = this.#announced()
+    const isThere =
+      length === undefined ? headerValue(this.#request, 'transfer-encoding') !== undefined : length !== '0'
+    return isThere && !this.#isRead()
+  }
+
+  /** A stream says that it ended a while after its last bytes were taken: who waits for that waits for nothing. */
+  #isRead(): boolean {
+    const message = this.#message
+    return message.readableEnded || (message.complete && message.readableLength === 0)
+  }
+
+  /** Asked for by hand, since headers that the runtime has to sort cost more than a small body. */
+  #announced(): string | undefined {
+    return headerValue(this.#request, 'content-length')
+  }
+
+  get isCut(): boolean {
+    return this.#cut !== undefined
+  }
+
+  /** Whoever sent it is gone. It may take the socket a moment to hear of it. */
+  get isAbandoned(): boolean {
+    return this.#isAbandoned
+  }
+
+  /** So many have been read. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Whoever reads, now or later, gets the fault. */
+  cut(fault: Fault): void {
+    this.#cut ??= fault.code === 'IncompleteBody' ? this.#incomplete() : fault
+    // Whoever ends in the middle of a body has left, or is about to.
+    this.#isAbandoned ||= this.#cut.code === 'IncompleteBody'
+    this.#refuse(this.#cut)
+  }
+
+  isOver(now: number): boolean {
+    return this.#pace?.isTooSlow(now) === true
+  }
+
+  expire(): void {
+    this.cut(new Fault('RequestTimeout'))
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Buffer> {
+    return { next: () => this.#next(), return: () => this.#stop() }
+  }
+
+  /** A short one is read as it comes: it is hashed at its end, where it lies. */
+  lend(sieve?: BodyFilter): BorrowedBody | undefined {
+    if (!(Number(this.#announced()) > BLOCK_BYTES)) return undefined
+    const blocks = new BodyBlocks(sharedBlocks)
+    this.#blocks = blocks
+    this.#sieve = sieve
+    return { bytes: this, end: () => blocks.end() }
+  }
+
+  /**
+   * Reads the message itself: an iterator of the runtime's watches for every end that a stream can come to, which costs
+   * a small body more than its bytes do.
+   */
+  #next(): Promise<IteratorResult<Buffer>> {
+    if (this.#cut !== undefined) return Promise.reject(this.#cut)
+    if (this.#isNew && !this.#message.complete) {
+      this.#isNew = false
+      return new Promise(setImmediate).then(() => this.#next())
+    }
+    try {
+      const step = this.#step()
+      if (step !== undefined) return Promise.resolve(step)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    this.#pace ??= new TransferRate()
+    this.#pace.wait(this.#patience.now())
+    this.#patience.begin(this)
+    return new Promise((resolve, reject) => {
+      this.#refuse = fault => {
+        this.#stopWaiting()
+        reject(fault)
+      }
+      this.#wake = () => {
+        try {
+          const come = this.#step()
+          if (come === undefined && !this.#message.destroyed) return this.#waitOn()
+          this.#stopWaiting()
+          if (come !== undefined) return resolve(come)
+          this.#isAbandoned = true
+          reject(this.#incomplete())
+        } catch (error) {
+          this.#stopWaiting()
+          reject(error)
+        }
+      }
+      this.#listen()
+      this.#wake()
+    })
+  }
+
+  /** What is there already: bytes, or the end. */
+  #step(): IteratorResult<Buffer> | undefined {
+    if (this.#blocks !== undefined) return this.#fill(this.#blocks)
+    const value = this.#read()
+    if (value === null) return this.#isRead() ? END : undefined
+    return { done: false, value }
+  }
+
+  #read(): Buffer | null {
+    const value = this.#message.read() as Buffer | null
+    if (value === null) return null
+    this.#bytes += value.length
+    this.#unpaced += value.length
+    noteExternalBytes(value.length)
+    return value
+  }
+
+  /** The same, a block at a time. */
+  #fill(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
+    for (;;) {
+      for (let piece = this.#come[this.#at++]; piece !== undefined; piece = this.#come[this.#at++]) {
+        const bytes = blocks.fill(piece)
+        if (bytes === 0) {
+          this.#chunk = undefined
+          return { done: false, value: piece }
+        }
+        if (bytes < piece.length) {
+          this.#come = [piece.subarray(bytes), ...this.#come.slice(this.#at)]
+          this.#at = 0
+        }
+        if (blocks.isFull) return { done: false, value: blocks.take() }
+      }
+      if (this.#chunk !== undefined) releaseBuffer(this.#chunk)
+      const chunk = this.#sieve?.failure === undefined ? this.#read() : null
+      this.#chunk = chunk ?? undefined
+      if (chunk === null) return this.#partial(blocks)
+      this.#come = this.#sieve === undefined ? [chunk] : this.#sieve.take(chunk)
+      this.#at = 0
+    }
+  }
+
+  /** What there is when no more can be had for now. */
+  #partial(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
+    const failure = this.#sieve?.failure
+    const isOver = failure !== undefined || this.#isRead()
+    if (!isOver && !this.#isImpatient) return undefined
+    if (!blocks.isEmpty) return { done: false, value: blocks.take() }
+    if (failure !== undefined) throw failure
+    return isOver ? END : undefined
+  }
+
+  /** Some has come, but not a block of it: what there is goes on if the rest is long in coming. */
+  #waitOn(): void {
+    if (this.#unpaced === 0) return
+    const now = this.#patience.now()
+    this.#pace!.arrived(now, this.#unpaced)
+    this.#pace!.wait(now)
+    this.#unpaced = 0
+    this.#calm ??= this.#patience.after(TIMEOUTS.partialMs, () => {
+      this.#isImpatient = true
+      this.#wake()
+    })
+  }
+
+  #stopWaiting(): void {
+    this.#wake = ignore
+    this.#refuse = ignore
+    this.#calm?.()
+    this.#calm = undefined
+    this.#isImpatient = false
+    this.#pace?.arrived(this.#patience.now(), this.#unpaced)
+    this.#unpaced = 0
+    this.#patience.end(this)
+  }
+
+  #listen(): void {
+    if (this.#isListening) return
+    this.#isListening = true
+    for (const event of EVENTS) this.#message.on(event, this.#onEvent)
+  }
+
+  /** Whoever stops reading in the middle still owes the client an answer: the connection outlives the body. */
+  async #stop(): Promise<IteratorResult<Buffer>> {
+    if (this.#isListening) for (const event of EVENTS) this.#message.off(event, this.#onEvent)
+    this.#isListening = false
+    return END
+  }
+
+  /** Reads and throws away what is on its way, for a moment: until it ends, is too much, or its connection is gone. */
+  async discard({ bytesMax, ms, waitsBeyond }: DiscardLimits): Promise<void> {
+    const message = this.#message
+    const { socket } = message
+    // Whoever stopped reading may still hold the body, and nothing would come here.
+    await this.#stop()
+    return new Promise(resolve => {
+      if (this.#cut !== undefined || socket.destroyed) return resolve()
+      const since = this.#patience.now()
+      const wait: PendingWait = { isOver: now => now - since >= ms, expire: () => done() }
+      let bytes = 0
+      const count = (chunk: Buffer): void => {
+        bytes += chunk.length
+        if (bytes <= bytesMax) return
+        if (waitsBeyond) message.pause()
+        else done()
+      }
+      const done = (): void => {
+        this.#patience.end(wait)
+        message.off('data', count)
+        message.off('end', done)
+        socket.off('close', done)
+        message.pause()
+        resolve()
+      }
+      this.#refuse = done
+      this.#patience.begin(wait)
+      message.on('data', count)
+      message.on('end', done)
+      socket.on('close', done)
+      message.resume()
+    })
+  }
+
+  #incomplete(): Fault {
+    const expected = this.#announced()
+    return new Fault('IncompleteBody', {
+      ...(expected === undefined ? {} : { NumberBytesExpected: expected }),
+      NumberBytesProvided: this.#bytes + this.#message.readableLength,
+    })
+  }
+}

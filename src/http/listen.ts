@@ -1,0 +1,36 @@
+/** What an HTTP server is told, whatever it serves: where to listen, and with which certificate. */
+import type { Server } from 'node:http'
+import type { Server as SecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+
+export interface Certificate {
+  readonly cert: string
+  readonly key: string
+}
+
+export interface ListenError extends NodeJS.ErrnoException {
+  readonly host: string
+  readonly port: number
+}
+
+/** Runtimes differ in what they say of an address where nobody can listen. */
+export const listenFailure = (error: Error, host: string, port: number): ListenError =>
+  Object.assign(error, { host, port })
+
+export function listen(server: Server | SecureServer, host: string, port: number): Promise<AddressInfo> {
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(listenFailure(error, host, port))
+    server.once('error', fail)
+    server.listen(port, host, () => {
+      server.off('error', fail)
+      resolve(server.address() as AddressInfo)
+    })
+  })
+}
+
+/** Connections from now on are secured with this one; false where the runtime cannot do that. */
+export function renew(server: Server | SecureServer, certificate: Certificate): boolean {
+  if (!('setSecureContext' in server)) return false
+  server.setSecureContext(certificate)
+  return true
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { EventEmitter } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { test } from 'node:test'
+import { outgoingBuffers } from '../digest/buffer-pool.ts'
+import { ManualClock } from '../lib/clock.ts'
+import { ResponseWriter } from './response-writer.ts'
+import { Timeouts } from './timeouts.ts'
+
+const KIB = 1024
+
+class FakeSocket extends EventEmitter {
+  destroyed = false
+  destroy(): void {
+    this.destroyed = true
+    this.emit('close')
+  }
+}
+
+type Taken = (error?: Error | null) => void
+
+/** A connection that takes what is written when a test says so. */
+class FakeResponse extends EventEmitter {
+  readonly socket: FakeSocket
+  readonly writes: number[] = []
+  readonly untaken: Taken[] = []
+  destroyed = false
+  writableLength = 0
+  isEnded = false
+
+  constructor(socket: FakeSocket) {
+    super()
+    this.socket = socket
+  }
+  write(piece: Buffer, taken: Taken): boolean {
+    this.writes.push(piece.length / KIB)
+    this.untaken.push(taken)
+    return false
+  }
+  take(error?: Error): void {
+    for (const taken of this.untaken.splice(0)) taken(error)
+    this.emit('drain')
+  }
+  end(): void {
+    this.isEnded = true
+  }
+  destroy(): void {
+    this.destroyed = true
+  }
+}
+
+function scene() {
+  const clock = new ManualClock()
+  const patience = new Timeouts(clock)
+  const socket = new FakeSocket()
+  const response = new FakeResponse(socket)
+  const sending = new ResponseWriter(response as unknown as ServerResponse, socket as unknown as Socket, patience)
+  return { clock, patience, socket, response, sending }
+}
+
+async function* chunks(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* pieces
+}
+
+const turn = (): Promise<void> => new Promise(setImmediate)
+
+test('a client that takes little at a time is asked for little, one that is fast gets much at once', async () => {
+  const { clock, response, sending } = scene()
+  const body = Buffer.alloc(512 * KIB)
+  const streaming = sending.stream(chunks(body, body, body, body))
+  for (const ms of [0, 999, 10, 0, 0, 1_000, 50_000]) {
+    await turn()
+    clock.move(ms)
+    response.take()
+  }
+  await turn()
+  // Chunks of 512 KiB end in between.
+  assert.deepEqual(response.writes, [64, 128, 256, 64, 512, 512, 64, 64])
+  while (!response.isEnded) {
+    response.take()
+    await turn()
+  }
+  await streaming
+  assert.equal(sending.bytes, 2048 * KIB)
+})
+
+test('who takes 64 KiB in less than a minute, again and again, gets all of it; who does not is cut', async () => {
+  const { clock, patience, socket, response, sending } = scene()
+  const streaming = sending.stream(chunks(Buffer.alloc(512 * KIB), Buffer.alloc(512 * KIB)))
+  for (let pieces = 0; pieces < 12; pieces++) {
+    await turn()
+    clock.move(59_000)
+    patience.check()
+    assert.equal(socket.destroyed, false)
+    response.take()
+  }
+  await turn()
+  clock.move(60_000)
+  patience.check()
+  assert.equal(socket.destroyed, true)
+  await streaming
+  assert.equal(response.isEnded, false)
+})
+
+test('a lent buffer is used again when every write of it has succeeded, and only then', async () => {
+  for (const [outcome, expected] of [
+    [undefined, true],
+    [new Error('gone'), false],
+  ] as const) {
+    const { response, sending } = scene()
+    const lent = outgoingBuffers.acquire(512 * KIB)
+    const streaming = sending.stream(chunks(lent))
+    for (let writes = 1; writes <= 4; writes++) {
+      await turn()
+      assert.equal(response.writes.length, writes)
+      assert.notEqual(outgoingBuffers.acquire(512 * KIB).buffer, lent.buffer, 'somebody else has it')
+      response.take(writes === 4 ? outcome : undefined)
+    }
+    await streaming
+    assert.equal(outgoingBuffers.acquire(512 * KIB).buffer === lent.buffer, expected)
+  }
+})
+
+test('a lent buffer that is all of an answer is used again when nothing of it waits, and only then', async () => {
+  for (const [waiting, expected] of [
+    [0, true],
+    [1, false],
+  ] as const) {
+    const { response, sending } = scene()
+    const lent = outgoingBuffers.acquire(64 * KIB)
+    response.writableLength = waiting
+    const ending = sending.end(lent)
+    assert.equal(outgoingBuffers.acquire(64 * KIB).buffer === lent.buffer, expected)
+    response.emit('finish')
+    await ending
+  }
+})

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { ManualClock } from '../lib/clock.ts'
+import { TIMEOUTS, Timeouts, TransferRate } from './timeouts.ts'
+
+/** Whether a body that brings so many bytes each time, so often, is ever too slow within ten minutes. */
+function isEverTooSlow(bytes: number, everyMs: number, busyMs = 0): boolean {
+  const pace = new TransferRate()
+  for (let now = 0; now < 600_000; now += busyMs) {
+    pace.wait(now)
+    now += everyMs
+    if (pace.isTooSlow(now)) return true
+    pace.arrived(now, bytes)
+  }
+  return false
+}
+
+test('attack 48: a body is too slow after 20 seconds without a byte, or below 1 KB a second over a minute', () => {
+  for (const [bytes, everyMs, expected] of [
+    [1, 1_000, true],
+    [1023, 1_000, true],
+    [1024, 1_000, false],
+    [2 ** 20, 19_999, false],
+    [2 ** 20, 20_000, true],
+    [20 * 1024, 19_999, false],
+    [20 * 1023, 19_999, true],
+    [64 * 1024, 59, false],
+  ] as const) {
+    assert.equal(isEverTooSlow(bytes, everyMs), expected, `${bytes} bytes every ${everyMs} ms`)
+  }
+})
+
+test('attack 48: time in which nobody waits for the body does not count', () => {
+  assert.equal(isEverTooSlow(64, 10, 30_000), false)
+  const idle = new TransferRate()
+  assert.equal(idle.isTooSlow(1e9), false)
+})
+
+test('attack 48: whatever comes at 1 KB a second or more is never too slow', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1, max: 19_999 }), fc.integer({ min: 0, max: 100_000 }), (everyMs, more) => {
+      assert.equal(isEverTooSlow(Math.ceil(everyMs * 1.024) + more, everyMs), false)
+    }),
+  )
+})
+
+test('a step ends what is over, once, and leaves the rest', () => {
+  const clock = new ManualClock()
+  const patience = new Timeouts(clock)
+  const ended: string[] = []
+  const wait = (name: string, ms: number) => {
+    const since = clock.now()
+    return { isOver: (now: number) => now - since >= ms, expire: () => ended.push(name) }
+  }
+  patience.begin(wait('short', TIMEOUTS.silentMs))
+  patience.begin(wait('long', TIMEOUTS.quietMs))
+  const done = wait('done', 1)
+  patience.begin(done)
+  patience.end(done)
+  patience.check()
+  assert.deepEqual(ended, [])
+  clock.move(TIMEOUTS.silentMs)
+  patience.check()
+  patience.check()
+  assert.deepEqual(ended, ['short'])
+  clock.move(TIMEOUTS.quietMs)
+  patience.check()
+  assert.deepEqual(ended, ['short', 'long'])
+})

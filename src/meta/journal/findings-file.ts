@@ -1,0 +1,48 @@
+/** The findings of the last comparison by the keys of their records, for every process and for the next start. */
+import { join } from 'node:path'
+import type { Disk } from '../../lib/disk.ts'
+import { replaceFile } from '../../lib/replace-file.ts'
+import type { CopyFindings } from './compare.ts'
+import { FINDINGS_FILE, openIfThere } from './files.ts'
+
+const TITLE = 'holdfast findings 1'
+const LINE = /^([a-z]+) ((?:[0-9a-f]{2})+)$/
+const END = /^end (\d+)$/
+
+export interface FoundKeys {
+  readonly keys: readonly Buffer[]
+  /** Kinds of records, by the first byte of their keys, of which there are more than have names here. */
+  readonly more: readonly number[]
+}
+
+const NONE: FoundKeys = { keys: [], more: [] }
+
+export async function writeFindings(disk: Disk, folder: string, { named, more }: CopyFindings): Promise<void> {
+  const lines = named.map(({ kind, key }) => `${kind} ${key.toString('hex')}\n`)
+  for (const kind of more) lines.push(`more ${Buffer.from([kind]).toString('hex')}\n`)
+  await replaceFile(disk, join(folder, FINDINGS_FILE), Buffer.from(`${TITLE}\n${lines.join('')}end ${lines.length}\n`))
+}
+
+/** Without a name where there is no such file, and where a version before 0.2.0 made it, which left it empty. */
+export async function readFindings(disk: Disk, folder: string): Promise<FoundKeys> {
+  const file = await openIfThere(disk, join(folder, FINDINGS_FILE))
+  if (file === undefined) return NONE
+  try {
+    const bytes = Buffer.alloc(await file.size())
+    await file.read([bytes], 0)
+    const [title, ...lines] = bytes.toString('latin1').trimEnd().split('\n')
+    const count = END.exec(lines.at(-1) ?? '')?.[1]
+    if (title !== TITLE || count !== String(lines.length - 1)) return NONE
+    const keys: Buffer[] = []
+    const more: number[] = []
+    for (const line of lines.slice(0, -1)) {
+      const [, kind, hex] = LINE.exec(line) ?? []
+      if (hex === undefined) continue
+      if (kind === 'more') more.push(Number.parseInt(hex, 16))
+      else keys.push(Buffer.from(hex, 'hex'))
+    }
+    return { keys, more }
+  } finally {
+    await file.close()
+  }
+}

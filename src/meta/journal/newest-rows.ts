@@ -1,0 +1,35 @@
+/** What the second copy says the engine must hold: of each key what was written last. */
+import type { Disk } from '../../lib/disk.ts'
+import { isDeletionNote } from './deletion-notes.ts'
+import { filesIn } from './files.ts'
+import { mergeHistories } from './merge.ts'
+import { rowsOf } from './row-file.ts'
+import type { CopyRow } from './rows.ts'
+import { type JournalReport, sortedRuns } from './sort-journals.ts'
+
+export type LivingRow = CopyRow & { readonly value: Buffer }
+
+const BEFORE_ALL = { generation: 0, txn: 0, seq: 0 }
+const AFTER_ALL = { generation: Number.POSITIVE_INFINITY, txn: 0, seq: 0 }
+
+/** In the order of keys. Throws DamagedCopy when the newest snapshot is not whole. */
+export async function* newestRows(
+  disk: Disk,
+  folder: string,
+  report: JournalReport,
+): AsyncGenerator<readonly LivingRow[]> {
+  const files = await filesIn(disk, folder)
+  const base = files.snapshots[0]
+  const since = base === undefined ? BEFORE_ALL : { ...base, seq: Number.POSITIVE_INFINITY }
+  const { runs, paths } = await sortedRuns(disk, folder, files, { since, settled: AFTER_ALL, report })
+  try {
+    const sources = base === undefined ? runs : [rowsOf(disk, base.path), ...runs]
+    for await (const some of mergeHistories(sources)) {
+      yield some.map(({ rows }) => rows.at(-1)!).filter(isLiving)
+    }
+  } finally {
+    for (const path of paths) await disk.remove(path)
+  }
+}
+
+const isLiving = (row: CopyRow): row is LivingRow => row.value !== undefined && !isDeletionNote(row.key)

@@ -1,0 +1,324 @@
+/**
+ * Metadata in LMDB: one file, shared by all the worker processes of a server. Reads are memory-mapped and
+ * synchronous. Commits that arrive in one turn of the event loop, or while a write transaction is being synced, share
+ * the next write transaction: so many commits cost one sync.
+ */
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type Disk, keepPrivate, realDisk } from '../../lib/disk.ts'
+import { type Random, systemRandom } from '../../lib/random.ts'
+import { checkCommitLimits, checkKeyLimits } from '../commit-limits.ts'
+import {
+  type CommitJournal,
+  type CommitMark,
+  type Entry,
+  type JournaledEngine,
+  type KeyedSnapshot,
+  type KeyRange,
+  MetaFull,
+  type MetaStatistics,
+  type Minitransaction,
+  OutcomeUnknown,
+  type Projection,
+  type Verification,
+} from '../meta.ts'
+import { DirectReads, type Durability, type EngineRange, type LmdbEngine, openEngine } from './lmdb-engine.ts'
+import { type OpenedRecord, sealValue } from './sealed-value.ts'
+
+export interface LmdbOptions {
+  /** The folder of the database; made when missing. */
+  readonly path: string
+  /** `os` leaves syncing to the operating system: a power cut loses what was acknowledged. */
+  readonly durability?: Durability
+  /** Address space set aside, in bytes. */
+  readonly mapBytes?: number
+  readonly disk?: Disk
+  readonly random?: Random
+  readonly clock?: Clock
+}
+
+type RecordMaking<T> = (record: OpenedRecord, index: number, isVouched: boolean) => T
+
+const EIO = 5
+/** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
+const NO_ROOM = new Set([28, 122, 27, -30792])
+/** With less than this free after a failed write, the failure was a short write. */
+const FULL_DISK_FREE_BYTES = 2 ** 20
+/** After a failed write of its root page LMDB never answers again, so a probe has an end. */
+const PROBE_MS = 5_000
+
+/** The first of this process's stamps: 52 random bits, so that no two processes give one key the same stamp. */
+function firstStamp(random: Random): number {
+  const bytes = random.bytes(7)
+  return (bytes[0]! & 0x0f) * 2 ** 48 + bytes.readUIntBE(1, 6) + 1
+}
+
+/** lmdb-js rejects with a general error that carries the cause as another promise, which is rejected in its turn. */
+async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
+  try {
+    await (error as { commitError?: Promise<unknown> }).commitError
+    return error as object
+  } catch (cause) {
+    return cause as object
+  }
+}
+
+class LmdbMeta implements JournaledEngine {
+  readonly #engine: LmdbEngine
+  readonly #reads: DirectReads
+  readonly #path: string
+  readonly #disk: Disk
+  readonly #clock: Clock
+  #nextStamp: number
+  readonly #pending = new Set<{ reject(error: Error): void }>()
+  #closed = false
+  /** Set by the first commit whose outcome is unknown: from then on this process must not write. */
+  #broken: OutcomeUnknown | undefined
+  #journal: CommitJournal | undefined
+  /** The transaction whose commits are being answered. */
+  #transaction = 0
+
+  constructor(engine: LmdbEngine, options: LmdbOptions) {
+    this.#engine = engine
+    this.#reads = new DirectReads(engine)
+    this.#path = options.path
+    this.#disk = options.disk ?? realDisk
+    this.#clock = options.clock ?? systemClock
+    this.#nextStamp = firstStamp(options.random ?? systemRandom)
+  }
+
+  /** Reads are memory-mapped: nobody waits. */
+  get(key: Buffer, known?: Entry): Entry | undefined {
+    this.#assertOpen()
+    checkKeyLimits(key)
+    return this.#reads.get(key, known)
+  }
+
+  async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    return this.#records(engineRange(range, limit, reverse), owned)
+  }
+
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    return this.#records(engineRange(range, limit, false), make, vouch)
+  }
+
+  #records<T>(range: EngineRange | undefined, make: RecordMaking<T>, vouch?: Verification): readonly T[] {
+    const made: T[] = []
+    if (range === undefined) return made
+    const records = this.#engine.getRange(range)[Symbol.iterator]()
+    try {
+      for (let next = records.next(); next.done !== true; next = records.next()) {
+        const record = next.value.value
+        const isVouched = vouch?.(record) ?? false
+        if (!isVouched) record.mustBeSound()
+        made.push(make(record, made.length, isVouched))
+      }
+    } catch (error) {
+      // Its cursor would keep what is deleted from now on.
+      records.return?.()
+      throw error
+    }
+    return made
+  }
+
+  async snapshot(): Promise<KeyedSnapshot> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    const transaction = this.#engine.useReadTransaction()
+    let ended = false
+    return {
+      scan: async (range, limit) => {
+        if (ended) throw new Error('the snapshot has ended')
+        this.#assertOpen()
+        const wanted = engineRange(range, limit, false)
+        return this.#records(wanted && { ...wanted, transaction }, owned)
+      },
+      has: key => {
+        if (ended) throw new Error('the snapshot has ended')
+        this.#assertOpen()
+        return this.#engine.getBinaryFast(key, { transaction }) !== undefined
+      },
+      async end() {
+        if (!ended) transaction.done()
+        ended = true
+      },
+    }
+  }
+
+  commit(tx: Minitransaction): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.#assertOpen()
+      if (this.#broken !== undefined) throw this.#broken
+      checkCommitLimits(tx)
+      const journal = this.#journal
+      const mark = journal?.begin(tx.writes, this.#nextStamp)
+      const answers = this.#issue(tx, mark)
+      const pending = { reject }
+      this.#pending.add(pending)
+      let open = answers.length
+      let taken = true
+      const onAnswer = (answer: boolean): void => {
+        taken &&= answer
+        if (--open > 0) return
+        this.#pending.delete(pending)
+        // Before the answer: afterwards the buffers are the caller's.
+        if (mark !== undefined) this.#tell(journal!, mark, taken, tx)
+        resolve(taken)
+      }
+      const onError = async (error: unknown): Promise<void> => {
+        reject(await this.#failure(error))
+        this.#pending.delete(pending)
+      }
+      // One handler each instead of Promise.all: this is the hottest path there is.
+      for (const answer of answers) answer.then(onAnswer, onError)
+    })
+  }
+
+  attachJournal(journal: CommitJournal): void {
+    if (this.#journal !== undefined) throw new Error('the engine has a journal already')
+    this.#journal = journal
+    this.#transaction = this.lastTransaction()
+    this.#engine.on('aftercommit', ({ txnId }) => {
+      // Zero before the first one: there was nothing to commit.
+      if (txnId === undefined || txnId === 0) return
+      // Answers of this transaction are given in microtasks that follow this one, those of the next after its own.
+      queueMicrotask(() => {
+        this.#transaction += (txnId - this.#transaction) >>> 0
+      })
+    })
+  }
+
+  #tell(journal: CommitJournal, mark: CommitMark, taken: boolean, tx: Minitransaction): void {
+    if (!taken) journal.aborted(mark)
+    // After an unknown outcome nobody can say what came before what.
+    else if (this.#broken === undefined) journal.committed(mark, this.#transaction, tx.writes)
+  }
+
+  lastStamp(): number {
+    return this.#nextStamp - 1
+  }
+
+  lastTransaction(): number {
+    this.#assertOpen()
+    return this.#engine.env.info().lastTxnId
+  }
+
+  /** Hands the commit to the engine in one go: nothing else can come between its parts. */
+  #issue(tx: Minitransaction, mark: CommitMark | undefined): readonly Promise<boolean>[] {
+    const answers: Promise<boolean>[] = []
+    const write = (): void => this.#write(tx, mark)
+    try {
+      if (tx.checks.length === 0) answers.push(this.#engine.batch(write))
+      else this.#nest(tx, 0, answers, write)
+    } catch (error) {
+      // The engine may have taken a part of it.
+      throw this.#break(error)
+    }
+    return answers
+  }
+
+  /**
+   * The checks nest, and every write stands in the innermost one. Two commits must not share an outer condition and
+   * no write may be conditional by itself: inside a condition that does not hold, "the key is absent" counts as
+   * holding for lmdb-js 3.5, and what follows it would be written. For the same reason all the answers count, not
+   * just the innermost.
+   */
+  #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[], write: () => void): void {
+    const check = tx.checks[depth]
+    if (check === undefined) {
+      write()
+      return
+    }
+    const inside = (): void => this.#nest(tx, depth + 1, answers, write)
+    const { key, stamp } = check
+    answers.push(
+      stamp === undefined ? this.#engine.ifNoExists(key, inside) : this.#engine.ifVersion(key, stamp, inside),
+    )
+  }
+
+  #write(tx: Minitransaction, mark: CommitMark | undefined): void {
+    for (const { key, value } of tx.writes) {
+      if (value === undefined) this.#engine.remove(key)
+      else this.#engine.put(key, sealValue(key, value), this.#nextStamp++)
+    }
+    const note = mark?.place === undefined ? undefined : this.#journal!.noteOf(mark, tx.writes)
+    if (note !== undefined) this.#engine.put(note.key, sealValue(note.key, note.value), this.#nextStamp++)
+  }
+
+  async #failure(error: unknown): Promise<Error> {
+    const cause = await causeOf(error)
+    if (typeof cause.code === 'number' && NO_ROOM.has(cause.code)) return new MetaFull(cause)
+    if (cause.code === EIO && (await this.#wasShortWrite())) return new MetaFull(cause)
+    return this.#break(cause)
+  }
+
+  /**
+   * LMDB reports a write that the full disk cut short as EIO. That is harmless: the pages come before the root that
+   * names them. So an EIO counts as "no room" if the disk is full and the environment still takes a transaction,
+   * which it does not after a failed write of its root page. Every other EIO is a failed sync or a failed root.
+   */
+  async #wasShortWrite(): Promise<boolean> {
+    if ((await this.#disk.free(this.#path)) >= FULL_DISK_FREE_BYTES) return false
+    const probe = this.#engine.batch(() => {}).catch(causeOf)
+    const answer = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
+    // After a failed root every transaction is refused as such. One that fails for want of room only says it again.
+    const code = (answer as { readonly code?: unknown } | undefined)?.code
+    return answer === true || code === EIO || (typeof code === 'number' && NO_ROOM.has(code))
+  }
+
+  /** Nothing that is under way will be answered by the engine for certain, so all of it is answered here. */
+  #break(cause: unknown): OutcomeUnknown {
+    this.#broken ??= new OutcomeUnknown(cause)
+    for (const { reject } of this.#pending) reject(this.#broken)
+    this.#pending.clear()
+    return this.#broken
+  }
+
+  async statistics(): Promise<MetaStatistics> {
+    this.#assertOpen()
+    this.#engine.resetReadTxn()
+    const { pageSize, entryCount, mapSize, lastPageNumber, numReaders } = this.#engine.getStats()
+    const usedBytes = (lastPageNumber + 1) * pageSize
+    return { mapBytes: mapSize, usedBytes, entries: entryCount, readers: numReaders }
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('the metadata engine is closed')
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#reads.close()
+    await this.#engine.close()
+  }
+}
+
+/** LMDB has no empty key; the least one there can be is a zero byte. */
+const LEAST_KEY = Buffer.from([0])
+
+const owned = (record: OpenedRecord): Entry => record.owned()
+
+/** None where there cannot be anything. */
+function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange | undefined {
+  if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return undefined
+  const start = range.start.length === 0 ? LEAST_KEY : range.start
+  if (!reverse) return { start, ...(range.end && { end: range.end }), limit }
+  // For lmdb-js a reverse range starts at its upper end.
+  const from = range.end && { start: range.end, exclusiveStart: true }
+  return { ...from, end: start, inclusiveEnd: true, reverse, limit }
+}
+
+export async function openLmdbMeta(options: LmdbOptions): Promise<JournaledEngine> {
+  const disk = options.disk ?? realDisk
+  await disk.makeFolder(options.path)
+  // By itself LMDB lets everybody read what it makes; an empty file is a new one to it.
+  for (const name of ['data.mdb', 'lock.mdb']) await keepPrivate(join(options.path, name))
+  const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)
+  await disk.syncFolder(options.path)
+  return new LmdbMeta(engine, options)
+}

@@ -1,0 +1,98 @@
+/**
+ * Metadata in this process's memory: for tests and for trying the server out. Nothing is durable. A commit runs to
+ * its end without a pause, so it is atomic and serial by construction. Values are copied on the way in and on the way
+ * out: whoever changes a buffer changes only his own.
+ */
+import { checkCommitLimits, checkKeyLimits, keyText } from '../commit-limits.ts'
+import {
+  type Check,
+  type Entry,
+  type KeyRange,
+  type MetaEngine,
+  type Minitransaction,
+  type Projection,
+  type Snapshot,
+  type Stamp,
+  scanMapAll,
+} from '../meta.ts'
+import { SortedKeys } from './sorted-keys.ts'
+
+interface Stored {
+  readonly value: Buffer
+  readonly stamp: Stamp
+}
+
+class MemoryMeta implements MetaEngine {
+  readonly #records = new Map<string, Stored>()
+  readonly #order = new SortedKeys()
+  #lastStamp = 0
+  #open = true
+
+  #assertOpen(): void {
+    if (!this.#open) throw new Error('the metadata engine is closed')
+  }
+
+  get(key: Buffer): Entry | undefined {
+    this.#assertOpen()
+    checkKeyLimits(key)
+    return this.#entry(keyText(key))
+  }
+
+  #entry(text: string): Entry | undefined {
+    const stored = this.#records.get(text)
+    if (stored === undefined) return undefined
+    return { key: Buffer.from(text, 'latin1'), value: Buffer.from(stored.value), stamp: stored.stamp }
+  }
+
+  async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
+    this.#assertOpen()
+    const start = keyText(range.start)
+    const end = range.end === undefined ? undefined : keyText(range.end)
+    const found: Entry[] = []
+    if (limit <= 0) return found
+    for (const text of reverse ? this.#order.down(end) : this.#order.up(start)) {
+      if (reverse ? text < start : end !== undefined && text >= end) break
+      found.push(this.#entry(text)!)
+      if (found.length >= limit) break
+    }
+    return found
+  }
+
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>): Promise<readonly T[]> {
+    return scanMapAll(await this.scan(range, limit), make)
+  }
+
+  async commit(tx: Minitransaction): Promise<boolean> {
+    this.#assertOpen()
+    checkCommitLimits(tx)
+    const holds = ({ key, stamp }: Check): boolean => this.#records.get(keyText(key))?.stamp === stamp
+    if (!tx.checks.every(holds)) return false
+    for (const { key, value } of tx.writes) {
+      const text = keyText(key)
+      if (value === undefined) {
+        if (this.#records.delete(text)) this.#order.remove(text)
+        continue
+      }
+      if (!this.#records.has(text)) this.#order.add(text)
+      this.#records.set(text, { value: Buffer.from(value), stamp: ++this.#lastStamp })
+    }
+    return true
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    const copy = new MemoryMeta()
+    for (const [text, stored] of this.#records) {
+      copy.#order.add(text)
+      copy.#records.set(text, stored)
+    }
+    return { scan: (range, limit) => copy.scan(range, limit), end: () => copy.close() }
+  }
+
+  async close(): Promise<void> {
+    this.#open = false
+  }
+}
+
+export async function openMemoryMeta(): Promise<MetaEngine> {
+  return new MemoryMeta()
+}

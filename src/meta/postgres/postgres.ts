@@ -1,0 +1,123 @@
+/**
+ * Metadata in PostgreSQL, for many gateways over one database. Five connections per process: two for commits, one for
+ * gets, two for scans. The server checks its own pages, so values carry no checksum of ours.
+ */
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { type Random, systemRandom } from '../../lib/random.ts'
+import { checkCommitLimits, checkKeyLimits } from '../commit-limits.ts'
+import {
+  type Entry,
+  type KeyRange,
+  type MetaEngine,
+  type Minitransaction,
+  type Projection,
+  type Snapshot,
+  scanMapAll,
+} from '../meta.ts'
+import { Commits } from './commits.ts'
+import { Cluster, type PostgresConnection, UnfitServer } from './connection.ts'
+import type { OnOutage } from './outage.ts'
+import { Gets, openSnapshot, Scans } from './reads.ts'
+import { type Statements, statements } from './schema.ts'
+
+export interface PostgresOptions {
+  /** `postgres://user@host:port,host:port/database`: the hosts are tried in turn for the primary. */
+  readonly url: string
+  readonly table?: string
+  readonly clock?: Clock
+  readonly random?: Random
+  /** No server can be used at the moment. */
+  readonly onWait?: OnOutage | undefined
+}
+
+class PostgresMeta implements MetaEngine {
+  readonly #cluster: Cluster
+  readonly #commits: Commits
+  readonly #gets: Gets
+  readonly #scans: Scans
+  readonly #sql: Statements
+  #closed = false
+
+  constructor(cluster: Cluster, sql: Statements, random: Random) {
+    this.#cluster = cluster
+    this.#commits = new Commits(cluster, sql, random)
+    this.#gets = new Gets(cluster, sql)
+    this.#scans = new Scans(cluster, sql)
+    this.#sql = sql
+  }
+
+  #assertOpen(): void {
+    if (this.#closed) throw new Error('the metadata engine is closed')
+  }
+
+  async get(key: Buffer): Promise<Entry | undefined> {
+    this.#assertOpen()
+    checkKeyLimits(key)
+    return this.#gets.add(key)
+  }
+
+  async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
+    this.#assertOpen()
+    return limit <= 0 ? [] : this.#scans.scan(range, limit, reverse)
+  }
+
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>): Promise<readonly T[]> {
+    return scanMapAll(await this.scan(range, limit), make)
+  }
+
+  async commit(tx: Minitransaction): Promise<boolean> {
+    this.#assertOpen()
+    checkCommitLimits(tx)
+    return this.#commits.add(tx)
+  }
+
+  async snapshot(): Promise<Snapshot> {
+    this.#assertOpen()
+    return openSnapshot(this.#cluster, this.#sql)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await Promise.all([this.#commits.close(), this.#gets.close(), this.#scans.close()])
+    this.#cluster.close()
+  }
+}
+
+/** An engine that speaks the protocol but takes advisory locks for a no-op would lose updates, so they are tried. */
+async function checkLocks(one: PostgresConnection, other: PostgresConnection, random: Random): Promise<void> {
+  const key = String(random.bytes(6).readUIntBE(0, 6))
+  const lock = async (connection: PostgresConnection, call: string): Promise<boolean> => {
+    const [row] = await connection.query({ name: call, text: `SELECT ${call}($1)`, values: [key] })
+    return row![0] === 't'
+  }
+  const first = await lock(one, 'pg_try_advisory_lock')
+  const second = await lock(other, 'pg_try_advisory_lock')
+  const released = await lock(one, 'pg_advisory_unlock')
+  const third = await lock(other, 'pg_try_advisory_lock')
+  if (!first || second || !released || !third) throw new UnfitServer('its advisory locks do not hold')
+}
+
+/** Processes that start together take turns: PostgreSQL does not make "if not exists" safe among them. */
+async function setUp(connection: PostgresConnection, sql: Statements): Promise<void> {
+  await connection.run('BEGIN')
+  await connection.run("SELECT pg_advisory_xact_lock(hashtext('holdfast set up'))")
+  for (const text of sql.setUp) await connection.run(text)
+  await connection.run('COMMIT')
+}
+
+export async function openPostgresMeta(options: PostgresOptions): Promise<MetaEngine> {
+  const random = options.random ?? systemRandom
+  const sql = statements(options.table ?? 'holdfast_meta')
+  const { url, clock = systemClock, onWait } = options
+  const cluster = new Cluster({ url, clock, random, onWait })
+  const connections: PostgresConnection[] = []
+  try {
+    connections.push(await cluster.connect(), await cluster.connect())
+    await checkLocks(connections[0]!, connections[1]!, random)
+    await setUp(connections[0]!, sql)
+  } finally {
+    await Promise.all(connections.map(connection => connection.end()))
+  }
+  return new PostgresMeta(cluster, sql, random)
+}

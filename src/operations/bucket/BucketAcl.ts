@@ -1,0 +1,29 @@
+import { BUCKET_CANNED, effectiveAcl } from '../../rules/access/acl.ts'
+import { listDocument, requestedList } from '../acl.ts'
+import { needs, operation } from '../operation.ts'
+
+export const GetBucketAcl = operation({
+  name: 'GetBucketAcl',
+  match: { method: 'GET', on: 'bucket', needs: ['?acl'] },
+  permission: needs('GetBucketAcl'),
+  input: {},
+  async run(ctx) {
+    const { owner, grants, ownership = 'ObjectWriter' } = ctx.bucket
+    const shown = effectiveAcl({ ownerCanonicalId: owner, grants }, ownership, owner)
+    return { body: listDocument(ctx, shown.ownerCanonicalId, shown.grants) }
+  },
+})
+
+export const PutBucketAcl = operation({
+  name: 'PutBucketAcl',
+  match: { method: 'PUT', on: 'bucket', needs: ['?acl'] },
+  permission: needs('PutBucketAcl'),
+  input: {},
+  async run(ctx) {
+    const { name, owner } = ctx.bucket
+    const standing = { owner, bucketOwner: owner, grants: ctx.bucket.grants }
+    const grants = await requestedList(ctx, BUCKET_CANNED, standing)
+    await ctx.store.buckets.configure(name, () => ({ grants }))
+    return {}
+  },
+})

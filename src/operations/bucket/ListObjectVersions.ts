@@ -1,0 +1,72 @@
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { invalidArgument, pageSize } from '../inputs.ts'
+import { type Decoder, needs, operation } from '../operation.ts'
+import { ownerRows, versionRow } from './listing-rows.ts'
+import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
+
+interface Marker {
+  readonly key: string | undefined
+  readonly versionId: string | undefined
+}
+
+/** Where to go on: behind a key, or behind one of its versions. */
+const marker: Decoder<Marker> = {
+  decode(request) {
+    const key = request.query('key-marker')
+    const versionId = request.query('version-id-marker')
+    if (versionId !== undefined) {
+      const reason = versionId === '' ? 'A version-id marker cannot be empty.' : NEEDS_KEY
+      if (versionId === '' || key === undefined || key === '') {
+        throw invalidArgument('version-id-marker', versionId, reason)
+      }
+    }
+    return { key, versionId }
+  },
+}
+
+const NEEDS_KEY = 'A version-id marker cannot be specified without a key marker.'
+
+export const ListObjectVersions = operation({
+  name: 'ListObjectVersions',
+  match: { method: 'GET', on: 'bucket', needs: ['?versions'] },
+  permission: needs('ListBucketVersions'),
+  input: {
+    prefix,
+    delimiter,
+    encoding,
+    marker,
+    limit: pageSize('max-keys'),
+  },
+  async run(ctx, { marker: at, ...asked }) {
+    const after = at.key === undefined || at.key === '' ? undefined : { key: at.key, versionId: at.versionId }
+    const listed = await ctx.store.listing.versions({
+      bucket: ctx.target.bucket,
+      prefix: asked.prefix,
+      delimiter: asked.delimiter,
+      limit: asked.limit,
+      ...(after === undefined ? {} : { after }),
+    })
+    const spell = speller(asked.encoding)
+    const { next } = listed
+    return {
+      body: {
+        root: 'ListVersionsResult',
+        write(to: XmlWriter) {
+          to.leaf('Name', ctx.target.bucket)
+          to.leaf('Prefix', spell(asked.prefix ?? ''))
+          to.leaf('KeyMarker', spell(at.key ?? ''))
+          to.leaf('VersionIdMarker', at.versionId ?? '')
+          to.leaf('NextKeyMarker', spell(next?.key))
+          if (next !== undefined && !next.isPrefix) to.leaf('NextVersionIdMarker', listed.items.at(-1)?.version.id)
+          to.leaf('MaxKeys', asked.limit)
+          to.leaf('Delimiter', asked.delimiter === '' ? undefined : spell(asked.delimiter))
+          to.leaf('IsTruncated', next !== undefined)
+          to.leaf('EncodingType', asked.encoding)
+          const owner = ownerRows(ctx)
+          for (const item of listed.items) to.add(versionRow(spell(item.key), item, owner))
+          writePrefixes(to, listed.prefixes, spell)
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,197 @@
+/** The bucket itself: made, found, listed, removed. */
+import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault, notImplemented } from '../../model/faults.ts'
+import type { Pairs } from '../../model/version.ts'
+import { BUCKET_CANNED, expandCanned } from '../../rules/access/acl.ts'
+import {
+  type ConditionValues,
+  conditionsFromBucketTags,
+  KEYS_FROM_BUCKET_TAGS,
+} from '../../rules/access/condition-values.ts'
+import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
+import { OWNERSHIPS } from '../../rules/documents/settings.ts'
+import { documentText } from '../../rules/documents/tree.ts'
+import { formatTimestamp } from '../../rules/http-date.ts'
+import { isRegionName } from '../../rules/naming.ts'
+import { readTagSet, tagDocument } from '../../rules/tags.ts'
+import { checkListFitsOwnership, listFromHeaders } from '../acl.ts'
+import type { OperationScope } from '../context.ts'
+import { asCount, asText, invalidArgument, maybe } from '../inputs.ts'
+import { needs, operation, type RequestView, type RequiredPermission } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+import { pageToken } from './page-token.ts'
+
+const BUCKETS_PER_PAGE_MAX = 10_000
+const BUCKETS_PER_ACCOUNT_MAX = 10_000
+
+const maxBuckets = maybe.query('max-buckets', (value, name) => {
+  const count = asCount(value, name)
+  if (count < 1 || count > BUCKETS_PER_PAGE_MAX) throw invalidArgument(name, value)
+  return count
+})
+
+export const ListBuckets = operation({
+  name: 'ListBuckets',
+  match: { method: 'GET', on: 'service' },
+  permission: needs('ListAllMyBuckets'),
+  input: {
+    prefix: maybe.query('prefix', asText),
+    limit: maxBuckets,
+    after: maybe.query('continuation-token', pageToken.read),
+    region: maybe.query('bucket-region', asText),
+  },
+  async run(ctx, { prefix, limit = BUCKETS_PER_PAGE_MAX, after, region }) {
+    if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
+    const { account } = ctx.caller
+    const isElsewhere = region !== undefined && region !== ctx.region
+    const { buckets, more } = isElsewhere
+      ? { buckets: [], more: false }
+      : await ctx.store.buckets.page({ owner: account.canonicalId, prefix: prefix ?? '', after, limit })
+    return {
+      body: {
+        root: 'ListAllMyBucketsResult',
+        write(to: XmlWriter) {
+          to.open('Owner')
+          to.leaf('ID', account.canonicalId)
+          to.leaf('DisplayName', account.displayName)
+          to.close()
+          to.open('Buckets')
+          for (const bucket of buckets) {
+            to.open('Bucket')
+            to.leaf('Name', bucket.name)
+            to.leaf('CreationDate', formatTimestamp(bucket.createdAt))
+            to.leaf('BucketRegion', ctx.region)
+            to.close()
+          }
+          to.close()
+          to.leaf('ContinuationToken', more ? pageToken.write(buckets.at(-1)!.name) : undefined)
+          to.leaf('Prefix', prefix)
+        },
+      },
+    }
+  },
+})
+
+/** What a request to make a bucket says beside its name asks for rights of its own. */
+function createNeeds(request: RequestView): RequiredPermission[] {
+  const out: RequiredPermission[] = [{ action: 'CreateBucket' }]
+  const lists = ['acl', ...GRANT_HEADERS.keys()]
+  if (lists.some(name => request.header(`:${name}`) !== undefined)) out.push({ action: 'PutBucketAcl' })
+  if (request.header(':object-ownership') !== undefined) out.push({ action: 'PutBucketOwnershipControls' })
+  if (request.header(':bucket-object-lock-enabled')?.toLowerCase() === 'true') {
+    out.push({ action: 'PutBucketObjectLockConfiguration' }, { action: 'PutBucketVersioning' })
+  }
+  return out
+}
+
+interface Configuration {
+  readonly conditions: ConditionValues
+  readonly tags: Pairs
+}
+
+/** D28. The body names the one region that is set; where none is, any. Tags are the bucket's from the start. */
+function readConfiguration(
+  root: XmlNode,
+  { region, anyRegion }: Pick<OperationScope, 'region' | 'anyRegion'>,
+): Configuration {
+  onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
+  const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
+  if (other !== undefined) throw notImplemented('element', other.name)
+  const asked = childText(root, 'LocationConstraint')?.trim() ?? ''
+  if (asked !== '' && asked !== region && !(anyRegion && isRegionName(asked))) {
+    throw new Fault('InvalidLocationConstraint', { LocationConstraint: asked })
+  }
+  const set = child(root, 'Tags')
+  const tags = set === undefined ? [] : readTagSet(set, 'bucket')
+  const place: ConditionValues = asked === '' ? [] : [['locationconstraint', [asked]]]
+  return { conditions: [...place, ...conditionsFromBucketTags(tags)], tags }
+}
+
+async function configurationOf(ctx: OperationScope): Promise<Configuration> {
+  const body = await wholeBody(ctx, { proof: 'none' })
+  if (body.length === 0) return { conditions: [], tags: [] }
+  const configuration = readXml(body, root => readConfiguration(root, ctx))
+  if (configuration.tags.length > 0 && !(await ctx.isAllowed('PutBucketTagging', undefined, configuration.conditions)))
+    throw new Fault('AccessDenied')
+  return configuration
+}
+
+const lockEnabled = maybe.header(':bucket-object-lock-enabled', (value, name) => {
+  const word = value.toLowerCase()
+  if (word !== 'true' && word !== 'false') throw invalidArgument(name, value)
+  return word === 'true'
+})
+
+const ownership = maybe.header(':object-ownership', (value, name) => {
+  const found = OWNERSHIPS.find(word => word === value)
+  if (found === undefined) throw invalidArgument(name, value, `Invalid ${name} header`)
+  return found
+})
+
+async function checkRoom(ctx: OperationScope): Promise<void> {
+  const all = { owner: ctx.callerId, prefix: '', after: undefined, limit: BUCKETS_PER_ACCOUNT_MAX }
+  if ((await ctx.store.buckets.page(all)).buckets.length >= BUCKETS_PER_ACCOUNT_MAX) throw new Fault('TooManyBuckets')
+}
+
+export const CreateBucket = operation({
+  name: 'CreateBucket',
+  match: { method: 'PUT', on: 'bucket' },
+  permission: createNeeds,
+  withoutBucket: true,
+  deferredKeys: ['locationconstraint', ...KEYS_FROM_BUCKET_TAGS],
+  input: { lockEnabled, ownership },
+  async run(ctx, { lockEnabled = false, ownership }) {
+    if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
+    const name = ctx.target.bucket
+    const owner = ctx.callerId
+    const grants = listFromHeaders(ctx, BUCKET_CANNED, { owner, bucketOwner: owner })
+    const { conditions, tags } = await configurationOf(ctx)
+    await ctx.authorizeDeferred(conditions)
+    const list = grants ?? expandCanned('private', { owner, bucketOwner: owner })
+    checkListFitsOwnership(list, owner, ownership)
+    await checkRoom(ctx)
+    try {
+      const documents = tags.length === 0 ? [] : [['tagging', documentText(tagDocument(tags))] as const]
+      await ctx.store.buckets.create({ name, owner, lockEnabled, grants: list, ownership, documents })
+    } catch (error) {
+      const again = error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou' && ctx.behavior.recreateOwnBucket
+      if (!again) throw error
+    }
+    return { headers: [['location', `/${name}`]] }
+  },
+})
+
+export const HeadBucket = operation({
+  name: 'HeadBucket',
+  match: { method: 'HEAD', on: 'bucket' },
+  permission: needs('ListBucket'),
+  input: {},
+  run: async ctx => ({ headers: ctx.behavior.regionOnAnswers ? [] : [[':bucket-region', ctx.region]] }),
+})
+
+export const DeleteBucket = operation({
+  name: 'DeleteBucket',
+  match: { method: 'DELETE', on: 'bucket' },
+  permission: needs('DeleteBucket'),
+  input: {},
+  async run(ctx) {
+    await ctx.store.buckets.remove(ctx.target.bucket)
+    return { status: 204 }
+  },
+})
+
+export const GetBucketLocation = operation({
+  name: 'GetBucketLocation',
+  match: { method: 'GET', on: 'bucket', needs: ['?location'] },
+  permission: needs('GetBucketLocation'),
+  input: {},
+  run: async ctx => ({
+    body: {
+      root: 'LocationConstraint',
+      write(to: XmlWriter) {
+        if (ctx.region !== 'us-east-1') to.text(ctx.region)
+      },
+    },
+  }),
+})

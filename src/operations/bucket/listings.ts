@@ -1,0 +1,53 @@
+/** What all listings say alike, and how. */
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import type { Pairs } from '../../model/version.ts'
+import type { OperationScope } from '../context.ts'
+import { asText, invalidArgument, maybe } from '../inputs.ts'
+import type { Decoder } from '../operation.ts'
+
+export const prefix = maybe.query('prefix', asText)
+export const delimiter = maybe.query('delimiter', asText)
+
+/** `encoding-type=url`: texts of the answer are percent-encoded, since XML cannot carry every character. */
+export const encoding: Decoder<'url' | undefined> = maybe.query('encoding-type', (value, name) => {
+  if (value !== 'url') throw invalidArgument(name, value, 'Invalid Encoding Method specified in Request')
+  return 'url' as const
+})
+
+const encoded = (text: string): string =>
+  encodeURIComponent(text)
+    .replace(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%2F', '/')
+    .replaceAll('%20', '+')
+
+/** How this listing spells keys and prefixes. */
+export const speller =
+  (form: 'url' | undefined) =>
+  <T extends string | undefined>(text: T): T | string =>
+    text === undefined || form === undefined ? text : encoded(text)
+
+export type Spell = ReturnType<typeof speller>
+
+export function writePrefixes(to: XmlWriter, prefixes: readonly string[], spell: Spell): void {
+  for (const one of prefixes) {
+    to.open('CommonPrefixes')
+    to.leaf('Prefix', spell(one))
+    to.close()
+  }
+}
+
+export function writeOwner(to: XmlWriter, ctx: OperationScope, owner: string, element = 'Owner'): void {
+  to.open(element)
+  to.leaf('ID', owner)
+  to.leaf('DisplayName', ctx.accounts.byCanonicalId(owner)?.displayName ?? '')
+  to.close()
+}
+
+export function writeTags(to: XmlWriter, tags: Pairs): void {
+  for (const [key, value] of tags) {
+    to.open('Tag')
+    to.leaf('Key', key)
+    to.leaf('Value', value)
+    to.close()
+  }
+}

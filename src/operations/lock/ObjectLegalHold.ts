@@ -1,0 +1,105 @@
+/** The legal hold of a version: on or off, by whoever may say so, independent of retention (R38). */
+import { BadXml, childWord, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+import { conditionsFromHold, KEYS_FROM_HOLD } from '../../rules/access/condition-values.ts'
+import { headerName } from '../../rules/access/names.ts'
+import type { OperationScope } from '../context.ts'
+import { checkClaims } from '../integrity.ts'
+import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
+import { needs, operation } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+import { needLocks } from './locks.ts'
+
+const WORDS = ['ON', 'OFF'] as const
+type Word = (typeof WORDS)[number]
+
+function readHold(root: XmlNode): Word {
+  onlyChildren(rootNamed(root, 'LegalHold'), 'Status')
+  const status = childWord(root, 'Status', WORDS)
+  if (status === undefined) throw new BadXml('a hold has no status')
+  return status
+}
+
+const invalid = (reason: string): Fault => new Fault('InvalidRequest', { reason })
+
+/** D8, R109. */
+function statusOf({ behavior: ways }: OperationScope, body: Buffer): Word {
+  try {
+    return readXml(body, readHold)
+  } catch (error) {
+    const isFolded = error instanceof Fault && ways.locks.badHold === 'InvalidRequest'
+    throw isFolded ? new Fault('InvalidRequest', { reason: error.message, Reason: error.code }) : error
+  }
+}
+
+/** R108. The specification calls bucket and key parameters; whoever sends them as such must mean this object. */
+function checkNames({ request, target }: OperationScope): void {
+  const [bucket, key] = [request.query('Bucket'), request.query('Key')]
+  if (bucket !== undefined && bucket !== target.bucket) throw invalid('Bucket names another bucket than the request')
+  if (key !== undefined && key !== target.key) throw invalid('Key names another object than the request')
+}
+
+/** R110. */
+function holdInHeader({ request, behavior: ways }: OperationScope): Word | undefined {
+  if (!ways.locks.holdInHeader) return undefined
+  const name = headerName('legal-hold')
+  const sent = request.header(':legal-hold')
+  if (sent === undefined) throw invalid(`Missing required header for this request: ${name}`)
+  const word = WORDS.find(one => one === sent)
+  if (word === undefined) throw invalid(`Value for ${name} header is invalid.`)
+  return word
+}
+
+export const PutObjectLegalHold = operation({
+  name: 'PutObjectLegalHold',
+  match: { method: 'PUT', on: 'object', needs: ['?legal-hold'] },
+  permission: needs('PutObjectLegalHold'),
+  deferredKeys: KEYS_FROM_HOLD,
+  foldsFaults: true,
+  input: {},
+  async run(ctx) {
+    checkNames(ctx)
+    const said = holdInHeader(ctx)
+    checkClaims(ctx)
+    needLocks(ctx)
+    await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
+    const body = await wholeBody(ctx, { proof: 'checksum' })
+    const status = statusOf(ctx, body)
+    // A legal instruction that contradicts itself must not be guessed.
+    if (said !== undefined && said !== status) {
+      throw invalid(`The ${headerName('legal-hold')} header and the Status of the document differ`)
+    }
+    await ctx.authorizeDeferred(conditionsFromHold(status === 'ON'))
+    await refuseDeleteMarker(() => ctx.store.objects.setHold(ctx.target, status === 'ON'))
+    return {}
+  },
+})
+
+/** R108. The same without a key: said to be a bad request in one dialect, and no operation at all in the other. */
+export const PutLegalHoldWithoutKey = operation({
+  name: 'PutLegalHoldWithoutKey',
+  match: { method: 'PUT', on: 'bucket', needs: ['?legal-hold'] },
+  permission: () => [],
+  withoutBucket: true,
+  input: {},
+  async run(ctx) {
+    throw ctx.behavior.locks.holdWithoutKey === 'InvalidRequest'
+      ? invalid('A legal hold needs the key of an object')
+      : new Fault('MethodNotAllowed', { Method: 'PUT', ResourceType: 'BUCKET' })
+  },
+})
+
+export const GetObjectLegalHold = operation({
+  name: 'GetObjectLegalHold',
+  match: { method: 'GET', on: 'object', needs: ['?legal-hold'] },
+  permission: needs('GetObjectLegalHold'),
+  input: {},
+  async run(ctx) {
+    needLocks(ctx)
+    const { lock } = await ctx.store.objects.head(ctx.target)
+    if (lock.hold === undefined) throw new Fault('NoSuchObjectLockConfiguration')
+    const status: Word = lock.hold ? 'ON' : 'OFF'
+    return { body: { root: 'LegalHold', write: (to: XmlWriter) => void to.leaf('Status', status) } }
+  },
+})

@@ -1,0 +1,71 @@
+/** Retention of a version: until when it must be kept, and whether somebody may set that aside (section 6). */
+import { BadXml, childText, childWord, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import type { LockMode } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Lock } from '../../model/version.ts'
+import { conditionsFromRetention, KEYS_FROM_RETENTION } from '../../rules/access/condition-values.ts'
+import { formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
+import { checkClaims } from '../integrity.ts'
+import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
+import { wantsBypass } from '../object/removal.ts'
+import { needs, operation } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+import { needLocks } from './locks.ts'
+
+const MODES: Readonly<Record<'GOVERNANCE' | 'COMPLIANCE', LockMode>> = {
+  GOVERNANCE: 'governance',
+  COMPLIANCE: 'compliance',
+}
+
+/** An empty document lifts the retention; half of one means nothing. */
+function readRetention(root: XmlNode): Lock['retention'] {
+  onlyChildren(rootNamed(root, 'Retention'), 'Mode', 'RetainUntilDate')
+  const mode = childWord(root, 'Mode', ['GOVERNANCE', 'COMPLIANCE'] as const)
+  const date = childText(root, 'RetainUntilDate')
+  if (mode === undefined && date === undefined) return undefined
+  const until = date === undefined ? undefined : parseTimestamp(date)
+  if (mode === undefined || until === undefined) throw new BadXml('mode and date come together')
+  return { mode: MODES[mode], until }
+}
+
+export const PutObjectRetention = operation({
+  name: 'PutObjectRetention',
+  match: { method: 'PUT', on: 'object', needs: ['?retention'] },
+  permission: needs('PutObjectRetention'),
+  deferredKeys: KEYS_FROM_RETENTION,
+  input: {},
+  async run(ctx) {
+    checkClaims(ctx)
+    needLocks(ctx)
+    const asksBypass = wantsBypass(ctx)
+    await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
+    const retention = readXml(await wholeBody(ctx, { proof: 'checksum' }), readRetention)
+    const conditions = conditionsFromRetention(retention, ctx.store.engine.clock.now())
+    await ctx.authorizeDeferred(conditions)
+    const bypass = asksBypass && (await ctx.isAllowed('BypassGovernanceRetention', ctx.target, conditions))
+    await refuseDeleteMarker(() => ctx.store.objects.setRetention(ctx.target, retention, { bypass }))
+    return {}
+  },
+})
+
+export const GetObjectRetention = operation({
+  name: 'GetObjectRetention',
+  match: { method: 'GET', on: 'object', needs: ['?retention'] },
+  permission: needs('GetObjectRetention'),
+  input: {},
+  async run(ctx) {
+    needLocks(ctx)
+    const { retention } = (await ctx.store.objects.head(ctx.target)).lock
+    if (retention === undefined) throw new Fault('NoSuchObjectLockConfiguration')
+    return {
+      body: {
+        root: 'Retention',
+        write(to: XmlWriter) {
+          to.leaf('Mode', retention.mode.toUpperCase())
+          to.leaf('RetainUntilDate', formatTimestamp(retention.until))
+        },
+      },
+    }
+  },
+})

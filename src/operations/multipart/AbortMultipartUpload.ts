@@ -1,0 +1,14 @@
+import { needs, operation } from '../operation.ts'
+import { uploadId, uploadName } from './uploads.ts'
+
+export const AbortMultipartUpload = operation({
+  name: 'AbortMultipartUpload',
+  match: { method: 'DELETE', on: 'object', needs: ['?uploadId'] },
+  permission: needs('AbortMultipartUpload'),
+  ofUpload: true,
+  input: { uploadId },
+  async run(ctx, input) {
+    await ctx.store.uploads.abort(uploadName(ctx, input.uploadId))
+    return { status: 204 }
+  },
+})

@@ -1,0 +1,222 @@
+import { createHash } from 'node:crypto'
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+import { algorithmOf, type Upload } from '../../model/upload.ts'
+import type { Checksum, Version } from '../../model/version.ts'
+import { headerName } from '../../rules/access/names.ts'
+import type { Assembly } from '../../rules/assembly.ts'
+import {
+  type ChecksumType,
+  checkClaim,
+  checkContentMd5,
+  checksumClaim,
+  checksumType,
+  decodeContentMd5,
+} from '../../rules/checksum.ts'
+import { quotedEtag } from '../../rules/etag.ts'
+import { checkListedChecksum, judgeCompletion } from '../../rules/part-checksums.ts'
+import type { Precondition } from '../../rules/precondition.ts'
+import { streamChecksum } from '../../store/content/body-checksum.ts'
+import { listDigest } from '../../store/uploads/completion.ts'
+import type { UploadName } from '../../store/uploads/upload-record.ts'
+import type { OperationScope } from '../context.ts'
+import { maybe, writeCondition } from '../inputs.ts'
+import { newVersionHeaders } from '../object/attributes.ts'
+import { type CustomerKey, customerKey } from '../object/customer-key.ts'
+import { checkSameSealing, checkUploadKey, contextHeader, encryptionHeaders } from '../object/encryption.ts'
+import { needs, type OperationResponse, operation } from '../operation.ts'
+import { type ListedPartChecksum, readPartList } from './part-list.ts'
+import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
+
+const LIST_BYTES_MAX = 8 * 2 ** 20
+
+/** Headers under `checksum-` that are no values. */
+const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
+
+/** The list of parts as sent. Checksums in the headers are the object's, so only the MD5 speaks about this body. */
+interface SentList {
+  /** Once it is known that there is something to complete: the parts, if they are what the client meant. */
+  parts(): readonly ListedPartChecksum[]
+}
+
+async function sentList({ body, request }: OperationScope): Promise<SentList> {
+  const md5 = request.header('content-md5')
+  const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
+  const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
+  if ((body.length ?? 0) > LIST_BYTES_MAX) throw tooLong
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body.stream) {
+    size += chunk.length
+    if (size > LIST_BYTES_MAX) throw tooLong
+    chunks.push(chunk)
+  }
+  const bytes = Buffer.concat(chunks)
+  return {
+    parts() {
+      if (wanted !== undefined) checkContentMd5(wanted, createHash('md5').update(bytes).digest())
+      return readPartList(bytes)
+    },
+  }
+}
+
+interface Said {
+  readonly condition: Precondition
+  readonly type: ChecksumType | undefined
+  readonly claim: ReturnType<typeof checksumClaim>
+  readonly objectSize: string | undefined
+  readonly customerKey: CustomerKey | undefined
+}
+
+/** R82. What the upload fixed at its beginning, its end may only repeat; where it fixed nothing, dialects differ. */
+function checkType(ctx: OperationScope, upload: Upload, type: ChecksumType | undefined): void {
+  if (type === undefined || type === upload.checksum?.type) return
+  const { lateChecksumType } = ctx.behavior
+  if (upload.checksum === undefined && lateChecksumType === 'BadDigest') return
+  const mode = upload.checksum === undefined ? 'no' : `the ${upload.checksum.type}`
+  const fixed = `The upload was created using ${mode} checksum mode.`
+  throw new Fault(lateChecksumType, { reason: `${fixed} The complete request must use the same checksum mode.` })
+}
+
+/** R85. */
+const objectSize = maybe.header(':mp-object-size', (value, name) => {
+  if (!/^\d+$/.test(value)) throw new Fault('InvalidRequest', { reason: `Value for ${name} header is invalid.` })
+  return value
+})
+
+function checkSize(expected: string | undefined, size: number): void {
+  if (expected === undefined || Number(expected) === size) return
+  const name = headerName('mp-object-size')
+  const reason = `The provided '${name}' header value ${expected} does not match what was computed: ${size}`
+  throw new Fault('InvalidRequest', { reason })
+}
+
+/** R79–R83. What the object's checksum is, and that it is what the client says. */
+async function checksumOf(
+  upload: Upload,
+  { parts }: Assembly,
+  said: { readonly listed: readonly ListedPartChecksum[] } & Said,
+  read: () => AsyncIterable<Buffer>,
+): Promise<Checksum | undefined> {
+  const declared = declaredChecksum(upload)
+  const id = upload.id.toString('hex')
+  const summed = parts.map(part => ({ ...part, algorithm: algorithmOf(upload, part) }))
+  for (const [index, { number, etag, sums }] of said.listed.entries()) {
+    checkListedChecksum(declared, sums, summed[index]!, { uploadId: id, number, etag })
+  }
+  const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, summed)
+  if (unproven !== undefined) {
+    checkClaim(unproven, await streamChecksum(unproven.algorithm, read()))
+  }
+  return checksum
+}
+
+async function answerOf(ctx: OperationScope, version: Version): Promise<OperationResponse> {
+  return {
+    headers: (await newVersionHeaders(ctx, version)).filter(([name]) => name !== 'etag'),
+    body: {
+      root: 'CompleteMultipartUploadResult',
+      write: (to: XmlWriter) => {
+        to.leaf('Location', ctx.location)
+        to.leaf('Bucket', ctx.target.bucket)
+        to.leaf('Key', ctx.target.key)
+        to.leaf('ETag', quotedEtag(version.etag))
+        writeChecksum(to, version.checksum)
+      },
+    },
+  }
+}
+
+/** R96, R97. An upload that is gone because it was completed: a client that lost the answer learns what it became. */
+async function answerAgain(
+  ctx: OperationScope,
+  name: UploadName,
+  list: SentList,
+  gone: Fault,
+): Promise<OperationResponse> {
+  const completed = await ctx.store.completion.find(name)
+  if (completed === undefined) throw gone
+  if (!ctx.behavior.repeatsCompletion) {
+    const { etag } = completed
+    throw new Fault('NoSuchUpload', { UploadId: name.uploadId, UploadState: 'completed', ETag: quotedEtag(etag) })
+  }
+  if (!listDigest(list.parts()).equals(completed.list)) throw gone
+  const { versionId, etag, completedAt } = completed
+  const version = await ctx.store.objects.head({ ...ctx.target, versionId }).catch((error: unknown) => {
+    throw error instanceof Fault ? gone : error
+  })
+  // A null version may be another one by now.
+  if (version.etag !== etag || version.modifiedAt !== completedAt) throw gone
+  return answerOf(ctx, version)
+}
+
+async function complete(ctx: OperationScope, name: UploadName, list: SentList, said: Said): Promise<Version> {
+  const { condition } = said
+  const upload = await ctx.store.uploads.find(name)
+  checkUploadKey(upload, said.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
+  checkSameSealing(upload, ctx.request)
+  checkType(ctx, upload, said.type)
+  // The commit decides; but a condition that fails already comes before whatever is wrong with the list.
+  await ctx.store.objects.checkCondition(ctx.target, condition)
+  const listed = list.parts()
+  return ctx.store.completion.complete({
+    ...name,
+    parts: listed,
+    condition,
+    ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
+    reading: upload => ctx.allowEarlyResponse([...encryptionHeaders(upload), contextHeader(upload)]),
+    inspect(upload, assembly, read) {
+      checkSize(said.objectSize, assembly.size)
+      return checksumOf(upload, assembly, { ...said, listed }, read)
+    },
+  })
+}
+
+export const CompleteMultipartUpload = operation({
+  name: 'CompleteMultipartUpload',
+  match: { method: 'POST', on: 'object', needs: ['?uploadId'] },
+  permission: needs('PutObject'),
+  createsObject: true,
+  foldsFaults: true,
+  input: {
+    uploadId,
+    customerKey,
+    condition: writeCondition,
+    type: maybe.header(':checksum-type', checksumType),
+    claim: {
+      decode: request =>
+        checksumClaim(
+          request.headersUnder(':checksum-').filter(([name]) => !NOT_VALUES.has(name)),
+          true,
+        ),
+    },
+    objectSize,
+  },
+  async run(ctx, input) {
+    const name = uploadName(ctx, input.uploadId)
+    const list = await sentList(ctx)
+    try {
+      return await answerOf(ctx, await complete(ctx, name, list, input))
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      if (error.code === 'NoSuchUpload') return answerAgain(ctx, name, list, error)
+      const { Condition, ETag } = error.detail
+      // R93, D1.
+      if (error.code === 'PreconditionFailed' && Condition === 'If-None-Match' && ctx.behavior.completeNotModified) {
+        throw new Fault('NotModified', {}, ETag === undefined ? [] : [['etag', quotedEtag(String(ETag))]])
+      }
+      throw error
+    }
+  },
+})
+
+/** R74. A POST to an object that names no upload can only have been meant for the operation above. */
+export const CompleteWithoutUpload = operation({
+  name: 'CompleteMultipartUpload',
+  match: { method: 'POST', on: 'object' },
+  permission: needs('PutObject'),
+  input: {},
+  async run() {
+    throw new Fault('InvalidRequest', { reason: 'The request needs the parameter uploadId.' })
+  },
+})

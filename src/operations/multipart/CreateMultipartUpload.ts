@@ -1,0 +1,60 @@
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { callerName } from '../../model/caller.ts'
+import { uploadChecksum } from '../../rules/checksum.ts'
+import { checkLock, newObjectConditions, newObjectPermissions, ownership, tagSet } from '../object/attributes.ts'
+import { contextHeader, encryptionHeaders, sealingFor } from '../object/encryption.ts'
+import { abortHeaders } from '../object/lifecycle.ts'
+import { operation } from '../operation.ts'
+import { directive, refuseBody } from './uploads.ts'
+
+export const CreateMultipartUpload = operation({
+  name: 'CreateMultipartUpload',
+  match: { method: 'POST', on: 'object', needs: ['?uploads'] },
+  permission: newObjectPermissions,
+  anonymousNeedsPolicy: true,
+  createsObject: false,
+  foldsFaults: true,
+  input: {
+    ...newObjectConditions,
+    tags: tagSet,
+    checksum: {
+      decode: request => uploadChecksum(request.header(':checksum-algorithm'), request.header(':checksum-type')),
+    },
+    // There is no source: it is read so that a wrong one is refused, and means nothing.
+    directive: directive('metadata-directive', 'InvalidRequest'),
+  },
+  async run(ctx, { sealing, lock, checksum, directive: _, ...said }) {
+    await refuseBody(ctx)
+    const { owner, grants } = ownership(ctx)
+    checkLock(ctx, lock)
+    const encryption = await sealingFor(ctx, sealing, 'InvalidRequest')
+    const { bucket, key } = ctx.target
+    const upload = await ctx.store.uploads.create({
+      bucket,
+      key,
+      initiator: callerName(ctx.caller),
+      owner,
+      attributes: { ...said, grants },
+      lock,
+      ...(encryption === undefined ? {} : { encryption }),
+      ...(checksum === undefined ? {} : { checksum }),
+    })
+    return {
+      headers: [
+        ...encryptionHeaders(upload),
+        contextHeader(upload),
+        ...(await abortHeaders(ctx, key, upload.initiatedAt)),
+        [':checksum-algorithm', checksum?.algorithm],
+        [':checksum-type', checksum?.type],
+      ],
+      body: {
+        root: 'InitiateMultipartUploadResult',
+        write(to: XmlWriter) {
+          to.leaf('Bucket', bucket)
+          to.leaf('Key', key)
+          to.leaf('UploadId', upload.id.toString('hex'))
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,49 @@
+import { quotedEtag } from '../../rules/etag.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { checkPartClaims, claimsOf, requirePartChecksum } from '../integrity.ts'
+import { refuseLostSource } from '../object/copy-source.ts'
+import { customerKey } from '../object/customer-key.ts'
+import { checkSameSealing, checkUploadKey, encryptionHeaders } from '../object/encryption.ts'
+import { bodyLength } from '../object/PutObject.ts'
+import { type Header, needs, operation } from '../operation.ts'
+import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
+
+export const UploadPart = operation({
+  name: 'UploadPart',
+  match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId'] },
+  permission: needs('PutObject'),
+  createsObject: false,
+  input: { partNumber: partNumberInput, uploadId, customerKey },
+  async run(ctx, input) {
+    refuseLostSource(ctx.request)
+    const bytesExpected = bodyLength(ctx, LIMITS.partBytesMax)
+    const name = uploadName(ctx, input.uploadId)
+    checkPartClaims(ctx)
+    const upload = await ctx.store.uploads.find(name)
+    checkUploadKey(upload, input.customerKey, true)
+    checkSameSealing(upload, ctx.request)
+    const declared = declaredChecksum(upload)
+    if (declared !== undefined) requirePartChecksum(ctx, declared)
+    const claims = claimsOf(ctx.request, ctx.body, declared?.algorithm)
+    const summed: Header[] = []
+    const part = await ctx.store.uploads.putPart({
+      ...name,
+      number: input.partNumber,
+      body: ctx.body.stream,
+      bytesExpected,
+      ...(input.customerKey === undefined
+        ? {}
+        : { customerKey: input.customerKey.key, customerKeyMd5: input.customerKey.md5 }),
+      inspection: {
+        update: chunk => claims.update(chunk),
+        abandon: () => claims.abandon(),
+        async end(md5) {
+          const checksum = await claims.end(md5)
+          if (checksum !== undefined) summed.push([checksumHeader(checksum.algorithm), checksum.value])
+          return checksum
+        },
+      },
+    })
+    return { headers: [['etag', quotedEtag(part.etag)], ...summed, ...encryptionHeaders(upload)] }
+  },
+})

@@ -1,0 +1,76 @@
+/** What the operations on an upload in parts share. */
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Part, Upload } from '../../model/upload.ts'
+import type { Checksum } from '../../model/version.ts'
+import { headerName } from '../../rules/access/names.ts'
+import { checksumAlgorithm, type UploadChecksum } from '../../rules/checksum.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import type { UploadName } from '../../store/uploads/upload-record.ts'
+import type { OperationScope } from '../context.ts'
+import { invalidArgument } from '../inputs.ts'
+import type { Decoder } from '../operation.ts'
+import { checkEmptyBody } from '../unread-body.ts'
+
+export const uploadId: Decoder<string> = { decode: request => request.query('uploadId') ?? '' }
+
+export const partNumberInput: Decoder<number> = {
+  decode(request) {
+    const value = request.query('partNumber') ?? ''
+    if (/^\d{1,5}$/.test(value) && Number(value) >= 1 && Number(value) <= LIMITS.partNumberMax) return Number(value)
+    const reason = `Part number must be an integer between 1 and ${LIMITS.partNumberMax}, inclusive`
+    throw invalidArgument('partNumber', value, reason)
+  },
+}
+
+export const uploadName = ({ target }: OperationScope, id: string): UploadName => ({
+  bucket: target.bucket,
+  key: target.key,
+  uploadId: id,
+})
+
+/** What an upload declared when it began. */
+export function declaredChecksum({ checksum }: Upload): UploadChecksum | undefined {
+  return checksum === undefined ? undefined : { ...checksum, algorithm: checksumAlgorithm(checksum.algorithm) }
+}
+
+export const checksumHeader = (algorithm: string): string => `:checksum-${algorithm.toLowerCase()}`
+
+export function writeChecksum(to: XmlWriter, checksum: Checksum | undefined): void {
+  if (checksum === undefined) return
+  to.leaf(`Checksum${checksum.algorithm}`, checksum.value)
+  to.leaf('ChecksumType', checksum.type)
+}
+
+/** Parts have checksums only where the upload declared an algorithm. */
+export function writePartChecksum(to: XmlWriter, upload: Upload, part: Part): void {
+  if (upload.checksum !== undefined) to.leaf(`Checksum${upload.checksum.algorithm}`, part.checksum)
+}
+
+/** Who began an upload: a user of an account, or the account itself. */
+export function writeInitiator(to: XmlWriter, ctx: OperationScope, { initiator }: Upload): void {
+  const [account = '', user] = initiator.split(/\/(.*)/s)
+  to.open('Initiator')
+  to.leaf('ID', initiator)
+  to.leaf('DisplayName', user ?? ctx.accounts.byCanonicalId(account)?.displayName ?? '')
+  to.close()
+}
+
+/** R42, R62. Requests that say everything in their headers; read to the end, where the signature's hash is checked. */
+export async function refuseBody(ctx: OperationScope): Promise<void> {
+  const refused = (): Fault => new Fault('InvalidRequest', { reason: 'This request does not support content' })
+  if ((ctx.body.length ?? 0) > 0) throw refused()
+  for await (const chunk of ctx.body.stream) if (chunk.length > 0) throw refused()
+  checkEmptyBody(ctx.request)
+}
+
+/** R65. Words that say whether something comes from a source. */
+export const directive = (name: string, fault: 'InvalidArgument' | 'InvalidRequest'): Decoder<'COPY' | 'REPLACE'> => ({
+  decode(request) {
+    const value = request.header(`:${name}`) ?? 'COPY'
+    if (value === 'COPY' || value === 'REPLACE') return value
+    if (fault === 'InvalidArgument')
+      throw invalidArgument(headerName(name), value, `Unknown ${name.replace('-', ' ')}.`)
+    throw new Fault('InvalidRequest', { reason: `The value of ${headerName(name)} must be COPY or REPLACE.` })
+  },
+})

@@ -1,0 +1,135 @@
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Attributes, Version } from '../../model/version.ts'
+import { checksumAlgorithm } from '../../rules/checksum.ts'
+import { quotedEtag } from '../../rules/etag.ts'
+import { formatTimestamp } from '../../rules/http-date.ts'
+import { describeSealed } from '../../store/keys/content-keys.ts'
+import type { OperationScope } from '../context.ts'
+import { maybe, writeCondition } from '../inputs.ts'
+import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
+import { operation } from '../operation.ts'
+import {
+  checkLock,
+  newObjectConditions,
+  newObjectPermissions,
+  newVersionHeaders,
+  ownership,
+  tagSet,
+} from './attributes.ts'
+import {
+  checkSource,
+  checkSourceSize,
+  copySource,
+  enterSource,
+  needsOfSource,
+  readingSource,
+  saidOfSource,
+  sourceConditions,
+} from './copy-source.ts'
+import { sourceCustomerKey } from './customer-key.ts'
+import { contextHeader, encryptionHeaders, sealingFor } from './encryption.ts'
+
+const input = {
+  ...newObjectConditions,
+  source: copySource,
+  sourceKey: sourceCustomerKey,
+  conditions: sourceConditions,
+  metadataDirective: directive('metadata-directive', 'InvalidArgument'),
+  taggingDirective: directive('tagging-directive', 'InvalidArgument'),
+  algorithm: maybe.header(':checksum-algorithm', checksumAlgorithm),
+  condition: writeCondition,
+}
+
+type Read = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
+
+/** R48. An object is not copied onto itself for nothing. */
+function checkNotInPlace(ctx: OperationScope, said: Read): void {
+  const { source } = said
+  const isSame = source.bucket === ctx.target.bucket && source.key === ctx.target.key && source.versionId === undefined
+  const changes =
+    said.metadataDirective === 'REPLACE' ||
+    said.taggingDirective === 'REPLACE' ||
+    ctx.request.header(':storage-class') !== undefined ||
+    said.redirect !== undefined ||
+    said.sealing !== undefined ||
+    said.algorithm !== undefined
+  if (!isSame || changes) return
+  const reason =
+    'This copy request is illegal because it is trying to copy an object to itself without changing the ' +
+    "object's metadata, storage class, website redirect location or encryption attributes."
+  throw new Fault('InvalidRequest', { reason })
+}
+
+/** R45–R47. What of the copy is the source's, and what the request's. */
+function attributesFor(ctx: OperationScope, said: Read, grants: Attributes['grants']): (source: Version) => Attributes {
+  const { redirect, storageClass, headers, metadata } = said
+  const tags = said.taggingDirective === 'REPLACE' ? tagSet.decode(ctx.request) : undefined
+  return ({ attributes }) => ({
+    ...(said.metadataDirective === 'REPLACE'
+      ? { headers, metadata }
+      : { headers: attributes.headers, metadata: attributes.metadata }),
+    tags: tags ?? attributes.tags,
+    grants,
+    redirect,
+    storageClass,
+  })
+}
+
+export const CopyObject = operation({
+  name: 'CopyObject',
+  match: { method: 'PUT', on: 'object', needs: [':copy-source'] },
+  permission: request => [...needsOfSource(request), ...newObjectPermissions(request)],
+  anonymousNeedsPolicy: true,
+  createsObject: true,
+  foldsFaults: true,
+  input,
+  async run(ctx, said) {
+    await refuseBody(ctx)
+    const { source: from, sourceKey, lock } = said
+    const sourceBucket = await enterSource(ctx, from)
+    const { owner, grants } = ownership(ctx, ctx.behavior.execReadEverywhere)
+    checkLock(ctx, lock)
+    checkNotInPlace(ctx, said)
+    const attributes = attributesFor(ctx, said, grants)
+    const encryption = await sealingFor(ctx, said.sealing)
+    const { bucket, key } = ctx.target
+    const copied = await readingSource(() =>
+      ctx.store.copies.copy({
+        from,
+        to: { bucket, key },
+        owner,
+        attributes,
+        lock,
+        condition: said.condition,
+        check(source) {
+          checkSource(said.conditions, sourceKey !== undefined, source)
+          checkSourceSize(ctx, source.size)
+        },
+        reading(source) {
+          const sealed = { encryption: encryption === undefined ? undefined : describeSealed(encryption) }
+          ctx.allowEarlyResponse([
+            ...encryptionHeaders(sealed),
+            contextHeader(sealed),
+            ...saidOfSource(sourceBucket, source),
+          ])
+        },
+        ...(sourceKey === undefined ? {} : { customerKey: sourceKey.key }),
+        ...(encryption === undefined ? {} : { encryption }),
+        ...(said.algorithm === undefined ? {} : { algorithm: said.algorithm }),
+      }),
+    )
+    const { version } = copied
+    return {
+      headers: [...(await newVersionHeaders(ctx, version)), ...saidOfSource(sourceBucket, copied.source)],
+      body: {
+        root: 'CopyObjectResult',
+        write(to: XmlWriter) {
+          to.leaf('ETag', quotedEtag(version.etag))
+          to.leaf('LastModified', formatTimestamp(version.modifiedAt))
+          writeChecksum(to, version.checksum)
+        },
+      },
+    }
+  },
+})

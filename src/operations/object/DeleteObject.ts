@@ -1,0 +1,32 @@
+import { maybe, versionId, writeCondition } from '../inputs.ts'
+import { needsVersion, operation } from '../operation.ts'
+import { checkBypassApplies, ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
+import { versionIdHeader } from './version-id-header.ts'
+
+const MODIFIED_AT = ':if-match-last-modified-time'
+const SIZE = ':if-match-size'
+
+export const DeleteObject = operation({
+  name: 'DeleteObject',
+  match: { method: 'DELETE', on: 'object' },
+  permission: needsVersion('DeleteObject', 'DeleteObjectVersion'),
+  input: {
+    versionId,
+    condition: writeCondition,
+    ifModifiedAt: maybe.header(MODIFIED_AT, ifModifiedAt),
+    ifSize: maybe.header(SIZE, ifSize),
+  },
+  evaluates: [MODIFIED_AT, SIZE],
+  async run(ctx, { versionId, ifModifiedAt, ifSize, ...said }) {
+    const condition = { ...said.condition, ifModifiedAt, ifSize }
+    checkBypassApplies(ctx)
+    const bypass = wantsBypass(ctx) && (await ctx.isAllowed('BypassGovernanceRetention'))
+    const { marker, removed } = await removeOne(ctx, { name: ctx.target, condition, bypass })
+    const isMarker = marker !== undefined || removed?.marker === true
+    const named = versionId === undefined ? undefined : { id: versionId }
+    return {
+      status: 204,
+      headers: [[':delete-marker', isMarker ? 'true' : undefined], versionIdHeader(ctx, marker ?? named)],
+    }
+  },
+})

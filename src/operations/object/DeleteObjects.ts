@@ -1,0 +1,137 @@
+import {
+  BadXml,
+  childFlag,
+  children,
+  childText,
+  onlyChildren,
+  requiredText,
+  rootNamed,
+  type XmlNode,
+} from '../../lib/xml.ts'
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { Fault, faultOf } from '../../model/faults.ts'
+import { bareEtag } from '../../rules/etag.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import type { RemovalResult } from '../../store/objects/objects.ts'
+import type { OperationScope } from '../context.ts'
+import { operation } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+import { ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
+
+const BYTES_MAX = 2 * 2 ** 20
+/** Commits that happen together are made durable together: one after another, a thousand keys would take a thousand. */
+const AT_ONCE = 32
+
+interface Wanted {
+  readonly key: string
+  readonly versionId: string | undefined
+  readonly etag: string | undefined
+  readonly ifModifiedAt: number | undefined
+  readonly ifSize: number | undefined
+}
+
+interface Batch {
+  readonly wanted: readonly Wanted[]
+  readonly quiet: boolean
+}
+
+type Outcome = { readonly removed: RemovalResult } | { readonly fault: Fault }
+
+function readBatch(root: XmlNode): Batch {
+  onlyChildren(rootNamed(root, 'Delete'), 'Object', 'Quiet')
+  const wanted = children(root, 'Object').map((object): Wanted => {
+    onlyChildren(object, 'Key', 'VersionId', 'ETag', 'LastModifiedTime', 'Size')
+    const [time, size] = [childText(object, 'LastModifiedTime'), childText(object, 'Size')]
+    return {
+      key: requiredText(object, 'Key'),
+      versionId: childText(object, 'VersionId'),
+      etag: childText(object, 'ETag'),
+      ifModifiedAt: time === undefined ? undefined : ifModifiedAt(time, 'LastModifiedTime'),
+      ifSize: size === undefined ? undefined : ifSize(size, 'Size'),
+    }
+  })
+  if (wanted.length === 0 || wanted.length > LIMITS.listKeysMax) throw new BadXml('too many keys, or none')
+  return { wanted, quiet: childFlag(root, 'Quiet') ?? false }
+}
+
+/** Each key stands for itself: its own permission, its own lock, its own answer. */
+async function remove(ctx: OperationScope, wanted: Wanted, asksBypass: boolean): Promise<Outcome> {
+  const name = { bucket: ctx.target.bucket, key: wanted.key, versionId: wanted.versionId }
+  try {
+    const action = wanted.versionId === undefined ? 'DeleteObject' : 'DeleteObjectVersion'
+    if (!(await ctx.isAllowed(action, name))) throw new Fault('AccessDenied')
+    const bypass = asksBypass && (await ctx.isAllowed('BypassGovernanceRetention', name))
+    const ifMatch = wanted.etag === undefined ? undefined : [bareEtag(wanted.etag)]
+    const { ifModifiedAt, ifSize } = wanted
+    const condition = { ifMatch, ifNoneMatch: undefined, ifModifiedAt, ifSize }
+    return { removed: await removeOne(ctx, { name, condition, bypass }) }
+  } catch (error) {
+    const fault = faultOf(error)
+    if (fault === undefined) throw error
+    return { fault }
+  }
+}
+
+async function removeAll(ctx: OperationScope, wanted: readonly Wanted[], asksBypass: boolean): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  let next = 0
+  const run = async (): Promise<void> => {
+    for (let index = next++; index < wanted.length; index = next++) {
+      outcomes[index] = await remove(ctx, wanted[index]!, asksBypass)
+    }
+  }
+  const runs = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, wanted.length) }, run))
+  for (const one of runs) if (one.status === 'rejected') throw one.reason
+  return outcomes
+}
+
+function writeDeleted(to: XmlWriter, { key, versionId }: Wanted, { marker, removed }: RemovalResult): void {
+  to.open('Deleted')
+  to.leaf('Key', key)
+  to.leaf('VersionId', versionId)
+  const hidden = marker ?? (removed?.marker === true ? removed : undefined)
+  if (hidden !== undefined) {
+    to.leaf('DeleteMarker', true)
+    to.leaf('DeleteMarkerVersionId', hidden.id)
+  }
+  to.close()
+}
+
+function writeFailed(
+  to: XmlWriter,
+  { key, versionId }: Wanted,
+  told: ReturnType<OperationScope['describeFault']>,
+): void {
+  to.open('Error')
+  to.leaf('Key', key)
+  to.leaf('VersionId', versionId)
+  to.leaf('Code', told.code)
+  to.leaf('Message', told.message)
+  to.close()
+}
+
+export const DeleteObjects = operation({
+  name: 'DeleteObjects',
+  match: { method: 'POST', on: 'bucket', needs: ['?delete'] },
+  // Which objects it concerns stands in the body: permission is asked for each of them there.
+  permission: () => [],
+  input: {},
+  async run(ctx) {
+    const asksBypass = wantsBypass(ctx)
+    if ((ctx.body.length ?? 0) > BYTES_MAX) throw new Fault('MalformedXML')
+    const body = await wholeBody(ctx, { proof: 'checksum', bytesMax: BYTES_MAX })
+    const { wanted, quiet } = readXml(body, readBatch)
+    const outcomes = await removeAll(ctx, wanted, asksBypass)
+    return {
+      body: {
+        root: 'DeleteResult',
+        write(to: XmlWriter) {
+          for (const [index, outcome] of outcomes.entries()) {
+            if ('fault' in outcome) writeFailed(to, wanted[index]!, ctx.describeFault(outcome.fault))
+            else if (!quiet) writeDeleted(to, wanted[index]!, outcome.removed)
+          }
+        },
+      },
+    }
+  },
+})

@@ -1,0 +1,43 @@
+/** The tags of an object: read, replaced, taken away. They are no part of what a lock protects (R40). */
+import { conditionsFromTags, KEYS_FROM_TAGS } from '../../rules/access/condition-values.ts'
+import { readTagDocument, tagDocument } from '../../rules/tags.ts'
+import { checkClaims } from '../integrity.ts'
+import { needsVersion, operation } from '../operation.ts'
+import { readXml, wholeBody } from '../whole-body.ts'
+import { versionIdHeader } from './version-id-header.ts'
+
+export const GetObjectTagging = operation({
+  name: 'GetObjectTagging',
+  match: { method: 'GET', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('GetObjectTagging', 'GetObjectVersionTagging'),
+  input: {},
+  async run(ctx) {
+    const version = await ctx.store.objects.head(ctx.target)
+    return { headers: [versionIdHeader(ctx, version)], body: tagDocument(version.attributes.tags) }
+  },
+})
+
+export const PutObjectTagging = operation({
+  name: 'PutObjectTagging',
+  match: { method: 'PUT', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('PutObjectTagging', 'PutObjectVersionTagging'),
+  deferredKeys: KEYS_FROM_TAGS,
+  input: {},
+  async run(ctx) {
+    checkClaims(ctx)
+    await ctx.store.objects.head(ctx.target)
+    const tags = readXml(await wholeBody(ctx, { proof: 'none' }), root => readTagDocument(root, 'object'))
+    await ctx.authorizeDeferred(conditionsFromTags(tags))
+    return { headers: [versionIdHeader(ctx, await ctx.store.objects.setTags(ctx.target, tags))] }
+  },
+})
+
+export const DeleteObjectTagging = operation({
+  name: 'DeleteObjectTagging',
+  match: { method: 'DELETE', on: 'object', needs: ['?tagging'] },
+  permission: needsVersion('DeleteObjectTagging', 'DeleteObjectVersionTagging'),
+  input: {},
+  async run(ctx) {
+    return { status: 204, headers: [versionIdHeader(ctx, await ctx.store.objects.setTags(ctx.target, []))] }
+  },
+})

@@ -1,0 +1,52 @@
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import type { Version } from '../../model/version.ts'
+import { quotedEtag } from '../../rules/etag.ts'
+import type { OperationScope } from '../context.ts'
+import { writeCondition } from '../inputs.ts'
+import { type Header, type OperationResponse, operation } from '../operation.ts'
+import { checksumHeaders, newObjectConditions, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
+import { putNew } from './PutObject.ts'
+
+/** Where the browser is sent after the upload; one that is no address is as good as none. */
+function redirectOf({ request, target }: OperationScope, version: Version): string | undefined {
+  const sent = request.header('success_action_redirect')
+  if (sent === undefined || !/^https?:\/\//i.test(sent) || !URL.canParse(sent)) return undefined
+  const url = new URL(sent)
+  url.searchParams.append('bucket', target.bucket)
+  url.searchParams.append('key', target.key)
+  url.searchParams.append('etag', quotedEtag(version.etag))
+  return url.href
+}
+
+const created = ({ target, location }: OperationScope, version: Version) => ({
+  root: 'PostResponse',
+  write(to: XmlWriter) {
+    to.leaf('Location', location)
+    to.leaf('Bucket', target.bucket)
+    to.leaf('Key', target.key)
+    to.leaf('ETag', quotedEtag(version.etag))
+  },
+})
+
+async function answered(ctx: OperationScope, version: Version): Promise<OperationResponse> {
+  const headers: Header[] = [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)]
+  const redirect = redirectOf(ctx, version)
+  if (redirect !== undefined) return { status: 303, headers: [...headers, ['location', redirect]] }
+  const status = ctx.request.header('success_action_status')
+  const located: Header[] = [...headers, ['location', ctx.location]]
+  if (status === '201') return { status: 201, headers: located, body: created(ctx, version) }
+  return { status: status === '200' ? 200 : 204, headers: located }
+}
+
+/** 2.4. A browser's upload: a form whose fields say what headers say elsewhere. */
+export const PostObject = operation({
+  name: 'PostObject',
+  match: { method: 'POST', on: 'bucket' },
+  permission: newObjectPermissions,
+  takesForm: true,
+  createsObject: true,
+  input: { ...newObjectConditions, tags: tagSet, condition: writeCondition },
+  async run(ctx, said) {
+    return answered(ctx, await putNew(ctx, said, undefined))
+  },
+})

@@ -1,0 +1,75 @@
+import { Fault } from '../../model/faults.ts'
+import type { Version } from '../../model/version.ts'
+import { headerName } from '../../rules/access/names.ts'
+import { checksumAlgorithm } from '../../rules/checksum.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import type { OperationScope } from '../context.ts'
+import { writeCondition } from '../inputs.ts'
+import { checkClaims, claimsOf } from '../integrity.ts'
+import { operation } from '../operation.ts'
+import {
+  checkLock,
+  checksumHeaders,
+  newObjectConditions,
+  newObjectPermissions,
+  newVersionHeaders,
+  ownership,
+  tagSet,
+} from './attributes.ts'
+import { refuseLostSource } from './copy-source.ts'
+import { sealingFor } from './encryption.ts'
+
+/** The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
+export function bodyLength(ctx: OperationScope, max: number): number {
+  const { length } = ctx.body
+  if (length === undefined) throw new Fault('MissingContentLength')
+  if (length > max) throw new Fault('EntityTooLarge', { ProposedSize: length, MaxSizeAllowed: max })
+  return length
+}
+
+const input = { ...newObjectConditions, tags: tagSet, condition: writeCondition }
+
+type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
+
+/** Stores the body of a request in one piece, whichever way it came. */
+export async function putNew(ctx: OperationScope, all: Said, bytesExpected: number | undefined): Promise<Version> {
+  const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
+  const { owner, grants } = ownership(ctx)
+  checkLock(ctx, lock)
+  checkClaims(ctx)
+  const asked = ctx.request.header(':checksum-algorithm')
+  const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
+  // What cannot be deleted for years must be what the client meant.
+  const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
+  if ((isRetained || lock.hold !== undefined) && !inspection.proven) {
+    const either = `Content-MD5 OR ${headerName('checksum-')}`
+    const reason = `${either} HTTP header is required for Put Object requests with Object Lock parameters`
+    throw new Fault('InvalidRequest', { reason })
+  }
+  const encryption = await sealingFor(ctx, sealing)
+  return ctx.store.objects.put({
+    bucket: ctx.target.bucket,
+    key: ctx.target.key,
+    owner,
+    body: ctx.body.stream,
+    bytesExpected,
+    attributes: { headers, metadata, tags, grants, redirect, storageClass },
+    lock,
+    encryption,
+    condition,
+    inspection,
+  })
+}
+
+export const PutObject = operation({
+  name: 'PutObject',
+  match: { method: 'PUT', on: 'object' },
+  permission: newObjectPermissions,
+  createsObject: true,
+  input,
+  async run(ctx, said) {
+    refuseLostSource(ctx.request)
+    const version = await putNew(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
+    return { headers: [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)] }
+  },
+})

@@ -1,0 +1,243 @@
+/** What a request says about an object beside its bytes, and how a stored object says it again. */
+import { headerWire } from '../../http/header-text.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Attributes, Lock, Pairs, Version } from '../../model/version.ts'
+import {
+  type Canned,
+  checkAclSupported,
+  checkNotPublic,
+  expandCanned,
+  OBJECT_CANNED,
+  ownerOfNew,
+  readCanned,
+} from '../../rules/access/acl.ts'
+import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
+import { headerName } from '../../rules/access/names.ts'
+import { quotedEtag } from '../../rules/etag.ts'
+import { formatHttpDate, formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
+import { initialLock } from '../../rules/lock.ts'
+import { parseTagHeader } from '../../rules/tags.ts'
+import { listFromHeaders } from '../acl.ts'
+import type { OperationScope } from '../context.ts'
+import { invalidArgument, maybe } from '../inputs.ts'
+import type { Decoder, Header, RequestView, RequiredPermission } from '../operation.ts'
+import { contextHeader, encryptionHeaders, sealing } from './encryption.ts'
+import { expirationHeaders } from './lifecycle.ts'
+
+const METADATA_BYTES_MAX = 2048
+const REDIRECT_CHARACTERS_MAX = 2048
+export const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
+
+const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
+
+/** As it was sent, but for the coding that only frames the body in transit: that one is not the object's. */
+function contentEncoding(value: string): string | undefined {
+  const kept = value.split(',').filter(coding => !/^\s*(svc|aws)-chunked\s*$/i.test(coding))
+  return kept.join(',').trim() || undefined
+}
+
+export const objectHeaders: Decoder<Pairs> = {
+  decode(request) {
+    // R15. An empty one names no type either.
+    const headers: [string, string][] = [['content-type', request.header('content-type') || DEFAULT_CONTENT_TYPE]]
+    for (const name of KEPT) {
+      const sent = request.header(name)
+      const value = sent !== undefined && name === 'content-encoding' ? contentEncoding(sent) : sent
+      if (value !== undefined) headers.push([name, value])
+    }
+    return headers
+  },
+}
+
+/** R14. */
+export const userMetadata: Decoder<Pairs> = {
+  decode(request) {
+    const pairs = request.headersUnder(':meta-')
+    const size = pairs.reduce((sum, [name, value]) => sum + headerWire(name).length + headerWire(value).length, 0)
+    if (size > METADATA_BYTES_MAX) {
+      throw new Fault('MetadataTooLarge', { Size: size, MaxSizeAllowed: METADATA_BYTES_MAX })
+    }
+    return pairs
+  },
+}
+
+export const tagSet: Decoder<Pairs> = {
+  decode(request) {
+    const sent = request.header(':tagging')
+    return sent === undefined ? [] : parseTagHeader(sent)
+  },
+}
+
+/** A path of this site or an address elsewhere. Two slashes, or a backslash behind one, would begin a host's name. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+const REDIRECT_FORM = /^(\/(?![/\\])|https?:\/\/)[^\0-\x1f\x7f]*$/
+
+/** R28. Where a website sends those who ask for the object. */
+export const redirect: Decoder<string | undefined> = maybe.header(':website-redirect-location', (value, name) => {
+  if (!REDIRECT_FORM.test(value)) {
+    const reason = 'The website redirect location must have a prefix of http:// or https:// or /.'
+    throw new Fault('InvalidRedirectLocation', { reason })
+  }
+  if (value.length > REDIRECT_CHARACTERS_MAX) {
+    throw new Fault('InvalidRequest', { reason: `The value of ${name} is too long.` })
+  }
+  return value
+})
+
+/** Classes from which an object is read at once, as from any. Archives, which need restoring, are not offered. */
+const STORAGE_CLASSES = [
+  'STANDARD',
+  'REDUCED_REDUNDANCY',
+  'STANDARD_IA',
+  'ONEZONE_IA',
+  'INTELLIGENT_TIERING',
+  'GLACIER_IR',
+]
+
+/** S3's other classes, which need storage of another kind. */
+const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'OUTPOSTS', 'SNOW', 'EXPRESS_ONEZONE', 'FSX_OPENZFS', 'FSX_ONTAP']
+
+/** Said again as it came; the standard one is not said. */
+export const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
+  if (!STORAGE_CLASSES.includes(value)) {
+    const isKnown = ARCHIVES.includes(value)
+    const reason = isKnown ? `The storage class ${value} is not offered: no tier is mapped to it.` : undefined
+    throw new Fault('InvalidStorageClass', { StorageClassRequested: value, reason })
+  }
+  return value === 'STANDARD' ? undefined : value
+})
+
+/** R27. Both headers of retention or neither; a hold by itself. */
+export const lock: Decoder<Lock> = {
+  decode(request) {
+    const mode = request.header(':object-lock-mode')
+    const until = request.header(':object-lock-retain-until-date')
+    const hold = request.header(':object-lock-legal-hold')
+    if ((mode === undefined) !== (until === undefined)) {
+      const [one, other] = [headerName('object-lock-retain-until-date'), headerName('object-lock-mode')]
+      throw invalidArgument(mode === undefined ? other : one, '', `${one} and ${other} must both be supplied`)
+    }
+    if (hold !== undefined && hold !== 'ON' && hold !== 'OFF') {
+      throw invalidArgument(headerName('object-lock-legal-hold'), hold, 'Legal Hold must be either of ON or OFF')
+    }
+    return { retention: retention(mode, until), hold: hold === undefined ? undefined : hold === 'ON' }
+  },
+}
+
+function retention(mode: string | undefined, until: string | undefined): Lock['retention'] {
+  if (mode === undefined || until === undefined) return undefined
+  if (mode !== 'GOVERNANCE' && mode !== 'COMPLIANCE') {
+    throw invalidArgument(headerName('object-lock-mode'), mode, 'Unknown wormMode directive.')
+  }
+  const moment = parseTimestamp(until)
+  if (moment === undefined || moment < 0) {
+    const reason = 'The retain until date must be provided in ISO 8601 format'
+    throw invalidArgument(headerName('object-lock-retain-until-date'), until, reason)
+  }
+  return { mode: mode === 'GOVERNANCE' ? 'governance' : 'compliance', until: moment }
+}
+
+const ACL_HEADERS = [':acl', ...[...GRANT_HEADERS.keys()].map(name => `:${name}`)]
+
+/** R60. What making an object needs beside the right to make one: only what the request asks for. */
+export function newObjectPermissions(request: RequestView): readonly RequiredPermission[] {
+  const asksFor = (...names: readonly string[]): boolean => names.some(name => request.header(name) !== undefined)
+  const needs: RequiredPermission[] = [{ action: 'PutObject' }]
+  if (asksFor(...ACL_HEADERS)) needs.push({ action: 'PutObjectAcl', forNewObjectOf: 'writer' })
+  if (asksFor(':tagging')) needs.push({ action: 'PutObjectTagging', forNewObjectOf: 'bucket' })
+  if (asksFor(':object-lock-mode', ':object-lock-retain-until-date')) {
+    needs.push({ action: 'PutObjectRetention', forNewObjectOf: 'bucket' })
+  }
+  if (asksFor(':object-lock-legal-hold')) needs.push({ action: 'PutObjectLegalHold', forNewObjectOf: 'bucket' })
+  return needs
+}
+
+/** What a client may say about an object that it makes, whichever way. */
+export const newObjectConditions = {
+  headers: objectHeaders,
+  metadata: userMetadata,
+  redirect,
+  storageClass,
+  lock,
+  sealing,
+}
+
+/** Owner and access list of an object that is being made (5.1, 5.3, R56). */
+export function ownership(ctx: OperationScope, takesExecRead = true): { owner: string; grants: Attributes['grants'] } {
+  const allowed: readonly Canned[] = takesExecRead ? [...OBJECT_CANNED, 'exec-read'] : OBJECT_CANNED
+  const mode = ctx.bucket.ownership ?? 'ObjectWriter'
+  const bucketOwner = ctx.bucket.owner
+  const sent = ctx.request.header(':acl')
+  const canned = sent === undefined ? undefined : readCanned(sent, allowed)
+  const owner = ownerOfNew({ ownership: mode, bucketOwner, writer: ctx.callerId, canned })
+  const grants = listFromHeaders(ctx, allowed, { owner, bucketOwner })
+  if (grants === undefined) return { owner, grants: expandCanned('private', { owner, bucketOwner }) }
+  checkAclSupported(mode, bucketOwner, { canned, grants })
+  checkNotPublic(grants, ctx.bucket.publicAccessBlock?.blockPublicAcls === true)
+  return { owner, grants }
+}
+
+/** R57. Refuses what the bucket cannot keep before any byte is read; the commit asks the same rule again. */
+export function checkLock(ctx: OperationScope, wanted: Lock): void {
+  initialLock(ctx.bucket, wanted, ctx.store.engine.clock.now())
+}
+
+/** R18, D25. */
+function namesVersion({ bucket, behavior: ways }: OperationScope, version: Version): boolean {
+  return bucket.versioning !== 'off' && (ways.namesNullVersion || version.id !== 'null')
+}
+
+/** What is said about an object that was just made. */
+export async function newVersionHeaders(ctx: OperationScope, version: Version): Promise<Header[]> {
+  const { modifiedAt, size, attributes } = version
+  const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
+  return [
+    ['etag', quotedEtag(version.etag)],
+    [':version-id', namesVersion(ctx, version) ? version.id : undefined],
+    ...encryptionHeaders(version),
+    contextHeader(version),
+    ...(await expirationHeaders(ctx, expiring)),
+  ]
+}
+
+/** What GET and HEAD say about an object. */
+export function describe(version: Version, versioned: boolean): Header[] {
+  const { attributes } = version
+  const headers: Header[] = [
+    ['etag', quotedEtag(version.etag)],
+    ['last-modified', formatHttpDate(version.modifiedAt)],
+    ['accept-ranges', 'bytes'],
+  ]
+  if (versioned) headers.push([':version-id', version.id])
+  for (const [name, value] of attributes.headers) headers.push([name, headerWire(value)])
+  for (const [name, value] of attributes.metadata) headers.push([`:meta-${name}`, headerWire(value)])
+  if (attributes.redirect !== undefined) headers.push([':website-redirect-location', headerWire(attributes.redirect)])
+  if (attributes.storageClass !== undefined) headers.push([':storage-class', attributes.storageClass])
+  if (attributes.tags.length > 0) headers.push([':tagging-count', attributes.tags.length])
+  headers.push(...encryptionHeaders(version))
+  return headers
+}
+
+/** Whether there is anything to say of its lock. */
+export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined
+
+/** Lock state, for those who may see it. */
+export async function lockHeaders(ctx: OperationScope, { lock }: Version): Promise<Header[]> {
+  const out: Header[] = []
+  if (lock.retention !== undefined && (await ctx.isAllowed('GetObjectRetention'))) {
+    out.push([':object-lock-mode', lock.retention.mode.toUpperCase()])
+    out.push([':object-lock-retain-until-date', formatTimestamp(lock.retention.until)])
+  }
+  if (lock.hold !== undefined && (await ctx.isAllowed('GetObjectLegalHold'))) {
+    out.push([':object-lock-legal-hold', lock.hold ? 'ON' : 'OFF'])
+  }
+  return out
+}
+
+export const checksumHeaders = ({ checksum }: Version): Header[] =>
+  checksum === undefined
+    ? []
+    : [
+        [`:checksum-${checksum.algorithm.toLowerCase()}`, checksum.value],
+        [':checksum-type', checksum.type],
+      ]

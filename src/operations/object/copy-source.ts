@@ -1,0 +1,111 @@
+/** The source of a copy: where it is, who may read it and under which conditions. */
+import { Fault } from '../../model/faults.ts'
+import type { Version } from '../../model/version.ts'
+import { headerName } from '../../rules/access/names.ts'
+import { checkCopySource, type ReadConditions } from '../../rules/conditions.ts'
+import { type CopySource, copySourceOf, parseCopySource } from '../../rules/copy-source.ts'
+import { formatHttpDate, parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { isBucketName } from '../../rules/naming.ts'
+import type { OperationScope } from '../context.ts'
+import { checkExpectedOwner } from '../expected-owner.ts'
+import { invalidArgument } from '../inputs.ts'
+import type { Decoder, Header, RequestView, RequiredPermission } from '../operation.ts'
+
+export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
+
+/** R60. Nothing for a source that names no object: it is refused for its form later on. */
+export function needsOfSource(request: RequestView): readonly RequiredPermission[] {
+  const on = parseCopySource(request.header(':copy-source') ?? '')
+  if (on === undefined || !isBucketName(on.bucket)) return []
+  return [{ action: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
+}
+
+/**
+ * A date, as headers write it or as documents do. HTTP has its own conditions on dates passed over when they cannot be
+ * read; what may be written is not left to that.
+ */
+function sourceDate(request: RequestView, name: string): string | undefined {
+  const sent = request.header(`:${name}`)
+  if (sent === undefined || parseHttpDate(sent) !== undefined) return sent
+  const at = parseTimestamp(sent)
+  if (at === undefined) throw invalidArgument(headerName(name), sent, `The value of ${headerName(name)} is no date.`)
+  return formatHttpDate(at)
+}
+
+/** R49. */
+export const sourceConditions: Decoder<ReadConditions> = {
+  decode: request => ({
+    ifMatch: request.header(':copy-source-if-match'),
+    ifNoneMatch: request.header(':copy-source-if-none-match'),
+    ifModifiedSince: sourceDate(request, 'copy-source-if-modified-since'),
+    ifUnmodifiedSince: sourceDate(request, 'copy-source-if-unmodified-since'),
+  }),
+}
+
+/** Who says how a source is to be copied, and not which, does not mean the bytes that are there instead. */
+export function refuseLostSource(request: RequestView): void {
+  const [lost] = request.headersUnder(':copy-source-')
+  if (lost === undefined) return
+  const [said, missing] = [headerName(`copy-source-${lost[0]}`), headerName('copy-source')]
+  throw new Fault('InvalidRequest', { reason: `${said} is of no use without ${missing}.` })
+}
+
+/** What is told about the bucket of a source. */
+export interface CopySourceBucket {
+  readonly isVersioned: boolean
+  /** R8. The caller pays for reading it, and does not hear so because of the target anyway. */
+  readonly isCharged: boolean
+}
+
+/** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. */
+export async function enterSource(ctx: OperationScope, source: CopySource): Promise<CopySourceBucket> {
+  const bucket = await ctx.store.buckets.get(source.bucket)
+  checkExpectedOwner(ctx.request.header(':source-expected-bucket-owner'), bucket.owner, ctx)
+  const pays = bucket.requesterPays && bucket.owner !== ctx.callerId
+  if (pays && (ctx.caller.kind === 'anonymous' || ctx.request.header(':request-payer') !== 'requester')) {
+    throw new Fault('AccessDenied')
+  }
+  const paysTarget = ctx.bucket.requesterPays && ctx.bucket.owner !== ctx.callerId
+  return { isVersioned: bucket.versioning !== 'off', isCharged: pays && !paysTarget }
+}
+
+export const saidOfSource = ({ isVersioned, isCharged }: CopySourceBucket, source: Version): Header[] => [
+  [':copy-source-version-id', isVersioned ? source.id : undefined],
+  [':request-charged', isCharged ? 'requester' : undefined],
+]
+
+/** R49, R54, R58. Whether a source may be copied. */
+export function checkSource(conditions: ReadConditions, hasKey: boolean, source: Version): void {
+  checkCopySource(conditions, source)
+  const isCustomers = source.encryption?.by === 'customer'
+  if (isCustomers !== hasKey) {
+    const reason = isCustomers
+      ? 'The object was stored using a form of Server Side Encryption. The correct parameters must be provided.'
+      : 'The encryption parameters are not applicable to this object.'
+    throw new Fault('InvalidRequest', { reason })
+  }
+}
+
+/** R58, D6. */
+export function checkSourceSize(ctx: OperationScope, size: number): void {
+  const max = LIMITS.copyBytesMax
+  if (size <= max) return
+  if (ctx.behavior.copyTooLarge === 'EntityTooLarge') {
+    throw new Fault('EntityTooLarge', { ProposedSize: size, MaxSizeAllowed: max })
+  }
+  const reason = `The specified copy source is larger than the maximum allowable size for a copy source: ${max}`
+  throw new Fault('InvalidRequest', { reason })
+}
+
+/** R44. A marker that a version's name leads to is no source. */
+export async function readingSource<T>(copy: () => Promise<T>): Promise<T> {
+  try {
+    return await copy()
+  } catch (error) {
+    if (!(error instanceof Fault && error.code === 'MethodNotAllowed' && error.detail.deleteMarker === true))
+      throw error
+    const reason = 'The source of a copy request may not specifically refer to a delete marker by version id.'
+    throw new Fault('InvalidRequest', { reason })
+  }
+}

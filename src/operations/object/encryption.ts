@@ -1,0 +1,209 @@
+/** How a client wants its bytes sealed: by the service, under a named key, or under a key of its own (R22–R25). */
+import { ParseCache } from '../../lib/parse-cache.ts'
+import { parseXml } from '../../lib/xml-reader.ts'
+import { Fault } from '../../model/faults.ts'
+import type { Upload } from '../../model/upload.ts'
+import { DEFAULT_KEY_NAME } from '../../model/version.ts'
+import { headerName } from '../../rules/access/names.ts'
+import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../../rules/documents/encryption.ts'
+import type { KeyChoice, Sealed } from '../../store/keys/content-keys.ts'
+import type { OperationScope } from '../context.ts'
+import { invalidArgument } from '../inputs.ts'
+import type { Decoder, Header, RequestView } from '../operation.ts'
+import { type CustomerKey, customerKey } from './customer-key.ts'
+
+const CONTEXT_BYTES_MAX = 8 * 1024
+
+const ALGORITHM = ':server-side-encryption'
+/** Neutral values of it; a dialect spells them its own way. */
+const NAMED = 'verenc'
+const NAMED_TWICE = 'verenc+dsse'
+
+const KEY_NAME = ':server-side-encryption-kms-key-id'
+const CONTEXT = ':server-side-encryption-context'
+const BUCKET_KEY = ':server-side-encryption-bucket-key-enabled'
+
+const sent = (name: string): string => headerName(name.slice(1))
+
+/** R23. Base64 of a JSON object from texts to texts; kept as its bytes, so that it is told again as it came. */
+function contextOf(value: string): Buffer {
+  const bytes = Buffer.from(value, 'base64')
+  if (bytes.length > CONTEXT_BYTES_MAX) {
+    throw new Fault('InvalidRequest', { reason: `The value of ${sent(CONTEXT)} is too long.` })
+  }
+  if (bytes.toString('base64') !== value || !isTextMap(bytes)) {
+    throw invalidArgument(sent(CONTEXT), value, 'The encryption context must be JSON from texts to texts, in base64.')
+  }
+  return bytes
+}
+
+function isTextMap(bytes: Buffer): boolean {
+  try {
+    const parsed: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return false
+    return Object.values(parsed).every(value => typeof value === 'string')
+  } catch {
+    return false
+  }
+}
+
+function keyNameOf(value: string): string {
+  if (value !== '' && value.length <= KEY_ID_CHARACTERS_MAX && Buffer.byteLength(value) <= KEY_ID_CHARACTERS_MAX) {
+    return value
+  }
+  throw new Fault('InvalidRequest', { reason: `The value of ${sent(KEY_NAME)} is empty or too long.` })
+}
+
+/** R24. */
+function bucketKeyOf(value: string | undefined): boolean | undefined {
+  if (value === undefined) return undefined
+  if (value !== 'true' && value !== 'false') throw invalidArgument(sent(BUCKET_KEY), value)
+  return value === 'true'
+}
+
+/** R22. What the headers of the service's own encryption ask for; undefined when none of them does. */
+function serverSide(request: RequestView): KeyChoice | undefined {
+  const algorithm = request.header(ALGORITHM)
+  const name = request.header(KEY_NAME)
+  const context = request.header(CONTEXT)
+  const bucketKey = bucketKeyOf(request.header(BUCKET_KEY))
+  if (algorithm === NAMED || algorithm === NAMED_TWICE) {
+    return {
+      by: 'named',
+      name: name === undefined ? DEFAULT_KEY_NAME : keyNameOf(name),
+      context: context === undefined ? undefined : contextOf(context),
+      bucketKey: bucketKey === true,
+      ...(algorithm === NAMED_TWICE ? { isDouble: true } : {}),
+    }
+  }
+  if (algorithm !== undefined && algorithm !== 'AES256') throw unknownAlgorithm(algorithm)
+  for (const [header, value] of [
+    [KEY_NAME, name],
+    [CONTEXT, context],
+  ] as const) {
+    if (value !== undefined)
+      throw invalidArgument(sent(header), value, `${sent(ALGORITHM)} must name a keyed algorithm.`)
+  }
+  return algorithm === undefined ? undefined : { by: 'service' }
+}
+
+const unknownAlgorithm = (algorithm: string): Fault =>
+  invalidArgument(sent(ALGORITHM), algorithm, 'The encryption method specified is not supported')
+
+/** How something was sealed is not asked for when it is read: a request that says so means something else. */
+export const noSealing: Decoder<undefined> = {
+  decode(request) {
+    for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
+      const value = request.header(name)
+      if (value === undefined) continue
+      throw invalidArgument(sent(name), value, `The header ${sent(name)} is not supported for this operation.`)
+    }
+    return undefined
+  },
+}
+
+/** R25. One of the two kinds, never both. */
+export const sealing: Decoder<KeyChoice | undefined> = {
+  decode(request) {
+    const own = customerKey.decode(request)
+    const service = serverSide(request)
+    if (own === undefined) return service
+    if (service !== undefined) {
+      const reason = 'Server Side Encryption with Customer provided key is incompatible with the encryption method.'
+      throw invalidArgument(sent(ALGORITHM), request.header(ALGORITHM) ?? '', reason)
+    }
+    return { by: 'customer', ...own }
+  },
+}
+
+/**
+ * R55, R68. What was asked for, else the bucket's default; a bucket may refuse keys of the client's own, which the
+ * beginning of an upload calls a bad request.
+ */
+export async function sealingFor(
+  ctx: Pick<OperationScope, 'bucket' | 'store'> & { readonly request?: RequestView },
+  asked: KeyChoice | undefined,
+  blocked: 'AccessDenied' | 'InvalidRequest' = 'AccessDenied',
+): Promise<KeyChoice | undefined> {
+  const rule = await bucketEncryption(ctx)
+  if (rule === undefined) return asked
+  if (asked?.by === 'customer' && rule.blocksCustomerKeys) {
+    throw new Fault(blocked, { reason: 'The bucket does not take customer keys.' })
+  }
+  if (asked !== undefined || rule.algorithm === undefined) return asked
+  if (rule.algorithm === 'AES256') return { by: 'service' }
+  return {
+    by: 'named',
+    name: rule.keyId ?? DEFAULT_KEY_NAME,
+    context: undefined,
+    bucketKey: bucketKeyOf(ctx.request?.header(BUCKET_KEY)) ?? rule.bucketKey === true,
+    ...(rule.isDouble ? { isDouble: true } : {}),
+  }
+}
+
+/** Every write to such a bucket asks. */
+const read = new ParseCache(text => readBucketEncryption(parseXml(text)))
+
+async function bucketEncryption({
+  bucket,
+  store,
+}: Pick<OperationScope, 'bucket' | 'store'>): Promise<BucketEncryption | undefined> {
+  if (!bucket.documents.includes('encryption')) return undefined
+  const text = await store.documents.get(bucket.name, 'encryption')
+  return text === undefined ? undefined : read.get(text)
+}
+
+/** What is said about the encryption of something stored. The context is told only to whoever is making it. */
+export function encryptionHeaders({ encryption }: { readonly encryption: Sealed | undefined }): Header[] {
+  if (encryption === undefined) return []
+  switch (encryption.by) {
+    case 'service':
+      return [[ALGORITHM, 'AES256']]
+    case 'named':
+      return [
+        [ALGORITHM, encryption.isDouble === true ? NAMED_TWICE : NAMED],
+        [KEY_NAME, encryption.keyName],
+        [BUCKET_KEY, encryption.bucketKey ? 'true' : undefined],
+      ]
+    case 'customer':
+      return [
+        [`${ALGORITHM}-customer-algorithm`, 'AES256'],
+        [`${ALGORITHM}-customer-key-md5`, encryption.customerKeyMd5],
+      ]
+  }
+}
+
+/** R66, R89. */
+export const contextHeader = ({ encryption }: { readonly encryption: Sealed | undefined }): Header => [
+  CONTEXT,
+  encryption?.context?.toString('base64'),
+]
+
+const mismatch = (reason: string): Fault => new Fault('InvalidRequest', { reason })
+
+/** R86. The key that comes with a part, or with the end of an upload, is the one it began with. */
+export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefined, isNeeded: boolean): void {
+  if (encryption?.by !== 'customer') {
+    if (key === undefined) return
+    throw mismatch('The upload was not begun with a customer key.')
+  }
+  if (key === undefined) {
+    if (!isNeeded) return
+    throw mismatch('The upload was begun with a customer key. The request must carry the same key.')
+  }
+  if (key.md5 !== encryption.customerKeyMd5) {
+    throw mismatch('The provided encryption parameters did not match the ones used originally.')
+  }
+}
+
+/** R87. What a part or the end of an upload says about its encryption does not contradict what its beginning fixed. */
+export function checkSameSealing({ encryption }: Upload, request: RequestView): void {
+  const is = new Map(encryptionHeaders({ encryption }))
+  is.set(...contextHeader({ encryption }))
+  for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
+    const said = request.header(name)
+    if (said !== undefined && said !== is.get(name)) {
+      throw mismatch(`The value of ${sent(name)} differs from the one that the upload was begun with.`)
+    }
+  }
+}

@@ -1,0 +1,59 @@
+/** What deleting one key and deleting many have in common. */
+import { headerName } from '../../rules/access/names.ts'
+import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
+import type { RemovalPrecondition } from '../../rules/precondition.ts'
+import type { RemovalResult } from '../../store/objects/objects.ts'
+import type { OperationScope } from '../context.ts'
+import { invalidArgument } from '../inputs.ts'
+import type { ObjectName } from '../operation.ts'
+
+const BYPASS = 'bypass-governance-retention'
+
+/** P12. Whether the caller asks to set governance retention aside; whether that is permitted is another question. */
+export function wantsBypass({ request }: OperationScope): boolean {
+  const sent = request.header(`:${BYPASS}`)
+  if (sent === undefined) return false
+  const word = sent.toLowerCase()
+  if (word !== 'true' && word !== 'false') throw invalidArgument(headerName(BYPASS), sent)
+  return word === 'true'
+}
+
+/** To ask for it where nothing can be retained is a mistake, of which a batch of keys is not refused. */
+export function checkBypassApplies({ request, bucket }: OperationScope): void {
+  const sent = request.header(`:${BYPASS}`)
+  if (sent !== undefined && !bucket.lockEnabled) {
+    const reason = `${headerName(BYPASS)} is only applicable to Object Lock enabled buckets.`
+    throw invalidArgument(headerName(BYPASS), sent, reason)
+  }
+}
+
+/** A date as headers write it, or as documents do. */
+export function ifModifiedAt(value: string, name: string): number {
+  const at = parseHttpDate(value.trim()) ?? parseTimestamp(value.trim())
+  if (at === undefined) throw invalidArgument(name, value, `The value of ${name} is no date.`)
+  return at
+}
+
+export function ifSize(value: string, name: string): number {
+  const size = Number(value.trim())
+  if (/^\d{1,15}$/.test(value.trim())) return size
+  throw invalidArgument(name, value, `The value of ${name} is no size.`)
+}
+
+export interface RemovalInput {
+  readonly name: ObjectName
+  readonly condition: RemovalPrecondition
+  /** Asked for, and permitted for this very object. */
+  readonly bypass: boolean
+}
+
+export const removeOne = (ctx: OperationScope, { name, condition, bypass }: RemovalInput): Promise<RemovalResult> =>
+  ctx.store.objects.remove({
+    bucket: name.bucket,
+    key: name.key,
+    versionId: name.versionId,
+    owner: ctx.callerId,
+    condition: { ...condition, ifNoneMatch: undefined },
+    allowance: { bypass },
+    keepHeld: ctx.behavior.keepHeld,
+  })

@@ -1,0 +1,11 @@
+/** Policies are stored as the text that was given, and reading one costs more than asking it. */
+import { ParseCache } from '../../lib/parse-cache.ts'
+import { type Policy, readIdentityPolicy, readStoredBucketPolicy } from './policy.ts'
+
+export class PolicyCache extends ParseCache<Policy> {}
+
+const identityPolicies = new PolicyCache(readIdentityPolicy)
+const bucketPolicies = new PolicyCache(readStoredBucketPolicy)
+
+export const identityPolicy = (text: string): Policy => identityPolicies.get(text)
+export const bucketPolicy = (text: string): Policy => bucketPolicies.get(text)

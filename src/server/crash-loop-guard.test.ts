@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CrashLoopGuard, type WorkerExit } from './crash-loop-guard.ts'
+
+const pauses = (...lives: readonly WorkerExit[]): readonly (number | undefined)[] => {
+  const short = new CrashLoopGuard()
+  return lives.map(life => short.pauseAfter(life))
+}
+
+const five = (life: WorkerExit): readonly WorkerExit[] => Array<WorkerExit>(5).fill(life)
+
+test('a worker that ended after its start is replaced later and later, and then no more', () => {
+  assert.deepEqual(pauses(...five({ ms: 4_999, hasServed: true, wasKilled: false })), [0, 400, 800, 1600, undefined])
+})
+
+test('a worker that never served died of its start, however long a slow machine took over it', () => {
+  assert.deepEqual(pauses(...five({ ms: 60_000, hasServed: false, wasKilled: false })), [0, 400, 800, 1600, undefined])
+})
+
+test('one that served for a while is replaced at once, and the count begins anew', () => {
+  const [short, long] = [
+    { ms: 10, hasServed: true, wasKilled: false },
+    { ms: 5_000, hasServed: true, wasKilled: false },
+  ]
+  assert.deepEqual(pauses(short, short, short, short, long, short, short), [0, 400, 800, 1600, 0, 0, 400])
+})
+
+test('one that was killed while it served is replaced at once, however often', () => {
+  assert.deepEqual(
+    pauses(...Array<WorkerExit>(50).fill({ ms: 10, hasServed: true, wasKilled: true })),
+    Array(50).fill(0),
+  )
+})
+
+test('whoever kills workers before they serve makes the server wait, and not give up', () => {
+  const killed = { ms: 10, hasServed: false, wasKilled: true }
+  assert.deepEqual(pauses(...five(killed), killed), [0, 400, 800, 1600, 1600, 1600])
+  const failed = { ...killed, wasKilled: false }
+  assert.deepEqual(pauses(...five(killed), failed), [0, 400, 800, 1600, 1600, undefined])
+})

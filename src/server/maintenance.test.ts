@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Log } from './log.ts'
+import { Maintenance } from './maintenance.ts'
+
+const AN_HOUR_MS = 3_600_000
+
+function listening(): Log & { readonly lines: Readonly<Record<string, unknown>>[] } {
+  const lines: Readonly<Record<string, unknown>>[] = []
+  return { lines, log: line => lines.push(line), once: () => {}, end() {} }
+}
+
+test('upkeep stops in the middle of a pause', async () => {
+  let steps = 0
+  let rested = (): void => {}
+  const resting = new Promise<void>(resolve => {
+    rested = resolve
+  })
+  const worker = {
+    async step() {
+      steps++
+      rested()
+      return 'idle' as const
+    },
+  }
+  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
+  await resting
+  await upkeep.stop()
+  assert.equal(steps, 1)
+})
+
+test('upkeep stops between two steps of a worker that always has more to do', async () => {
+  let steps = 0
+  let begun = (): void => {}
+  const working = new Promise<void>(resolve => {
+    begun = resolve
+  })
+  const worker = {
+    async step() {
+      await new Promise(resolve => setImmediate(resolve))
+      if (++steps === 3) begun()
+      return 'busy' as const
+    },
+  }
+  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: AN_HOUR_MS }], listening())
+  await working
+  await upkeep.stop()
+  const last = steps
+  await new Promise(resolve => setImmediate(resolve))
+  assert.equal(steps, last)
+})
+
+test('a step that fails is told, and the next one is tried', async () => {
+  const tell = listening()
+  let steps = 0
+  let again = (): void => {}
+  const tried = new Promise<void>(resolve => {
+    again = resolve
+  })
+  const worker = {
+    async step() {
+      if (++steps === 1) throw new Error('not today')
+      again()
+      return 'idle' as const
+    },
+  }
+  const upkeep = new Maintenance([{ name: 'test', worker, pauseMs: 0 }], tell)
+  await tried
+  await upkeep.stop()
+  assert.deepEqual(tell.lines, [{ level: 'error', upkeep: 'Error: not today' }])
+})

@@ -1,0 +1,146 @@
+/** The console's port over a store, and where it is found: a note in the data folder tells commands on this machine. */
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { AdminServer } from '../admin/admin-server.ts'
+import { ADMIN_ROUTES } from '../admin/index.ts'
+import { ScrubRound } from '../admin/scrub-round.ts'
+import { BackupLeases } from '../backup/lease.ts'
+import type { Certificate } from '../http/listen.ts'
+import { systemClock } from '../lib/clock.ts'
+import { realDisk } from '../lib/disk.ts'
+import { systemRandom } from '../lib/random.ts'
+import { unguarded } from '../store/commit/lost-record-guard.ts'
+import { recordKey } from '../store/commit/record-keys.ts'
+import type { IdentityCache } from '../store/identity/identity-cache.ts'
+import type { Store } from '../store/store.ts'
+import type { AdminEvent } from '../telemetry/audit-log.ts'
+import { merged, type Sample } from '../telemetry/families.ts'
+import { adminLine } from '../telemetry/request-log.ts'
+import { UsageMetrics } from '../telemetry/usage-metrics.ts'
+import { readText } from './accounts.ts'
+import { openAudit } from './audit-file.ts'
+import type { Capacity } from './capacity.ts'
+import type { ServerParts } from './compose.ts'
+import type { Config } from './config.ts'
+import { explain, type StoreQuestion } from './explain.ts'
+import { isFatal, type Log } from './log.ts'
+import { RenewableServer } from './renewable-server.ts'
+
+const ADDRESS_FILE = 'console-address'
+
+export interface RunningAdmin {
+  readonly url: string
+  renew(certificate: Certificate): Promise<void>
+  reopen(): void
+  close(): Promise<void>
+}
+
+export interface AdminOptions {
+  readonly store: Store
+  readonly snapshot: ServerParts['snapshot']
+  readonly directory: IdentityCache
+  readonly certificate: Certificate | undefined
+  /** Somebody listens on the object API. */
+  readonly isServing: () => boolean
+  /** Writes are refused for want of room. */
+  readonly isDiskFull: () => boolean
+  /** What is measured outside of the console. */
+  readonly measure: () => Promise<Sample[]>
+  readonly capacity: Capacity
+}
+
+/** Undefined when no console is wanted. */
+export async function openAdmin(
+  config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'anyRegion' | 'metrics' | 'auditLog'>,
+  over: AdminOptions,
+  tell: Log,
+): Promise<RunningAdmin | undefined> {
+  const address = config.memory ? undefined : join(config.data, ADDRESS_FILE)
+  // One that an earlier start left behind leads nowhere, or to somebody else.
+  if (address !== undefined) await realDisk.remove(address)
+  if (config.console === undefined) return undefined
+  const { store, snapshot, directory, certificate, isServing, isDiskFull, measure, capacity } = over
+  const backups = new BackupLeases(store.engine, snapshot)
+  const scrub = new ScrubRound(store.engine)
+  const audit = openAudit(config.auditLog, tell)
+  const usage = new UsageMetrics(store.engine, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
+  const parts = {
+    store,
+    directory,
+    routes: ADMIN_ROUTES,
+    clock: systemClock,
+    random: systemRandom,
+    region: config.region,
+    anyRegion: config.anyRegion,
+    explain: (question: StoreQuestion) => explain(store, directory, question),
+    scrub,
+    scraping: config.metrics,
+    facts: () => capacity.facts(),
+    measure: async () => {
+      const own = [...(await capacity.samples()), ...(await usage.samples())]
+      return merged([...(await measure()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])
+    },
+    backups,
+    isReady: async () => {
+      await unguarded(store.engine).meta.get(recordKey.owner())
+      return isServing()
+    },
+    isDiskFull,
+    record: (act: AdminEvent) => {
+      tell.log(adminLine(act))
+      audit?.log.administered(act)
+    },
+    onError: (error: unknown, requestId: string) => {
+      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFatal(error)) tell.end()
+    },
+  }
+  const console = new RenewableServer(
+    config.console.host,
+    certificate,
+    secured => new AdminServer({ ...parts, certificate: secured }),
+  )
+  const listening = await console.listen(config.console.port)
+  const scheme = certificate === undefined ? 'http' : 'https'
+  const reached = urlOf(scheme, { ...listening, address: reachable(listening.address) })
+  if (address !== undefined) {
+    await leaveAddress(address, reached).catch((error: unknown) =>
+      // Commands on this machine then need --endpoint; that is no reason not to serve.
+      tell.log({ level: 'error', message: `The console's address cannot be left in ${address} (${String(error)}).` }),
+    )
+  }
+  return {
+    url: urlOf(scheme, listening),
+    renew: renewed => console.renew(renewed),
+    reopen: () => audit?.reopen(),
+    async close() {
+      if (address !== undefined) await realDisk.remove(address)
+      await scrub.stop()
+      await console.close()
+      audit?.close()
+      await backups.stop()
+    },
+  }
+}
+
+/** Where the server on this folder says that its console is; undefined when it says nothing. */
+export async function adminAddressOf(folder: string): Promise<string | undefined> {
+  if (!(await realDisk.list(folder)).includes(ADDRESS_FILE)) return undefined
+  return (await readText(realDisk, join(folder, ADDRESS_FILE))).trim()
+}
+
+async function leaveAddress(path: string, url: string): Promise<void> {
+  await realDisk.remove(`${path}.new`)
+  const file = await realDisk.open(`${path}.new`, 'create')
+  await file.write([Buffer.from(`${url}\n`)], 0)
+  await file.close()
+  await realDisk.rename(`${path}.new`, path)
+}
+
+/** Who listens everywhere is reached here. */
+const reachable = (address: string): string =>
+  address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
+
+export function urlOf(scheme: string, { family, address, port }: AddressInfo): string {
+  return `${scheme}://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,51 @@
+/**
+ * A server whose certificate is renewed while it serves. Node changes it in place. Bun cannot: there another server
+ * takes over the port, and the one before finishes what it has in flight and ends connections that wait.
+ */
+import type { AddressInfo } from 'node:net'
+import type { Certificate } from '../http/listen.ts'
+
+export interface TlsServer {
+  listen(host: string, port: number): Promise<AddressInfo>
+  /** False where a server keeps the certificate that it was made with. */
+  renew(certificate: Certificate): boolean
+  close(): Promise<void>
+}
+
+export class RenewableServer<T extends TlsServer> {
+  readonly #make: (certificate: Certificate | undefined) => T
+  readonly #host: string
+  #current: T
+  #port = 0
+  readonly #closing = new Set<Promise<void>>()
+
+  constructor(host: string, certificate: Certificate | undefined, make: (certificate: Certificate | undefined) => T) {
+    this.#host = host
+    this.#make = make
+    this.#current = make(certificate)
+  }
+
+  get current(): T {
+    return this.#current
+  }
+
+  async listen(port: number): Promise<AddressInfo> {
+    const address = await this.#current.listen(this.#host, port)
+    this.#port = address.port
+    return address
+  }
+
+  async renew(certificate: Certificate): Promise<void> {
+    if (this.#current.renew(certificate)) return
+    const next = this.#make(certificate)
+    const closing = this.#current.close()
+    this.#closing.add(closing)
+    closing.finally(() => this.#closing.delete(closing))
+    this.#current = next
+    await next.listen(this.#host, this.#port)
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#current.close(), ...this.#closing])
+  }
+}

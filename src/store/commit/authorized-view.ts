@@ -1,0 +1,119 @@
+/**
+ * Permission is judged before the effect, and a body may take long in between. Behind this, a request finds only what
+ * it was judged on: a bucket that was removed and made again by somebody else is not there, and an object that got
+ * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
+ */
+import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
+import { decodeBucket, decodeVersion } from './decoded-records.ts'
+import { isDocument, isOfBucket, recordKey } from './record-keys.ts'
+import { mapKeyOf, type RepeatableReads } from './repeatable-reads.ts'
+
+/** An object is not as it was when the permission was judged. */
+export class AuthorizationStale extends Error {
+  constructor() {
+    super('what the permission was judged on has changed')
+    this.name = 'FactsChanged'
+  }
+}
+
+/** What a decision about an object depends on. */
+const dependsOn = (entry: Entry | undefined): string => {
+  if (entry === undefined) return ''
+  const { owner, attributes } = decodeVersion(entry)
+  return JSON.stringify([owner, attributes.grants, attributes.tags])
+}
+
+export class AuthorizedView implements Meta {
+  readonly #meta: Meta
+  readonly #facts: RepeatableReads
+  readonly #onlyReads: boolean
+  /** What was judged need not be read again, as long as nothing is missing. */
+  #isEnough: boolean
+  /** The ids that were judged; undefined where there was no bucket. */
+  readonly #buckets = new Map<string, string | undefined>()
+  readonly #objects = new Set<string>()
+
+  /**
+   * A request that only reads, and whose bytes cannot have gone since, gets what it was judged on. No commit tells it
+   * that the bucket is still the same; so that is looked at behind everything else that it reads.
+   */
+  constructor(meta: Meta, facts: RepeatableReads, onlyReads = false) {
+    this.#meta = meta
+    this.#facts = facts
+    this.#onlyReads = onlyReads
+    this.#isEnough = onlyReads
+  }
+
+  /** From here on the bucket that was judged first, or none of its name. */
+  expectBucket(name: string, id: string | undefined): void {
+    const address = mapKeyOf(recordKey.bucket(name))
+    if (!this.#buckets.has(address)) this.#buckets.set(address, id)
+  }
+
+  /** From here on the current version of this key as it was judged, or that there is none. */
+  expectObject(bucket: string, key: string): void {
+    this.#objects.add(mapKeyOf(recordKey.current(bucket, key)))
+  }
+
+  get(key: Buffer): MaybePromise<Entry | undefined> {
+    const name = mapKeyOf(key)
+    const judged = this.#facts.seen(name)
+    // The bucket was read first: that it is still there tells whose all the rest is. Versions are looked for by way of
+    // it, documents are not.
+    const isKnown = this.#isEnough && judged !== undefined && !this.#buckets.has(name)
+    if (isKnown) return isDocument(key) ? this.#ofJudged(judged) : judged
+    const found = andThen(this.#meta.get(key, judged), entry => {
+      // Records may have moved between two readings: whoever looks for one that is gone reads all of them anew.
+      if (entry === undefined) this.#isEnough = false
+      return this.#asJudged(name, judged, entry)
+    })
+    return isOfBucket(key) ? this.#ofJudged(found) : found
+  }
+
+  /** What was read, unless a bucket is not the one that was judged any more: it may have been read of another. */
+  #ofJudged<T>(found: MaybePromise<T>): MaybePromise<T> {
+    if (!this.#onlyReads) return found
+    const buckets = [...this.#buckets]
+    const confirmed = (): MaybePromise<void> =>
+      buckets.reduce<MaybePromise<void>>(
+        (before, [name, id]) => andThen(before, () => this.#confirm(name, id)),
+        undefined,
+      )
+    return andThen(found, value => andThen(confirmed(), () => value))
+  }
+
+  #confirm(name: string, id: string | undefined): MaybePromise<void> {
+    if (id === undefined) return
+    return andThen(this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.seen(name)), entry => {
+      if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
+    })
+  }
+
+  #asJudged(name: string, judged: Entry | undefined, entry: Entry | undefined): Entry | undefined {
+    // The usual case. What was made of the record when it was judged need not be made again.
+    const isSame = entry !== undefined && entry.stamp === judged?.stamp
+    const found = isSame ? judged : entry
+    if (this.#buckets.has(name)) {
+      return found !== undefined && decodeBucket(found).id === this.#buckets.get(name) ? found : undefined
+    }
+    if (!isSame && this.#objects.has(name) && dependsOn(entry) !== dependsOn(judged)) throw new AuthorizationStale()
+    return found
+  }
+
+  async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
+    return this.#ofJudged(this.#meta.scan(range, limit, reverse))
+  }
+
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
+    return this.#ofJudged(this.#meta.scanMap(range, limit, make, vouch))
+  }
+
+  commit(tx: Minitransaction): Promise<boolean> {
+    return this.#meta.commit(tx)
+  }
+
+  close(): Promise<void> {
+    return this.#meta.close()
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * One server on a data folder. The owner is named in a record, changed only by compare-and-set, and proves that it
+ * lives by its socket in the folder: of two that start at once one wins, and nobody has to guess whether a process is
+ * dead. Its workers show themselves in the same way: whoever takes the folder over waits until the last has ended.
+ */
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../lib/clock.ts'
+import { format, struct, text, uint } from '../../lib/codec.ts'
+import type { Disk } from '../../lib/disk.ts'
+import { isAlive, type LivenessSocket, openLivenessSocket } from '../../lib/liveness-socket.ts'
+import type { Random } from '../../lib/random.ts'
+import type { Meta } from '../../meta/meta.ts'
+import { OwnershipLost } from './fenced-meta.ts'
+import { recordKey } from './record-keys.ts'
+
+export interface FolderOwner {
+  /** Grows with every start. */
+  readonly epoch: number
+  /** Name of the owner's socket file. */
+  readonly socket: string
+}
+
+const ownerFields = struct<FolderOwner>({ epoch: uint, socket: text })
+
+/** X1 had the same fields. Versions before 0.2.0 know no stamp of the format: this marker keeps them from starting. */
+export const ownerFormat = format<FolderOwner>('X2', ownerFields, format<FolderOwner>('X1', ownerFields))
+
+export class FolderInUse extends Error {
+  constructor(folder: string) {
+    super(`another server is using ${folder}`)
+    this.name = 'FolderInUse'
+  }
+}
+
+export interface FolderOwnership {
+  readonly epoch: number
+  end(): Promise<void>
+}
+
+const SOCKET = /^owner-[0-9a-f]{16}\.sock$/
+const WORKER_SOCKET = /^worker-[0-9a-f]{12}\.sock$/
+/** A worker ends as soon as it misses its owner. One that is still there after so long is no accident. */
+const WORKERS_MS_MAX = 10_000
+const WORKERS_POLL_MS = 20
+
+/** For who cannot ask the records: no owner and no worker of one shows itself in the folder. */
+export async function assertFolderUnowned(folder: string, disk: Disk): Promise<void> {
+  for (const name of await disk.list(folder)) {
+    if (!SOCKET.test(name) && !WORKER_SOCKET.test(name)) continue
+    if (await isAlive(join(folder, name))) throw new FolderInUse(folder)
+  }
+}
+
+export async function takeOwnership(
+  folder: string,
+  meta: Meta,
+  disk: Disk,
+  random: Random,
+  clock: Clock = systemClock,
+): Promise<FolderOwnership> {
+  const entry = await meta.get(recordKey.owner())
+  const before = entry === undefined ? undefined : ownerFormat.decode(entry.value)
+  if (before !== undefined && (await isAlive(join(folder, before.socket)))) throw new FolderInUse(folder)
+  const socket = `owner-${random.bytes(8).toString('hex')}.sock`
+  const presence: LivenessSocket = await openLivenessSocket(join(folder, socket))
+  const epoch = (before?.epoch ?? 0) + 1
+  try {
+    const won = await meta.commit({
+      checks: [{ key: recordKey.owner(), stamp: entry?.stamp }],
+      writes: [{ key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket }) }],
+    })
+    if (!won) throw new FolderInUse(folder)
+    // After the record is changed: a worker of the owner before looks at it once it has shown itself.
+    for (const name of await disk.list(folder)) {
+      const path = join(folder, name)
+      if (WORKER_SOCKET.test(name) && !(await ends(path, clock))) throw new FolderInUse(folder)
+      if (WORKER_SOCKET.test(name) || (SOCKET.test(name) && name !== socket)) await disk.remove(path)
+    }
+    return { epoch, end: () => presence.end() }
+  } catch (error) {
+    await presence.end()
+    throw error
+  }
+}
+
+async function ends(path: string, clock: Clock): Promise<boolean> {
+  for (let waited = 0; await isAlive(path); waited += WORKERS_POLL_MS) {
+    if (waited >= WORKERS_MS_MAX) return false
+    await clock.sleep(WORKERS_POLL_MS)
+  }
+  return true
+}
+
+/** The file by which a worker shows itself; one that was killed leaves it behind. */
+export const workerSocket = (writer: Buffer): string => `worker-${writer.toString('hex')}.sock`
+
+/** A worker of the owner that has this epoch, which may have lost the folder since it started the worker. */
+export async function joinOwner(folder: string, meta: Meta, epoch: number, writer: Buffer): Promise<LivenessSocket> {
+  const presence = await openLivenessSocket(join(folder, workerSocket(writer)))
+  try {
+    const entry = await meta.get(recordKey.owner())
+    if (entry === undefined || ownerFormat.decode(entry.value).epoch !== epoch) throw new OwnershipLost()
+    return presence
+  } catch (error) {
+    await presence.end()
+    throw error
+  }
+}

@@ -1,0 +1,80 @@
+/**
+ * A lost record must not look like one that never was: a missing key would be answered 404, a backup tool would delete
+ * its own copy of what a listing leaves out, and a bucket with held versions would seem to be empty. So everything that
+ * needs such a record, reads over its place or would write there is refused until the metadata are rebuilt.
+ */
+import { copyOf, keySuccessor } from '../../lib/bytes.ts'
+import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type {
+  Entry,
+  KeyRange,
+  Meta,
+  MetaStatistics,
+  Minitransaction,
+  Projection,
+  Verification,
+} from '../../meta/meta.ts'
+import { MetadataDamaged } from '../../model/faults.ts'
+import type { StoreContext } from '../store-context.ts'
+import type { LostRecords } from './lost-records.ts'
+
+export class LostRecordGuard implements Meta {
+  /** For those who look after the store and must see what is there. */
+  readonly unguarded: Meta
+  readonly #losses: LostRecords
+  readonly statistics?: () => Promise<MetaStatistics>
+
+  constructor(meta: Meta, losses: LostRecords) {
+    this.unguarded = meta
+    this.#losses = losses
+    if (meta.statistics !== undefined) this.statistics = () => meta.statistics!()
+  }
+
+  get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined> {
+    if (!this.#losses.isAny) return this.unguarded.get(key, known)
+    if (this.#losses.has(key)) throw new MetadataDamaged()
+    if (!this.#losses.mayHave(key)) return this.unguarded.get(key, known)
+    return andThen(this.unguarded.get(key, known), entry => {
+      if (entry === undefined) throw new MetadataDamaged()
+      return entry
+    })
+  }
+
+  async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
+    const entries = await this.unguarded.scan(range, limit, reverse)
+    if (this.#losses.isAny) this.#assertWhole(range, entries.length < limit ? undefined : entries.at(-1)?.key, reverse)
+    return entries
+  }
+
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
+    if (!this.#losses.isAny) return this.unguarded.scanMap(range, limit, make, vouch)
+    let last: Buffer | undefined
+    const noting: Projection<T> = (entry, index, isVouched) => {
+      if (index === limit - 1) last = copyOf(entry.key)
+      return make(entry, index, isVouched)
+    }
+    const made = await this.unguarded.scanMap(range, limit, noting, vouch)
+    this.#assertWhole(range, last, false)
+    return made
+  }
+
+  /** `last`: where reading ended because it had enough; undefined when it read the whole range. */
+  #assertWhole({ start, end }: KeyRange, last: Buffer | undefined, reverse: boolean): void {
+    const from = reverse && last !== undefined ? last : start
+    const to = !reverse && last !== undefined ? keySuccessor(last) : end
+    if (this.#losses.mayBeWithin(from, to)) throw new MetadataDamaged()
+  }
+
+  async commit(tx: Minitransaction): Promise<boolean> {
+    if (this.#losses.isAny && tx.writes.some(({ key }) => this.#losses.has(key))) throw new MetadataDamaged()
+    return this.unguarded.commit(tx)
+  }
+
+  close(): Promise<void> {
+    return this.unguarded.close()
+  }
+}
+
+/** The same store for those who look after it: they see what is there, and pass over what is lost. */
+export const unguarded = (context: StoreContext): StoreContext =>
+  context.meta instanceof LostRecordGuard ? { ...context, meta: context.meta.unguarded } : context

@@ -1,0 +1,153 @@
+/** The keys of every record. Byte order is the order of listings; `docs/formats/records.md` states them exactly. */
+import { prefixSuccessor } from '../../lib/bytes.ts'
+import { descending, key, readDescending, readUint64 } from '../../lib/keys.ts'
+import { memoizeLast } from '../../lib/memoize-last.ts'
+import type { KeyRange } from '../../meta/meta.ts'
+
+const bucketIdBytes = memoizeLast((id: string) => Buffer.from(id, 'hex'))
+
+let lastCurrent = { bucket: '', name: '', address: key('o', '', '') }
+
+/** The current version: exactly what a plain listing shows. */
+function current(bucket: string, name: string): Buffer {
+  if (name !== lastCurrent.name || bucket !== lastCurrent.bucket) {
+    lastCurrent = { bucket, name, address: key('o', bucket, name) }
+  }
+  return lastCurrent.address
+}
+
+/** A request looks at the same two records several times: those addresses are handed out again. Nobody changes one. */
+export const recordKey = {
+  bucket: memoizeLast((name: string) => key('B', name)),
+  /** A bucket under its owner. */
+  owned: (owner: string, bucket: string) => key('w', owner, bucket),
+  document: (bucket: string, name: string) => key('d', bucket, name),
+  current,
+  /** Older versions and markers, newest first. */
+  older: (bucket: string, name: string, seq: number) => key('v', bucket, name, descending(seq)),
+  /** A key whose newest version is a marker. */
+  deleted: (bucket: string, name: string) => key('h', bucket, name),
+  upload: (bucket: string, name: string, id: Buffer) => key('u', bucket, name, id),
+  part: (upload: Buffer, number: number) => key('p', upload, number),
+  blob: (id: Buffer) => key('b', id),
+  content: (id: Buffer) => key('c', id),
+  page: (id: Buffer, page: number) => key('s', id, page),
+  garbage: (id: Buffer) => key('g', id),
+  /** What became of a completed upload. */
+  completed: (upload: Buffer) => key('e', upload),
+  owner: () => key('x', 'owner'),
+  /** The format of everything that is stored. */
+  format: () => key('x', 'format'),
+  /** Whether a named key may be used, by the digest of its name. */
+  namedKey: (digest: Buffer) => key('x', 'key', digest),
+  /** How far a look has got that wants to disable a named key. */
+  keyLook: (digest: Buffer) => key('x', 'key look', digest),
+  /** The rotation that the ledger tells of and the keyring may not have yet. */
+  rotation: () => key('x', 'rotation'),
+  /** How far time has got. */
+  clock: () => key('x', 'clock'),
+  /** Stands while a worker of the owner may commit. */
+  fence: (writer: Buffer) => key('x', 'fence', writer),
+  account: (accountId: string) => key('A', accountId),
+  /** Whose a canonical id is. */
+  canonicalId: (id: string) => key('I', id),
+  user: (accountId: string, name: string) => key('n', accountId, name),
+  accessKey: (accessKey: string) => key('k', accessKey),
+  /** That an access key belongs to an account itself (no user) or to one of its users. */
+  keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
+  /** There was such an account: its canonical id. */
+  formerAccount: (accountId: string) => key('x', 'former account', accountId),
+  /** There was such a user. */
+  formerUser: (accountId: string, name: string) => key('x', 'former user', accountId, name),
+  /** Changes with everything about accounts. */
+  accountsMark: () => key('x', 'accounts'),
+  /** There when every bucket stands under its owner. */
+  indexed: () => key('x', 'buckets by owner'),
+  /** Usage of a bucket when it was last counted, by its id: counters never pass to a later bucket of the same name. */
+  usageBase: (bucketId: string) => key('U', bucketIdBytes(bucketId)),
+  /** Usage added since by commits of one process; a process has several slots, one per commit in flight. */
+  usageSlot: (bucketId: string, writer: Buffer, slot: number) => key('U', bucketIdBytes(bucketId), writer, slot),
+  usageMark: () => key('x', 'usage'),
+  /** Where a bucket's ledger ends. */
+  ledgerHead: (bucket: string) => key('L', bucket),
+  ledgerEntry: (bucket: string, sequence: number) => key('l', bucket, sequence),
+  /** Which entries are about a version. */
+  ledgerIndex: (bucket: string, name: string, versionId: string, sequence: number) =>
+    key('i', bucket, name, versionId, sequence),
+}
+
+/** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
+const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
+const DOCUMENT = 'd'.charCodeAt(0)
+const CURRENT = 'o'.charCodeAt(0)
+
+export const isOfBucket = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
+export const isCurrent = (address: Buffer): boolean => address[0] === CURRENT
+export const isDocument = (address: Buffer): boolean => address[0] === DOCUMENT
+
+/** Every record whose key starts so. */
+export function keysUnder(prefix: Buffer): KeyRange {
+  return { start: prefix, end: prefixSuccessor(prefix) }
+}
+
+export const keyRanges = {
+  buckets: () => keysUnder(key('B')),
+  owned: (owner: string) => keysUnder(key('w', owner)),
+  current: (bucket: string) => keysUnder(key('o', bucket)),
+  older: (bucket: string) => keysUnder(key('v', bucket)),
+  olderOf: (bucket: string, name: string) => keysUnder(key('v', bucket, name)),
+  uploads: (bucket: string) => keysUnder(key('u', bucket)),
+  uploadsOf: (bucket: string, name: string) => keysUnder(key('u', bucket, name)),
+  parts: (upload: Buffer) => keysUnder(key('p', upload)),
+  pages: (id: Buffer) => keysUnder(key('s', id)),
+  accounts: () => keysUnder(key('A')),
+  users: (accountId: string) => keysUnder(key('n', accountId)),
+  keysOfAccount: (accountId: string) => keysUnder(key('K', accountId)),
+  keysOf: (accountId: string, user: string | undefined) => keysUnder(key('K', accountId, user ?? '')),
+  usage: (bucketId: string) => keysUnder(key('U', bucketIdBytes(bucketId))),
+  usageOfWriter: (bucketId: string, writer: Buffer) => keysUnder(key('U', bucketIdBytes(bucketId), writer)),
+  ledgerHeads: () => keysUnder(key('L')),
+  ledgerEntries: (bucket: string) => keysUnder(key('l', bucket)),
+  ledgerIndex: (bucket: string, name: string, versionId: string) => keysUnder(key('i', bucket, name, versionId)),
+  fences: () => keysUnder(key('x', 'fence')),
+  kind: (kind: string) => keysUnder(Buffer.from(kind, 'latin1')),
+}
+
+/** Takes an address apart again: kind, bucket and name of `o`, `v`, `h` and `u` records, owner and name of `w`. */
+export function parseRecordKey(address: Buffer): { bucket: string; name: string; rest: Buffer } {
+  const first = address.indexOf(0, 1)
+  const second = address.indexOf(0, first + 1)
+  return {
+    bucket: address.toString('utf8', 1, first),
+    name: address.toString('utf8', first + 1, second),
+    rest: address.subarray(second + 1),
+  }
+}
+
+/** How many bytes of an address come before a name in this bucket. */
+export const beforeVersions = (bucket: string): number => 1 + Buffer.byteLength(bucket) + 1
+
+/** How many come after it, of a kind with one fixed length of them: the end of the text, then a number or an id. */
+export const AFTER_VERSIONS: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 1 + 8, u: 1 + 16 }
+
+/** The place of an older version, read from its address alone. */
+export function sequenceOf(address: Buffer): number {
+  return readDescending(address, address.length - 8)
+}
+
+const BUCKET_ID_BYTES = 8
+const USAGE_BASE_BYTES = 1 + BUCKET_ID_BYTES
+
+/** The address of a usage record, taken apart. A base has no writer. */
+export interface UsageKey {
+  readonly bucketId: string
+  readonly writer: Buffer | undefined
+  readonly slot: number
+}
+
+export function parseUsage(address: Buffer): UsageKey {
+  const bucketId = address.toString('hex', 1, USAGE_BASE_BYTES)
+  if (address.length === USAGE_BASE_BYTES) return { bucketId, writer: undefined, slot: 0 }
+  const end = address.length - 8
+  return { bucketId, writer: address.subarray(USAGE_BASE_BYTES, end), slot: readUint64(address, end) }
+}

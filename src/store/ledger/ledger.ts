@@ -1,0 +1,206 @@
+/** Reads a bucket's ledger: for an auditor, for whoever checks it, and for whoever asks who holds a version. */
+import { readUint64 } from '../../lib/keys.ts'
+import type { Entry } from '../../meta/meta.ts'
+import { bucketFormat } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import {
+  type Actor,
+  changesVersion,
+  type LedgerHead,
+  type LedgerNote,
+  type LockChange,
+  type LockShown,
+  ledgerEntryFormat,
+  ledgerHeadFormat,
+  type OfVersion,
+  STORE_LEDGER,
+} from '../../model/ledger.ts'
+import {
+  checkpointText,
+  closingLine,
+  entryLine,
+  genesisHash,
+  headerLine,
+  LedgerCheck,
+  type LedgerExpectation,
+  type LedgerVerdict,
+} from '../../rules/ledger.ts'
+import { isBucketName } from '../../rules/naming.ts'
+import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import type { StoreContext } from '../store-context.ts'
+import { ledgerName } from './ledger-append.ts'
+
+const PAGE = 500
+
+/** An entry as it was written. */
+export type LedgerEntry = LedgerNote & {
+  readonly sequence: number
+  readonly time: string
+  readonly by: Actor
+  readonly previous: string
+}
+
+export interface HoldOrigin {
+  readonly time: string
+  readonly by: Actor
+  readonly sequence: number
+}
+
+export class Ledger {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  /** What proves this store's ledgers, in hexadecimal. Not secret: auditors get it once, by another way. */
+  get publicKey(): string {
+    return this.#context.keyring.signing.publicKey.toString('hex')
+  }
+
+  /**
+   * The ledger as lines: a header, the entries, a signed closing line. Signs nothing that it could not verify: then
+   * it ends with an error, and what was printed has no closing line.
+   */
+  async *export(bucket: string): AsyncGenerator<string> {
+    const head = await this.#head(bucket)
+    const check = new LedgerCheck({ publicKey: this.publicKey })
+    for await (const line of this.#lines(bucket, head)) {
+      check.take(line)
+      yield line
+    }
+    const { problem } = await this.#verdict(bucket, head, check)
+    if (problem !== undefined) throw new Error(`the ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
+    const closing = { entries: head.entries, last: head.last, time: this.#context.clock.now() }
+    yield closingLine(closing, this.#sign(bucket, closing))
+  }
+
+  /** Whether the stored chain is whole, signed by this store, and goes on from an earlier export if one is given. */
+  async verify(bucket: string, earlier?: LedgerExpectation['earlier']): Promise<LedgerVerdict> {
+    const head = await this.#head(bucket)
+    const check = new LedgerCheck({ publicKey: this.publicKey, ...(earlier === undefined ? {} : { earlier }) })
+    for await (const line of this.#lines(bucket, head)) check.take(line)
+    return this.#verdict(bucket, head, check)
+  }
+
+  /** A chain that is right as far as its end says, but goes on behind it, had another end. */
+  async #verdict(bucket: string, head: LedgerHead, check: LedgerCheck): Promise<LedgerVerdict> {
+    check.take(closingLine(head, head.signature))
+    const verdict = check.end()
+    if (verdict.problem !== undefined) return verdict
+    const reason = await this.#cutOff(bucket, head)
+    return reason === undefined ? verdict : { ...verdict, problem: { line: head.entries + 2, reason } }
+  }
+
+  async #cutOff(bucket: string, { entries }: LedgerHead): Promise<string | undefined> {
+    const { meta } = this.#context
+    if (entries === 0) {
+      const entry = await meta.get(recordKey.bucket(bucket))
+      const isLocked = entry !== undefined && bucketFormat.decode(entry.value).lockEnabled
+      // What switched locks on is the first entry, in the same commit.
+      if (isLocked && (await this.#entriesOf(bucket)) === 0) return 'the bucket has locks, but the ledger is empty'
+    }
+    if ((await this.#texts(bucket, entries, 1)).length === 0) return undefined
+    // Something may have been noted since the end was read.
+    return (await this.#entriesOf(bucket)) === entries ? 'the ledger goes on behind its signed end' : undefined
+  }
+
+  async #entriesOf(bucket: string): Promise<number> {
+    const entry = await this.#context.meta.get(recordKey.ledgerHead(bucket))
+    return entry === undefined ? 0 : ledgerHeadFormat.decode(entry.value).entries
+  }
+
+  /** Entries behind that one, in order. */
+  async entries(bucket: string, after = 0, limit = PAGE): Promise<LedgerEntry[]> {
+    return (await this.#texts(bucket, after, limit)).map(text => JSON.parse(text) as LedgerEntry)
+  }
+
+  /** What made the lock of a version as it is, newest first. */
+  async *changesOf(bucket: string, { key, versionId }: OfVersion): AsyncGenerator<LedgerEntry & LockChange> {
+    const { meta } = this.#context
+    const { start, end: last } = keyRanges.ledgerIndex(bucket, key, versionId)
+    for (let end = last; ; ) {
+      const page = await meta.scan({ start, end }, PAGE, true)
+      for (const { key: address } of page) {
+        const entry = await meta.get(recordKey.ledgerEntry(bucket, readUint64(address, address.length - 8)))
+        if (entry === undefined) continue
+        const note = JSON.parse(ledgerEntryFormat.decode(entry.value)) as LedgerEntry
+        // Refusals used to be found this way too.
+        if (changesVersion(note)) yield note
+      }
+      if (page.length < PAGE) return
+      end = page.at(-1)!.key
+    }
+  }
+
+  /** Since when a version is held and who held it; undefined when it is not. */
+  async heldSince(bucket: string, version: OfVersion): Promise<HoldOrigin | undefined> {
+    for await (const entry of this.changesOf(bucket, version)) {
+      if (entry.after.hold !== 'ON') return undefined
+      if (isHeld(entry.before)) continue
+      return { time: entry.time, by: entry.by, sequence: entry.sequence }
+    }
+    return undefined
+  }
+
+  /** Names of all buckets that have entries, whether or not anything says where these end. */
+  async *written(): AsyncGenerator<string> {
+    const { start, end } = keyRanges.kind('l')
+    for (let from: Buffer | undefined = start; from !== undefined; ) {
+      const [entry]: readonly Entry[] = await this.#context.meta.scan({ start: from, end }, 1)
+      if (entry === undefined) return
+      const bucket = entry.key.toString('utf8', 1, entry.key.indexOf(0, 1))
+      yield bucket
+      from = keyRanges.ledgerEntries(bucket).end
+    }
+  }
+
+  /** Names of all buckets that ever had a lock, also of those that are gone. */
+  async buckets(after = ''): Promise<string[]> {
+    const { start, end } = keyRanges.ledgerHeads()
+    const from = after === '' ? start : recordKey.ledgerHead(`${after}\u0001`)
+    const found = await this.#context.meta.scan({ start: from, end }, PAGE)
+    return found.map(({ key }) => key.toString('utf8', 1, key.length - 1))
+  }
+
+  async #head(bucket: string): Promise<LedgerHead> {
+    const isStore = bucket === STORE_LEDGER
+    // What can be no bucket's name can be no key's either.
+    if (!isStore && !isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
+    const entry = await this.#context.meta.get(recordKey.ledgerHead(bucket))
+    if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
+    // Nothing has happened yet, in a bucket that is there; or the end of what has happened is gone.
+    const isThere = isStore || (await this.#context.meta.get(recordKey.bucket(bucket))) !== undefined
+    if (!isThere && (await this.#texts(bucket, 0, 1)).length === 0) {
+      throw new Fault('NoSuchBucket', { BucketName: bucket })
+    }
+    const none = { entries: 0, last: genesisHash(ledgerName(this.#context, bucket)), time: this.#context.clock.now() }
+    return { ...none, signature: this.#sign(bucket, none) }
+  }
+
+  #sign(bucket: string, end: Omit<LedgerHead, 'signature'>): Buffer {
+    return this.#context.keyring.signing.sign(checkpointText(ledgerName(this.#context, bucket), end))
+  }
+
+  /** Header and entries, up to the end that is given. */
+  async *#lines(bucket: string, { entries }: LedgerHead): AsyncGenerator<string> {
+    yield headerLine(ledgerName(this.#context, bucket), this.publicKey)
+    for (let read = 0; read < entries; ) {
+      const texts = await this.#texts(bucket, read, Math.min(PAGE, entries - read))
+      if (texts.length === 0) return
+      for (const text of texts) yield entryLine(text)
+      read += texts.length
+    }
+  }
+
+  async #texts(bucket: string, after: number, limit: number): Promise<string[]> {
+    const range = {
+      start: recordKey.ledgerEntry(bucket, after + 1),
+      end: recordKey.ledgerEntry(bucket, Number.MAX_SAFE_INTEGER),
+    }
+    const found = await this.#context.meta.scan(range, limit)
+    return found.map(({ value }) => ledgerEntryFormat.decode(value))
+  }
+}
+
+const isHeld = (lock: LockShown | null): boolean => lock?.hold === 'ON'

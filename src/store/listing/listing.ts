@@ -1,0 +1,177 @@
+/**
+ * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted
+ * keys lie between the records that a plain listing reads.
+ */
+import { type ByteSpan, copyOf, keySuccessor, textOf } from '../../lib/bytes.ts'
+import { ShownRecord, type ShownVersion } from '../../model/shown-version.ts'
+import { type Upload, uploadFormat } from '../../model/upload.ts'
+import { bucketForRead } from '../buckets/bucket-record.ts'
+import { keyRanges, recordKey, sequenceOf } from '../commit/record-keys.ts'
+import { Transaction } from '../commit/transaction.ts'
+import { readHead, seqOfVersion } from '../objects/versions.ts'
+import type { StoreContext } from '../store-context.ts'
+import { isUploadName } from '../uploads/upload-record.ts'
+import {
+  firstBatch,
+  isRolledUp,
+  keyAfter,
+  keyAfterMarker,
+  ListingCursor,
+  type ListPage,
+  type ListRequest,
+  listedPrefix,
+  PageBuilder,
+  type RecordWalk,
+  rangeOf,
+  rolledUp,
+} from './listing-page.ts'
+import { VersionCursor, type VersionPosition } from './version-cursor.ts'
+
+export interface ListedVersion {
+  readonly key: string
+  readonly version: ShownVersion
+  readonly latest: boolean
+}
+
+/** Something made of an object, where its name and its record lie. */
+export type ListingProjection<T> = (name: ByteSpan, shown: ShownRecord) => T
+
+interface ObjectsRequest extends ListRequest {
+  /** The mark of the page before. */
+  readonly after?: string | undefined
+  /** Without one: the key behind which to begin. */
+  readonly startAfter?: string | undefined
+}
+
+/** One for all listings: nothing comes between the check of a record and what is made of it. */
+const shown = new ShownRecord()
+
+export class Listing {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  objects(request: ObjectsRequest): Promise<ListPage<ListedVersion>> {
+    return this.objectsAs(request, name => ({ key: textOf(name), version: shown.version(), latest: true }))
+  }
+
+  /** Made of current objects behind `after`, in the order of their keys' bytes; maybe of more than the page has. */
+  async objectsAs<T extends { readonly key: string }>(
+    request: ObjectsRequest,
+    make: ListingProjection<T>,
+  ): Promise<ListPage<T>> {
+    const { after, startAfter } = request
+    await this.#mustExist(request.bucket)
+    const first = startAfter === undefined ? undefined : keyAfterMarker('o', request, startAfter)
+    const start = after === undefined ? first : keyAfter('o', request, after)
+    return this.#walk(request, {
+      kind: 'o',
+      range: rangeOf('o', request, start),
+      vouch: ({ key, value }) => shown.isSound(value, key),
+      make({ value }, name, isVouched) {
+        if (!isVouched) shown.read(value)
+        return make(name, shown)
+      },
+    })
+  }
+
+  /** Uploads in progress: by key, then by when they were begun. */
+  async uploads(
+    request: ListRequest & { readonly after?: { readonly key: string; readonly uploadId?: string } },
+  ): Promise<ListPage<Upload>> {
+    const { bucket, after } = request
+    await this.#mustExist(bucket)
+    const isInside =
+      after?.uploadId !== undefined &&
+      isUploadName(after.key, after.uploadId) &&
+      listedPrefix(after.key, request) === undefined
+    const start = isInside
+      ? keySuccessor(recordKey.upload(bucket, after.key, Buffer.from(after.uploadId!, 'hex')))
+      : after && keyAfter('u', request, after.key)
+    return this.#walk(request, {
+      kind: 'u',
+      range: rangeOf('u', request, start),
+      // Uploads keep bytes of their record.
+      make: ({ value }) => uploadFormat.decode(copyOf(value)),
+    })
+  }
+
+  async #walk<T extends { readonly key: string }>(request: ListRequest, walk: RecordWalk<T>): Promise<ListPage<T>> {
+    const page = new PageBuilder<T>(request.limit)
+    if (page.full) return page.close(false)
+    const cursor = new ListingCursor(this.#context.meta, request, walk)
+    for (;;) {
+      // Most are there already, and waiting for each of them would cost more than listing it.
+      const next = cursor.next ?? (await cursor.peek())
+      if (next === undefined) return page.close(false)
+      if (page.full) return page.close(true)
+      if (isRolledUp(next)) {
+        page.addPrefix(next.prefix)
+        cursor.pass(next.prefix, page.left)
+      } else {
+        page.add(next)
+        cursor.advance()
+      }
+    }
+  }
+
+  /** All versions and markers behind the named one: keys in order, each one's newest first. */
+  async versions(
+    request: ListRequest & { readonly after?: { readonly key: string; readonly versionId?: string | undefined } },
+  ): Promise<ListPage<ListedVersion>> {
+    const { bucket, after } = request
+    await this.#mustExist(bucket)
+    const page = new PageBuilder<ListedVersion>(request.limit)
+    if (page.full) return page.close(false)
+    const inside =
+      after?.versionId === undefined || listedPrefix(after.key, request) !== undefined
+        ? undefined
+        : await this.#placeInside(bucket, after.key, after.versionId)
+    const start = (kind: string) => (inside === undefined && after ? keyAfter(kind, request, after.key) : undefined)
+    const cursor = new VersionCursor(this.#context.meta, shown, {
+      bucket,
+      current: rangeOf('o', request, start('o')),
+      older: rangeOf('v', request, start('v')),
+      behind: inside,
+      firstBatch: firstBatch(request),
+    })
+    let lastKey: string | undefined
+    for (;;) {
+      const found = cursor.isReady ? cursor.next : await cursor.peek()
+      if (found === undefined) return page.close(false)
+      if (page.full) return page.close(true)
+      const { key, version } = found
+      const prefix = rolledUp(key, request)
+      if (prefix === undefined) {
+        const latest = key === inside?.key ? version.seq === inside.newest : key !== lastKey
+        page.add({ key, version, latest })
+        lastKey = key
+        cursor.advance(found)
+      } else {
+        page.addPrefix(prefix)
+        cursor.pass(prefix)
+      }
+    }
+  }
+
+  /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */
+  async #placeInside(
+    bucket: string,
+    key: string,
+    versionId: string,
+  ): Promise<VersionPosition & { readonly newest: number | undefined }> {
+    const tx = new Transaction(this.#context.meta)
+    const head = await readHead(tx, await bucketForRead(tx, bucket), key)
+    const seq = seqOfVersion(head, versionId)
+    // A null version that is gone leaves no place behind: rather all of its key once more than one version missed.
+    const [behindIt] = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 1)
+    const newest = head.current?.version.seq ?? (behindIt && sequenceOf(behindIt.key))
+    return { key, seq: seq ?? Number.MAX_SAFE_INTEGER, newest }
+  }
+
+  async #mustExist(bucket: string): Promise<void> {
+    await bucketForRead(new Transaction(this.#context.meta), bucket)
+  }
+}

@@ -1,0 +1,149 @@
+import { outgoingBuffers } from '../../digest/buffer-pool.ts'
+import { recordSlabs } from '../../digest/slab-pool.ts'
+import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
+import type { Version } from '../../model/version.ts'
+import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-table.ts'
+import { readContent, readSingleBlob } from '../content/read-content.ts'
+import type { StoreContext } from '../store-context.ts'
+
+/** An object that is being read. Closing it, also by reading to the end of a `read`, lets its bytes be freed. */
+export class ObjectHandle {
+  readonly version: Version
+  readonly #context: StoreContext
+  readonly #contentKey: Buffer | undefined
+  readonly #ticket: number
+
+  constructor(context: StoreContext, version: Version, contentKey: Buffer | undefined, ticket: number) {
+    this.#context = context
+    this.version = version
+    this.#contentKey = contentKey
+    this.#ticket = ticket
+  }
+
+  /** Opens what is sealed; for a copy that takes slices of this object. */
+  get contentKey(): Buffer | undefined {
+    return this.#contentKey
+  }
+
+  /**
+   * Bytes [start, end), streamed as the consumer takes them. Can be called once; closes the handle when it ends, fails
+   * or is given up. Not a bare generator: one that is given up before its first step would never get to close anything.
+   */
+  read(start = 0, end = this.version.size): AsyncIterableIterator<Buffer> {
+    if (start < 0 || start > end || end > this.version.size) {
+      this.close()
+      throw new RangeError(`no such range: ${start}–${end}`)
+    }
+    const bytes = readContent(this.#context, this.version.content, this.#contentKey, start, end)
+    return {
+      [Symbol.asyncIterator]() {
+        return this
+      },
+      next: async () => {
+        try {
+          const step = await bytes.next()
+          if (step.done === true) this.close()
+          return step
+        } catch (error) {
+          this.close()
+          throw error
+        }
+      },
+      return: async () => {
+        try {
+          return await bytes.return(undefined)
+        } finally {
+          this.close()
+        }
+      },
+    }
+  }
+
+  /**
+   * The same with its first piece read already: what cannot be read at all fails here, where an error can still be
+   * answered. Nothing is sent before that piece is there in any case.
+   */
+  async readAhead(start: number, end: number): Promise<AsyncIterableIterator<Buffer>> {
+    const bytes = this.read(start, end)
+    let first: IteratorResult<Buffer> | undefined = await bytes.next()
+    const ahead: AsyncIterableIterator<Buffer> = {
+      [Symbol.asyncIterator]() {
+        return ahead
+      },
+      next: async () => {
+        const step = first ?? bytes.next()
+        first = undefined
+        return step
+      },
+      return: () => {
+        if (first?.done === false) outgoingBuffers.release(first.value)
+        first = undefined
+        return bytes.return!()
+      },
+    }
+    return ahead
+  }
+
+  /**
+   * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
+   * have to be read. Lent with their record: whoever gets them is the last to use it, and may say when that is over.
+   */
+  inline(start: number, end: number): Buffer | undefined {
+    const bytes = this.#inRecord()
+    if (bytes === undefined) return undefined
+    this.close()
+    return bytes.subarray(start, end)
+  }
+
+  #inRecord(): Buffer | undefined {
+    const { content } = this.version
+    return content.kind === 'inline' && content.seal === undefined ? content.bytes : undefined
+  }
+
+  /** Closes the handle of an object whose bytes nobody wants, when nobody will look at its record again. */
+  dismiss(): void {
+    const bytes = this.#inRecord()
+    if (bytes !== undefined) recordSlabs.giveBack(bytes)
+    this.close()
+  }
+
+  /** The same in one piece, for a range that is short; closes the handle. Lent, as what is read is. */
+  whole(start: number, end: number): MaybePromise<Buffer> {
+    return orElse(
+      () =>
+        andThen(readSingleBlob(this.#context, this.version.content, start, end), whole => {
+          if (whole === undefined) return this.#joined(start, end)
+          this.close()
+          return whole
+        }),
+      error => {
+        this.close()
+        throw error
+      },
+    )
+  }
+
+  async #joined(start: number, end: number): Promise<Buffer> {
+    const chunks: Buffer[] = []
+    for await (const chunk of this.read(start, end)) chunks.push(chunk)
+    if (chunks.length === 1) return chunks[0]!
+    const whole = Buffer.concat(chunks)
+    for (const chunk of chunks) outgoingBuffers.release(chunk)
+    return whole
+  }
+
+  /** The part of this number; undefined when the object has none. */
+  async part(number: number): Promise<PlacedPart | undefined> {
+    const [found] = (await this.parts(number - 1, 1)).parts
+    return found?.number === number ? found : undefined
+  }
+
+  /** Parts with numbers above `after`. */
+  parts(after: number, limit: number): Promise<PartsPage> {
+    return partsAfter(this.#context, this.version, after, limit)
+  }
+
+  close(): void {
+    this.#context.readerEpochs.leave(this.#ticket)
+  }
+}

@@ -1,0 +1,302 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Body } from '../../blobs/blobs.ts'
+import { BodyDigest } from '../../digest/body-digest.ts'
+import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import {
+  type Attributes,
+  type Grant,
+  type Lock,
+  NO_ATTRIBUTES,
+  NO_CONTENT,
+  type Pairs,
+  UNLOCKED,
+  type Version,
+} from '../../model/version.ts'
+import { versionFormat } from '../../model/version-record.ts'
+import { lockForLedger } from '../../rules/ledger.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { checkRetainUntil, mayRemove, mayRetain } from '../../rules/lock.ts'
+import { checkKey } from '../../rules/naming.ts'
+import {
+  ALWAYS,
+  checkPrecondition,
+  checkRemoval,
+  type Precondition,
+  type RemovalPrecondition,
+} from '../../rules/precondition.ts'
+import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
+import { type Transaction, transact } from '../commit/transaction.ts'
+import { type BodyInspector, inspectBody } from '../content/body-inspector.ts'
+import { ingest, withDraft } from '../content/ingest.ts'
+import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
+import { dependOnNamedKey } from '../keys/named-keys.ts'
+import { recordRefusal, transactNewVersion } from '../ledger/ledger-entries.ts'
+import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
+import type { StoreContext } from '../store-context.ts'
+import { findVersion, locateVersion, type VersionSelector } from './find-version.ts'
+import { lockedFault, NO_BYPASS, type RemovalRights } from './lock-gate.ts'
+import { lockForNewVersion } from './new-lock.ts'
+import { ObjectHandle } from './object-handle.ts'
+import { locate, publish, publishMarker, readHead, requireVersion, unlinkVersion } from './versions.ts'
+
+export interface PutRequest {
+  readonly bucket: string
+  readonly key: string
+  readonly owner: string
+  readonly body: Body
+  readonly bytesExpected?: number | undefined
+  readonly attributes?: Attributes
+  readonly lock?: Lock
+  readonly encryption?: KeyChoice | undefined
+  readonly condition?: Precondition
+  readonly inspection?: BodyInspector
+  /** The entity tag, where it is known before: that of the object these bytes are a copy of. */
+  readonly etag?: string
+}
+
+export interface RemoveRequest extends VersionSelector {
+  readonly allowance?: RemovalRights
+  readonly condition?: RemovalPrecondition
+  readonly owner: string
+  /** Refuses to hide a held version behind a marker. */
+  readonly keepHeld?: boolean
+}
+
+export interface RemovalResult {
+  /** The marker that was put on top, if any. */
+  readonly marker: Version | undefined
+  /** The version that was taken out, if any. */
+  readonly removed: Version | undefined
+}
+
+export class Objects {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  async put(request: PutRequest): Promise<Version> {
+    const context = this.#context
+    const { bucket: name, key, inspection } = request
+    checkKey(key)
+    const keys = request.encryption === undefined ? undefined : encryptionFor(context, request.encryption)
+    const md5 = new BodyDigest('md5')
+    const draft = await ingest(context, request.body, {
+      contentKey: keys?.contentKey,
+      digests: inspection === undefined ? [md5] : [md5, inspection],
+      bytesMax: LIMITS.objectPutBytesMax,
+      bytesExpected: request.bytesExpected,
+      mayInline: true,
+    })
+    return withDraft(draft, async () => {
+      const { digest, checksum } = await inspectBody(md5, inspection).catch(async (error: unknown) => {
+        await this.checkCondition(request, request.condition)
+        throw error
+      })
+      const etag = request.etag ?? etagOf(context, digest, request.encryption)
+      const { lock = UNLOCKED } = request
+      return transactNewVersion(context, { bucket: name, key, lock }, async tx => {
+        const bucket = await bucketForWrite(tx, name)
+        const head = await readHead(tx, bucket, key)
+        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+        draft.name(tx)
+        const now = context.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: request.owner,
+          marker: false,
+          size: draft.size,
+          etag,
+          parts: 0,
+          checksum,
+          encryption: keys?.encryption,
+          lock: await lockForNewVersion(context, bucket, lock, now),
+          attributes: request.attributes ?? NO_ATTRIBUTES,
+          content: draft.content,
+        }
+        return publish(context, tx, head, version, NO_BYPASS)
+      })
+    })
+  }
+
+  /** R92–R94. Whether something may be put there as things stand; whoever puts it decides that once more. */
+  async checkCondition({ bucket: name, key }: VersionSelector, condition: Precondition = ALWAYS): Promise<void> {
+    if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return
+    await transact(this.#context, async tx => {
+      const head = await readHead(tx, await bucketForRead(tx, name), key)
+      checkPrecondition(condition, head.current?.version.etag)
+    })
+  }
+
+  /** The version's record alone. */
+  async head(which: VersionSelector): Promise<Version> {
+    return this.find(which)
+  }
+
+  /** The same, at once where its records are there at once. */
+  find(which: VersionSelector): MaybePromise<Version> {
+    return andThen(findVersion(this.#context, which), ({ version }) => version)
+  }
+
+  /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
+  async open(which: VersionSelector, customerKey?: Buffer): Promise<ObjectHandle> {
+    return this.reach(which, customerKey)
+  }
+
+  /** The same, at once where its records are there at once. */
+  reach(which: VersionSelector, customerKey?: Buffer): MaybePromise<ObjectHandle> {
+    const { readerEpochs: entrance } = this.#context
+    const ticket = entrance.enter()
+    return orElse(
+      () =>
+        andThen(findVersion(this.#context, which), ({ version }) => {
+          const { encryption } = version
+          const isPlain = encryption === undefined && customerKey === undefined
+          const contentKey = isPlain ? undefined : contentKeyOf(this.#context, encryption, customerKey)
+          return andThen(contentKey, opened => new ObjectHandle(this.#context, version, opened, ticket))
+        }),
+      error => {
+        entrance.leave(ticket)
+        throw error
+      },
+    )
+  }
+
+  /** A version that somebody else's decision depends on. */
+  async relyOn(tx: Transaction, which: VersionSelector): Promise<Version> {
+    return (await locateVersion(tx, which)).version
+  }
+
+  /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */
+  async remove(request: RemoveRequest): Promise<RemovalResult> {
+    const context = this.#context
+    try {
+      // Only a bypass leaves a trace in the ledger; all others need not wait for each other.
+      if (request.allowance?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
+      return await context.ledgerCommits.take(context, request.bucket, (tx, note) => this.#remove(tx, request, note))
+    } catch (error) {
+      await recordRefusal(context, 'delete refused', request, error)
+      throw error
+    }
+  }
+
+  async #remove(
+    tx: Transaction,
+    request: RemoveRequest,
+    note: Parameters<LedgerAttempt<void>>[1],
+  ): Promise<RemovalResult> {
+    const context = this.#context
+    const { key, allowance = NO_BYPASS } = request
+    const bucket = await bucketForWrite(tx, request.bucket)
+    const head = await readHead(tx, bucket, key)
+    const target = await locate(tx, head, request.versionId)
+    checkRemoval(request.condition ?? ALWAYS, target?.version)
+    if (request.versionId !== undefined || bucket.versioning === 'off') {
+      if (target === undefined) return { marker: undefined, removed: undefined }
+      const { id, lock } = target.version
+      const isBypassed = mayRemove(lock, await context.lockClock.now(), false) !== undefined
+      await unlinkVersion(context, tx, head, target, allowance)
+      if (isBypassed) note({ what: 'removed', key, versionId: id, before: lockForLedger(lock), bypass: true })
+      return { marker: undefined, removed: target.version }
+    }
+    if (request.keepHeld === true && target?.version.lock.hold === true) throw lockedFault('held', target.version)
+    checkKey(key)
+    const marker = { ...DELETE_MARKER, modifiedAt: context.clock.now(), owner: request.owner }
+    return { marker: await publishMarker(context, tx, head, marker, allowance), removed: undefined }
+  }
+
+  setHold(which: VersionSelector, hold: boolean): Promise<Version> {
+    return this.#changeLock(which, 'hold', async ({ lock }) => ({ lock: { ...lock, hold }, bypassed: false }))
+  }
+
+  async setRetention(
+    which: VersionSelector,
+    retention: Lock['retention'],
+    allowance: RemovalRights = NO_BYPASS,
+  ): Promise<Version> {
+    const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
+      if (retention !== undefined) checkRetainUntil(retention.until, this.#context.clock.now())
+      const now = await this.#context.lockClock.now()
+      const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
+      if (refusal !== undefined) throw lockedFault(refusal, version)
+      const bypassed = mayRetain(version.lock, retention, now, false) !== undefined
+      return { lock: { ...version.lock, retention }, bypassed }
+    }
+    try {
+      return await this.#changeLock(which, 'retention', change)
+    } catch (error) {
+      await recordRefusal(this.#context, 'retention refused', which, error)
+      throw error
+    }
+  }
+
+  /** Changes a version's lock and says so in the ledger; what stays as it is leaves no trace. */
+  #changeLock(
+    which: VersionSelector,
+    what: 'hold' | 'retention',
+    change: (version: Version) => Promise<{ lock: Lock; bypassed: boolean }>,
+  ): Promise<Version> {
+    const context = this.#context
+    return context.ledgerCommits.take(context, which.bucket, async (tx, note) => {
+      const bucket = await bucketForRead(tx, which.bucket)
+      needLocks(bucket)
+      const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)
+      const { lock, bypassed } = await change(target.version)
+      const [before, after] = [lockForLedger(target.version.lock), lockForLedger(lock)]
+      if (isDeepStrictEqual(before, after)) return target.version
+      if (mayRemove(lock, context.clock.now(), false) !== undefined)
+        await dependOnNamedKey(tx, target.version.encryption)
+      const changed = { ...target.version, lock }
+      tx.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
+      const { key } = which
+      note({ what, key, versionId: changed.id, before, after, ...(bypassed ? { bypass: true } : {}) })
+      return changed
+    })
+  }
+
+  setTags(which: VersionSelector, tags: Pairs): Promise<Version> {
+    return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, tags } }))
+  }
+
+  /** The grants may depend on the version that gets them: on who owns it, for one. */
+  setGrants(
+    which: VersionSelector,
+    grants: readonly Grant[] | ((version: Version) => readonly Grant[]),
+  ): Promise<Version> {
+    return this.#change(which, version => {
+      const given = typeof grants === 'function' ? grants(version) : grants
+      return { ...version, attributes: { ...version.attributes, grants: given } }
+    })
+  }
+
+  /** Changes what a version's record says beside its bytes; its place, name and content stay. */
+  #change(which: VersionSelector, change: (version: Version) => Version): Promise<Version> {
+    return transact(this.#context, async tx => {
+      const bucket = await bucketForRead(tx, which.bucket)
+      const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)
+      const changed = change(target.version)
+      tx.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
+      return changed
+    })
+  }
+}
+
+/** What a marker is apart from its place, its owner and its time. */
+export const DELETE_MARKER = {
+  marker: true,
+  size: 0,
+  etag: '',
+  parts: 0,
+  checksum: undefined,
+  encryption: undefined,
+  lock: UNLOCKED,
+  attributes: NO_ATTRIBUTES,
+  content: NO_CONTENT,
+} as const
+
+function needLocks(bucket: Bucket): void {
+  if (!bucket.lockEnabled) throw new Fault('ObjectLockConfigurationNotFoundError', { BucketName: bucket.name })
+}

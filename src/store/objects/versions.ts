@@ -1,0 +1,306 @@
+/**
+ * The versions of one key. The current one stands in its own record, so that a listing meets nothing else; older ones
+ * and markers stand behind it, newest first. When the newest is a marker there is no current record but a `deleted`
+ * one. Every change to the set reads one of the two through its decision, which keeps the set whole.
+ */
+import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { Entry } from '../../meta/meta.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
+import { versionFormat } from '../../model/version-record.ts'
+import { mayRemove } from '../../rules/lock.ts'
+import { checkKey } from '../../rules/naming.ts'
+import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
+import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import type { Transaction } from '../commit/transaction.ts'
+import { dependOnNamedKey } from '../keys/named-keys.ts'
+import type { StoreContext } from '../store-context.ts'
+import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
+import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
+
+/** The head of a key: its current version, or that it is deleted, or nothing. */
+export interface KeyHead {
+  readonly bucket: Bucket
+  readonly key: string
+  readonly current: StoredVersion | undefined
+  readonly deleted: Deleted | undefined
+}
+
+const VERSION_SEQ_BYTES = 6
+const VERSION_ID_BYTES = 16
+const VERSION_ID_SHAPE = /^[0-9a-f]{32}$/
+
+/** A version's public name: its place, and enough chance that nobody guesses one or meets it twice. */
+export function versionName(context: StoreContext, seq: number): string {
+  const id = Buffer.alloc(VERSION_ID_BYTES)
+  id.writeUIntBE(seq, 0, VERSION_SEQ_BYTES)
+  context.random.bytes(VERSION_ID_BYTES - VERSION_SEQ_BYTES).copy(id, VERSION_SEQ_BYTES)
+  return id.toString('hex')
+}
+
+function seqOfName(id: string): number {
+  if (!VERSION_ID_SHAPE.test(id)) {
+    throw new Fault('InvalidArgument', {
+      reason: 'Invalid version id specified',
+      ArgumentName: 'versionId',
+      ArgumentValue: id,
+    })
+  }
+  return Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16)
+}
+
+const located = (entry: Entry | undefined): StoredVersion | undefined =>
+  entry === undefined ? undefined : { entry, version: decodeVersion(entry) }
+
+export function readHead(tx: Transaction, bucket: Bucket, key: string): MaybePromise<KeyHead> {
+  checkKey(key)
+  return andThen(tx.get(recordKey.current(bucket.name, key)), entry => {
+    const current = located(entry)
+    // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
+    // every writer relies on, changes before there can be any.
+    if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
+    return andThen(tx.get(recordKey.deleted(bucket.name, key)), marked => {
+      const deleted = marked === undefined ? undefined : deletedFormat.decode(marked.value)
+      return { bucket, key, current, deleted }
+    })
+  })
+}
+
+/** Where a version of this name stands, or stood. */
+export function seqOfVersion(head: KeyHead, versionId: string): number | undefined {
+  if (versionId !== NULL_VERSION) return seqOfName(versionId)
+  if (head.current?.version.id === NULL_VERSION) return head.current.version.seq
+  return head.current === undefined ? head.deleted?.nullSeq : head.current.version.nullSeq
+}
+
+/** A version by its name, or the current one when no name is given. */
+export function locate(
+  tx: Transaction,
+  head: KeyHead,
+  versionId: string | undefined,
+): MaybePromise<StoredVersion | undefined> {
+  const { current } = head
+  if (versionId === undefined || current?.version.id === versionId) return current
+  const seq = seqOfVersion(head, versionId)
+  if (seq === undefined) return undefined
+  return andThen(tx.get(recordKey.older(head.bucket.name, head.key, seq)), entry => {
+    const found = located(entry)
+    return found?.version.id === versionId ? found : undefined
+  })
+}
+
+/** What is told about a key that is deleted, and not of one that never was: that there is a marker, and which. */
+async function markerOf(
+  tx: Transaction,
+  head: KeyHead,
+): Promise<{ deleteMarker: boolean; markerId?: string | undefined }> {
+  if (head.deleted === undefined) return { deleteMarker: false }
+  const marker = located(await tx.get(recordKey.older(head.bucket.name, head.key, head.deleted.top)))
+  return { deleteMarker: true, markerId: marker?.version.id }
+}
+
+/** What a store may call a version. */
+const NAME_OF_ANY_STORE = /^[\w.~+/=-]{1,1024}$/
+
+/**
+ * R118, which goes before R105. Without versions there is one name only: whatever shape another one has, it names none
+ * of them. Where versions are kept, and wherever one is to be removed, a name of another shape than ours is malformed.
+ */
+const isOfNoVersion = ({ bucket }: KeyHead, id: string): boolean =>
+  bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
+
+/** The version, or the fault that says why there is none; a marker is not an object. */
+export function requireVersion(
+  tx: Transaction,
+  head: KeyHead,
+  versionId: string | undefined,
+): MaybePromise<StoredVersion> {
+  if (versionId !== undefined && isOfNoVersion(head, versionId)) return missing(tx, head, versionId)
+  return andThen(locate(tx, head, versionId), found => {
+    if (found === undefined) return missing(tx, head, versionId)
+    if (!found.version.marker) return found
+    const { id } = found.version
+    throw new Fault('MethodNotAllowed', { Key: head.key, VersionId: id, deleteMarker: true, markerId: id })
+  })
+}
+
+async function missing(tx: Transaction, head: KeyHead, versionId: string | undefined): Promise<never> {
+  const Key = head.key
+  if (versionId !== undefined) throw new Fault('NoSuchVersion', { Key, VersionId: versionId })
+  throw new Fault('NoSuchKey', { Key, ...(await markerOf(tx, head)) })
+}
+
+/** A version that is about to get its place and its name. */
+export type NewVersion = Omit<Version, 'seq' | 'id' | 'nullSeq'>
+
+function placeOf(head: KeyHead): { seq: number; nullSeq: number | undefined } {
+  const { current, deleted } = head
+  if (current === undefined) return { seq: (deleted?.top ?? 0) + 1, nullSeq: deleted?.nullSeq }
+  const { seq, id, nullSeq } = current.version
+  return { seq: seq + 1, nullSeq: id === NULL_VERSION ? seq : nullSeq }
+}
+
+/** Moves the current version behind the newest place. */
+function pushBack(tx: Transaction, head: KeyHead): void {
+  if (head.current === undefined) return
+  const { version } = head.current
+  const to = recordKey.older(head.bucket.name, head.key, version.seq)
+  moveVersion(tx, head.bucket, head.current, to, { ...version, nullSeq: undefined })
+}
+
+/**
+ * Makes room at the top of the key for a new version or marker: on, the current one moves back; off or suspended, the
+ * null version goes, through the one gate that removes versions.
+ */
+async function makeRoom(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  allowance: RemovalRights,
+): Promise<{ seq: number; id: string; nullSeq: number | undefined }> {
+  const { seq, nullSeq } = placeOf(head)
+  if (head.bucket.versioning === 'on') {
+    pushBack(tx, head)
+    return { seq, id: versionName(context, seq), nullSeq }
+  }
+  if (head.current?.version.id === NULL_VERSION) {
+    await removeVersion(context, tx, head.bucket, head.current, allowance)
+  } else {
+    if (nullSeq !== undefined) {
+      const old = await locate(tx, head, NULL_VERSION)
+      if (old !== undefined) await removeVersion(context, tx, head.bucket, old, allowance)
+    }
+    pushBack(tx, head)
+  }
+  return { seq, id: NULL_VERSION, nullSeq: undefined }
+}
+
+/** Puts a version at the top of its key. */
+export async function publish(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  version: NewVersion,
+  allowance: RemovalRights,
+): Promise<Version> {
+  await dependOnNamedKey(tx, version.encryption)
+  const place = await makeRoom(context, tx, head, allowance)
+  const placed = placedAt(version, place)
+  const address = recordKey.current(head.bucket.name, head.key)
+  tx.put(address, versionFormat.encode(placed, address))
+  versionDelta(tx, head.bucket, placed, 1)
+  currentDelta(tx, head.bucket, placed, 1)
+  if (head.deleted !== undefined) tx.remove(recordKey.deleted(head.bucket.name, head.key))
+  return placed
+}
+
+/** Written out: of two objects put together, every one would have its shape worked out anew. */
+const placedAt = (version: NewVersion, { seq, id, nullSeq }: Pick<Version, 'seq' | 'id' | 'nullSeq'>): Version => ({
+  seq,
+  id,
+  nullSeq,
+  modifiedAt: version.modifiedAt,
+  owner: version.owner,
+  marker: version.marker,
+  size: version.size,
+  etag: version.etag,
+  parts: version.parts,
+  checksum: version.checksum,
+  encryption: version.encryption,
+  lock: version.lock,
+  attributes: version.attributes,
+  content: version.content,
+})
+
+/** Puts a marker at the top: the key is deleted, its versions stay. */
+export async function publishMarker(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  marker: NewVersion,
+  allowance: RemovalRights,
+): Promise<Version> {
+  const { name } = head.bucket
+  const { seq, id, nullSeq } = await makeRoom(context, tx, head, allowance)
+  const placed: Version = { ...marker, seq, id, nullSeq: undefined }
+  const address = recordKey.older(name, head.key, seq)
+  tx.put(address, versionFormat.encode(placed, address))
+  versionDelta(tx, head.bucket, placed, 1)
+  const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
+  tx.put(recordKey.deleted(name, head.key), deletedFormat.encode(deleted))
+  return placed
+}
+
+/** Takes one version out of the set; if it was the newest, the next one takes its place. */
+export async function unlinkVersion(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  target: StoredVersion,
+  allowance: RemovalRights,
+): Promise<void> {
+  await removeVersion(context, tx, head.bucket, target, allowance)
+  const { current, deleted } = head
+  const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
+  if (target === current) {
+    const [newest] = head.bucket.versioning === 'off' ? [] : await newestOlder(context, tx, head, 1)
+    await promote(context, tx, head, newest, nullSeq)
+    return
+  }
+  const wasNull = target.version.id === NULL_VERSION
+  const left = wasNull ? undefined : nullSeq
+  if (current !== undefined) {
+    const { key } = current.entry
+    if (wasNull) tx.put(key, versionFormat.encode({ ...current.version, nullSeq: undefined }, key))
+    return
+  }
+  const [newest, next] = await newestOlder(context, tx, head, 2)
+  if (newest?.version.seq === target.version.seq) await promote(context, tx, head, next, left)
+  else if (wasNull) {
+    tx.put(
+      recordKey.deleted(head.bucket.name, head.key),
+      deletedFormat.encode({ top: deleted!.top, nullSeq: undefined }),
+    )
+  }
+}
+
+/** The newest versions behind the current one; which they are is part of the decision. */
+async function newestOlder(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  count: number,
+): Promise<StoredVersion[]> {
+  const entries = await context.meta.scan(keyRanges.olderOf(head.bucket.name, head.key), count)
+  for (const entry of entries) tx.relyOn(entry)
+  return entries.map(entry => ({ entry, version: decodeVersion(entry) }))
+}
+
+/** P23. Whoever looks for locked versions under a key looks at current ones first: none may get there meanwhile. */
+async function relyOnKeyOfLocked(context: StoreContext, tx: Transaction, { encryption, lock }: Version): Promise<void> {
+  if (encryption?.by !== 'named' || mayRemove(lock, await context.lockClock.now(), false) === undefined) return
+  await dependOnNamedKey(tx, encryption)
+}
+
+/** `next` becomes the newest: the current version if it is an object, or the key stays deleted, or nothing is left. */
+async function promote(
+  context: StoreContext,
+  tx: Transaction,
+  head: KeyHead,
+  next: StoredVersion | undefined,
+  nullSeq: number | undefined,
+): Promise<void> {
+  const { name } = head.bucket
+  const top = head.current?.version.seq ?? head.deleted!.top
+  if (next !== undefined && !next.version.marker) {
+    await relyOnKeyOfLocked(context, tx, next.version)
+    const isNull = next.version.id === NULL_VERSION
+    const version: Version = { ...next.version, nullSeq: isNull ? undefined : nullSeq }
+    moveVersion(tx, head.bucket, next, recordKey.current(name, head.key), version)
+    if (head.current === undefined) tx.remove(recordKey.deleted(name, head.key))
+    return
+  }
+  if (next !== undefined) tx.put(recordKey.deleted(name, head.key), deletedFormat.encode({ top, nullSeq }))
+  else if (head.current === undefined) tx.remove(recordKey.deleted(name, head.key))
+}

@@ -1,0 +1,171 @@
+/**
+ * Gives back what garbage holds, in commits of bounded size. Each one is idempotent together with the garbage record it
+ * belongs to: a crash at any point repeats or continues the work, and never frees a share twice.
+ */
+import assert from 'node:assert/strict'
+import { type Entry, META_LIMITS } from '../../meta/meta.ts'
+import { type BlobRecord, blobFormat, contentFormat, pageFormat, type Slice } from '../../model/content.ts'
+import { type Garbage, garbageFormat } from '../../model/garbage.ts'
+import { partFormat } from '../../model/upload.ts'
+import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { type Transaction, transact } from '../commit/transaction.ts'
+import { BrokenReference } from '../content/read-content.ts'
+import { addGarbage } from '../content/reference-counts.ts'
+import type { StoreContext } from '../store-context.ts'
+import { isPartUsed } from '../uploads/completion.ts'
+
+const PARTS_PER_SCAN = 64
+/** Parts and their slices in one commit: with a volume's record for each slice that stays below a commit's limit. */
+const RELEASED_PER_COMMIT = 100
+assert(2 * RELEASED_PER_COMMIT + 2 < META_LIMITS.commitKeysMax)
+
+/** How many of these one commit lets go of; one at least, and no part has more than a few slices. */
+function fitting(parts: readonly { readonly slices: readonly Slice[] }[]): number {
+  let weight = 0
+  const over = parts.findIndex(({ slices }) => (weight += 1 + slices.length) > RELEASED_PER_COMMIT)
+  return over < 0 ? parts.length : Math.max(1, over)
+}
+
+/** Blobs that lost their last share: their bytes are freed after the commit. */
+type Freed = { readonly id: Buffer; readonly record: BlobRecord }[]
+
+/** Frees one garbage record and everything it holds. */
+export async function releaseGarbage(context: StoreContext, entry: Entry): Promise<void> {
+  const garbage = garbageFormat.decode(entry.value)
+  switch (garbage.kind) {
+    case 'slices':
+      return releaseSlices(context, entry, garbage.slices)
+    case 'content':
+      return releaseContent(context, entry, garbage.id)
+    case 'pages':
+      return releasePages(context, entry, garbage)
+    case 'parts':
+      return releaseParts(context, entry, garbage)
+    case 'volume':
+      return releaseVolume(context, entry, garbage.name)
+  }
+}
+
+/** Commits a change that lets go of slices, then frees the bytes that nothing holds any more. */
+async function letGo(context: StoreContext, change: (tx: Transaction, freed: Freed) => Promise<void>): Promise<void> {
+  const freed = await transact(context, async tx => {
+    const out: Freed = []
+    await change(tx, out)
+    return out
+  })
+  // A crash before this leaves files without a record, which the sweep finds.
+  for (const { id, record } of freed) await context.blobs.remove(id, { ...record, length: record.storedLength })
+}
+
+/** The garbage record must still be there: whoever took it away has done the work. */
+async function mustStand(tx: Transaction, entry: Entry): Promise<boolean> {
+  return (await tx.get(entry.key)) !== undefined
+}
+
+async function releaseSlices(context: StoreContext, entry: Entry, slices: readonly Slice[]): Promise<void> {
+  await letGo(context, async (tx, freed) => {
+    if (!(await mustStand(tx, entry))) return
+    await drop(context, tx, slices, freed)
+    tx.remove(entry.key)
+  })
+}
+
+async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): Promise<void> {
+  const last = await transact(context, async tx => {
+    if (!(await mustStand(tx, entry))) return false
+    const content = await tx.get(recordKey.content(id))
+    if (content === undefined) throw new BrokenReference('content record', id)
+    const record = contentFormat.decode(content.value)
+    if (record.shares > 1) {
+      tx.put(content.key, contentFormat.encode({ ...record, shares: record.shares - 1 }))
+      tx.remove(entry.key)
+      return false
+    }
+    tx.remove(content.key)
+    tx.put(entry.key, garbageFormat.encode({ kind: 'pages', id, held: true }))
+    return true
+  })
+  if (last) await releasePages(context, entry, { id, held: true })
+}
+
+async function releasePages(
+  context: StoreContext,
+  entry: Entry,
+  { id, held }: { readonly id: Buffer; readonly held: boolean },
+): Promise<void> {
+  // Pages that got their name while the note waited here are an object's: without the note there is nothing to release.
+  while ((await context.meta.get(entry.key)) !== undefined) {
+    const [page] = await context.meta.scan(keyRanges.pages(id), 1)
+    if (page === undefined) break
+    await letGo(context, async (tx, freed) => {
+      const now = await tx.get(page.key)
+      if (now === undefined || !(await mustStand(tx, entry))) return
+      const parts = pageFormat.decode(now.value)
+      const count = held ? fitting(parts) : parts.length
+      const rest = parts.slice(count)
+      const gone = parts.slice(0, count).flatMap(part => part.slices)
+      if (held) await drop(context, tx, gone, freed)
+      if (rest.length > 0) tx.put(page.key, pageFormat.encode(rest))
+      else tx.remove(page.key)
+    })
+  }
+  await transact(context, async tx => tx.remove(entry.key))
+}
+
+async function releaseParts(
+  context: StoreContext,
+  entry: Entry,
+  { upload, taken }: Extract<Garbage, { kind: 'parts' }>,
+): Promise<void> {
+  while ((await context.meta.get(entry.key)) !== undefined) {
+    const found = await context.meta.scan(keyRanges.parts(upload), PARTS_PER_SCAN)
+    if (found.length === 0) break
+    const parts = found.map(entry => ({ entry, ...partFormat.decode(entry.value) }))
+    const released = parts.slice(0, fitting(parts))
+    await letGo(context, async (tx, freed) => {
+      if (!(await mustStand(tx, entry))) return
+      const slices: Slice[] = []
+      for (const part of released) {
+        tx.relyOn(part.entry)
+        tx.remove(part.entry.key)
+        if (!isPartUsed(taken, part.number)) slices.push(...part.slices)
+      }
+      await drop(context, tx, slices, freed)
+    })
+  }
+  await transact(context, async tx => tx.remove(entry.key))
+}
+
+async function releaseVolume(context: StoreContext, entry: Entry, name: string): Promise<void> {
+  await context.blobs.removeVolume(name)
+  await transact(context, async tx => tx.remove(entry.key))
+}
+
+/** One share less for each slice. What loses its last one: a blob is freed, a content becomes garbage of its own. */
+async function drop(context: StoreContext, tx: Transaction, slices: readonly Slice[], freed: Freed): Promise<void> {
+  const counts = new Map<string, { slice: Slice; count: number }>()
+  for (const slice of slices) {
+    const name = slice.id.toString('hex')
+    const seen = counts.get(name)
+    if (seen === undefined) counts.set(name, { slice, count: 1 })
+    else seen.count++
+  }
+  for (const { slice, count } of counts.values()) {
+    if (slice.of === 'content') {
+      // Each share goes the way of a version's: through a garbage record, so that readers have left before the pages
+      // go.
+      for (let i = 0; i < count; i++) addGarbage(context, tx, { kind: 'content', id: slice.id })
+      continue
+    }
+    const entry = await tx.get(recordKey.blob(slice.id))
+    if (entry === undefined) throw new BrokenReference('blob record', slice.id)
+    const record = blobFormat.decode(entry.value)
+    if (record.shares > count) {
+      tx.put(entry.key, blobFormat.encode({ ...record, shares: record.shares - count }))
+      continue
+    }
+    if (record.shares < count) throw new Error(`blob ${slice.id.toString('hex')} has fewer shares than holders`)
+    tx.remove(entry.key)
+    freed.push({ id: slice.id, record })
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * Completing an upload: the object appears in one small commit, whatever the number of parts. The list of slices is
+ * written ahead, in pages; the part records stay behind for the reclaimer.
+ */
+import { createHash } from 'node:crypto'
+import { keySuccessor } from '../../lib/bytes.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { type Completed, completedFormat } from '../../model/completed.ts'
+import { Fault } from '../../model/faults.ts'
+import { algorithmOf, type Part, type Upload } from '../../model/upload.ts'
+import type { Checksum, Lock, Version } from '../../model/version.ts'
+import { type Assembly, assemble, type ListedPart } from '../../rules/assembly.ts'
+import { LIMITS } from '../../rules/limits.ts'
+import { ALWAYS, checkPrecondition, type Precondition } from '../../rules/precondition.ts'
+import { bucketForWrite } from '../buckets/bucket-record.ts'
+import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import { type Transaction, transact } from '../commit/transaction.ts'
+import { withContentPages } from '../content/content-pages.ts'
+import { readContent, requireContent } from '../content/read-content.ts'
+import { addGarbage } from '../content/reference-counts.ts'
+import { contentKeyOf } from '../keys/content-keys.ts'
+import { transactNewVersion } from '../ledger/ledger-entries.ts'
+import { NO_BYPASS } from '../objects/lock-gate.ts'
+import { lockForNewVersion } from '../objects/new-lock.ts'
+import { type KeyHead, publish, readHead } from '../objects/versions.ts'
+import type { StoreContext } from '../store-context.ts'
+import { uploadDelta } from '../usage/usage-delta.ts'
+import {
+  announceUploadEnd,
+  bytesOfParts,
+  isStillAnnounced,
+  isUploadName,
+  requireUpload,
+  storedParts,
+  type UploadName,
+} from './upload-record.ts'
+
+const TRIES_MAX = 20
+const FORGET_PAGE = 200
+
+export interface CompleteRequest extends UploadName {
+  readonly parts: readonly ListedPart[]
+  readonly condition?: Precondition
+  /** The customer's key, for an upload that was begun with one: only needed to read what would be made. */
+  readonly customerKey?: Buffer
+  /** Looks at what would be made and may refuse it; returns the checksum to keep. `read` gives its bytes. */
+  readonly inspect?: (
+    upload: Upload,
+    assembly: Assembly,
+    read: () => AsyncIterable<Buffer>,
+  ) => Checksum | undefined | Promise<Checksum | undefined>
+  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  readonly reading?: (upload: Upload) => void
+}
+
+export class Completion {
+  readonly #context: StoreContext
+
+  constructor(context: StoreContext) {
+    this.#context = context
+  }
+
+  /** As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted. */
+  async complete(request: CompleteRequest): Promise<Version> {
+    const { readers } = this.#context
+    const ticket = readers.enter()
+    try {
+      return await this.#complete(request)
+    } finally {
+      readers.leave(ticket)
+    }
+  }
+
+  async #complete(request: CompleteRequest): Promise<Version> {
+    for (let tries = 0; tries < TRIES_MAX; tries++) {
+      const upload = await transact(this.#context, async tx => announceUploadEnd(tx, await requireUpload(tx, request)))
+      const stored = await storedParts(this.#context, upload)
+      const assembly = assemble(request.parts, stored, request.uploadId)
+      if (assembly.size > LIMITS.partBytesMax * LIMITS.partNumberMax) {
+        throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
+      }
+      const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
+      const parts = assembly.parts.map(part => partOf(upload, part, checksum))
+      const read = { upload, storedBytes: bytesOfParts(stored) }
+      const made = await this.#make(request, read, { ...assembly, parts }, checksum)
+      if (made !== undefined) return made
+    }
+    throw new Fault('OperationAborted')
+  }
+
+  async *#read(request: CompleteRequest, upload: Upload, { parts, size }: Assembly): AsyncGenerator<Buffer> {
+    const context = this.#context
+    const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
+    const contentKey = await contentKeyOf(context, upload.encryption, request.customerKey)
+    // The commit decides; a condition that fails already spares the reading.
+    await transact(context, tx => headFor(tx, request))
+    request.reading?.(upload)
+    yield* readContent(context, content, contentKey, 0, size)
+  }
+
+  /** R96. What a completed upload became, as long as it is remembered. */
+  async find(name: UploadName): Promise<Completed | undefined> {
+    if (!isUploadName(name.key, name.uploadId)) return undefined
+    const entry = await this.#context.meta.get(recordKey.completed(Buffer.from(name.uploadId, 'hex')))
+    const found = entry === undefined ? undefined : completedFormat.decode(entry.value)
+    return found?.bucket === name.bucket && found.key === name.key ? found : undefined
+  }
+
+  /** Forgets what was completed before that moment, a page at a time; resolves to where to go on. */
+  async forget(before: number, from: Buffer = keyRanges.kind('e').start): Promise<Buffer | undefined> {
+    const entries = await this.#context.meta.scan({ start: from, end: keyRanges.kind('e').end }, FORGET_PAGE)
+    const old = entries.filter(entry => completedFormat.decode(entry.value).completedAt < before)
+    if (old.length > 0) {
+      await transact(this.#context, async tx => {
+        for (const { key } of old) tx.remove(recordKey.completed(key.subarray(1)))
+      })
+    }
+    return entries.length < FORGET_PAGE ? undefined : keySuccessor(entries.at(-1)!.key)
+  }
+
+  /** Undefined when a part was stored meanwhile and the parts have to be read again. */
+  async #make(
+    request: CompleteRequest,
+    { upload: announced, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },
+    assembly: Assembly,
+    checksum: Checksum | undefined,
+  ): Promise<Version | undefined> {
+    const context = this.#context
+    const depth = await this.#depth(assembly.parts)
+    return withContentPages(context, assembly.parts, name =>
+      transactNewVersion(context, { ...request, lock: announced.lock }, async tx => {
+        const upload = await requireUpload(tx, request)
+        if (!isStillAnnounced(upload, announced)) return undefined
+        const { bucket, head } = await headFor(tx, request)
+        const content = await name(tx, { size: assembly.size, depth, sums: checksum?.algorithm })
+        tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
+        uploadDelta(tx, bucket, storedBytes, -1)
+        addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: bitmap(assembly.parts) })
+        const now = context.clock.now()
+        const version = {
+          modifiedAt: now,
+          owner: upload.owner,
+          marker: false,
+          size: assembly.size,
+          etag: assembly.etag,
+          parts: assembly.parts.length,
+          checksum,
+          encryption: upload.encryption,
+          lock: await lockAtCompletion(context, bucket, upload, now),
+          attributes: upload.attributes,
+          content,
+        }
+        const made = await publish(context, tx, head, version, NO_BYPASS)
+        tx.put(recordKey.completed(upload.id), completedFormat.encode(remembered(request, made)))
+        return made
+      }),
+    )
+  }
+
+  async #depth(parts: readonly Part[]): Promise<number> {
+    const below = new Map<string, Buffer>()
+    for (const { slices } of parts) {
+      for (const slice of slices) if (slice.of === 'content') below.set(slice.id.toString('hex'), slice.id)
+    }
+    let depth = 0
+    for (const id of below.values()) depth = Math.max(depth, 1 + (await requireContent(this.#context, id)).depth)
+    return depth
+  }
+}
+
+/** R92–R94. What the object will be put on top of, if it may. */
+async function headFor(tx: Transaction, request: CompleteRequest): Promise<{ bucket: Bucket; head: KeyHead }> {
+  const bucket = await bucketForWrite(tx, request.bucket)
+  const head = await readHead(tx, bucket, request.key)
+  checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
+  return { bucket, head }
+}
+
+/** What an object keeps of a part: its checksum only if it is of the object's own algorithm. */
+const partOf = (upload: Upload, part: Part, checksum: Checksum | undefined): Part =>
+  algorithmOf(upload, part) === checksum?.algorithm ? part : { ...part, checksum: undefined }
+
+/** R96. Two lists are the same when this is. */
+export function listDigest(parts: readonly ListedPart[]): Buffer {
+  const hash = createHash('sha256')
+  for (const { number, etag } of parts) hash.update(`${number}:${etag}\n`)
+  return hash.digest()
+}
+
+const remembered = ({ bucket, key, parts }: CompleteRequest, made: Version): Completed => ({
+  bucket,
+  key,
+  completedAt: made.modifiedAt,
+  versionId: made.id,
+  etag: made.etag,
+  list: listDigest(parts),
+})
+
+/** What was asked for when it began was checked then, and stands; only a default counts from completion. */
+async function lockAtCompletion(context: StoreContext, bucket: Bucket, { lock }: Upload, now: number): Promise<Lock> {
+  return lock.retention === undefined ? lockForNewVersion(context, bucket, lock, now) : lock
+}
+
+function bitmap(parts: readonly Part[]): Buffer {
+  const bits = Buffer.alloc((LIMITS.partNumberMax >> 3) + 1)
+  for (const { number } of parts) bits[number >> 3]! |= 1 << (number & 7)
+  return bits.subarray(0, (parts.at(-1)!.number >> 3) + 1)
+}
+
+/** True when the object took over the slices of the part with this number. */
+export function isPartUsed(bits: Buffer, number: number): boolean {
+  return ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
+}

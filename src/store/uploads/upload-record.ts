@@ -1,0 +1,116 @@
+/**
+ * The record of an upload, and how an upload ends. Parts are stored side by side without touching it, so their sum is
+ * not in it. Completing and aborting both need all parts as of one moment: they announce themselves in the record, read
+ * the parts, and end the upload only if no part came in between.
+ */
+import { EMPTY } from '../../lib/bytes.ts'
+import type { Bucket } from '../../model/bucket.ts'
+import { Fault } from '../../model/faults.ts'
+import { type Part, partFormat, type Upload, uploadFormat } from '../../model/upload.ts'
+import { isBucketName, isKey } from '../../rules/naming.ts'
+import { findBucket } from '../buckets/bucket-record.ts'
+import { keyRanges, recordKey } from '../commit/record-keys.ts'
+import type { Transaction } from '../commit/transaction.ts'
+import { addGarbage } from '../content/reference-counts.ts'
+import type { StoreContext } from '../store-context.ts'
+import { uploadDelta } from '../usage/usage-delta.ts'
+
+const PARTS_PER_SCAN = 2000
+const ABORT_TRIES_MAX = 100
+
+/** Names an upload as clients do. */
+export interface UploadName {
+  readonly bucket: string
+  readonly key: string
+  /** 32 hexadecimal digits. */
+  readonly uploadId: string
+}
+
+const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
+
+/** False for what no upload can be called. */
+export function isUploadName(key: string, uploadId: string): boolean {
+  return UPLOAD_ID_SHAPE.test(uploadId) && isKey(key)
+}
+
+/** Reads an upload that the decision depends on: once it ends, nothing can be added to it any more. */
+export async function requireUpload(tx: Transaction, name: UploadName): Promise<Upload> {
+  const entry =
+    isBucketName(name.bucket) && isUploadName(name.key, name.uploadId)
+      ? await tx.get(recordKey.upload(name.bucket, name.key, Buffer.from(name.uploadId, 'hex')))
+      : undefined
+  if (entry === undefined) throw new Fault('NoSuchUpload', { UploadId: name.uploadId })
+  return uploadFormat.decode(entry.value)
+}
+
+/**
+ * The bucket of an upload that the decision depends on. It need not depend on the bucket as well: a bucket with an
+ * upload in it is not removed.
+ */
+export async function bucketOfUpload({ meta }: StoreContext, { bucket }: Upload): Promise<Bucket> {
+  return findBucket(meta, bucket)
+}
+
+const put = (tx: Transaction, upload: Upload): void =>
+  tx.put(recordKey.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
+
+/** From here on a part that is stored changes the upload's record, so a commit that ends the upload sees it. */
+export function announceUploadEnd(tx: Transaction, upload: Upload): Upload {
+  if (upload.completing) return upload
+  const announced = { ...upload, completing: true }
+  put(tx, announced)
+  return announced
+}
+
+/** Takes an announcement back: a part is stored. */
+export function revokeUploadEnd(tx: Transaction, upload: Upload): void {
+  if (upload.completing) put(tx, { ...upload, completing: false, round: upload.round + 1 })
+}
+
+/** False when a part was stored since, even if somebody else has announced the end again after that. */
+export const isStillAnnounced = (upload: Upload, announced: Upload): boolean =>
+  upload.completing && upload.round === announced.round
+
+export async function storedParts({ meta }: StoreContext, upload: Upload): Promise<Map<number, Part>> {
+  const out = new Map<number, Part>()
+  const { end } = keyRanges.parts(upload.id)
+  for (let next = 1; ; ) {
+    const entries = await meta.scan({ start: recordKey.part(upload.id, next), end }, PARTS_PER_SCAN)
+    for (const entry of entries) {
+      const part = partFormat.decode(entry.value)
+      out.set(part.number, part)
+      next = part.number + 1
+    }
+    if (entries.length < PARTS_PER_SCAN) return out
+  }
+}
+
+export function bytesOfParts(parts: ReadonlyMap<number, Part>): number {
+  let bytes = 0
+  for (const { size } of parts.values()) bytes += size
+  return bytes
+}
+
+/** Decides something about an upload that shall be aborted; undefined when it shall not. */
+export type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
+
+/**
+ * Ends an upload without an object: nothing can be added to it any more, what its parts hold is garbage, and its bytes
+ * count no longer. False when it shall not be aborted after all.
+ */
+export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
+  for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {
+    const announced = await decideAbort(async (tx, upload) => announceUploadEnd(tx, upload))
+    if (announced === undefined) return false
+    const bytes = bytesOfParts(await storedParts(context, announced))
+    const outcome = await decideAbort(async (tx, upload) => {
+      if (!isStillAnnounced(upload, announced)) return 'again'
+      tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
+      addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: EMPTY })
+      uploadDelta(tx, await bucketOfUpload(context, upload), bytes, -1)
+      return 'aborted'
+    })
+    if (outcome !== 'again') return outcome === 'aborted'
+  }
+  throw new Fault('OperationAborted')
+}

@@ -1,0 +1,45 @@
+/** Hands what happened to a request to everybody who keeps a record of it. */
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { Exchange, FinishedExchange, Recorder } from '../edge/recorder.ts'
+import type { AccessLog } from './access-log.ts'
+import type { AuditLog } from './audit-log.ts'
+import { RequestLine } from './request-log.ts'
+import type { RequestMetrics } from './request-metrics.ts'
+import type { Tracer } from './tracer.ts'
+
+export interface RecorderSinks {
+  readonly log: (line: Readonly<Record<string, unknown>>) => void
+  readonly measures?: RequestMetrics
+  readonly audit?: AuditLog | undefined
+  readonly tracer?: Tracer | undefined
+  readonly accessLog?: AccessLog | undefined
+}
+
+export class ExchangeRecorder implements Recorder {
+  readonly #watchers: RecorderSinks
+
+  constructor(watchers: RecorderSinks) {
+    this.#watchers = watchers
+  }
+
+  begun(): void {
+    this.#watchers.measures?.begun()
+  }
+
+  decided(outcome: RequestOutcome, exchange: Exchange): void {
+    const { log, audit } = this.#watchers
+    log(new RequestLine(outcome, exchange))
+    audit?.decided(outcome, exchange)
+  }
+
+  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
+    const { measures, tracer, accessLog } = this.#watchers
+    measures?.ended(outcome, exchange)
+    tracer?.ended(outcome, exchange)
+    accessLog?.ended(outcome, exchange)
+  }
+
+  left(): void {
+    this.#watchers.measures?.left()
+  }
+}

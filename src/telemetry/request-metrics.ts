@@ -1,0 +1,113 @@
+/** Counts requests: a few additions for each, and nothing that has to be made anew. */
+import type { RequestOutcome } from '../edge/exchange.ts'
+import type { FinishedExchange } from '../edge/recorder.ts'
+import { type FamilyName, labelled, type Sample } from './families.ts'
+
+/** Upper bounds in seconds; behind the last there is one for all that takes longer. */
+const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
+
+export class Histogram {
+  readonly #counts = new Float64Array(BOUNDS.length + 1)
+  #sum = 0
+
+  observe(seconds: number): void {
+    let at = 0
+    while (at < BOUNDS.length && seconds > BOUNDS[at]!) at++
+    this.#counts[at]!++
+    this.#sum += seconds
+  }
+
+  samples(family: FamilyName, labels: Readonly<Record<string, string>>): Sample[] {
+    const out: Sample[] = []
+    let total = 0
+    for (const [at, count] of this.#counts.entries()) {
+      total += count
+      const le = at === BOUNDS.length ? '+Inf' : String(BOUNDS[at])
+      out.push([family, `_bucket${labelled({ ...labels, le })}`, total])
+    }
+    const shown = labelled(labels)
+    out.push([family, `_sum${shown}`, this.#sum], [family, `_count${shown}`, total])
+    return out
+  }
+}
+
+class Counted {
+  readonly answer = new Histogram()
+  readonly request = new Histogram()
+  /** How often, by code and status. */
+  readonly codes = new Map<string, Map<number, number>>()
+  received = 0
+  sent = 0
+
+  count(code: string, status: number): void {
+    let byStatus = this.codes.get(code)
+    if (byStatus === undefined) {
+      byStatus = new Map()
+      this.codes.set(code, byStatus)
+    }
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1)
+  }
+
+  samples(labels: { readonly operation: string; readonly dialect: string }): Sample[] {
+    const out: Sample[] = []
+    for (const [code, byStatus] of this.codes) {
+      for (const [status, count] of byStatus) {
+        const shown = labelled({ ...labels, status: String(status), code })
+        out.push(['holdfast_requests_total', shown, count])
+      }
+    }
+    const shown = labelled(labels)
+    return [
+      ...out,
+      ...this.answer.samples('holdfast_answer_seconds', labels),
+      ...this.request.samples('holdfast_request_seconds', labels),
+      ['holdfast_received_bytes_total', shown, this.received],
+      ['holdfast_sent_bytes_total', shown, this.sent],
+    ]
+  }
+}
+
+/** What is no operation of the list, and asked for all the same. */
+const OTHERS = ['Preflight', 'Website'] as const
+const UNKNOWN = 'unknown'
+
+export class RequestMetrics {
+  /** By dialect, then by operation. Only names that are known beforehand: no client can make a series of its own. */
+  readonly #byDialect = new Map<string, Map<string, Counted>>()
+  #inFlight = 0
+
+  constructor(operations: readonly string[], dialects: readonly string[]) {
+    const names = [...operations, ...OTHERS, UNKNOWN]
+    for (const dialect of dialects) {
+      this.#byDialect.set(dialect, new Map(names.map(name => [name, new Counted()])))
+    }
+  }
+
+  begun(): void {
+    this.#inFlight++
+  }
+
+  left(): void {
+    this.#inFlight--
+  }
+
+  ended({ operation, dialect, code }: RequestOutcome, exchange: FinishedExchange): void {
+    const byName = this.#byDialect.get(dialect.name)!
+    const counted = byName.get(operation) ?? byName.get(UNKNOWN)!
+    counted.count(code, exchange.status)
+    counted.answer.observe(exchange.milliseconds / 1000)
+    counted.request.observe(exchange.totalMilliseconds / 1000)
+    counted.received += exchange.receivedBytes
+    counted.sent += exchange.sentBytes
+  }
+
+  samples(): Sample[] {
+    const out: Sample[] = [['holdfast_requests_in_flight', '', this.#inFlight]]
+    for (const [dialect, byName] of this.#byDialect) {
+      for (const [operation, counted] of byName) {
+        if (counted.codes.size > 0) out.push(...counted.samples({ operation, dialect }))
+      }
+    }
+    return out
+  }
+}

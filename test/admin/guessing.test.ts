@@ -1,0 +1,162 @@
+/** Guessing is slowed, and nobody who has the key is locked out by it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FailedAttempts } from '../../src/admin/failed-attempts.ts'
+import { ManualClock } from '../../src/lib/clock.ts'
+import { until } from '../http/wire.ts'
+import { type Answer, type Asking, type Consoled, ROOT, withConsole } from './fixture.ts'
+
+const PATH = '/v1/accounts'
+/** So many wrong signatures for one key are answered at once. */
+const PROMPT = 5
+const WAITING = 8
+
+const guess = (number: number, accessKey = ROOT.accessKey): Asking => ({
+  path: PATH,
+  as: { accessKey, secretKey: `guess ${number}` },
+})
+
+async function guessed({ ask }: Consoled, times: number, accessKey?: string): Promise<void> {
+  for (let i = 0; i < times; i++) assert.equal((await ask(guess(i, accessKey))).status, 403)
+}
+
+/** A clock that tells how many wait for it. */
+class WaitedClock extends ManualClock {
+  waiting = 0
+  override after(ms: number, call: () => void): () => void {
+    this.waiting++
+    return super.after(ms, () => {
+      this.waiting--
+      call()
+    })
+  }
+}
+
+const withWaited = (use: (consoled: Consoled, clock: WaitedClock) => Promise<void>): Promise<void> => {
+  const clock = new WaitedClock()
+  return withConsole(consoled => use(consoled, clock), {}, clock)
+}
+
+test('attack 24: no number of failures from an address locks out who signs rightly from there', () =>
+  withWaited(async (consoled, clock) => {
+    const { ask } = consoled
+    for (let i = 0; i < 40; i++) await ask({ path: PATH, as: null })
+    assert.equal((await ask({ path: PATH, as: null })).status, 429)
+    assert.equal((await ask({ path: PATH })).status, 200)
+    for (let i = 0; i < 40; i++) assert.equal((await ask(guess(i, `AKNOBODY${i}`))).status, 429)
+    assert.equal((await ask({ path: PATH })).status, 200)
+    clock.move(60_001)
+    await guessed(consoled, PROMPT)
+    const answers: Answer[] = []
+    const slow = Array.from({ length: 40 }, (_, i) => ask(guess(i)).then(answer => answers.push(answer)))
+    assert(await until(() => answers.length === 40 - WAITING && clock.waiting === WAITING))
+    assert.equal((await ask({ path: PATH })).status, 200)
+    clock.move(60_001)
+    await Promise.all(slow)
+    assert.equal((await ask({ path: PATH })).status, 200)
+  }))
+
+test('attack 24: from the sixth on, a wrong signature for a key waits for its answer, longer each time', () =>
+  withWaited(async (consoled, clock) => {
+    const { ask } = consoled
+    await guessed(consoled, PROMPT)
+    for (const ms of [250, 500, 1_000, 2_000, 4_000, 8_000, 8_000]) {
+      let answer: Answer | undefined
+      const asked = ask(guess(ms)).then(one => {
+        answer = one
+      })
+      assert(await until(() => clock.waiting === 1))
+      clock.move(ms - 1)
+      assert.equal((await ask({ path: PATH })).status, 200, 'a right one does not wait')
+      assert.equal(answer, undefined)
+      clock.move(1)
+      await asked
+      assert.equal(answer!.status, 403)
+    }
+    assert.equal((await ask(guess(0, 'AKOTHER'))).status, 403, 'nor does one for another key')
+    clock.move(60_001)
+    await guessed(consoled, PROMPT)
+  }))
+
+test('attack 24: so many answers wait for one key and no more; the others are told to come later', () =>
+  withWaited(async (consoled, clock) => {
+    const { ask } = consoled
+    await guessed(consoled, PROMPT)
+    const waiting = Array.from({ length: WAITING }, (_, i) => ask(guess(i)))
+    assert(await until(() => clock.waiting === WAITING))
+    const more = await ask(guess(0))
+    assert.deepEqual([more.status, more.json().code, more.headers['retry-after']], [429, 'TooManyRequests', '8'])
+    clock.move(8_000)
+    for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 403)
+  }))
+
+test('attack 33: a key that does not exist is slowed like one that does', () =>
+  withWaited(async (consoled, clock) => {
+    const { ask } = consoled
+    for (const accessKey of [ROOT.accessKey, 'AKNOBODY']) {
+      await guessed(consoled, PROMPT, accessKey)
+      const asked = ask(guess(0, accessKey))
+      assert(await until(() => clock.waiting === 1))
+      clock.move(250)
+      assert.equal((await asked).status, 403)
+      clock.move(60_001)
+    }
+    // Beyond what is looked at from one address, too.
+    for (let i = 0; i < 30; i++) await ask({ path: PATH, as: null })
+    for (const accessKey of [ROOT.accessKey, 'AKNOBODY']) {
+      const answer = await ask(guess(0, accessKey))
+      assert.deepEqual(
+        [answer.status, answer.json().code, answer.headers['retry-after']],
+        [429, 'TooManyRequests', '60'],
+      )
+    }
+  }))
+
+test('attack 24: health is answered, and a malformed or late signature is no guess', () =>
+  withWaited(async ({ ask }, clock) => {
+    for (let i = 0; i < 20; i++) {
+      assert.equal((await ask({ path: PATH, ahead: 901_000 })).json().code, 'RequestTimeTooSkewed')
+      assert.equal((await ask({ path: PATH, service: 's3' })).status, 400)
+    }
+    assert.equal(clock.waiting, 0)
+    assert.equal((await ask({ path: '/health/live', as: null })).status, 200)
+    assert.equal((await ask({ path: PATH })).status, 200)
+  }))
+
+test('made-up names do not push out what is known of a key that exists, nor take more room', async () => {
+  const clock = new WaitedClock()
+  const attempts = new FailedAttempts(clock)
+  const real = { accessKey: 'AKREAL', exists: true }
+  for (let i = 0; i < PROMPT; i++) await attempts.slow(real)
+  for (let i = 0; i < 25_000; i++) await attempts.slow({ accessKey: `AK${i}`, exists: false })
+  for (let i = 0; i < 25_000; i++) attempts.failedFrom(`10.0.${i >> 8}.${i & 255}`)
+  assert.equal(clock.waiting, 0)
+  const slowed = attempts.slow(real)
+  assert.equal(clock.waiting, 1)
+  clock.move(250)
+  await slowed
+  assert.deepEqual(attempts.remembered, { addresses: 10_000, keys: 1, others: 10_000 })
+})
+
+test('attacks 24, 33: guesses of the scrapers’ token wait like those of a secret, and the right one never', () => {
+  const clock = new WaitedClock()
+  const scraping = { token: 'a-token-of-many-characters', isPublic: false }
+  return withConsole(
+    async ({ port }) => {
+      const scrape = async (token: string): Promise<number> => {
+        const headers = { authorization: `Bearer ${token}` }
+        const answer = await fetch(`http://127.0.0.1:${port}/metrics`, { headers })
+        await answer.arrayBuffer()
+        return answer.status
+      }
+      for (let i = 0; i < PROMPT; i++) assert.equal(await scrape(`guess-${i}`), 403)
+      const slow = scrape('guess')
+      assert(await until(() => clock.waiting === 1))
+      assert.equal(await scrape(scraping.token), 200)
+      clock.move(250)
+      assert.equal(await slow, 403)
+    },
+    { scraping },
+    clock,
+  )
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import { complete, isThere, prepareUpload } from '../crash/pages.ts'
+import { counts } from '../crash/upkeep.ts'
+
+/** Two records' worth of parts: their list is written ahead. */
+const PARTS = 500
+/** Announcing, writing ahead, naming. */
+const NAMING_COMMIT = 3
+
+test('pages that get their name while the reclaimer waits with their note stay the object’s', async () => {
+  const template = await prepareUpload(PARTS)
+  let reached = (): void => {}
+  let goOn = (): void => {}
+  const atNaming = new Promise<void>(resolve => {
+    reached = resolve
+  })
+  const gate = new Promise<void>(resolve => {
+    goOn = resolve
+  })
+  const process = await template.world.start({
+    border: async () => {
+      if (process.meta.commits !== NAMING_COMMIT) return
+      reached()
+      await gate
+    },
+  })
+  const { engine: context } = process.store
+  const completing = complete(process, template)
+  await atNaming
+  const ticket = context.readers.enter()
+  const reclaimer = new Reclaimer(context)
+  assert.equal(await reclaimer.step(), 'idle', 'the note is read, and a reader is in the way')
+  goOn()
+  await completing
+  context.readers.leave(ticket)
+  await runUntilIdle(reclaimer)
+  await runUntilIdle(reclaimer)
+  const problems: string[] = []
+  assert(await isThere(process, template, problems))
+  assert.deepEqual([...problems, ...(await counts(process.store))], [])
+  await template.world.end(process)
+})

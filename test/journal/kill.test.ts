@@ -1,0 +1,98 @@
+/**
+ * The second copy of a server with two workers, killed under load: nothing is said to be lost that is not, and what is
+ * rebuilt is what was there.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { rebuildFolder } from '../../src/server/rebuild.ts'
+import { compareWithCopy } from '../../src/server/second-copy.ts'
+import { opened, rows } from '../backup/fixture.ts'
+import type { Client } from '../http/server.ts'
+import { payload, turn, withFolder } from '../store/fixture.ts'
+import { BUCKET, Program, ROOT } from '../workers/program.ts'
+import { round } from './round.ts'
+
+const LANES = 8
+const KILLS = 2
+/** Acknowledged changes between two kills. */
+const CHANGES = 150
+
+/** Puts and deletes on few names that all lanes share, small and packed, until the server is gone. */
+async function load(newClient: () => Client, lane: number, done: { changes: number; isOver: boolean }): Promise<void> {
+  let client = newClient()
+  for (let n = 0; !done.isOver; n++) {
+    // Another connection now and then: so whoever takes a dead worker's place gets something to do.
+    if (n % 10 === 9) client = newClient()
+    const to = { bucket: BUCKET, path: `/${(lane * 3 + n) % 12}`, as: ROOT }
+    try {
+      const { status } =
+        n % 3 === 2
+          ? await client.send({ ...to, method: 'DELETE' })
+          : await client.send({ ...to, method: 'PUT', body: payload(n % 2 === 0 ? 300 : 6_000, n) })
+      if (status < 300) done.changes++
+    } catch {
+      // Cut off by a kill; the next one goes to whoever is left.
+    }
+  }
+}
+
+/** Processes of the newest generation that have told of some commits. */
+function writersIn(folder: string): number {
+  const copy = join(folder, 'meta-copy')
+  const journals = readdirSync(copy).filter(name => name.endsWith('.journal'))
+  const newest = journals.sort().at(-1)!.slice(0, 8)
+  return journals.filter(name => name.startsWith(newest) && statSync(join(copy, name)).size > 20_000).length
+}
+
+async function killUnderLoad(folder: string): Promise<void> {
+  const program = await Program.start(folder)
+  const done = { changes: 0, isOver: false }
+  const lanes = Array.from({ length: LANES }, (_, lane) => load(() => program.client(), lane, done))
+  const until = async (isEnough: () => boolean): Promise<void> => {
+    while (!isEnough()) await turn()
+  }
+  try {
+    await until(() => done.changes >= CHANGES)
+    process.kill(program.workers()[0]!, 'SIGKILL')
+    // The one that was killed, the one that lives, and the one that took the place of the first.
+    await until(() => writersIn(folder) >= 3)
+    done.changes = 0
+    await until(() => done.changes >= CHANGES)
+  } finally {
+    done.isOver = true
+    await program.end('SIGKILL')
+    await Promise.all(lanes)
+  }
+}
+
+test('kill -9 of a worker and of all under load: no finding, and a rebuild gives back every row', () =>
+  withFolder(async folder => {
+    for (let kill = 0; kill < KILLS; kill++) {
+      await killUnderLoad(folder)
+      const before = await opened(folder, async parts => {
+        assert.deepEqual(await compareWithCopy(parts.copy!), [])
+        assert.deepEqual(await round(parts), [])
+        return rows(parts)
+      })
+      assert.ok(before.size > 10)
+      rmSync(join(folder, 'meta'), { recursive: true })
+      const { problems, shortcomings } = await rebuildFolder({ folder, progress() {} })
+      assert.deepEqual([problems, shortcomings], [[], []])
+      await opened(folder, async parts => assert.deepEqual(await rows(parts), before))
+    }
+  }))
+
+test('rebuilt right after a kill, before anybody compared: every row but those of the last moment', () =>
+  withFolder(async folder => {
+    await killUnderLoad(folder)
+    const before = await opened(folder, rows)
+    rmSync(join(folder, 'meta'), { recursive: true })
+    const { shortcomings } = await rebuildFolder({ folder, progress() {} })
+    assert.match(shortcomings.join('\n'), /was cut off/)
+    const after = await opened(folder, rows)
+    const differing = [...before].filter(([key, value]) => after.get(key) !== value)
+    // Rows of a few milliseconds of three processes; a journal that was never written would lack all of them.
+    assert.ok(differing.length < before.size / 2, `${differing.length} of ${before.size} rows differ`)
+  }))

@@ -1,0 +1,191 @@
+/** Metadata that are lost or damaged, and made anew from their second copy. */
+import assert from 'node:assert/strict'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { realDisk } from '../../src/lib/disk.ts'
+import { type Random, systemRandom } from '../../src/lib/random.ts'
+import type { CopyKeeper } from '../../src/meta/journal/keeper.ts'
+import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
+import { MetadataDamaged } from '../../src/model/faults.ts'
+import { openFolder, type ServerParts } from '../../src/server/compose.ts'
+import { rebuildFolder } from '../../src/server/rebuild.ts'
+import { compareWithCopy, copyTask } from '../../src/server/second-copy.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
+import { opened, rows } from '../backup/fixture.ts'
+import { holdfast } from '../cli/program.ts'
+import { build, lookAtAll } from '../crash/rot.ts'
+import { withFolder } from '../store/fixture.ts'
+import { round } from './round.ts'
+
+const progress = (): void => {}
+
+/** As a damaged page does it: the record is not found any more, and nothing tells of it. */
+async function vanish(folder: string, ...keys: readonly Buffer[]): Promise<void> {
+  const meta = await openLmdbMeta({ path: join(folder, 'meta') })
+  for (const key of keys) {
+    assert.ok(await meta.get(key))
+    await meta.commit({ checks: [], writes: [{ key, value: undefined }] })
+  }
+  await meta.close()
+}
+
+const put = ({ store }: ServerParts, key: string, body = 'small'): Promise<unknown> =>
+  store.objects.put({ bucket: 'plain', key, owner: 'owner', body: [Buffer.from(body)] })
+
+/** Lost is not deleted: neither a read nor a listing takes it for that. */
+async function assertTold({ store }: ServerParts): Promise<void> {
+  const lost = { bucket: 'plain', key: 'inline-3' }
+  await assert.rejects(async () => store.objects.open(lost), MetadataDamaged)
+  await assert.rejects(store.objects.remove({ ...lost, owner: 'owner' }), MetadataDamaged)
+  await assert.rejects(store.listing.objects({ bucket: 'plain', limit: 1000 }), MetadataDamaged)
+  await assert.rejects(store.objects.open({ ...lost, key: 'never-there' }) as Promise<unknown>, { code: 'NoSuchKey' })
+}
+
+test('without data.mdb: not served, rebuilt from journals alone, every row and every byte as it was', () =>
+  withFolder(async folder => {
+    const expectation = await build(folder)
+    const before = await opened(folder, rows)
+    rmSync(join(folder, 'meta'), { recursive: true })
+    await assert.rejects(openFolder({ folder }), /metadata of .* are gone, .*: run holdfast rebuild/)
+    rmSync(join(folder, 'meta'), { recursive: true })
+    const rebuilt = await rebuildFolder({ folder, progress })
+    assert.deepEqual([rebuilt.problems, rebuilt.shortcomings, rebuilt.kept], [[], [], undefined])
+    assert.ok(rebuilt.held.length > 0)
+    await opened(folder, async parts => {
+      assert.deepEqual(await rows(parts), before)
+      const look = await lookAtAll(parts.store, expectation)
+      assert.deepEqual([look.missing, look.unreadable, look.wrong], [[], [], []])
+      assert.ok(look.right > 50)
+      assert.deepEqual(await compareWithCopy(parts.copy!), [])
+    })
+  }))
+
+test('from a snapshot and the journals since, and again after the next start', () =>
+  withFolder(async folder => {
+    await build(folder)
+    const change = (name: string): Promise<Map<string, string>> =>
+      opened(folder, async parts => {
+        await put(parts, `before-${name}`)
+        assert.deepEqual(await round(parts), [])
+        await put(parts, `after-${name}`)
+        await parts.store.objects.remove({ bucket: 'plain', key: `before-${name}`, owner: 'owner' })
+        return rows(parts)
+      })
+    for (const name of ['one', 'two', 'three']) {
+      const before = await change(name)
+      rmSync(join(folder, 'meta', 'data.mdb'))
+      const { problems, shortcomings } = await rebuildFolder({ folder, progress })
+      assert.deepEqual([problems, shortcomings], [[], []])
+      await opened(folder, async parts => assert.deepEqual(await rows(parts), before))
+    }
+    const files = readdirSync(join(folder, 'meta-copy'))
+    assert.equal(files.filter(name => name.endsWith('.snapshot')).length, 2)
+  }))
+
+test('a small object that vanished without a trace is named by fsck, freeing stops, and rebuild brings it back', () =>
+  withFolder(async folder => {
+    const expectation = await build(folder)
+    await opened(folder, async parts => assert.deepEqual(await round(parts), []))
+    await vanish(folder, recordKey.current('plain', 'inline-3'), recordKey.current('plain', 'inline-7'))
+    const found = await holdfast(['fsck', '--data', folder])
+    assert.equal(found.code, 1)
+    assert.match(found.out, /against the second copy: missing: plain\/inline-3, record 6f/)
+    assert.match(found.out, /missing: plain\/inline-7,[\s\S]*; 3 problems/)
+    await opened(folder, async parts => {
+      const lines: Readonly<Record<string, unknown>>[] = []
+      const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
+      const [chore] = copyTask(parts.copy, parts.store.engine, tell)
+      ;(chore!.worker as CopyKeeper).begin()
+      while ((await chore!.worker.step()) === 'busy');
+      assert.match(JSON.stringify(lines), /"level":"error","copy":"2 metadata records .*inline-3.*inline-7/)
+      assert.ok(parts.store.engine.reclamationLock.isHeld)
+      await assertTold(parts)
+      assert.deepEqual(chore!.samples!()[0], ['holdfast_meta_copy_findings', '', 2])
+    })
+    await opened(folder, async parts => {
+      await assertTold(parts)
+      copyTask(parts.copy, parts.store.engine, { log() {}, once() {}, end() {} })
+      assert.ok(parts.store.engine.reclamationLock.isHeld, 'a restart has forgotten it')
+    })
+    const rebuilt = await holdfast(['rebuild', '--data', folder])
+    assert.equal(rebuilt.code, 0, rebuilt.out + rebuilt.errors)
+    assert.match(rebuilt.out, /0 problems\nwhat was there before is .*data\.mdb\.damaged-/)
+    await opened(folder, async parts => {
+      const look = await lookAtAll(parts.store, expectation)
+      assert.deepEqual([look.missing, look.unreadable, look.wrong], [[], [], []])
+      assert.ok(!parts.copy!.hadFindings)
+    })
+    assert.equal((await holdfast(['fsck', '--data', folder])).code, 0)
+  }))
+
+test('rebuild: not while somebody serves, not without a copy, not of a database; broken off, it is run again', () =>
+  withFolder(async folder => {
+    await build(folder)
+    await opened(folder, async () => {
+      const refused = await holdfast(['rebuild', '--data', folder])
+      assert.equal(refused.code, 1)
+      assert.match(refused.errors, /another server is using/)
+    })
+    writeFileSync(join(folder, 'rebuilding'), '')
+    await assert.rejects(openFolder({ folder }), /half rebuilt: run holdfast rebuild again/)
+    assert.equal((await holdfast(['rebuild', '--data', folder])).code, 0)
+    await opened(folder, async () => {})
+    const database = await holdfast(['rebuild', '--data', folder, '--meta', 'postgres://host/name'])
+    assert.equal(database.code, 2)
+    rmSync(join(folder, 'meta-copy'), { recursive: true })
+    const nothing = await holdfast(['rebuild', '--data', folder])
+    assert.match(nothing.errors, /there is no second copy/)
+    await opened(folder, async () => {})
+    const late = await holdfast(['rebuild', '--data', folder])
+    assert.match(late.errors, /does not reach back to the beginning/)
+    assert.deepEqual([nothing.code, late.code], [1, 1])
+    // What could not be made anew has taken nothing away.
+    await opened(folder, async () => {})
+  }))
+
+test('a server that starts at the same moment as a rebuild gives way to it', () =>
+  withFolder(async folder => {
+    await build(folder)
+    const mark = join(folder, 'rebuilding')
+    const random: Random = {
+      ...systemRandom,
+      bytes(count) {
+        // For the name of its socket: it has looked for the mark already, and does not show itself yet.
+        if (count === 8) writeFileSync(mark, '')
+        return systemRandom.bytes(count)
+      },
+    }
+    await assert.rejects(openFolder({ folder, random }), /half rebuilt/)
+    rmSync(mark)
+    await opened(folder, async () => {})
+  }))
+
+test('rebuild says what it cannot give back: a damaged snapshot, a journal that was cut off', () =>
+  withFolder(async folder => {
+    await build(folder)
+    for (let n = 0; n < 2; n++) {
+      await opened(folder, async parts => {
+        await put(parts, `round-${n}`)
+        await round(parts)
+      })
+    }
+    const before = await opened(folder, rows)
+    const copy = join(folder, 'meta-copy')
+    const newest = readdirSync(copy).filter(name => name.endsWith('.snapshot'))
+    writeFileSync(join(copy, newest.sort().at(-1)!), 'no snapshot')
+    const last = readdirSync(copy).filter(name => name.endsWith('.journal'))
+    const path = join(copy, last.sort().at(-1)!)
+    const file = await realDisk.open(path, 'read')
+    const bytes = Buffer.alloc(await file.size())
+    await file.read([bytes], 0)
+    await file.close()
+    writeFileSync(path, bytes.subarray(0, -5))
+    const checked = await holdfast(['fsck', '--data', folder])
+    assert.equal(checked.code, 1)
+    assert.match(checked.out, /against the second copy: .*does not begin as it should\n\d+ versions, .*; 1 problems/)
+    const { shortcomings, problems } = await rebuildFolder({ folder, progress })
+    assert.deepEqual(problems, [])
+    assert.match(shortcomings.join('\n'), /does not begin as it should; the snapshot before it[\s\S]*was cut off/)
+    await opened(folder, async parts => assert.deepEqual(await rows(parts), before))
+  }))

@@ -1,0 +1,13 @@
+import { realDisk } from '../../src/lib/disk.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { CopyKeeper } from '../../src/meta/journal/keeper.ts'
+import type { ServerParts } from '../../src/server/compose.ts'
+
+/** One round of the keeper; what it told. */
+export async function round({ copy }: ServerParts): Promise<string[]> {
+  const told: string[] = []
+  const keeper = new CopyKeeper({ ...copy!, disk: realDisk, random: systemRandom, tell: ({ what }) => told.push(what) })
+  keeper.begin()
+  while ((await keeper.step()) === 'busy');
+  return told
+}

@@ -1,0 +1,273 @@
+/** Bodies whose bytes are put into shared blocks once and hashed, checked, sealed and written from there. */
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { checkedBody } from '../../src/auth/payload.ts'
+import type { PayloadRule } from '../../src/auth/payload-rule.ts'
+import { SCHEMES } from '../../src/auth/schemes.ts'
+import { ruleFor, wire } from '../../src/auth/suite-chunks.ts'
+import { borrow } from '../../src/digest/borrowed-body.ts'
+import { sharedBlocks } from '../../src/digest/digest-threads.ts'
+import { BLOCK_BYTES } from '../../src/digest/shared-blocks.ts'
+import { IncomingBytes } from '../../src/http/incoming-bytes.ts'
+import type { RawRequest } from '../../src/http/raw-request.ts'
+import { Timeouts } from '../../src/http/timeouts.ts'
+import { ManualClock, systemClock } from '../../src/lib/clock.ts'
+import type { BodyInspector } from '../../src/store/content/body-inspector.ts'
+import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
+
+/** Bytes as they come from a client: cut so, over and over. */
+function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
+  for (let at = 0, turn = 0; at < bytes.length; turn++) {
+    const size = sizes[turn % sizes.length]!
+    // As from a socket: each in a buffer that nobody else has.
+    yield Buffer.from(bytes.subarray(at, at + size))
+    at += size
+  }
+}
+
+const announcing = (length: number): RawRequest => ({
+  method: 'PUT',
+  target: '/bucket/k',
+  headers: [['Content-Length', String(length)]],
+})
+
+function incoming(pieces: Iterable<Buffer>, length: number, patience = new Timeouts(systemClock)): IncomingBytes {
+  const message = Readable.from(pieces, { objectMode: false })
+  message.on('error', () => {})
+  return new IncomingBytes(message as unknown as IncomingMessage, patience, announcing(length))
+}
+
+const SIGNED_HOW = ['nothing', 'hash', 'chunks'] as const
+type SignedHow = (typeof SIGNED_HOW)[number]
+
+/** What is sent of this body, and how it is checked. */
+function sentAs(how: SignedHow, body: Buffer, chunkBytes: number): { bytes: Buffer; rule: PayloadRule } {
+  if (how === 'nothing') return { bytes: body, rule: { kind: 'unsigned' } }
+  if (how === 'hash') {
+    return { bytes: body, rule: { kind: 'sha256', hex: createHash('sha256').update(body).digest('hex') } }
+  }
+  const sent = { scheme: SCHEMES.s3, signed: true, data: [...cut(body, [chunkBytes])] }
+  return { bytes: wire(sent), rule: ruleFor(sent) }
+}
+
+const ALL = sharedBlocks.freeCount
+const ANSWERED_MS_MAX = 20_000
+
+/** All blocks are free again, once the threads have answered. */
+async function assertAllFree(): Promise<void> {
+  const since = performance.now()
+  while (sharedBlocks.freeCount < ALL && performance.now() - since < ANSWERED_MS_MAX) await new Promise(setImmediate)
+  assert.equal(sharedBlocks.freeCount, ALL, 'blocks that nobody gave back')
+}
+
+const bodyLength = fc.constantFrom(BLOCK_BYTES + 1, 2 * BLOCK_BYTES, 700_001, 3 * BLOCK_BYTES + 17, 1_500_000)
+const sizes = fc.array(fc.oneof(fc.integer({ min: 500, max: 9_000 }), fc.integer({ min: 60_000, max: 600_000 })), {
+  minLength: 1,
+  maxLength: 4,
+})
+
+test('a body has the right digest and comes back as it was, however it is cut, signed and sealed', async () => {
+  const { store, disk } = await freshStore()
+  // Whoever writes later than it says so would write other bytes than it was given.
+  disk.pause = () => new Promise(setImmediate)
+  await makeBucket(store, 'bucket')
+  const one = fc.record({
+    length: bodyLength,
+    sizes,
+    how: fc.constantFrom(...SIGNED_HOW),
+    chunkBytes: fc.constantFrom(8_192, 65_536, 300_000),
+    isSealed: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(one, { minLength: 1, maxLength: 6 }), async bodies => {
+      const tags = bodies.map(async ({ length, sizes, how, chunkBytes, isSealed }, n) => {
+        const body = payload(length, n)
+        const { bytes, rule } = sentAs(how, body, chunkBytes)
+        const { etag } = await store.objects.put({
+          bucket: 'bucket',
+          key: `${n}`,
+          owner: OWNER,
+          body: checkedBody(incoming(cut(bytes, sizes), bytes.length), rule),
+          bytesExpected: length,
+          encryption: isSealed ? { by: 'service' } : undefined,
+        })
+        assert.equal(etag, createHash('md5').update(body).digest('hex'))
+        assert.ok((await bytesOf(store, { bucket: 'bucket', key: `${n}` })).equals(body), 'other bytes were stored')
+      })
+      await Promise.all(tags)
+      await assertAllFree()
+    }),
+    { numRuns: 25 },
+  )
+})
+
+for (const how of SIGNED_HOW) {
+  for (const isSealed of [false, true]) {
+    test(`a long body has few blocks at a time: ${how} signed, ${isSealed ? 'sealed' : 'plain'}`, async () => {
+      const { store } = await freshStore()
+      await makeBucket(store, 'bucket')
+      const body = payload(16 * 2 ** 20 + 5)
+      const { bytes, rule } = sentAs(how, body, 65_536)
+      let most = 0
+      function* pieces(): Generator<Buffer> {
+        for (const piece of cut(bytes, [65_536])) {
+          most = Math.max(most, ALL - sharedBlocks.freeCount)
+          yield piece
+        }
+      }
+      await store.objects.put({
+        bucket: 'bucket',
+        key: 'k',
+        owner: OWNER,
+        body: checkedBody(incoming(pieces(), bytes.length), rule),
+        encryption: isSealed ? { by: 'service' } : undefined,
+      })
+      assert.ok(most > 0 && most < 24, `${most} blocks at once`)
+      await assertAllFree()
+    })
+  }
+}
+
+for (const [what, isWritten] of [
+  ['breaks off', true],
+  ['cannot be written', false],
+] as const) {
+  test(`a body that ${what} leaves no bytes and no block behind`, async () => {
+    const { store, disk } = await freshStore()
+    await makeBucket(store, 'bucket')
+    const body = payload(3_000_000)
+    for (const isSealed of [false, true]) {
+      disk.pause = undefined
+      function* pieces(): Generator<Buffer> {
+        yield* cut(body.subarray(0, 2_000_000), [65_536])
+        if (isWritten) throw new Error('the connection broke')
+        disk.pause = async what => {
+          if (what === 'write') throw new Error('the disk is broken')
+        }
+        yield* cut(body.subarray(2_000_000), [65_536])
+      }
+      const put = store.objects.put({
+        bucket: 'bucket',
+        key: 'k',
+        owner: OWNER,
+        body: incoming(pieces(), body.length),
+        encryption: isSealed ? { by: 'service' } : undefined,
+      })
+      await assert.rejects(put)
+      await assertAllFree()
+    }
+    await assertWhole(store)
+  })
+}
+
+for (const chunkBytes of [65_536, 300_000]) {
+  test(`2.5: one bit of a chunk of ${chunkBytes} bytes that is not what was signed refuses the body`, async () => {
+    const { store } = await freshStore()
+    await makeBucket(store, 'bucket')
+    const body = payload(900_000)
+    const { bytes, rule } = sentAs('chunks', body, chunkBytes)
+    for (const at of [200, bytes.length >> 1, bytes.length - 500]) {
+      for (const end of [bytes.length, bytes.length - 1]) {
+        const altered = Buffer.from(bytes)
+        altered[at]! ^= 1
+        // Of two things that are wrong, the one that came first is told.
+        const pieces = cut(altered.subarray(0, end), [65_536])
+        const checked = checkedBody(incoming(pieces, bytes.length), rule)
+        const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
+        assert.equal(await faultOf(put), 'SignatureDoesNotMatch')
+      }
+    }
+    const [first, second] = [bytes.indexOf(';chunk'), bytes.lastIndexOf('\r\n', bytes.lastIndexOf(';chunk'))]
+    for (const [sent, code] of [
+      [bytes.subarray(0, -1), 'IncompleteBody'],
+      // Without its data the last chunk follows another signature than it says, beside being too early.
+      [Buffer.concat([bytes.subarray(0, first - 5), bytes.subarray(second + 2)]), 'SignatureDoesNotMatch'],
+    ] as const) {
+      const checked = checkedBody(incoming(cut(sent, [65_536]), bytes.length), rule)
+      const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
+      assert.equal(await faultOf(put), code)
+    }
+    await assertAllFree()
+    await assertWhole(store)
+  })
+}
+
+test('2.5: a chunk that was not signed so is refused before the client sends more', async () => {
+  const clock = new ManualClock()
+  const source = new Readable({ read() {} })
+  const message = source as unknown as IncomingMessage
+  const { bytes, rule } = sentAs('chunks', payload(900_000), 65_536)
+  const loan = borrow(checkedBody(new IncomingBytes(message, new Timeouts(clock), announcing(1_000_000)), rule))
+  const reading = (loan.bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]().next()
+  bytes[200]! ^= 1
+  source.push(bytes.subarray(0, 70_000))
+  await new Promise(setImmediate)
+  await clock.sleep(1_000)
+  assert.equal(await faultOf(reading), 'SignatureDoesNotMatch')
+  loan.end()
+})
+
+test('a short body in very many chunks is kept for good', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const body = payload(3_500)
+  const { bytes, rule } = sentAs('chunks', body, 1)
+  const checked = checkedBody(incoming(cut(bytes, [65_536]), bytes.length), rule)
+  // Between its last byte and its commit somebody else uses the block.
+  const inspection: BodyInspector = {
+    update: () => undefined,
+    abandon: () => {},
+    async end() {
+      const block = sharedBlocks.take()
+      sharedBlocks.bytesOf(block).fill(0)
+      sharedBlocks.release(block)
+      return undefined
+    },
+  }
+  await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked, inspection })
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'k' })).equals(body))
+})
+
+test('where all blocks are taken, bytes are passed on as they come', async () => {
+  const { store } = await freshStore()
+  await makeBucket(store, 'bucket')
+  const taken: number[] = []
+  for (let block = sharedBlocks.spare(); block !== undefined; block = sharedBlocks.spare()) taken.push(block)
+  const body = payload(3_000_000)
+  const { bytes, rule } = sentAs('hash', body, 0)
+  // In the middle of the body there are some again.
+  function* pieces(): Generator<Buffer> {
+    yield* cut(bytes.subarray(0, 1_000_000), [65_536])
+    for (const block of taken.splice(0, 2)) sharedBlocks.release(block)
+    yield* cut(bytes.subarray(1_000_000), [65_536])
+  }
+  const checked = checkedBody(incoming(pieces(), bytes.length), rule)
+  const { etag } = await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
+  assert.equal(etag, createHash('md5').update(body).digest('hex'))
+  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'k' })).equals(body))
+  for (const block of taken) sharedBlocks.release(block)
+  await assertAllFree()
+})
+
+test('of a client that stops in the middle of a block, what has come is passed on all the same', async () => {
+  const clock = new ManualClock()
+  const source = new Readable({ read() {} })
+  const message = source as unknown as IncomingMessage
+  const loan = new IncomingBytes(message, new Timeouts(clock), announcing(1_000_000)).lend()!
+  const bytes = loan.bytes[Symbol.asyncIterator]()
+  const first = bytes.next()
+  source.push(Buffer.from('first'))
+  await new Promise(setImmediate)
+  await clock.sleep(1_000)
+  const got = await first
+  assert.equal(got.value?.toString(), 'first')
+  const second = bytes.next()
+  source.push(Buffer.alloc(1_000_000, 2))
+  assert.ok((await second).value?.equals(Buffer.alloc(BLOCK_BYTES - 5, 2)))
+  assert.equal(got.value.toString(), 'first')
+  loan.end()
+})

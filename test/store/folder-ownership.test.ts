@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { realDisk } from '../../src/lib/disk.ts'
+import { key } from '../../src/lib/keys.ts'
+import { systemRandom } from '../../src/lib/random.ts'
+import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
+import { openFolder } from '../../src/server/compose.ts'
+import { FencedMeta } from '../../src/store/commit/fenced-meta.ts'
+import { takeOwnership } from '../../src/store/commit/folder-ownership.ts'
+import { unguarded } from '../../src/store/commit/lost-record-guard.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import {
+  assertWhole,
+  bytesOf,
+  freshStore,
+  gate,
+  makeBucket,
+  openOn,
+  payload,
+  put,
+  turn,
+  verdict,
+  withFolder,
+} from './fixture.ts'
+
+/** Beside this file, with the ending that this file has. */
+const CHILD = fileURLToPath(import.meta.url.replace(/ownership\.test(\.\w+)$/, 'owner-child$1'))
+
+function startServer(folder: string, ...rest: readonly string[]): { child: ChildProcess; said: Promise<string> } {
+  const child = spawn(process.execPath, [CHILD, folder, ...rest], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const said = new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stdout! }).once('line', resolve)
+    // Not when it exits: what it said last may still be on its way.
+    child.once('close', code => reject(new Error(`the other server ended with ${code} and said nothing`)))
+  })
+  return { child, said }
+}
+
+async function endServer(child: ChildProcess): Promise<void> {
+  const gone = child.exitCode === null && child.signalCode === null ? once(child, 'exit') : undefined
+  child.stdin!.end()
+  await gone
+}
+
+test('one server on a data folder: a second one in this process is refused while the first lives', async () => {
+  await withFolder(async folder => {
+    const first = await openFolder({ folder, durability: 'os' })
+    await makeBucket(first.store, 'bucket')
+    await assert.rejects(openFolder({ folder, durability: 'os' }), { name: 'FolderInUse' })
+    await put(first.store, 'bucket', 'key', 'still works')
+    await first.close()
+    const second = await openFolder({ folder, durability: 'os' })
+    assert.equal((await bytesOf(second.store, { bucket: 'bucket', key: 'key' })).toString(), 'still works')
+    await second.close()
+    assert.equal((await readdir(folder)).filter(name => name.endsWith('.sock')).length <= 1, true)
+  })
+})
+
+test('one server on a data folder: also from another process, in both directions', async () => {
+  await withFolder(async folder => {
+    const mine = await openFolder({ folder, durability: 'os' })
+    await makeBucket(mine.store, 'bucket')
+    const refused = startServer(folder)
+    assert.equal(await refused.said, 'FolderInUse')
+    await endServer(refused.child)
+    await mine.close()
+    const other = startServer(folder)
+    assert.equal(await other.said, 'owner')
+    await assert.rejects(openFolder({ folder, durability: 'os' }), { name: 'FolderInUse' })
+    await endServer(other.child)
+    await (await openFolder({ folder, durability: 'os' })).close()
+  })
+})
+
+test('after kill -9 of its owner a folder can be taken, with all that was acknowledged', async () => {
+  await withFolder(async folder => {
+    const before = await openFolder({ folder, durability: 'os' })
+    await makeBucket(before.store, 'bucket')
+    await before.close()
+    const { child, said } = startServer(folder, 'from-the-other')
+    assert.equal(await said, 'owner')
+    const gone = once(child, 'exit')
+    child.kill('SIGKILL')
+    await gone
+    const after = await openFolder({ folder, durability: 'os' })
+    assert.equal((await bytesOf(after.store, { bucket: 'bucket', key: 'from-the-other' })).toString(), 'from-the-other')
+    await after.close()
+  })
+})
+
+test('of servers that start at once exactly one wins', async () => {
+  await withFolder(async folder => {
+    await (await openFolder({ folder, durability: 'os' })).close()
+    const servers = [1, 2, 3].map(() => startServer(folder))
+    const said = await Promise.all(servers.map(server => server.said))
+    assert.deepEqual(said.sort(), ['FolderInUse', 'FolderInUse', 'owner'])
+    await Promise.all(servers.map(server => endServer(server.child)))
+  })
+})
+
+test('a store whose keyring is gone or another one does not start', async () => {
+  await withFolder(async folder => {
+    await (await openFolder({ folder, durability: 'os' })).close()
+    await rm(join(folder, 'keyring'))
+    await assert.rejects(openFolder({ folder, durability: 'os' }), /keyring .* is missing/)
+  })
+})
+
+test('closing lets the last commit land before anybody else can take the folder', async () => {
+  await withFolder(async folder => {
+    const open = () => openFolder({ folder, durability: 'os' })
+    const first = await open()
+    const { drafts } = first.store.engine
+    // The engine itself: a server closes that, not the guard in front of it.
+    const { meta } = unguarded(first.store.engine)
+    await makeBucket(first.store, 'bucket')
+    await put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 1))
+    const commit = meta.commit.bind(meta)
+    const close = meta.close.bind(meta)
+    const [reached, landing] = [gate(), gate()]
+    meta.commit = async tx => {
+      // Of this one alone: others may come behind it.
+      meta.commit = commit
+      reached.open()
+      await landing.opened
+      return commit(tx)
+    }
+    // Its bytes are written, its commit is on its way.
+    const last = verdict(put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 2)))
+    await reached.opened
+    assert.equal(drafts.count, 1)
+    let taken = 'never tried'
+    meta.close = async () => {
+      taken = await open().then(
+        other => other.close().then(() => 'taken'),
+        (error: Error) => error.name,
+      )
+      landing.open()
+      assert.equal(await last, 'ok')
+      await close()
+    }
+    await first.close()
+    assert.equal(taken, 'FolderInUse')
+    const second = await open()
+    const sweeper = new Sweeper(second.store.engine)
+    await runUntilIdle(sweeper)
+    assert.equal(sweeper.removed, 0)
+    const bytes = await bytesOf(second.store, { bucket: 'bucket', key: 'key' })
+    await second.close()
+    assert.ok(bytes.equals(payload(2 * 2 ** 20, 2)))
+  })
+})
+
+const THING = key('x', 'thing')
+const writing = (value: string) => ({ checks: [], writes: [{ key: THING, value: Buffer.from(value) }] })
+
+test('behind the fence an owner commits as long as it is one, and nothing from then on', async () => {
+  await withFolder(async folder => {
+    const meta = await openMemoryMeta()
+    const before = await takeOwnership(folder, meta, realDisk, systemRandom)
+    const old = await FencedMeta.over(meta)
+    assert.equal(await old.commit(writing('old')), true)
+    // What somebody else changed is a conflict like any other.
+    assert.equal(await old.commit({ ...writing('newer'), checks: [{ key: THING, stamp: undefined }] }), false)
+    await before.end()
+    const after = await takeOwnership(folder, meta, realDisk, systemRandom)
+    const now = await FencedMeta.over(meta)
+    await assert.rejects(old.commit(writing('too late')), { name: 'OwnershipLost' })
+    await assert.rejects(old.commit({ ...writing('x'), checks: [{ key: THING, stamp: undefined }] }), {
+      name: 'OwnershipLost',
+    })
+    assert.equal((await meta.get(THING))!.value.toString(), 'old')
+    assert.equal(await now.commit(writing('new')), true)
+    assert.equal((await old.get(THING))!.value.toString(), 'new')
+    await after.end()
+  })
+})
+
+test('a write of an owner that was replaced meanwhile has no effect on the store of the new one', async () => {
+  await withFolder(async folder => {
+    const fresh = await freshStore()
+    const before = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
+    const old = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    await makeBucket(old, 'bucket')
+    await put(old, 'bucket', 'key', payload(100_000, 1))
+    const waiting = gate()
+    const body = async function* () {
+      yield payload(100_000, 2)
+      await waiting.opened
+    }
+    const late = old.objects.put({ bucket: 'bucket', key: 'key', owner: 'owner', body: body() }).then(
+      () => 'ok',
+      (error: Error) => error.name,
+    )
+    await turn()
+    await before.end()
+    const after = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
+    const now = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    waiting.open()
+    assert.equal(await late, 'OwnershipLost')
+    assert.ok((await bytesOf(now, { bucket: 'bucket', key: 'key' })).equals(payload(100_000, 1)))
+    await assertWhole(now)
+    await after.end()
+  })
+})

@@ -1,0 +1,162 @@
+/** Two processes on one folder, as far as one process can play both: one serves, the other does the upkeep. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openBlobs } from '../../src/blobs/file-blobs.ts'
+import { Keyring } from '../../src/crypto/keyring.ts'
+import { Ids } from '../../src/lib/ids.ts'
+import type { Meta } from '../../src/meta/meta.ts'
+import type { PeerProcesses } from '../../src/store/reclaim/reclamation-barrier.ts'
+import { Store } from '../../src/store/store.ts'
+import { Compactor } from '../../src/workers/compact.ts'
+import { fsck } from '../../src/workers/fsck.ts'
+import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { Sweeper } from '../../src/workers/sweep.ts'
+import { runUntilIdle } from '../../src/workers/worker.ts'
+import {
+  ANY_DEAD,
+  assertWhole,
+  bytesOf,
+  collect,
+  FOLDER,
+  freshStore,
+  gate,
+  makeBucket,
+  PACKED_BYTES_MAX,
+  payload,
+  put,
+  remove,
+  settle,
+  VOLUME_BYTES_MAX,
+} from './fixture.ts'
+
+interface Pair {
+  /** Serves. */
+  readonly worker: Store
+  /** Does the upkeep, and knows the worker by its lines alone. */
+  readonly upkeeper: Store
+  /** From now on the upkeeper knows that the worker is dead. */
+  readonly bury: () => void
+}
+
+async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
+  const { store: worker, ...ground } = await freshStore(1, over)
+  let alive = true
+  const others: PeerProcesses = {
+    epoch(of) {
+      const epochs = worker.engine[of]
+      const line = epochs.line()
+      return { hasPassed: () => !alive || epochs.hasPassed(line) }
+    },
+    isWriter: writer => alive && writer.equals(worker.engine.ids.writer),
+    reloadKeys: () => worker.engine.keyring.reload(),
+    reloadFindings: async () => {},
+  }
+  const { disk, meta, clock, random } = ground
+  const ids = new Ids(random)
+  const blobs = await openBlobs({
+    disk,
+    folder: `${FOLDER}/blobs`,
+    writer: ids.writer,
+    packedBytesMax: PACKED_BYTES_MAX,
+    volumeBytesMax: VOLUME_BYTES_MAX,
+    reserveBytes: 0,
+  })
+  const keyring = await Keyring.open({ disk, folder: FOLDER, random })
+  const upkeeper = Store.open({ meta, blobs, keyring, clock, random, ids, others })
+  await makeBucket(worker, 'bucket')
+  const bury = (): void => {
+    alive = false
+  }
+  return { worker, upkeeper, bury }
+}
+
+/** All upkeep, several times over. */
+async function tidyUp({ engine: context }: Store, compactor = new Compactor(context, ANY_DEAD)): Promise<void> {
+  const workers = [new Sweeper(context), compactor, new Reclaimer(context)]
+  for (let round = 0; round < 3; round++) for (const worker of workers) await runUntilIdle(worker)
+}
+
+/** Commits that write the current version of `victim` wait. */
+function holding(reached: () => void, until: Promise<void>): (meta: Meta) => Meta {
+  return meta => ({
+    get: address => meta.get(address),
+    scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
+    scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
+    close: () => meta.close(),
+    commit: async tx => {
+      if (tx.writes.some(write => write.key[0] === 'o'.charCodeAt(0) && write.key.includes('victim'))) {
+        reached()
+        await until
+      }
+      return meta.commit(tx)
+    },
+  })
+}
+
+for (const size of [50_000, 3 * 2 ** 20]) {
+  test(`${size} bytes that one process reads are not freed by another`, async () => {
+    const { worker, upkeeper } = await pair()
+    await put(worker, 'bucket', 'key', payload(size))
+    const handle = await worker.objects.open({ bucket: 'bucket', key: 'key' })
+    await worker.engine.blobs.seal()
+    await remove(worker, 'bucket', 'key')
+    await tidyUp(upkeeper)
+    assert.equal((await fsck(upkeeper.engine)).blobs, 1)
+    assert.ok((await collect(handle.read())).equals(payload(size)))
+    await tidyUp(upkeeper)
+    assert.equal((await fsck(upkeeper.engine)).blobs, 0)
+  })
+
+  test(`${size} bytes that one process is about to name are not swept or compacted away by another`, async () => {
+    const [written, committing] = [gate(), gate()]
+    const { worker, upkeeper } = await pair(holding(written.open, committing.opened))
+    await put(worker, 'bucket', 'first', payload(50_000, 1))
+    const compactor = new Compactor(upkeeper.engine, ANY_DEAD)
+    const victim = put(worker, 'bucket', 'victim', payload(size, 2))
+    await written.opened
+    await remove(worker, 'bucket', 'first')
+    await tidyUp(upkeeper, compactor)
+    // Its volume closes while its name is on the way.
+    await worker.engine.blobs.seal()
+    await tidyUp(upkeeper, compactor)
+    committing.open()
+    await victim
+    await tidyUp(upkeeper, compactor)
+    assert.ok((await bytesOf(upkeeper, { bucket: 'bucket', key: 'victim' })).equals(payload(size, 2)))
+  })
+}
+
+test('the volume that a process appends to is left alone while it lives, and compacted when it is dead', async () => {
+  const { worker, upkeeper, bury } = await pair()
+  await put(worker, 'bucket', 'dead', payload(50_000, 1))
+  await put(worker, 'bucket', 'alive', payload(50_000, 2))
+  await remove(worker, 'bucket', 'dead')
+  const names = async () => (await upkeeper.engine.blobs.volumes()).map(({ name }) => name)
+  const before = await names()
+  await tidyUp(upkeeper)
+  assert.deepEqual(await names(), before)
+  // What it appends from now on has to lie where its record says.
+  await put(worker, 'bucket', 'later', payload(50_000, 3))
+  bury()
+  await tidyUp(upkeeper)
+  assert.ok(!(await names()).includes(before[0]!))
+  assert.ok((await bytesOf(upkeeper, { bucket: 'bucket', key: 'alive' })).equals(payload(50_000, 2)))
+  assert.ok((await bytesOf(upkeeper, { bucket: 'bucket', key: 'later' })).equals(payload(50_000, 3)))
+  await settle(upkeeper)
+  await assertWhole(upkeeper)
+})
+
+test('what a process left without a name is swept once it is dead, and not before', async () => {
+  const { worker, upkeeper, bury } = await pair()
+  const { engine: context } = worker
+  context.drafts.enter()
+  await context.blobs.write(context.ids.next(), [payload(200_000)])
+  const sweeper = new Sweeper(upkeeper.engine)
+  await runUntilIdle(sweeper)
+  assert.equal(sweeper.removed, 0)
+  assert.equal(sweeper.isWaiting, true)
+  bury()
+  await runUntilIdle(sweeper)
+  assert.equal(sweeper.removed, 1)
+  assert.equal(sweeper.isWaiting, false)
+})
