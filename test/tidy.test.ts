@@ -200,6 +200,20 @@ test('dialect headers stay in edge', () => {
   none(bad.map(({ path }) => path))
 })
 
+/** A name that is exported twice would mean two things, and every import of it would have to be looked up. */
+const EXPORTED =
+  /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm
+
+test('names: an exported name has one meaning', () => {
+  const places = new Map<string, string[]>()
+  for (const { path, text } of code.filter(source => !source.path.endsWith('.test.ts'))) {
+    for (const name of new Set([...text.matchAll(EXPORTED)].map(match => match[1]!))) {
+      places.set(name, [...(places.get(name) ?? []), path])
+    }
+  }
+  none([...places].filter(([, paths]) => paths.length > 1).map(([name, paths]) => `${name}: ${paths.join(', ')}`))
+})
+
 test('budgets: lines of a file, of a function, characters of a line', () => {
   const bad: string[] = []
   for (const { path, text, isTest } of everything) {
