@@ -1,60 +1,8 @@
-/** Which test proves which promise, read from the names of the tests. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+/** Which source and which tests stand behind which rule, as `docs/conformance.md` shows it. */
+import { basename } from 'node:path'
 import { HEADERS_NOT_OFFERED, NOT_OFFERED } from '../src/edge/routes.ts'
 import { OPERATIONS } from '../src/operations/index.ts'
-import { PROMISES } from './requirements.ts'
-
-interface Proof {
-  readonly file: string
-  readonly name: string
-}
-
-/** A name begins with what it proves: `R13–R15 R19 PutObject: …`, after whatever it is run for. */
-const NAME = /(['"`])((?:\$\{[^}]+\}:? ?)?(?:attacks? [\d–, ]+ )?[RDP]\d+(?:(?!\1)[^\n\\])*)\1/g
-const REFERENCES = /^(?:\$\{[^}]+\}:? ?)?(?:attacks? [\d–, ]+ )?((?:[RDP]\d+(?:[–-][RDP]?\d+)?(?:, |[ /+:]|$))+)/
-const REFERENCE = /([RDP])(\d+)(?:[–-][RDP]?(\d+))?/g
-
-function idsIn(name: string): string[] {
-  const references = REFERENCES.exec(name)?.[1] ?? ''
-  return [...references.matchAll(REFERENCE)].flatMap(([, letter, first, last]) => {
-    const from = Number(first)
-    return Array.from({ length: Number(last ?? first) - from + 1 }, (_, i) => `${letter}${from + i}`)
-  })
-}
-
-function testFiles(root: string): string[] {
-  return ['src', 'test']
-    .flatMap(top => readdirSync(join(root, top), { recursive: true, encoding: 'utf8' }).map(name => join(top, name)))
-    .filter(path => /\.ts$/.test(path) && (path.startsWith('test') || /\.test\.ts$|suite[^/]*\.ts$/.test(path)))
-    .sort()
-}
-
-export function proofs(root: string): Map<string, Proof[]> {
-  const found = new Map<string, Proof[]>()
-  for (const file of testFiles(root)) {
-    for (const [, , name] of readFileSync(join(root, file), 'utf8').matchAll(NAME)) {
-      for (const id of idsIn(name!)) {
-        const proof = { file, name: name!.replaceAll(/^\$\{[^}]+\}:? ?/g, '').replaceAll(/\$\{[^}]*\}/g, '…') }
-        found.set(id, [...(found.get(id) ?? []), proof])
-      }
-    }
-  }
-  return found
-}
-
-export function unproved(found: ReadonlyMap<string, readonly Proof[]>): string[] {
-  return PROMISES.flatMap(({ all }) => all.map(({ id }) => id).filter(id => !found.has(id)))
-}
-
-const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '\\<')
-
-function row(id: string, promise: string, tests: readonly Proof[]): string {
-  const byFile = new Map<string, Set<string>>()
-  for (const { file, name } of tests) byFile.set(file, (byFile.get(file) ?? new Set()).add(name))
-  const shown = [...byFile].map(([file, names]) => `\`${file}\`: ${[...names].map(cell).join(' · ')}`)
-  return `| ${id} | ${cell(promise)} | ${shown.join('<br>')} |`
-}
+import { type Citation, type Citations, citations, type Page, rulePages } from './rules.ts'
 
 /** Headers that no operation evaluates, and where the others are evaluated. */
 function headerRow(name: (typeof HEADERS_NOT_OFFERED)[number]): string {
@@ -87,23 +35,51 @@ function notOffered(): string {
   ].join('\n')
 }
 
-export function conformanceTable(found: ReadonlyMap<string, readonly Proof[]>): string {
-  const sections = PROMISES.map(({ title, all }) =>
-    [
-      `## ${title}`,
-      '',
-      '|  | promise | proved by |',
-      '| --- | --- | --- |',
-      ...all.map(({ id, promise }) => row(id, promise, found.get(id) ?? [])),
-    ].join('\n'),
-  )
+const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '\\<')
+
+/** Links to the files that cite a rule, each with how many tests do. */
+function links(found: readonly Citation[], counted: boolean): string {
+  const byFile = new Map<string, Set<string>>()
+  for (const { file, text } of found) byFile.set(file, (byFile.get(file) ?? new Set()).add(text))
+  return [...byFile]
+    .map(([file, texts]) => {
+      const count = counted && texts.size > 1 ? ` (${texts.size})` : ''
+      return `[${basename(file, '.ts')}](../${file})${count}`
+    })
+    .join(', ')
+}
+
+function section({ file, title, rules }: Page, { inSource, inTests }: Citations): string {
+  const rows = rules.map(rule => {
+    const [source, tests] = [inSource, inTests].map(all => all.filter(({ id }) => id === rule.id))
+    const name = `<a id="${rule.id.toLowerCase()}"></a>[${rule.id}](rules/${file}#${rule.id.toLowerCase()})`
+    return `| ${name} | ${cell(rule.title)} | ${links(source!, false)} | ${links(tests!, true)} |`
+  })
+  return [
+    `## ${title}`,
+    '',
+    `Rules: [docs/rules/${file}](rules/${file}).`,
+    '',
+    '| number | rule | source | tests |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+  ].join('\n')
+}
+
+export function conformance(root: string): string {
+  const found = citations(root)
   return [
     '# Conformance',
     '',
-    'Made from the names of the tests by `npm run conformance`; a test holds that it is up to date and that nothing is',
-    'missing. Tests over HTTP run once in each dialect.',
+    'Every rule of [docs/rules](rules/README.md), the source that implements it and the tests that prove it, by the',
+    'number that all three cite. A number in parentheses says how many tests of a file cite the rule; their names',
+    'begin with it. Tests over HTTP run once in each dialect.',
     '',
-    sections.join('\n\n'),
+    'Generated by `npm run conformance`; a test fails when this page is out of date.',
+    '',
+    rulePages(root)
+      .map(page => section(page, found))
+      .join('\n\n'),
     '',
     notOffered(),
     '',

@@ -80,7 +80,7 @@ test('serve prints the ready line with the real ports, answers, and ends with 0 
     assert.equal(await statusOf(`${line[1]}/`), 403)
     // The key is shown at the first start, and kept for the owner alone.
     assert.match(errors(), /root access key HF[0-9A-F]{18}, secret key \S{40}/)
-    // D24, attack 70: said once.
+    // D24, A70: said once.
     assert.equal(errors().match(/customer keys \(SSE-C\) are accepted over plain HTTP/g)?.length, 1)
     assert.equal(statSync(join(folder, 'root-key')).mode & 0o777, 0o600)
     assert.equal(await stopped(child, 'SIGTERM'), 0)

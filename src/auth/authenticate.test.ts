@@ -41,7 +41,7 @@ function inBoth(name: string, run: (scheme: Scheme) => Promise<void>): void {
 
 const HOSTS = { svc: 'examplebucket.svc.example', s3: 'examplebucket.s3.amazonaws.com' }
 
-test('2.5: the published signatures of a GET are accepted; of another one it is shown what was signed', async () => {
+test('G3: the published signatures of a GET are accepted; of another one it is shown what was signed', async () => {
   const expected = {
     svc: '0d78a966f700c5d532e0743f9a6f09a1e946a3fed19c05e85c9d7261d4528e37',
     s3: 'f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41',
@@ -82,7 +82,7 @@ test('2.5: the published signatures of a GET are accepted; of another one it is 
   }
 })
 
-test('2.5: the published signatures of a presigned GET are accepted', async () => {
+test('G3: the published signatures of a presigned GET are accepted', async () => {
   const expected = {
     svc: 'f6dd1a01efb3db178061e36637b87f9eba994e3602ad996a08757fe43f9342bd',
     s3: 'aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404',
@@ -122,7 +122,7 @@ inBoth("a user's key makes the user the caller", async scheme => {
   assert.deepEqual(caller, { kind: 'user', account: credential.account, user, accessKey: ACCESS_KEY })
 })
 
-inBoth('attacks 5, 6: host and every dialect header must be signed, in both forms', async scheme => {
+inBoth('A5 A6: host and every dialect header must be signed, in both forms', async scheme => {
   for (const name of ['~acl', '~meta-a', '~tagging', '~object-lock-mode', '~copy-source']) {
     const full = name.replace('~', scheme.headerPrefix)
     for (const request of [
@@ -141,13 +141,13 @@ inBoth('attacks 5, 6: host and every dialect header must be signed, in both form
   assert.deepEqual([code, detail.HeadersNotSigned], ['AccessDenied', 'host'])
 })
 
-inBoth('attack 6: a signed header that was not sent is refused', async scheme => {
+inBoth('A6: a signed header that was not sent is refused', async scheme => {
   const request = signed(scheme, { headers: [['Range', '']] })
   const without = { ...request, headers: request.headers.filter(([name]) => name !== 'Range') }
   assert.equal(await codeOf(without, server(scheme)), 'AccessDenied')
 })
 
-inBoth('attack 7: a signature in the header and one in the query are one too many', async scheme => {
+inBoth('A7: a signature in the header and one in the query are one too many', async scheme => {
   const request = presigned(scheme, {})
   const authorization = signed(scheme, {}).headers.find(([name]) => name === 'Authorization')!
   const both = { ...request, headers: [...request.headers, authorization] }
@@ -156,7 +156,7 @@ inBoth('attack 7: a signature in the header and one in the query are one too man
   assert.equal(detail.authentication, true)
 })
 
-inBoth('attack 14: another scheme, or an older one, is refused and not taken for none', async scheme => {
+inBoth('A14: another scheme, or an older one, is refused and not taken for none', async scheme => {
   const other = scheme === SCHEMES.svc ? SCHEMES.s3 : SCHEMES.svc
   const basic = withHeader(scheme, signed(scheme, {}), 'authorization', 'AWS AKID:signature')
   const old: RawRequest = {
@@ -172,7 +172,7 @@ inBoth('attack 14: another scheme, or an older one, is refused and not taken for
   }
 })
 
-inBoth('attack 15: the content hash must be there and mean something', async scheme => {
+inBoth('A15: the content hash must be there and mean something', async scheme => {
   const request = signed(scheme, {})
   const hash = `${scheme.headerPrefix}content-sha256`
   const without = { ...request, headers: request.headers.filter(([name]) => name !== hash) }
@@ -183,7 +183,7 @@ inBoth('attack 15: the content hash must be there and mean something', async sch
   }
 })
 
-inBoth('attack 16: a clock may be 15 minutes off, to either side', async scheme => {
+inBoth('A16: a clock may be 15 minutes off, to either side', async scheme => {
   for (const sign of [-1, 1]) {
     await authenticate(signed(scheme, {}), server(scheme, { now: NOW + sign * 900_000 }))
     const { code, detail } = await refused(signed(scheme, {}), server(scheme, { now: NOW + sign * 901_000 }))
@@ -208,7 +208,7 @@ inBoth('R9: the Date header stands in for the dialect header; no date, or no suc
   }
 })
 
-inBoth('attack 17: a presigned request ends when it says so, and says so properly', async scheme => {
+inBoth('A17: a presigned request ends when it says so, and says so properly', async scheme => {
   const end = server(scheme, { now: NOW + 60_000 })
   const { code, detail } = await refused(presigned(scheme, { seconds: '60' }), end)
   assert.equal(code, 'AccessDenied')
@@ -237,7 +237,7 @@ inBoth('a presigned request lacks nothing and says nothing twice', async scheme 
   }
 })
 
-inBoth('attack 18: only the scope of this server opens it', async scheme => {
+inBoth('A18: only the scope of this server opens it', async scheme => {
   const words = ['20130524', 'us-east-1', scheme.service, scheme.terminator]
   const scopes = [
     ['20130525', 'eu-west-1', 'iam', 'aws5_request'].map((wrong, place) => words.with(place, wrong).join('/')),
@@ -283,7 +283,7 @@ inBoth('a malformed Authorization header is told from a wrong one', async scheme
   assert.equal(await codeOf(repeated, server(scheme)), 'AuthorizationHeaderMalformed')
 })
 
-inBoth('attacks 1, 2, 19: a signature of any wrong shape is refused, and nothing breaks', async scheme => {
+inBoth('A1 A2 A19: a signature of any wrong shape is refused, and nothing breaks', async scheme => {
   const right = signatureOf(signed(scheme, {}))
   const shapes = ['', right.slice(1), `${right}0`, 'a'.repeat(10_000), `${'z'.repeat(64)}`, right.toUpperCase()]
   for (const signature of [...shapes, right.replace(/^./, first => (first === '0' ? '1' : '0'))]) {
@@ -303,7 +303,7 @@ inBoth('attacks 1, 2, 19: a signature of any wrong shape is refused, and nothing
   }
 })
 
-inBoth('attack 22: an unknown, disabled or changed key opens nothing; a token nobody issued neither', async scheme => {
+inBoth('A22: an unknown, disabled or changed key opens nothing; a token nobody issued neither', async scheme => {
   for (const request of [signed(scheme, {}), presigned(scheme, {})]) {
     await authenticate(request, server(scheme))
     const { code, detail } = await refused(request, server(scheme, { findCredential: async () => undefined }))
@@ -316,7 +316,7 @@ inBoth('attack 22: an unknown, disabled or changed key opens nothing; a token no
   assert.equal(await codeOf(token, server(scheme)), 'InvalidToken')
 })
 
-inBoth("attack 72: a customer's key is not repeated in the fault", async scheme => {
+inBoth("A72: a customer's key is not repeated in the fault", async scheme => {
   const secret = Buffer.alloc(32, 7).toString('base64')
   const request = signed(scheme, { headers: [['~server-side-encryption-customer-key', secret]] })
   const fault = await refused(withHeader(scheme, request, 'host', 'other'), server(scheme))
@@ -332,7 +332,7 @@ inBoth("attack 72: a customer's key is not repeated in the fault", async scheme 
   )
 })
 
-test('3.1: the signature names its scheme', () => {
+test('G2: the signature names its scheme', () => {
   for (const scheme of BOTH) {
     assert.equal(schemeNamedBy(signed(scheme, {})), scheme)
     assert.equal(schemeNamedBy(presigned(scheme, {})), scheme)

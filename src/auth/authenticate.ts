@@ -1,6 +1,6 @@
 /**
- * From a request to its caller, and to the rule by which its body must be checked; or a fault. Signatures come in the
- * Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
+ * G3. From a request to its caller, and to the rule by which its body must be checked; or a fault. Signatures come in
+ * the Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
  */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'

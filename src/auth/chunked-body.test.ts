@@ -65,7 +65,7 @@ async function published(scheme: (typeof BOTH)[number], signatures: readonly str
   assert.deepEqual([...payload.trailers], withTrailer ? [[`${x}checksum-crc32c`, 'sOO8/Q==']] : [])
 }
 
-test('2.5: the published bodies in signed chunks are accepted', async () => {
+test('G4: the published bodies in signed chunks are accepted', async () => {
   await published(
     SCHEMES.svc,
     [
@@ -88,7 +88,7 @@ test('2.5: the published bodies in signed chunks are accepted', async () => {
   )
 })
 
-test('2.5: the published bodies with a signed trailer are accepted', async () => {
+test('G4: the published bodies with a signed trailer are accepted', async () => {
   await published(
     SCHEMES.svc,
     [
@@ -143,7 +143,7 @@ test('data is handed on without being copied', async () => {
   for await (const piece of decodeChunks(streamOf(bytes), ruleFor(KINDS[0]!))) assert.equal(piece.buffer, bytes.buffer)
 })
 
-test('attacks 8, 9: any changed byte of a signed body is noticed', async () => {
+test('A8 A9: any changed byte of a signed body is noticed', async () => {
   for (const sent of KINDS.slice(0, 2)) {
     const right = wire(sent)
     for (let at = 0; at < right.length; at++) {
@@ -154,7 +154,7 @@ test('attacks 8, 9: any changed byte of a signed body is noticed', async () => {
   }
 })
 
-test('attacks 8, 9: a wrong signature of data, of the last chunk or of the trailers is 403', async () => {
+test('A8 A9: a wrong signature of data, of the last chunk or of the trailers is 403', async () => {
   const flip = (text: string, what: RegExp): string =>
     text.replace(what, (_, before, digit) => before + (digit === '0' ? '1' : '0'))
   for (const sent of KINDS.slice(0, 2)) {
@@ -180,7 +180,7 @@ test('attacks 8, 9: a wrong signature of data, of the last chunk or of the trail
   assert.equal(await faultOf([chunks[1], chunks[0], chunks[2]].join(''), ruleFor(KINDS[0]!)), 'SignatureDoesNotMatch')
 })
 
-test('attack 10: a stream that ends anywhere before its end is incomplete', async () => {
+test('A10: a stream that ends anywhere before its end is incomplete', async () => {
   for (const sent of KINDS) {
     const whole = wire(sent)
     for (let end = 0; end < whole.length; end++) {
@@ -189,7 +189,7 @@ test('attack 10: a stream that ends anywhere before its end is incomplete', asyn
   }
 })
 
-test('attack 11: the announced length is the length', async () => {
+test('A11: the announced length is the length', async () => {
   for (const sent of KINDS) {
     for (const decodedLength of [0, 10, 12, 2 ** 40]) {
       assert.equal(await faultOf(wire(sent), ruleFor(sent, { decodedLength })), 'IncompleteBody', `${decodedLength}`)
@@ -197,7 +197,7 @@ test('attack 11: the announced length is the length', async () => {
   }
 })
 
-test('attack 12: trailers come as declared, each once', async () => {
+test('A12: trailers come as declared, each once', async () => {
   const crc32c = 'x-svc-checksum-crc32c:sOO8/Q=='
   for (const signed of [true, false]) {
     const faults = async (trailers: readonly string[], declared: readonly string[]): Promise<string> => {
@@ -230,7 +230,7 @@ test('the line ends of older clients are understood', async () => {
   assert.equal(await faultOf(plain, ruleFor(KINDS[2]!)), 'none')
 })
 
-test('attack 13: a chunk size is one to sixteen hexadecimal digits', async () => {
+test('A13: a chunk size is one to sixteen hexadecimal digits', async () => {
   for (const sent of KINDS) {
     const right = wire(sent).toString()
     for (const size of ['-1', '0x6', '00000000000000006', '', ' 6', '6 ', '+6', '6.0', 'g', 'ffffffffffffffff']) {
@@ -240,7 +240,7 @@ test('attack 13: a chunk size is one to sixteen hexadecimal digits', async () =>
   }
 })
 
-test('attack 13: a line without end is refused after a kilobyte, not read', async () => {
+test('A13: a line without end is refused after a kilobyte, not read', async () => {
   let taken = 0
   async function* endless(): AsyncGenerator<Buffer> {
     yield Buffer.from('6;')

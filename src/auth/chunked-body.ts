@@ -1,7 +1,7 @@
 /**
- * Bodies in chunks: `size[;chunk-signature=…] CRLF data CRLF`, up to a chunk of size zero, then perhaps trailers. Data
- * is handed on as it comes, before its signature has been seen: whoever reads must commit nothing until the end, and
- * learns from a fault on the way that there is nothing to commit.
+ * G4. Bodies in chunks: `size[;chunk-signature=…] CRLF data CRLF`, up to a chunk of size zero, then perhaps trailers.
+ * Data is handed on as it comes, before its signature has been seen: whoever reads must commit nothing until the end,
+ * and learns from a fault on the way that there is nothing to commit.
  */
 import type { BorrowableBody } from '../digest/borrowed-body.ts'
 import { Fault } from '../model/faults.ts'

@@ -24,7 +24,7 @@ async function faultOf(attempt: Promise<unknown>): Promise<Fault> {
   throw new assert.AssertionError({ message: 'it was accepted' })
 }
 
-test('attack 15: a body is what its hash says', async () => {
+test('A15: a body is what its hash says', async () => {
   const rule: PayloadRule = { kind: 'sha256', hex: sha('hello world') }
   assert.equal((await collect(checkedBody(streamOf(...HELLO), rule))).toString(), 'hello world')
   const { code, detail } = await faultOf(collect(checkedBody(streamOf(HELLO[0]!), rule)))
@@ -91,7 +91,7 @@ test('an unsigned trailer as clients send it, signed request or none', async () 
   }
 })
 
-test('attack 14: signed chunks need a signed request', async () => {
+test('A14: signed chunks need a signed request', async () => {
   for (const scheme of BOTH) {
     for (const contentHash of [scheme.signedChunks, scheme.signedChunksTrailer]) {
       const headers = [

@@ -54,7 +54,7 @@ async function codeOf(scheme: Scheme, written: Written | PostForm): Promise<stri
   return found instanceof Fault ? found.code : 'none'
 }
 
-test('2.5: the published signatures of a policy are accepted', async () => {
+test('G3: the published signatures of a policy are accepted', async () => {
   const policy =
     'eyJleHBpcmF0aW9uIjoiMjAzMC0wMS0wMVQwMDowMDowMFoiLCJjb25kaXRpb25zIjpb' +
     'eyJidWNrZXQiOiJiIn0sWyJzdGFydHMtd2l0aCIsIiRrZXkiLCIiXV19'
@@ -103,7 +103,7 @@ test('a form without policy and signature is anonymous', async () => {
   }
 })
 
-test('attack 29: every violated condition is refused, and every field that none names', async () => {
+test('A29: every violated condition is refused, and every field that none names', async () => {
   const exact: Written = {
     conditions: [
       { key: 'user/1' },
@@ -136,7 +136,7 @@ test('attack 29: every violated condition is refused, and every field that none 
   }
 })
 
-test('attacks 29, 30: the bucket is the one the form was sent to, and a condition names it', async () => {
+test('A29 A30: the bucket is the one the form was sent to, and a condition names it', async () => {
   for (const scheme of BOTH) {
     const post = form(scheme, KEY)
     assert.equal(await codeOf(scheme, { ...post, bucket: 'other' }), 'AccessDenied')

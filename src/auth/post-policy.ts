@@ -1,6 +1,6 @@
 /**
- * A POST form proves who asks by signing a policy, and the policy says which forms it allows. The form's fields come
- * here as they will be used: those before the file, with the file's name already put into the key.
+ * G5. A POST form proves who asks by signing a policy, and the policy says which forms it allows. The form's fields
+ * come here as they will be used: those before the file, with the file's name already put into the key.
  */
 import { Fault } from '../model/faults.ts'
 import { checkScope } from './authenticate.ts'

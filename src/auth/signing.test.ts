@@ -9,7 +9,7 @@ import { SCHEMES } from './schemes.ts'
 import { hmac, SigningKey, sameSignature, scopeOf, sha256Hex, signingKey } from './signing.ts'
 import { credential, REGION, sha } from './suite-signer.ts'
 
-test('2.5: the signing key of the vectors', () => {
+test('G3: the signing key of the vectors', () => {
   const scope = scopeOf(SCHEMES.svc, '20130524', REGION)
   assert.equal(scope.text, '20130524/us-east-1/svc/svc4_request')
   assert.equal(
@@ -55,7 +55,7 @@ test('text is hashed as the bytes it stands for', () => {
   for (const text of ['', 'plain', 'v\u00e4lue \u00ff']) assert.equal(sha256Hex(text), sha(text))
 })
 
-test('attack 19: only 64 lower-case digits can be a signature', () => {
+test('A19: only 64 lower-case digits can be a signature', () => {
   const right = 'ab'.repeat(32)
   assert(sameSignature(right, 'ab'.repeat(32)))
   for (const wrong of [
@@ -78,7 +78,7 @@ const sources = readdirSync(here)
   .filter(name => /\.(ts|js)$/.test(name) && !/\.d\.ts$|\.test\.|^suite/.test(name))
   .map(name => [name, readFileSync(join(here, name), 'utf8')] as const)
 
-test('attack 20: signatures are compared in one place, digest against digest, in constant time', () => {
+test('A20: signatures are compared in one place, digest against digest, in constant time', () => {
   const signing = sources.find(([name]) => /^signing\./.test(name))?.[1] ?? ''
   assert.match(signing, /return timingSafeEqual\(ours, theirs\)/)
   // Both are 64 digits long by then: what was left of an earlier one never counts.

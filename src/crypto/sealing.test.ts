@@ -184,7 +184,7 @@ test('neither the plain bytes nor the inner ciphertext appear in what is stored'
   }
 })
 
-test('attack 73: every flipped byte of a small blob is an error', async () => {
+test('A73: every flipped byte of a small blob is an error', async () => {
   for (const size of [0, 1, 40]) {
     const plain = noise.subarray(0, size)
     const sealed = await sealAll(plain)
@@ -196,7 +196,7 @@ test('attack 73: every flipped byte of a small blob is an error', async () => {
   }
 })
 
-test('attack 73: a flipped byte anywhere in a long blob breaks its frame and no other', async () => {
+test('A73: a flipped byte anywhere in a long blob breaks its frame and no other', async () => {
   const sealed = await sealAll(noise)
   await fc.assert(
     fc.asyncProperty(fc.nat(sealed.length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {
@@ -211,7 +211,7 @@ test('attack 73: a flipped byte anywhere in a long blob breaks its frame and no 
 const frameOf = (sealed: Buffer, index: number): Buffer =>
   sealed.subarray(index * SEALED_FRAME_BYTES, (index + 1) * SEALED_FRAME_BYTES)
 
-test('attack 73: swapped, repeated, dropped and spliced frames are errors', async () => {
+test('A73: swapped, repeated, dropped and spliced frames are errors', async () => {
   const sealed = await sealAll(noise)
   const [a, b, c, end] = [0, 1, 2, 3].map(index => frameOf(sealed, index)) as [Buffer, Buffer, Buffer, Buffer]
   await assertBroken(Buffer.concat([b, a, c, end]), noise, 0)
@@ -221,7 +221,7 @@ test('attack 73: swapped, repeated, dropped and spliced frames are errors', asyn
   await assertBroken(Buffer.concat([a, frameOf(other, 1), c, end]), noise, 1)
 })
 
-test('attack 73: a blob cut short or grown is an error, also when its recorded length agrees', async () => {
+test('A73: a blob cut short or grown is an error, also when its recorded length agrees', async () => {
   const sealed = await sealAll(noise)
   await assertBroken(sealed.subarray(0, 3 * SEALED_FRAME_BYTES), noise, 3)
   await assertBroken(sealed.subarray(0, sealed.length - 1), noise, 3)

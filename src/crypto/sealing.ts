@@ -1,7 +1,7 @@
 /**
- * Blob bytes sealed in frames, twice in one pass: with the blob's own key inside, with a key of the storage outside.
- * A frame is bound to its blob, its index and whether it is the last, so bytes that were dropped, swapped, spliced,
- * cut or added are an error. Nothing here knows what the bytes are for; see docs/formats/encryption.md.
+ * R26. Blob bytes sealed in frames, twice in one pass: with the blob's own key inside, with a key of the storage
+ * outside. A frame is bound to its blob, its index and whether it is the last, so bytes that were dropped, swapped,
+ * spliced, cut or added are an error. Nothing here knows what the bytes are for; see docs/formats/encryption.md.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { outgoingBuffers } from '../digest/buffer-pool.ts'

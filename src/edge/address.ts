@@ -1,4 +1,6 @@
-/** What a request addresses, from its Host and its raw path. Keys are bytes as sent: decoded once, never normalised. */
+/**
+ * R3. What a request addresses, from its Host and its raw path. Keys are bytes as sent: decoded once, never normalised.
+ */
 
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
@@ -73,6 +75,7 @@ function pathOf(request: RawRequest): string {
   return path
 }
 
+/** R3, D20. A bucket in the host, or in the path. */
 export function addressOf(request: RawRequest, baseHosts: readonly string[]): Address {
   const host = hostOf(request)
   if (host === 'localhost' || baseHosts.includes(host)) return pathAddress(request)

@@ -1,4 +1,6 @@
-/** What browsers need to hear: preflights answered by the bucket's rules, and their headers on every other answer. */
+/**
+ * G16. What browsers need to hear: preflights answered by the bucket's rules, and their headers on every other answer.
+ */
 import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
@@ -37,7 +39,7 @@ const asked = (text: string | undefined): string[] =>
     .map(name => name.trim().toLowerCase())
     .filter(name => name !== '')
 
-/** Attack 57. An answer that any origin may read never carries credentials. */
+/** A57. An answer that any origin may read never carries credentials. */
 function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[] | undefined {
   const found = matchingRule(rules, request)
   if (found === undefined) return undefined

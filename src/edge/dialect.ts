@@ -1,5 +1,5 @@
 /**
- * The two dialects as data: how neutral names are spelled on the wire, and where the two differ on purpose. Nothing
+ * G2. The two dialects as data: how neutral names are spelled on the wire, and where the two differ on purpose. Nothing
  * below the edge knows either spelling. Both see the same buckets and objects, and may do the same.
  */
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
@@ -25,7 +25,7 @@ export interface Dialect {
   readonly behavior: DialectBehavior
   /** D11. Faults of authentication answer 403, whatever their code's own status. */
   readonly authFaultsAre403: boolean
-  /** D18, map M1. The operations whose specification lists one general 400, and the codes that are sent as it. */
+  /** D18. The operations whose specification lists one general 400, and the codes that are sent as it. */
   readonly foldsInto: 'InvalidRequest' | undefined
   /** Fault codes and details that go by another name. */
   readonly words: ReadonlyMap<string, string>
@@ -146,7 +146,7 @@ export function wireName(dialect: Dialect, name: string): string {
   return dialect.odd.get(neutral) ?? dialect.prefix + neutral
 }
 
-/** The neutral name of a header of the wire, given in lower case. */
+/** R2. The neutral name of a header of the wire, given in lower case. */
 export function neutralName({ prefix, odd }: Dialect, name: string): string {
   if (!name.startsWith(prefix)) return name
   for (const [neutral, wire] of odd) if (wire === name) return `:${neutral}`

@@ -62,6 +62,7 @@ export interface FaultLocation {
   readonly matchedOperation: Operation | undefined
 }
 
+/** R117. The error document. */
 export function encodeFault(fault: Fault, place: FaultLocation): WireResponse {
   const { dialect } = place
   const headers = wireHeaders(fault.headers, dialect)

@@ -11,7 +11,7 @@ export interface DialectFault {
   readonly details: readonly (readonly [string, string])[]
 }
 
-/** Map M1: conditions that the specification of some operations knows by one general code only. */
+/** D18. Conditions that the specification of some operations knows by one general code only. */
 const FOLDED: ReadonlySet<string> = new Set([
   'AccessControlListNotSupported',
   'InvalidArgument',

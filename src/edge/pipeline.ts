@@ -1,6 +1,6 @@
 /**
- * What happens to every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
- * owner, permission, requester pays, input, body, the operation itself. A fault at any point is the answer.
+ * G1. What happens to every request, in this order and nowhere else: dialect and route, authentication, bucket,
+ * expected owner, permission, requester pays, input, body, the operation itself. A fault at any point is the answer.
  */
 import type { Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'

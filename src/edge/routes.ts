@@ -7,7 +7,9 @@ import type { HttpMethod, Operation, ResourceLevel } from '../operations/operati
 import { headerName } from '../rules/access/names.ts'
 import type { DecodedRequest } from './decoded-request.ts'
 
-/** Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else. */
+/**
+ * R10, R11. Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else.
+ */
 export const NOT_OFFERED: ReadonlySet<string> = new Set([
   'abac',
   'accelerate',

@@ -1,6 +1,6 @@
 /**
- * Buckets as websites. On the website host everybody is anonymous, only GET, HEAD and preflights are answered, and an
- * error is a page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors
+ * G17. Buckets as websites. On the website host everybody is anonymous, only GET, HEAD and preflights are answered, and
+ * an error is a page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors
  * elsewhere.
  */
 import { STATUS_CODES } from 'node:http'
@@ -198,7 +198,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Attack 80. Whatever a name is made of, it is text here. */
+/** A80. Whatever a name is made of, it is text here. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
 
 /** A fault as a page for people. */

@@ -16,7 +16,7 @@ function isEverTooSlow(bytes: number, everyMs: number, busyMs = 0): boolean {
   return false
 }
 
-test('attack 48: a body is too slow after 20 seconds without a byte, or below 1 KB a second over a minute', () => {
+test('A48: a body is too slow after 20 seconds without a byte, or below 1 KB a second over a minute', () => {
   for (const [bytes, everyMs, expected] of [
     [1, 1_000, true],
     [1023, 1_000, true],
@@ -31,13 +31,13 @@ test('attack 48: a body is too slow after 20 seconds without a byte, or below 1 
   }
 })
 
-test('attack 48: time in which nobody waits for the body does not count', () => {
+test('A48: time in which nobody waits for the body does not count', () => {
   assert.equal(isEverTooSlow(64, 10, 30_000), false)
   const idle = new TransferRate()
   assert.equal(idle.isTooSlow(1e9), false)
 })
 
-test('attack 48: whatever comes at 1 KB a second or more is never too slow', () => {
+test('A48: whatever comes at 1 KB a second or more is never too slow', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 19_999 }), fc.integer({ min: 0, max: 100_000 }), (everyMs, more) => {
       assert.equal(isEverTooSlow(Math.ceil(everyMs * 1.024) + more, everyMs), false)

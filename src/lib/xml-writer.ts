@@ -4,6 +4,7 @@
  * only as long as they are short.
  */
 
+/** R1. Every document of a response begins with it. */
 export const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /** What an operation answers: a root, and a function that fills it. Which namespace it stands in, the edge says. */

@@ -99,7 +99,7 @@ export const ROOT_ACCOUNT_ID = '000000000000'
 export const canonicalIdOf = (accountId: string): string =>
   createHash('sha256').update(`holdfast account ${accountId}`).digest('hex')
 
-/** 5.3. What the canned list `exec-read` lets in. Nobody has its keys until an administrator makes one. */
+/** G9. What the canned list `exec-read` lets in. Nobody has its keys until an administrator makes one. */
 export const EXEC_ACCOUNT_ID = '925556999980'
 export const EXEC_CANONICAL_ID = createHash('sha256').update('svc-exec').digest('hex')
 

@@ -35,6 +35,7 @@ export interface PublicAccessBlock {
   readonly restrictPublicBuckets: boolean
 }
 
+/** R12. What is stored about a bucket. */
 export interface Bucket {
   readonly name: string
   /** Another one for every bucket that is made, also under a name that was there before. */

@@ -1,6 +1,6 @@
 /**
- * Everything that can go wrong and be told to a client: one table of code, status and fixed text. What varies stands
- * in `detail`. Anything else that is thrown is an internal error and reaches no client.
+ * R116. Everything that can go wrong and be told to a client: one table of code, status and fixed text. What varies
+ * stands in `detail`. Anything else that is thrown is an internal error and reaches no client.
  */
 export const FAULTS = {
   AccessControlListNotSupported: [400, 'The bucket does not allow ACLs'],

@@ -10,7 +10,7 @@ import {
   lockCodec,
 } from './version.ts'
 
-/** A multipart upload in progress. Everything about the future object is fixed here when it begins. */
+/** R29, R63. A multipart upload in progress. Everything about the future object is fixed here when it begins. */
 export interface Upload {
   readonly id: Buffer
   readonly bucket: string

@@ -62,6 +62,7 @@ export const DEFAULT_KEY_NAME = 'default'
 
 export const NULL_VERSION = 'null'
 
+/** R13. What is stored about a version. */
 export interface Version {
   /** Place among the versions of its key: greater is newer. */
   readonly seq: number

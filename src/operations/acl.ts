@@ -72,7 +72,7 @@ export function checkAclHeaders(ctx: OperationScope, allowed: readonly Canned[])
   checkClaims(ctx)
 }
 
-/** R102, R103, 5.4. The list that a request to set one asks for, by canned name, by grant headers or by document. */
+/** R102, R103, G10. The list that a request to set one asks for, by canned name, by grant headers or by document. */
 export async function requestedList(
   ctx: OperationScope,
   allowed: readonly Canned[],

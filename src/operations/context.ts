@@ -17,7 +17,7 @@ export interface DialectBehavior {
   readonly recreateOwnBucket: boolean
   /** D2. If-Match on a write without a current object: a missing key, or a failed precondition. */
   readonly missingMatchIsNoSuchKey: boolean
-  /** R103. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
+  /** R103, D26. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
   readonly signedHashProves: boolean
   /** D28. Every answer that names a bucket says where it is; otherwise HeadBucket alone does. */
   readonly regionOnAnswers: boolean

@@ -93,8 +93,8 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
 }
 
 /**
- * R103, R104, R112. The checksum's algorithm is computed along the way. A `declared` algorithm, which the upload of a
- * part was begun with, is computed in any case, and no other may be claimed.
+ * R103, R104, R112, D12. The checksum's algorithm is computed along the way. A `declared` algorithm, which the upload
+ * of a part was begun with, is computed in any case, and no other may be claimed.
  */
 export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): IntegrityClaims {
   const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)

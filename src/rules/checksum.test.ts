@@ -59,7 +59,7 @@ const VECTORS: readonly (readonly [input: string, values: readonly string[]])[] 
   ],
 ]
 
-test('R19 §4.1: the five algorithms, whole and byte by byte', () => {
+test('R19 G18: the five algorithms, whole and byte by byte', () => {
   for (const [input, values] of VECTORS) {
     for (const [index, algorithm] of CHECKSUM_ALGORITHMS.entries()) {
       assert.equal(digestOf(algorithm, Buffer.from(input)).toString('base64'), values[index], `${algorithm} ${input}`)
@@ -70,7 +70,7 @@ test('R19 §4.1: the five algorithms, whole and byte by byte', () => {
   }
 })
 
-test('§4.4: bodies of a legal hold', () => {
+test('G18: bodies of a legal hold', () => {
   const rows = [
     ['ON', 'oK1+ndJbG6HuGA87LDxznw==', '29C9+g==', 'ssrvQykTLlw='],
     ['OFF', 'An8G3mv4SfhAibzslQjGDw==', 'elsCJw==', 'gSIPeW/c/zw='],
@@ -145,7 +145,7 @@ test('R83 R112: a claim that is wrong is a bad digest', () => {
   assert.deepEqual(wholeChecksum('CRC32', claim.digest), { algorithm: 'CRC32', type: 'FULL_OBJECT', value: 'DUoRhQ==' })
 })
 
-test('R104 attack 15: Content-MD5', () => {
+test('R104 A15: Content-MD5', () => {
   const empty = createHash('md5').digest()
   checkContentMd5(decodeContentMd5('1B2M2Y8AsgTpgAmY7PhCfg=='), empty)
   for (const value of ['', 'x', '1B2M2Y8AsgTpgAmY7PhCfg', 'd41d8cd98f00b204e9800998ecf8427e', 'AAAA']) {
@@ -158,7 +158,7 @@ test('R104 attack 15: Content-MD5', () => {
   assert.equal(detail.CalculatedDigest, '1B2M2Y8AsgTpgAmY7PhCfg==')
 })
 
-test('R69 §4.2: what an upload may have', () => {
+test('R69 R20: what an upload may have', () => {
   assert.equal(uploadChecksum(undefined, undefined), undefined)
   const rows: readonly (readonly [string, composite: boolean, full: boolean, byDefault: string])[] = [
     ['CRC32', true, true, 'COMPOSITE'],

@@ -23,7 +23,7 @@ export interface Hasher {
 
 interface Rules {
   readonly digestBytes: number
-  /** CHK-2: what an upload in parts may have; the first is the default. */
+  /** R20: what an upload in parts may have; the first is the default. */
   readonly uploadTypes: readonly ChecksumType[]
   start(): Hasher
 }
@@ -138,7 +138,7 @@ export function moreThanOneChecksum(): Fault {
 }
 
 /**
- * R83, CHK-2. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`:
+ * R83, R20. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`:
  * the object came in parts, so the value may end in their count.
  */
 export function checksumClaim(
@@ -164,7 +164,7 @@ export function checkClaim(claim: ChecksumClaim, computed: Buffer): void {
   })
 }
 
-/** CHK-2. What a single PUT or a copy keeps. */
+/** R20. What a single PUT or a copy keeps. */
 export function wholeChecksum(algorithm: ChecksumAlgorithm, digest: Buffer): Checksum {
   return { algorithm, type: 'FULL_OBJECT', value: digest.toString('base64') }
 }
@@ -174,7 +174,7 @@ export interface UploadChecksum {
   readonly type: ChecksumType
 }
 
-/** R69, CHK-2. What an upload in parts will have, from what its beginning asks for; both are as sent. */
+/** R69, R20. What an upload in parts will have, from what its beginning asks for; both are as sent. */
 export function uploadChecksum(algorithm: string | undefined, type: string | undefined): UploadChecksum | undefined {
   const wanted = type === undefined ? undefined : checksumType(type)
   if (algorithm === undefined) {

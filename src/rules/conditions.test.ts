@@ -54,7 +54,7 @@ const ROWS: readonly (readonly [Partial<ReadConditions>, read: string, copy: str
   [{ ifMatch: '"abc"', ifNoneMatch: '"abc"' }, '304', '412 x-svc-copy-source-If-None-Match'],
 ]
 
-test('COND-1 COND-2 R49: conditions on reads and on the source of a copy', () => {
+test('G11 R49: conditions on reads and on the source of a copy', () => {
   for (const [want, read, copy] of ROWS) {
     assert.equal(outcome(checkRead, want), read, JSON.stringify(want))
     assert.equal(outcome(checkCopySource, want), copy, JSON.stringify(want))
@@ -103,7 +103,7 @@ test('R49: every combination, against the rule as it is written', () => {
   }
 })
 
-test('COND-3: a range applies to the object it was begun on', () => {
+test('G11: a range applies to the object it was begun on', () => {
   assert(rangeApplies(undefined, is))
   assert(rangeApplies('"abc"', is))
   assert(rangeApplies('abc', is))

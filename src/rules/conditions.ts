@@ -26,7 +26,7 @@ const matches = (tags: readonly string[], etag: string): boolean => tags.include
 const inSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 /**
- * COND-1. The condition that does not hold, if one does not. A true If-Match outweighs If-Unmodified-Since, and
+ * G11. The condition that does not hold, if one does not. A true If-Match outweighs If-Unmodified-Since, and
  * If-None-Match outweighs If-Modified-Since: tags know more than clocks. A date that is none is no condition.
  */
 function failedCondition(want: ReadConditions, is: Validators): ConditionName | undefined {
@@ -46,7 +46,7 @@ function failedCondition(want: ReadConditions, is: Validators): ConditionName | 
   return undefined
 }
 
-/** COND-2. GET and HEAD: `known` is what the client has already; 412 for what is no longer what it thinks. */
+/** G11. GET and HEAD: `known` is what the client has already; 412 for what is no longer what it thinks. */
 export function checkRead(want: ReadConditions, is: Validators): 'known' | 'wanted' {
   const failed = failedCondition(want, is)
   if (failed === undefined) return 'wanted'
@@ -60,7 +60,7 @@ export function checkCopySource(want: ReadConditions, source: Validators): void 
   if (failed !== undefined) throw new Fault('PreconditionFailed', { Condition: headerName(`copy-source-${failed}`) })
 }
 
-/** COND-3. Whether a Range applies in spite of If-Range: only when the client's piece is of this very object. */
+/** G11. Whether a Range applies in spite of If-Range: only when the client's piece is of this very object. */
 export function rangeApplies(ifRange: string | undefined, is: Validators): boolean {
   if (ifRange === undefined) return true
   const since = parseHttpDate(ifRange)

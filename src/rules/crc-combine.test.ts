@@ -6,7 +6,7 @@ import { type CrcName, type CrcPiece, combineCrcs, crcPower } from './crc-combin
 
 const NAMES: readonly CrcName[] = ['CRC32', 'CRC32C', 'CRC64NVME']
 
-test('§4.3: the check constants', () => {
+test('G18: the check constants', () => {
   const power = (name: CrcName, bytes: number): string => crcPower(name, bytes).toString('hex')
   assert.equal(power('CRC32', 5), '3b83984b')
   assert.equal(power('CRC32C', 5), 'fbc3faf9')
@@ -17,7 +17,7 @@ test('§4.3: the check constants', () => {
   assert.equal(power('CRC32', 0), '80000000')
 })
 
-test('§4.4: parts of 5 MiB from their recorded checksums, without their bytes', () => {
+test('G18: parts of 5 MiB from their recorded checksums, without their bytes', () => {
   const rows: readonly (readonly [CrcName, readonly string[], string])[] = [
     ['CRC32', ['JRTCyQ==', 'QoZTGg==', 'YAgjqw=='], 'WgDhBQ=='],
     ['CRC32C', ['MDaLrw==', 'TH4EZg==', 'Z7mBIQ=='], 'xU+Krw=='],

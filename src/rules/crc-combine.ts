@@ -1,7 +1,7 @@
 /**
- * The CRC of two pieces from the CRCs of each: no byte is read again. A CRC is a polynomial modulo P; appending n bytes
- * multiplies it by x^(8n). That holds for the finished values as they are, since these CRCs begin and end with all
- * ones. Bits are reversed: the highest bit is x^0.
+ * G18. The CRC of two pieces from the CRCs of each: no byte is read again. A CRC is a polynomial modulo P; appending n
+ * bytes multiplies it by x^(8n). That holds for the finished values as they are, since these CRCs begin and end with
+ * all ones. Bits are reversed: the highest bit is x^0.
  */
 
 export type CrcName = 'CRC32' | 'CRC32C' | 'CRC64NVME'

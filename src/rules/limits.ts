@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** A limit on everything, named once, the unit last. */
+/** G20. A limit on everything, named once, the unit last. */
 export const LIMITS = {
   keyBytesMax: 1024,
   partNumberMax: 10_000,

@@ -19,7 +19,7 @@ const anyLock: fc.Arbitrary<Lock> = fc.record({
   hold: fc.constantFrom(undefined, true, false),
 })
 
-test('LOCK-1 P1 P12–P14: what may be removed, as a table', () => {
+test('G19 P1 P12–P14: what may be removed, as a table', () => {
   const rows: [Lock, boolean, string | undefined][] = [
     [UNLOCKED, false, undefined],
     [{ hold: true, retention: undefined }, true, 'held'],
@@ -32,7 +32,7 @@ test('LOCK-1 P1 P12–P14: what may be removed, as a table', () => {
   for (const [lock, bypass, refusal] of rows) assert.equal(mayRemove(lock, NOW, bypass), refusal, JSON.stringify(lock))
 })
 
-test('LOCK-1 P13 P16: a hold refuses whatever the retention, the time and the bypass', () => {
+test('G19 P13 P16: a hold refuses whatever the retention, the time and the bypass', () => {
   fc.assert(
     fc.property(anyLock, fc.nat(3 * NOW), fc.boolean(), (lock, now, bypass) => {
       assert.equal(mayRemove({ ...lock, hold: true }, now, bypass), 'held')
@@ -40,7 +40,7 @@ test('LOCK-1 P13 P16: a hold refuses whatever the retention, the time and the by
   )
 })
 
-test('LOCK-1 P14 P19: compliance gives way to nothing but time', () => {
+test('G19 P14 P19: compliance gives way to nothing but time', () => {
   fc.assert(
     fc.property(fc.nat(2 * NOW), fc.nat(2 * NOW), fc.boolean(), (until, now, bypass) => {
       const refusal = mayRemove({ hold: false, retention: { mode: 'compliance', until } }, now, bypass)
@@ -49,7 +49,7 @@ test('LOCK-1 P14 P19: compliance gives way to nothing but time', () => {
   )
 })
 
-test('LOCK-2 P12 P15: retention in force is lengthened by anyone, shortened only by a bypass, compliance never', () => {
+test('G19 P12 P15: retention in force is lengthened by anyone, shortened only by a bypass, compliance never', () => {
   const longer = NOW + 100
   const rows: [Lock['retention'], Lock['retention'], boolean, string | undefined][] = [
     [undefined, compliance, false, undefined],
@@ -73,7 +73,7 @@ test('LOCK-2 P12 P15: retention in force is lengthened by anyone, shortened only
   }
 })
 
-test('LOCK-2: whatever is allowed without a bypass never brings the end of a retention in force nearer', () => {
+test('G19: whatever is allowed without a bypass never brings the end of a retention in force nearer', () => {
   fc.assert(
     fc.property(anyLock, anyLock, (lock, wanted) => {
       const inForce = lock.retention !== undefined && lock.retention.until > NOW
@@ -100,7 +100,7 @@ const bucket: Bucket = {
   closing: false,
 }
 
-test('LOCK-3 P25 P26: a new version takes what was asked for, else the default counted from now', () => {
+test('G19 P25 P26: a new version takes what was asked for, else the default counted from now', () => {
   const asked = { hold: undefined, retention: { mode: 'governance', until: NOW + 5 } } as const
   assert.deepEqual(initialLock(bucket, asked, NOW), asked)
   const byDefault = { hold: true, retention: { mode: 'compliance', until: NOW + 2 * 86_400_000 } }
@@ -112,7 +112,7 @@ test('LOCK-3 P25 P26: a new version takes what was asked for, else the default c
   assert.deepEqual(initialLock({ ...bucket, lockEnabled: false, defaultRetention: undefined }, UNLOCKED, NOW), UNLOCKED)
 })
 
-test('LOCK-3 section 8: retention lasts a hundred years at most, to the millisecond', () => {
+test('G19 G20: retention lasts a hundred years at most, to the millisecond', () => {
   const until = NOW + 36_525 * 86_400_000
   checkRetainUntil(until, NOW)
   assert.throws(() => checkRetainUntil(until + 1, NOW), Fault)

@@ -6,8 +6,9 @@ import type { Lock } from '../model/version.ts'
 export type LockRefusal = LockReason
 
 /**
- * LOCK-1. The only place that decides whether a version may be removed. A hold yields to nobody; compliance retention
- * yields to nothing but time; governance retention yields to time or to a caller who holds the bypass right.
+ * G19, R41, P1, P13, P14, P16. The only place that decides whether a version may be removed. A hold yields to nobody;
+ * compliance retention yields to nothing but time; governance retention yields to time or to a caller who holds the
+ * bypass right.
  */
 export function mayRemove(lock: Lock, now: number, bypass: boolean): LockRefusal | undefined {
   if (lock.hold === true) return 'held'
@@ -18,7 +19,7 @@ export function mayRemove(lock: Lock, now: number, bypass: boolean): LockRefusal
 }
 
 /**
- * LOCK-2. Retention in force may be lengthened in its mode by anyone who may set it. Shortening, lifting or changing
+ * G19, P15. Retention in force may be lengthened in its mode by anyone who may set it. Shortening, lifting or changing
  * the mode of governance needs the bypass right; compliance never gives way.
  */
 export function mayRetain(
@@ -39,7 +40,7 @@ export const asksForLock = ({ hold, retention }: Lock): boolean => hold !== unde
 
 const DAY_MS = 86_400_000
 
-/** Section 8: a hundred years, leap days and all. Whoever locks for longer has mistyped, and nobody could mend it. */
+/** G20: a hundred years, leap days and all. Whoever locks for longer has mistyped, and nobody could mend it. */
 const RETENTION_DAYS_MAX = 36_525
 
 /** R27. The end of a retention that somebody asks for. */
@@ -49,7 +50,9 @@ export function checkRetainUntil(until: number, now: number): void {
   throw new Fault('InvalidArgument', { reason: 'The retain until date must be within a hundred years.' })
 }
 
-/** LOCK-3. The lock of a new version: what was asked for, else the bucket's default retention counted from now. */
+/**
+ * G19, P25, P26. The lock of a new version: what was asked for, else the bucket's default retention counted from now.
+ */
 export function initialLock(bucket: Bucket, wanted: Lock, now: number): Lock {
   if (!bucket.lockEnabled) {
     if (wanted.retention === undefined && wanted.hold === undefined) return wanted

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Fault } from '../model/faults.ts'
 import { checkKey, isBucketName } from './naming.ts'
 
-test('NAME-1: bucket names', () => {
+test('G15: bucket names', () => {
   const good = ['abc', 'a-b', 'a.b', 'a1.b2-c3', '123', 'a'.repeat(63), '1.2.3', 'my.bucket.name']
   const bad = [
     '',
@@ -35,7 +35,7 @@ const codeOf = (key: string): string | undefined => {
   }
 }
 
-test('NAME-2 R6: keys are 1 to 1024 bytes of UTF-8; every byte but zero is the client’s business', () => {
+test('R6: keys are 1 to 1024 bytes of UTF-8; every byte but zero is the client’s business', () => {
   for (const key of ['a', '/', '//', '.', '..', 'a/../b', '__proto__', ' ', '\n', '\u202e', 'é', 'e\u0301', '😀']) {
     assert.equal(codeOf(key), undefined, JSON.stringify(key))
   }

@@ -8,7 +8,7 @@ const ADDRESS = /^\d+\.\d+\.\d+\.\d+$/
 /** The last name that was one: a request asks about the same several times. */
 let lastName: string | undefined
 
-/** NAME-1. Bucket names are host labels: 3–63 of a–z, 0–9, dot and hyphen, and nothing that reads as an address. */
+/** G15. Bucket names are host labels: 3–63 of a–z, 0–9, dot and hyphen, and nothing that reads as an address. */
 export function isBucketName(name: string): boolean {
   if (name === lastName) return true
   if (name.length < 3 || name.length > 63) return false
@@ -25,9 +25,7 @@ export function checkBucketName(name: string): void {
   if (!isBucketName(name)) throw new Fault('InvalidBucketName', { BucketName: name })
 }
 
-/**
- * NAME-2. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business.
- */
+/** R6. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business. */
 export function checkKey(key: string): void {
   if (isPlain(key)) return
   if (key.length === 0) throw new Fault('InvalidArgument', { ArgumentName: 'key' })

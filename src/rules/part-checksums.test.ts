@@ -47,7 +47,7 @@ const TABLE: readonly (readonly [readonly Buffer[], full: readonly string[], com
   ],
 ]
 
-test('R20 §4.4: full and composite values of objects in parts', () => {
+test('R20 G18: full and composite values of objects in parts', () => {
   for (const [parts, full, composite] of TABLE) {
     for (const [index, algorithm] of (['CRC32', 'CRC32C', 'CRC64NVME'] as const).entries()) {
       const made = derivedChecksum({ algorithm, type: 'FULL_OBJECT' }, sum(algorithm, parts))

@@ -30,7 +30,7 @@ function pieces(algorithm: ChecksumAlgorithm, parts: readonly PartWithChecksum[]
   return found
 }
 
-/** CHK-3. The digest of the parts' digests, one after another in binary. */
+/** G18. The digest of the parts' digests, one after another in binary. */
 export function compositeDigest(algorithm: ChecksumAlgorithm, digests: Iterable<Buffer>): Buffer {
   const hasher = startHasher(algorithm)
   for (const digest of digests) hasher.update(digest)
@@ -58,7 +58,7 @@ export function derivedChecksum(of: UploadChecksum, parts: readonly PartWithChec
   return { ...of, value: `${digest.toString('base64')}-${parts.length}` }
 }
 
-/** CHK-3. A composite value as object attributes show it: without the number of parts. */
+/** G18. A composite value as object attributes show it: without the number of parts. */
 export const withoutCount = (value: string): string => value.replace(/-\d+$/, '')
 
 /**
@@ -174,7 +174,7 @@ function undeclared(
   return { algorithm, type: type ?? (claim?.parts === undefined ? 'FULL_OBJECT' : 'COMPOSITE') }
 }
 
-/** CHK-2. One of the algorithms knows no composite. */
+/** R20. One of the algorithms knows no composite. */
 const derivedChecksumOf = (of: UploadChecksum | undefined, parts: readonly PartWithChecksum[]): Checksum | undefined =>
   of === undefined || (of.type === 'COMPOSITE' && of.algorithm === 'CRC64NVME') ? undefined : derivedChecksum(of, parts)
 

@@ -15,7 +15,7 @@ const COPY = /^bytes=(\d+)-(\d+)$/
 const position = (digits: string): number => Math.min(Number(digits), Number.MAX_SAFE_INTEGER)
 
 /**
- * RANGE-1. The Range header of a read. Undefined means the whole object: a range that is malformed, backwards or one of
+ * G11. The Range header of a read. Undefined means the whole object: a range that is malformed, backwards or one of
  * several is ignored, and so are the last N bytes of an empty object, as S3 has it: readers of Parquet files ask for
  * the tail before they know the size. One that begins behind the end, or asks for the last 0 bytes, is refused.
  */
@@ -38,7 +38,7 @@ export function requestedRange(header: string, size: number): ByteRange | undefi
 const unsatisfiable = (header: string, size: number): Fault =>
   new Fault('InvalidRange', { RangeRequested: header, ActualObjectSize: size })
 
-/** RANGE-2. The stretch of a source that becomes a part: both ends given, both inside of it once its size is known. */
+/** R73. The stretch of a source that becomes a part: both ends given, both inside of it once its size is known. */
 export function copyRange(header: string): (size: number) => ByteRange {
   const invalid = (reason: string): Fault =>
     new Fault('InvalidArgument', { ArgumentName: headerName('copy-source-range'), ArgumentValue: header, reason })

@@ -1,4 +1,4 @@
-/** Tag sets: from a header or a document, one validated list (R21, section 8). */
+/** Tag sets: from a header or a document, one validated list (R21, G20). */
 import { children, onlyChildren, requiredChild, requiredText, rootNamed, type XmlNode } from '../lib/xml.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
@@ -33,7 +33,7 @@ function checkTag(key: string, value: string): void {
   if (charactersOf(value) > TAG_LIMITS.valueCharactersMax || !ALLOWED.test(value)) throw invalidValue(key, value)
 }
 
-/** TAG-1. How many, which characters, which prefixes; `twice` is the fault for a key that comes twice. */
+/** R21. How many, which characters, which prefixes; `twice` is the fault for a key that comes twice. */
 function checkTags(tags: Pairs, owner: TagOwner, twice: (key: string) => Fault): Pairs {
   const keys = new Set<string>()
   for (const [key] of tags) {

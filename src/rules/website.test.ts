@@ -83,7 +83,7 @@ test('a folder stands for its index', () => {
   assert.deepEqual(toFolder(asked('a b')), { status: 302, location: '/a%20b/' })
 })
 
-test('attack 84: no Location that a key makes leads to another host or ends its header', () => {
+test('A84: no Location that a key makes leads to another host or ends its header', () => {
   const rules = pages(rule('', '<ReplaceKeyPrefixWith></ReplaceKeyPrefixWith>'))
   const keys = fc.oneof(
     fc.string({ unit: 'grapheme', minLength: 1 }),

@@ -1,4 +1,4 @@
-/** The evaluator against a slow one that shares no code with it (T16), and what must hold whatever the policies are. */
+/** The evaluator against a slow one that shares no code with it (G7), and what must hold whatever the policies are. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -9,7 +9,7 @@ import { referenceAllows, referenceTellsAbsence } from './reference.ts'
 
 const RUNS = Number(process.env.HOLDFAST_RUNS ?? 1000)
 
-test('T16: every decision is that of the reference evaluator, and gives its reasons', () => {
+test('G7: every decision is that of the reference evaluator, and gives its reasons', () => {
   const seen = { allowed: 0, refused: 0 }
   fc.assert(
     fc.property(accessRequest, request => {
@@ -31,7 +31,7 @@ const withStatement = (policy: string | undefined, statement: unknown): string =
 
 const DENY_ALL = { Sid: 'no', Effect: 'Deny', Principal: '*', Action: '*', Resource: '*' }
 
-test('T16 5.2: an explicit denial of everything in the bucket policy wins, but for the keeper of the policy', () => {
+test('G7: an explicit denial of everything in the bucket policy wins, but for the keeper of the policy', () => {
   fc.assert(
     fc.property(accessRequest, request => {
       fc.pre(request.bucket !== undefined)
@@ -47,7 +47,7 @@ test('T16 5.2: an explicit denial of everything in the bucket policy wins, but f
   )
 })
 
-test('T16: adding denials never allows what was refused', () => {
+test('G7: adding denials never allows what was refused', () => {
   const denials = policyText(false).map(text =>
     JSON.parse(text).Statement.map((one: object) => ({ ...one, Effect: 'Deny' })),
   )
@@ -61,7 +61,7 @@ test('T16: adding denials never allows what was refused', () => {
   )
 })
 
-test('T16: an identity denial of everything stops its user everywhere', () => {
+test('G7: an identity denial of everything stops its user everywhere', () => {
   const deny = JSON.stringify({ Statement: { Effect: 'Deny', Action: '*', Resource: '*' } })
   fc.assert(
     fc.property(accessRequest, request => {
@@ -75,7 +75,7 @@ test('T16: an identity denial of everything stops its user everywhere', () => {
   )
 })
 
-test('5.2: what is not told yet refuses nobody whom it could still let in, nor lets in whom it could refuse', () => {
+test('G7: what is not told yet refuses nobody whom it could still let in, nor lets in whom it could refuse', () => {
   const seen = { known: 0, open: 0 }
   fc.assert(
     fc.property(accessRequest, request => {
@@ -92,7 +92,7 @@ test('5.2: what is not told yet refuses nobody whom it could still let in, nor l
   assert(seen.open > 0, 'no request depended on what is told later')
 })
 
-test('attack 34 5.2: who learns that a key is missing is who the reference says could have listed it', () => {
+test('A34 G7: who learns that a key is missing is who the reference says could have listed it', () => {
   const seen = { told: 0, untold: 0, open: 0 }
   fc.assert(
     fc.property(accessRequest, request => {
@@ -112,7 +112,7 @@ test('attack 34 5.2: who learns that a key is missing is who the reference says 
   assert(seen.told > RUNS / 50 && seen.untold > RUNS / 20 && seen.open > 0, JSON.stringify(seen))
 })
 
-test('R106 5.2: what only the writing of an object depends on is asked for with the change of its ACL', () => {
+test('R106 G7: what only the writing of an object depends on is asked for with the change of its ACL', () => {
   const allow = (statement: object): string =>
     JSON.stringify({ Statement: { Effect: 'Allow', Resource: '*', ...statement } })
   const account = { accountId: '3'.repeat(12), canonicalId: '3'.repeat(64), displayName: '3', email: undefined }

@@ -38,7 +38,7 @@ const takes = (stride: number, from: number) => {
   return (): boolean => count++ % stride === 0
 }
 
-test('D29 R31 R99 R106 5.1 5.2: every caller, grant, mode, block, policy and action, by the reference', () => {
+test('D29 R31 R99 R106 G6 G7: every caller, grant, mode, block, policy and action, by the reference', () => {
   const seen = { allowed: 0, refused: 0 }
   const isNext = takes(STRIDE, SEED)
   for (const state of allStates()) {
@@ -180,7 +180,7 @@ async function checkExplained(store: Store, state: State, { name, as, caller }: 
 const QUESTIONS = ASKERS.flatMap(asker => OPERATIONS.map(asked => ({ asker, asked })))
 
 inBoth(
-  'D29 R9 R60 R70 R106 5.1 5.2: real requests of every caller, and their explanations',
+  'D29 R9 R60 R70 R106 G6 G7: real requests of every caller, and their explanations',
   async (client, { parts }) => {
     await ensureAccounts(parts.store, readAccountsFile(JSON.stringify({ accounts: [MAIN, OTHER].map(accountGiven) })))
     await makeBucket(client, BUCKET)

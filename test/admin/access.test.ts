@@ -33,7 +33,7 @@ test('a full disk is not ready, but for whoever only reads', () => {
   )
 })
 
-test('attack 32: no route answers without a proof, except health, its page and the API description', () =>
+test('A32: no route answers without a proof, except health, its page and the API description', () =>
   withConsole(async ({ ask, clock }) => {
     for (const path of ['/health/live', '/health/ready']) {
       const { status, text } = await ask({ path, as: null })
@@ -61,7 +61,7 @@ test('attack 32: no route answers without a proof, except health, its page and t
     }
   }))
 
-test('attack 81: the page says whether the server is ready, runs nothing and stands in no frame', () =>
+test('A81: the page says whether the server is ready, runs nothing and stands in no frame', () =>
   withConsole(async ({ ask }) => {
     const { status, text, headers } = await ask({ path: '/', as: null })
     assert.deepEqual([status, headers['content-type']], [200, 'text/html; charset=utf-8'])
@@ -78,7 +78,7 @@ test('attack 81: the page says whether the server is ready, runs nothing and sta
     assert.equal((await ask({ method: 'POST', path: '/', as: null })).status, 404)
   }))
 
-test('attack 33: the right key with a wrong secret and an unknown key are refused alike', () =>
+test('A33: the right key with a wrong secret and an unknown key are refused alike', () =>
   withConsole(async ({ ask, log }) => {
     const wrong = await ask({ path: '/v1/accounts', as: { ...ROOT, secretKey: 'guess' } })
     const unknown = await ask({ path: '/v1/accounts', as: { accessKey: 'AKNOBODY', secretKey: 'guess' } })
@@ -90,7 +90,7 @@ test('attack 33: the right key with a wrong secret and an unknown key are refuse
     assert(!JSON.stringify(log).includes('secret'))
   }))
 
-test('attack 18: a signature for another service, region or time never reaches a route', () =>
+test('A18: a signature for another service, region or time never reaches a route', () =>
   withConsole(async ({ ask, clock }) => {
     for (const dialect of ['svc', 's3'] as const) {
       for (const service of ['s3', 'svc', 'iam', 's3tables', 'sts', 'Admin', 'admin2']) {
@@ -122,7 +122,7 @@ async function keyOf(accounts: Accounts, accountId: string, user?: string): Prom
   return key
 }
 
-test('attacks 25, 26: neither an account without the mark nor any user administers, whatever its policies say', () =>
+test('A25 A26: neither an account without the mark nor any user administers, whatever its policies say', () =>
   withConsole(async ({ ask, accounts }) => {
     await accounts.create({ accountId: ONE, admin: true })
     await accounts.create({ accountId: TWO })

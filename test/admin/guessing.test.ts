@@ -37,7 +37,7 @@ const withWaited = (use: (consoled: Consoled, clock: WaitedClock) => Promise<voi
   return withConsole(consoled => use(consoled, clock), {}, clock)
 }
 
-test('attack 24: no number of failures from an address locks out who signs rightly from there', () =>
+test('A24: no number of failures from an address locks out who signs rightly from there', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     for (let i = 0; i < 40; i++) await ask({ path: PATH, as: null })
@@ -56,7 +56,7 @@ test('attack 24: no number of failures from an address locks out who signs right
     assert.equal((await ask({ path: PATH })).status, 200)
   }))
 
-test('attack 24: from the sixth on, a wrong signature for a key waits for its answer, longer each time', () =>
+test('A24: from the sixth on, a wrong signature for a key waits for its answer, longer each time', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     await guessed(consoled, PROMPT)
@@ -78,7 +78,7 @@ test('attack 24: from the sixth on, a wrong signature for a key waits for its an
     await guessed(consoled, PROMPT)
   }))
 
-test('attack 24: so many answers wait for one key and no more; the others are told to come later', () =>
+test('A24: so many answers wait for one key and no more; the others are told to come later', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     await guessed(consoled, PROMPT)
@@ -90,7 +90,7 @@ test('attack 24: so many answers wait for one key and no more; the others are to
     for (const answer of await Promise.all(waiting)) assert.equal(answer.status, 403)
   }))
 
-test('attack 33: a key that does not exist is slowed like one that does', () =>
+test('A33: a key that does not exist is slowed like one that does', () =>
   withWaited(async (consoled, clock) => {
     const { ask } = consoled
     for (const accessKey of [ROOT.accessKey, 'AKNOBODY']) {
@@ -112,7 +112,7 @@ test('attack 33: a key that does not exist is slowed like one that does', () =>
     }
   }))
 
-test('attack 24: health is answered, and a malformed or late signature is no guess', () =>
+test('A24: health is answered, and a malformed or late signature is no guess', () =>
   withWaited(async ({ ask }, clock) => {
     for (let i = 0; i < 20; i++) {
       assert.equal((await ask({ path: PATH, ahead: 901_000 })).json().code, 'RequestTimeTooSkewed')
@@ -138,7 +138,7 @@ test('made-up names do not push out what is known of a key that exists, nor take
   assert.deepEqual(attempts.remembered, { addresses: 10_000, keys: 1, others: 10_000 })
 })
 
-test('attacks 24, 33: guesses of the scrapers’ token wait like those of a secret, and the right one never', () => {
+test('A24 A33: guesses of the scrapers’ token wait like those of a secret, and the right one never', () => {
   const clock = new WaitedClock()
   const scraping = { token: 'a-token-of-many-characters', isPublic: false }
   return withConsole(

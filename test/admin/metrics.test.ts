@@ -27,7 +27,7 @@ function scrape(port: number, authorization?: string): Promise<Pick<Answer, 'sta
   })
 }
 
-test('attack 32: measures need an administrator, or the token', () =>
+test('A32: measures need an administrator, or the token', () =>
   withConsole(async ({ port, ask, clock, log }) => {
     const right = await scrape(port, `Bearer ${TOKEN}`)
     assert.equal(right.status, 200)

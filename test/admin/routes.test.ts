@@ -168,7 +168,7 @@ test('a table in which two routes answer one request does not start', () => {
 /** Fits nothing that is stored, and has broken what looks it up. */
 const ODD = ['%00', 'a%00b', 'x'.repeat(3_000), '..', '%20', '__proto__', '%F0%9F%98%80', '%ED%A0%80']
 
-test('attack 87: a name that can be none is refused on every route, never an error of ours', () =>
+test('A87: a name that can be none is refused on every route, never an error of ours', () =>
   withConsole(async ({ ask, log }) => {
     for (const { method, path, input } of ADMIN_ROUTES.routes) {
       const fields = Object.keys(input).filter(name => input[name]!.place === 'body')

@@ -45,7 +45,7 @@ async function asked(port: number, now: number): Promise<Socket> {
   return socket
 }
 
-test('attack 48: an answer that its client stops taking is given up after a minute, and let go of', {
+test('A48: an answer that its client stops taking is given up after a minute, and let go of', {
   timeout: 60_000,
 }, () => {
   const clock = new ManualClock()

@@ -68,7 +68,7 @@ async function backup(args: readonly string[], vault: string): Promise<Report> {
   return JSON.parse(out) as Report
 }
 
-test('T21: under load, with two workers, a backup is one moment; killed, it goes on; restored, all is there', () =>
+test('under load, with two workers, a backup is one moment; killed, it goes on; restored, all is there', () =>
   withFolder(async outer => {
     const [data, vault] = [join(outer, 'data'), join(outer, 'vault')]
     const at = ['--data', data]

@@ -41,7 +41,7 @@ async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedRecord
 }
 
 for (const kind of ['packed', 'solo'] as const) {
-  test(`attack 73: every flipped bit of a ${kind} blob is detected`, async () => {
+  test(`A73: every flipped bit of a ${kind} blob is detected`, async () => {
     const { disk, place, path } = await stored(kind)
     const original = await contentOf(disk, path)
     // Three frames behind the head, and the foot of a file of its own.
@@ -71,7 +71,7 @@ for (const kind of ['packed', 'solo'] as const) {
     await assert.rejects(readAnew(disk, place), error => isDamaged(error) && /missing/.test(String(error)))
   })
 
-  test(`attack 73: frames of a ${kind} blob that changed places are detected`, async () => {
+  test(`A73: frames of a ${kind} blob that changed places are detected`, async () => {
     const { disk, place, path } = await stored(kind)
     const swapped = await contentOf(disk, path)
     const first = place.offset + 36
@@ -83,7 +83,7 @@ for (const kind of ['packed', 'solo'] as const) {
   })
 }
 
-test('attack 73: another blob in its place is not taken for it', async () => {
+test('A73: another blob in its place is not taken for it', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk, { packedBytesMax: 50 })
   const [mine, other, long, longer] = await Promise.all([

@@ -68,7 +68,7 @@ async function campaignAgainst(bad: Handler | undefined, answerMsMax = PATIENT_M
   return tally
 }
 
-test('T14: a server that answers is not blamed', async () => {
+test('a server that answers is not blamed', async () => {
   const tally = await campaignAgainst(undefined)
   assert.deepEqual(tally.failures, [])
   assert.equal(tally.shots, SHOTS)
@@ -109,14 +109,14 @@ const BAD: readonly (readonly [string, RegExp, Handler])[] = [
 ]
 
 for (const [what, problem, bad] of BAD) {
-  test(`T14: a server ${what} is caught, and what was sent is kept`, async () => {
+  test(`a server ${what} is caught, and what was sent is kept`, async () => {
     const { failures, failed } = await campaignAgainst(bad, bad === silent ? IMPATIENT_MS : PATIENT_MS)
     assert(failed > 5, `${failed} failures`)
     for (const failure of failures) assert.match(failure.problem, problem)
   })
 }
 
-test('T14: answers are read as they come, and what is none is told', () => {
+test('answers are read as they come, and what is none is told', () => {
   const wire = Buffer.from(
     'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc' +
       'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n' +

@@ -18,10 +18,10 @@ const CASES: readonly (readonly [string, Descriptors, number])[] = [
 ]
 
 for (const [what, more, left] of CASES) {
-  test(`T14: left open: ${what}`, () => assert.equal(leftOpen(BEFORE, [...BEFORE, ...more]), left))
+  test(`left open: ${what}`, () => assert.equal(leftOpen(BEFORE, [...BEFORE, ...more]), left))
 }
 
-test('T14: left open: a connection that has gone counts as one less', () => {
+test('left open: a connection that has gone counts as one less', () => {
   assert.equal(
     leftOpen(
       BEFORE,

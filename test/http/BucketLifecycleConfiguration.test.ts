@@ -17,7 +17,7 @@ const abort = (days: number): string =>
   `<DaysAfterInitiation>${days}</DaysAfterInitiation></AbortIncompleteMultipartUpload>`
 const bad = (inside: string): string => config(rule(inside))
 
-inBoth('2.1 BucketLifecycleConfiguration: the smallest size of transitions is said again', async client => {
+inBoth('G15 BucketLifecycleConfiguration: the smallest size of transitions is said again', async client => {
   const bucket = await makeBucket(client)
   const name = ':transition-default-minimum-object-size'
   const set = (size?: string) => {
@@ -42,7 +42,7 @@ inBoth('2.1 BucketLifecycleConfiguration: the smallest size of transitions is sa
   assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
 })
 
-inBoth('section 8 BucketLifecycleConfiguration: a thousand rules, and what no record holds', async client => {
+inBoth('G20 BucketLifecycleConfiguration: a thousand rules, and what no record holds', async client => {
   const at = documentsOf(client, await makeBucket(client), 'lifecycle')
   const rules = (count: number, prefix: (i: number) => string): string =>
     config(
@@ -163,7 +163,7 @@ const gone = (days: number): string =>
   `<NoncurrentVersionExpiration><NoncurrentDays>${days}</NoncurrentDays></NoncurrentVersionExpiration>`
 const newer = (count: number): string => `<NewerNoncurrentVersions>${count}</NewerNoncurrentVersions>`
 
-inBoth('2.1 PutBucketLifecycleConfiguration: transitions are taken and shown as S3 documents them', async client => {
+inBoth('G15 PutBucketLifecycleConfiguration: transitions are taken and shown as S3 documents them', async client => {
   const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
   for (const actions of [
     to(after(0), 'GLACIER'),
@@ -179,7 +179,7 @@ inBoth('2.1 PutBucketLifecycleConfiguration: transitions are taken and shown as 
   }
 })
 
-inBoth('2.1 PutBucketLifecycleConfiguration: transitions that S3 refuses are refused', async client => {
+inBoth('G15 PutBucketLifecycleConfiguration: transitions that S3 refuses are refused', async client => {
   const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
   for (const [actions, code] of [
     ['<Transition/>', 'MalformedXML'],
@@ -217,7 +217,7 @@ inBoth('2.1 PutBucketLifecycleConfiguration: transitions that S3 refuses are ref
 })
 
 inBoth(
-  '2.1 lifecycle rules stored before transitions were judged stay in force; the log tells',
+  'G15 lifecycle rules stored before transitions were judged stay in force; the log tells',
   async (client, served) => {
     const bucket = await makeBucket(client)
     const { store } = served.parts
@@ -240,7 +240,7 @@ inBoth(
   },
 )
 
-inBoth('2.1 PutBucketLifecycleConfiguration: filters with And, sizes and newer versions are taken', async client => {
+inBoth('G15 PutBucketLifecycleConfiguration: filters with And, sizes and newer versions are taken', async client => {
   const bucket = await makeBucket(client)
   const documents = documentsOf(client, bucket, 'lifecycle')
   const tag = '<Tag><Key>a</Key><Value>b</Value></Tag>'

@@ -36,7 +36,7 @@ inBoth(
   },
 )
 
-inBoth('attack 67 PutBucketPolicy: what is refused changes nothing', async client => {
+inBoth('A67 PutBucketPolicy: what is refused changes nothing', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const good = policy(statement(bucket))
@@ -61,7 +61,7 @@ inBoth('attack 67 PutBucketPolicy: what is refused changes nothing', async clien
   assert.equal((await at.get()).body.toString(), good)
 })
 
-inBoth('5.2 PutBucketPolicy: the owner can always mend a policy, others need the right', async client => {
+inBoth('G8 PutBucketPolicy: the owner can always mend a policy, others need the right', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const everything = { Effect: 'Deny', Principal: '*', Action: '*' }
@@ -78,7 +78,7 @@ inBoth('5.2 PutBucketPolicy: the owner can always mend a policy, others need the
   assert.equal((await client.send({ method: 'GET', bucket, path: '/' })).status, 200)
 })
 
-inBoth('5.2 GetBucketPolicyStatus: whether strangers are let in', async client => {
+inBoth('G8 GetBucketPolicyStatus: whether strangers are let in', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const status = documentsOf(client, bucket, 'policyStatus')
@@ -100,7 +100,7 @@ inBoth('5.2 GetBucketPolicyStatus: whether strangers are let in', async client =
 const inDialect = (dialect: string, key: string): string =>
   dialect === 's3' ? key : key.replace(/^(?:aws|s3):/, 'svc:').replace(':x-amz-', ':x-svc-')
 
-inBoth('5.2 3.1 PutBucketPolicy: keys, principals and actions that S3 documents are accepted', async client => {
+inBoth('G8 G2 PutBucketPolicy: keys, principals and actions that S3 documents are accepted', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   for (const [key, operator, value] of [
@@ -144,7 +144,7 @@ inBoth('5.2 3.1 PutBucketPolicy: keys, principals and actions that S3 documents 
   assert.equal((await at.get()).body.toString(), before)
 })
 
-inBoth('5.2: a stored policy whose action fits no resource stays in force', async (client, { parts }) => {
+inBoth('G8: a stored policy whose action fits no resource stays in force', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   const old = policy(statement(bucket, { Action: ['svc:GetObject', 'svc:ListBucket'] }))

@@ -58,7 +58,7 @@ inBoth('R18 D25 PutBucketVersioning: while suspended, writes name the null versi
   assert.equal(deleted.own('delete-marker'), 'true')
 })
 
-inBoth('section 6 PutBucketVersioning: a bucket with locks keeps it on', async client => {
+inBoth('G19 PutBucketVersioning: a bucket with locks keeps it on', async client => {
   const bucket = await makeBucket(client, 'locked', [[':bucket-object-lock-enabled', 'true']])
   const at = documentsOf(client, bucket, 'versioning')
   assert.equal(shown(await at.get()), status('Enabled'))

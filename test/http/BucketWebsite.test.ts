@@ -31,7 +31,7 @@ documentSuite('BucketWebsite (GetBucketWebsite, PutBucketWebsite, DeleteBucketWe
       'InvalidRequest',
     ],
     [
-      'attack 84: CR LF in a host name',
+      'A84: CR LF in a host name',
       site('<RedirectAllRequestsTo><HostName>a&#13;&#10;b</HostName></RedirectAllRequestsTo>'),
       'InvalidRequest',
     ],

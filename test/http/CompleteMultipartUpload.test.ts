@@ -46,7 +46,7 @@ inBoth('R16 R35 R88 R90 CompleteMultipartUpload: parts become one object', async
   assert.equal(listed.xml().children.filter(child => child.name === 'Upload').length, 0)
 })
 
-inBoth('R74 R91 attack 68 CompleteMultipartUpload: unknown upload, other key, no right', async client => {
+inBoth('R74 R91 A68 CompleteMultipartUpload: unknown upload, other key, no right', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'x')
@@ -69,53 +69,50 @@ inBoth('R74 R91 attack 68 CompleteMultipartUpload: unknown upload, other key, no
   assert.equal((await finish(client, place, [one])).status, 200)
 })
 
-inBoth(
-  'R75–R78 R81 attack 68 CompleteMultipartUpload: lists that are wrong leave the upload as it is',
-  async client => {
-    const bucket = await makeBucket(client)
-    const place = await begin(client, bucket)
-    const one = await part(client, place, 1, 'small')
-    const two = await part(client, place, 2, 'last')
-    for (const [body, code] of [
-      ['', 'InvalidRequest'],
-      ['<CompleteMultipartUpload/>', 'InvalidRequest'],
-      ['not xml', 'MalformedXML'],
-      ['<Complete/>', 'MalformedXML'],
-      ['<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>', 'MalformedXML'],
-      ['<CompleteMultipartUpload><Part><ETag>x</ETag></Part></CompleteMultipartUpload>', 'MalformedXML'],
-      [
-        '<CompleteMultipartUpload><Part><PartNumber>x</PartNumber><ETag>x</ETag></Part></CompleteMultipartUpload>',
-        'MalformedXML',
-      ],
-    ] as const) {
-      expectFault(await finish(client, place, body), 400, code)
-    }
-    expectFault(await finish(client, place, [two, one]), 400, 'InvalidPartOrder')
-    expectFault(await finish(client, place, [one, one]), 400, 'InvalidPartOrder')
-    for (const number of [0, 10_001, -1, 10 ** 20]) {
-      expectFolded(client, await finish(client, place, [{ ...one, number }]), 'InvalidArgument')
-    }
-    const missing = await finish(client, place, [{ ...one, number: 7 }])
-    expectFault(missing, 400, 'InvalidPart')
-    assert.equal(detail(missing, 'PartNumber'), '7')
-    assert.equal(detail(missing, 'UploadId'), place.id)
-    expectFault(await finish(client, place, [{ number: 1, etag: two.etag }]), 400, 'InvalidPart')
-    const small = await finish(client, place, [one, two])
-    expectFault(small, 400, 'EntityTooSmall')
-    for (const [name, value] of [
-      ['PartNumber', '1'],
-      ['ProposedSize', '5'],
-      ['MinSizeAllowed', '5242880'],
-    ] as const) {
-      assert.equal(detail(small, name), value)
-    }
-    // Tags count with and without quotes, in any namespace.
-    const inner = `<Part><PartNumber>2</PartNumber><ETag>${two.etag.slice(1, -1)}</ETag></Part>`
-    const bare = `<CompleteMultipartUpload xmlns="urn:x">${inner}</CompleteMultipartUpload>`
-    assert.equal((await finish(client, place, bare)).status, 200)
-    assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'last')
-  },
-)
+inBoth('R75–R78 R81 A68 CompleteMultipartUpload: lists that are wrong leave the upload as it is', async client => {
+  const bucket = await makeBucket(client)
+  const place = await begin(client, bucket)
+  const one = await part(client, place, 1, 'small')
+  const two = await part(client, place, 2, 'last')
+  for (const [body, code] of [
+    ['', 'InvalidRequest'],
+    ['<CompleteMultipartUpload/>', 'InvalidRequest'],
+    ['not xml', 'MalformedXML'],
+    ['<Complete/>', 'MalformedXML'],
+    ['<CompleteMultipartUpload><Part><PartNumber>1</PartNumber></Part></CompleteMultipartUpload>', 'MalformedXML'],
+    ['<CompleteMultipartUpload><Part><ETag>x</ETag></Part></CompleteMultipartUpload>', 'MalformedXML'],
+    [
+      '<CompleteMultipartUpload><Part><PartNumber>x</PartNumber><ETag>x</ETag></Part></CompleteMultipartUpload>',
+      'MalformedXML',
+    ],
+  ] as const) {
+    expectFault(await finish(client, place, body), 400, code)
+  }
+  expectFault(await finish(client, place, [two, one]), 400, 'InvalidPartOrder')
+  expectFault(await finish(client, place, [one, one]), 400, 'InvalidPartOrder')
+  for (const number of [0, 10_001, -1, 10 ** 20]) {
+    expectFolded(client, await finish(client, place, [{ ...one, number }]), 'InvalidArgument')
+  }
+  const missing = await finish(client, place, [{ ...one, number: 7 }])
+  expectFault(missing, 400, 'InvalidPart')
+  assert.equal(detail(missing, 'PartNumber'), '7')
+  assert.equal(detail(missing, 'UploadId'), place.id)
+  expectFault(await finish(client, place, [{ number: 1, etag: two.etag }]), 400, 'InvalidPart')
+  const small = await finish(client, place, [one, two])
+  expectFault(small, 400, 'EntityTooSmall')
+  for (const [name, value] of [
+    ['PartNumber', '1'],
+    ['ProposedSize', '5'],
+    ['MinSizeAllowed', '5242880'],
+  ] as const) {
+    assert.equal(detail(small, name), value)
+  }
+  // Tags count with and without quotes, in any namespace.
+  const inner = `<Part><PartNumber>2</PartNumber><ETag>${two.etag.slice(1, -1)}</ETag></Part>`
+  const bare = `<CompleteMultipartUpload xmlns="urn:x">${inner}</CompleteMultipartUpload>`
+  assert.equal((await finish(client, place, bare)).status, 200)
+  assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'last')
+})
 
 inBoth('R81 CompleteMultipartUpload: a single part of 0 bytes is an object', async client => {
   const bucket = await makeBucket(client)
@@ -285,7 +282,7 @@ inBoth('R96 R97 D15 CompleteMultipartUpload: completing again, and at the same t
   expectFault(await finish(client, place, [one]), 404, 'NoSuchUpload')
 })
 
-inBoth('R86 R87 D22 attack 74 CompleteMultipartUpload: keys and encryption as they began', async client => {
+inBoth('R86 R87 D22 A74 CompleteMultipartUpload: keys and encryption as they began', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [...customerKey(KEY), [':checksum-algorithm', 'CRC64NVME']])
   const one = await part(client, place, 1, 'secret', customerKey(KEY))

@@ -253,7 +253,7 @@ inBoth('R54 R55 CopyObject: customer keys on either side', async client => {
   assert.equal(got.body.toString(), 'hello world')
 })
 
-inBoth('R7 R60 attack 28 CopyObject: rights on both sides, and expected owners', async client => {
+inBoth('R7 R60 A28 CopyObject: rights on both sides, and expected owners', async client => {
   const { bucket } = await withSource(client)
   const open = await makeBucket(client, 'open-bucket', [[':acl', 'public-read-write']])
   const theirs = await client.send({ method: 'PUT', bucket: 'their-bucket', path: '/', as: OTHER })

@@ -23,7 +23,7 @@ inBoth('D23 CreateBucket: made once, the second time by its owner or by another'
   assert.equal(await isThere(client, 'other'), false)
 })
 
-inBoth('2.1 R12 CreateBucket: tags are there from the start, for those who may set them', async (client, { parts }) => {
+inBoth('G15 R12 CreateBucket: tags are there from the start, for those who may set them', async (client, { parts }) => {
   const tag = (key: string): string => `<Tag><Key>${key}</Key><Value>v</Value></Tag>`
   const tagged = (...keys: readonly string[]): string => location(`<Tags>${keys.map(tag).join('')}</Tags>`)
   assert.equal((await create(client, 'tagged', [], tagged('a', 'b'))).status, 200)
@@ -40,14 +40,14 @@ inBoth('2.1 R12 CreateBucket: tags are there from the start, for those who may s
   assert.equal((await client.send(mine)).status, 200)
 })
 
-inBoth('attack 42 CreateBucket: names', async client => {
+inBoth('A42 CreateBucket: names', async client => {
   for (const name of ['ab', 'a'.repeat(64), 'a..b', 'a.-b', '-ab', 'ab-', '192.168.1.1', 'xn--abc', 'Upper']) {
     faultIs(await client.send({ method: 'PUT', path: `/${name}` }), 400, 'InvalidBucketName')
   }
   assert.equal((await create(client, 'a'.repeat(63))).status, 200)
 })
 
-inBoth('2.1 CreateBucket: the body names the region, and there is one', async client => {
+inBoth('G15 CreateBucket: the body names the region, and there is one', async client => {
   const constraint = (region: string): string => location(`<LocationConstraint>${region}</LocationConstraint>`)
   faultIs(await create(client, 'far', [], constraint('eu-central-1')), 400, 'InvalidLocationConstraint')
   faultIs(await create(client, 'far', [], '<Other/>'), 400, 'MalformedXML')
@@ -58,7 +58,7 @@ inBoth('2.1 CreateBucket: the body names the region, and there is one', async cl
   assert.equal((await create(client, 'near-too', [], location(''))).status, 200)
 })
 
-inBoth('2.1 CreateBucket: lists, ownership and locks by header', async client => {
+inBoth('G15 CreateBucket: lists, ownership and locks by header', async client => {
   const owned: [string, string] = [':object-ownership', 'BucketOwnerEnforced']
   const grant: [string, string] = [':grant-write', `id="${OTHER.canonicalId}"`]
   faultIs(await create(client, 'made', [owned, [':acl', 'public-read']]), 400, 'InvalidBucketAclWithObjectOwnership')

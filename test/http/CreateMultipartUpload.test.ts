@@ -69,7 +69,7 @@ inBoth('R22 R23 R24 R66 CreateMultipartUpload: encryption is said again', async 
   assert.equal(got.own(keyNameHeader(client).slice(1)), 'my key')
 })
 
-inBoth('R22–R25 M1 CreateMultipartUpload: encryption that is wrong', async client => {
+inBoth('R22–R25 D18 CreateMultipartUpload: encryption that is wrong', async client => {
   const bucket = await makeBucket(client)
   const named: [string, string] = [':server-side-encryption', namedKeys(client)]
   const context = (value: string): [string, string] => [':server-side-encryption-context', value]
@@ -92,7 +92,7 @@ inBoth('R22–R25 M1 CreateMultipartUpload: encryption that is wrong', async cli
   expectFault(long, 400, 'InvalidRequest')
 })
 
-inBoth('R65 R68 R69 M1 CreateMultipartUpload: what else can be wrong', async client => {
+inBoth('R65 R68 R69 D18 CreateMultipartUpload: what else can be wrong', async client => {
   const bucket = await makeBucket(client)
   const refused = (...headers: [string, string][]) => beginning(client, bucket, '/k', headers)
   expectFault(await refused([':metadata-directive', 'x']), 400, 'InvalidRequest')

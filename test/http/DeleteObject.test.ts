@@ -21,7 +21,7 @@ async function retain(client: Client, bucket: string, path: string, mode: string
   assert.equal(answer.status, 200, answer.body.toString())
 }
 
-inBoth('2.2 DeleteObject: gone without versions, and gone again is no error', async client => {
+inBoth('G12 DeleteObject: gone without versions, and gone again is no error', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   for (let again = 0; again < 2; again++) {
@@ -115,7 +115,7 @@ inBoth(
   },
 )
 
-inBoth('2.2 P29 DeleteObject: a bypass without locks and version ids that are none change nothing', async client => {
+inBoth('G12 P29 DeleteObject: a bypass without locks and version ids that are none change nothing', async client => {
   const plain = await makeBucket(client)
   await put(client, plain, '/k')
   assert.equal(outcome(await remove(client, plain, '/k', [BYPASS])), '400 InvalidArgument')

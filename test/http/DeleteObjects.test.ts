@@ -48,7 +48,7 @@ const failures = (answer: XmlNode): string[] =>
 const removed = (answer: XmlNode): (string | undefined)[] =>
   elements(answer, 'Deleted').map(deleted => text(deleted, 'Key'))
 
-inBoth('2.1 DeleteObjects: many keys at once, missing ones too; quiet tells errors only', async client => {
+inBoth('G12 DeleteObjects: many keys at once, missing ones too; quiet tells errors only', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'b', 'c']) await put(client, bucket, `/${key}`)
   const answer = await removeAll(client, bucket, batch([{ key: 'a' }, { key: 'none' }]))
@@ -62,7 +62,7 @@ inBoth('2.1 DeleteObjects: many keys at once, missing ones too; quiet tells erro
   assert.equal((await get(client, bucket, '/c')).status, 200)
 })
 
-inBoth('2.1 DeleteObjects: markers and versions are told apart', async (client, { parts }) => {
+inBoth('G12 DeleteObjects: markers and versions are told apart', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   const id = await put(client, bucket, '/k')
   const [hidden] = elements((await removeAll(client, bucket, batch([{ key: 'k' }]))).xml(), 'Deleted')
@@ -117,7 +117,7 @@ inBoth('R9 DeleteObjects: permission is asked key by key', async client => {
   assert.equal((await get(client, bucket, '/a')).status, 200)
 })
 
-inBoth('2.1 attack 64 DeleteObjects: bodies that are no batch change nothing', async client => {
+inBoth('G12 A64 DeleteObjects: bodies that are no batch change nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/a')
   const many = Array.from({ length: 1001 }, () => ({ key: 'a' }))
@@ -144,7 +144,7 @@ inBoth('2.1 attack 64 DeleteObjects: bodies that are no batch change nothing', a
   assert.equal((await get(client, bucket, '/a')).status, 200)
 })
 
-inBoth('attack 39 DeleteObjects: odd keys are literal, bad ones fail alone, conditions hold', async client => {
+inBoth('A39 DeleteObjects: odd keys are literal, bad ones fail alone, conditions hold', async client => {
   const [bucket, beside] = [await makeBucket(client), await makeBucket(client, 'beside')]
   for (const at of [bucket, beside]) await put(client, at, '/k', 'hello')
   await put(client, bucket, '/__proto__')
@@ -170,7 +170,7 @@ inBoth('attack 39 DeleteObjects: odd keys are literal, bad ones fail alone, cond
   assert.deepEqual(removed((await removeAll(client, bucket, matched)).xml()), ['k'])
 })
 
-inBoth('2.1 DeleteObjects: a thousand keys', async client => {
+inBoth('G12 DeleteObjects: a thousand keys', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k999')
   const keys = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}` }))

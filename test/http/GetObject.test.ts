@@ -53,7 +53,7 @@ inBoth('R3 GetObject: keys are bytes as sent, never normalised', async client =>
   assert.equal((await client.send({ method: 'GET', bucket, path: '/../x' })).body.toString(), 'at /%2e%2e/x')
 })
 
-inBoth('section 2.2 GetObject: the last bytes of an empty object are all of it', async client => {
+inBoth('G11 GetObject: the last bytes of an empty object are all of it', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/empty', '')
   for (const [range, status] of [
@@ -109,7 +109,7 @@ inBoth('R9 GetObject: without permission 403, also for a key that is missing', a
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/k', body: 'y', as: READER })).status, 403)
 })
 
-inBoth('2.2 GetObject: partNumber reads one part, with its own checksum', async (client, { parts }) => {
+inBoth('G11 GetObject: partNumber reads one part, with its own checksum', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   const bodies = [Buffer.alloc(5 * 2 ** 20, 'A'), Buffer.alloc(5 * 2 ** 20, 'B'), Buffer.from('C')]
   await objectInParts(parts, bucket, 'k', bodies)
@@ -135,7 +135,7 @@ inBoth('2.2 GetObject: partNumber reads one part, with its own checksum', async 
   assert.equal(ranged.own('checksum-crc32'), undefined)
 })
 
-inBoth('attack 60 GetObject: an object in one piece is its only part; other numbers are refused', async client => {
+inBoth('A60 GetObject: an object in one piece is its only part; other numbers are refused', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   const first = await get(client, bucket, '/k?partNumber=1')
@@ -150,7 +150,7 @@ inBoth('attack 60 GetObject: an object in one piece is its only part; other numb
   assert.equal((await get(client, bucket, '/empty?partNumber=1')).status, 206)
 })
 
-inBoth('attacks 54, 55 GetObject: response headers can be replaced by those who say who they are', async client => {
+inBoth('A54 A55 GetObject: response headers can be replaced by those who say who they are', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x', [
     ['Content-Type', 'text/plain'],
@@ -186,7 +186,7 @@ const trio = (key: string, md5: string, algorithm = 'AES256'): Headers => [
   [':server-side-encryption-customer-key-md5', md5],
 ]
 
-inBoth('R25 attack 71 GetObject: an object under a customer key needs that key', async (client, { parts }) => {
+inBoth('R25 A71 GetObject: an object under a customer key needs that key', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await parts.store.objects.put({
     bucket,
@@ -219,7 +219,7 @@ inBoth('R25 attack 71 GetObject: an object under a customer key needs that key',
   }
 })
 
-inBoth('2.2 GetObject: what is deleted says so, and a marker is not an object', async (client, { parts }) => {
+inBoth('G11 GetObject: what is deleted says so, and a marker is not an object', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   const first = await put(client, bucket, '/k', 'one')
   const gone = await client.send({ method: 'DELETE', bucket, path: '/k' })
@@ -239,7 +239,7 @@ inBoth('2.2 GetObject: what is deleted says so, and a marker is not an object', 
   assert.equal((await get(client, bucket, '/never')).own('delete-marker'), undefined)
 })
 
-inBoth('2.2 GetObject: conditions', async client => {
+inBoth('G11 GetObject: conditions', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   const etag = '"5d41402abc4b2a76b9719d911017c592"'
@@ -275,7 +275,7 @@ inBoth('2.2 GetObject: conditions', async client => {
 })
 
 inBoth(
-  '2.2 GetObject HeadObject: a 304 says what a cache goes by, and nothing of a body',
+  'G11 GetObject HeadObject: a 304 says what a cache goes by, and nothing of a body',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     const id = await put(client, bucket, '/k', 'hello', [

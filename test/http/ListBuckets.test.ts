@@ -7,7 +7,7 @@ const child = (answer: Received, name: string) => answer.xml().children.find(nod
 const names = (answer: Received): string[] =>
   (child(answer, 'Buckets')?.children ?? []).map(bucket => bucket.children[0]?.text ?? '')
 
-inBoth('2.1 ListBuckets: the caller’s own, in order', async client => {
+inBoth('G14 ListBuckets: the caller’s own, in order', async client => {
   assert.deepEqual(names(await list(client)), [])
   for (const name of ['b-two', 'a-one', 'b-one']) await makeBucket(client, name)
   await client.send({ method: 'PUT', bucket: 'foreign', path: '/', as: OTHER })
@@ -20,7 +20,7 @@ inBoth('2.1 ListBuckets: the caller’s own, in order', async client => {
   faultIs(await client.send({ method: 'GET', path: '/', as: READER }), 403, 'AccessDenied')
 })
 
-inBoth('2.1 ListBuckets: pages, prefixes, regions', async client => {
+inBoth('G14 ListBuckets: pages, prefixes, regions', async client => {
   for (const name of ['b-two', 'a-one', 'b-one', 'b-three', 'c-one']) await makeBucket(client, name)
   await client.send({ method: 'PUT', bucket: 'b-foreign', path: '/', as: OTHER })
   const seen: string[] = []
@@ -40,7 +40,7 @@ inBoth('2.1 ListBuckets: pages, prefixes, regions', async client => {
   assert.equal(names(await list(client, '?bucket-region=us-east-1')).length, 5)
 })
 
-inBoth('attack 60 ListBuckets: sizes and tokens that are none', async client => {
+inBoth('A60 ListBuckets: sizes and tokens that are none', async client => {
   for (const query of [
     'max-buckets=0',
     'max-buckets=10001',

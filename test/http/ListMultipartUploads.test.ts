@@ -52,7 +52,7 @@ inBoth('ListMultipartUploads: no right, no bucket, bad numbers', async client =>
   expectFault(await get('/?uploads&encoding-type=x'), 400, 'InvalidArgument')
 })
 
-inBoth('2.1 ListMultipartUploads: an upload-id-marker that no upload can have is refused', async client => {
+inBoth('G14 ListMultipartUploads: an upload-id-marker that no upload can have is refused', async client => {
   const bucket = await makeBucket(client)
   const list = (query: string) => client.send({ method: 'GET', bucket, path: `/?uploads&${query}` })
   for (const marker of ['zzz', '0'.repeat(31), 'G'.repeat(32)]) {
@@ -66,7 +66,7 @@ inBoth('2.1 ListMultipartUploads: an upload-id-marker that no upload can have is
   assert.equal((await list('key-marker=a&upload-id-marker=')).status, 200)
 })
 
-inBoth('2.1 ListMultipartUploads ListObjectVersions: listings are of buckets, not of keys', async client => {
+inBoth('G14 ListMultipartUploads ListObjectVersions: listings are of buckets, not of keys', async client => {
   const bucket = await makeBucket(client)
   for (const [query, message] of [
     ['uploads', 'Key is not expected for the GET method ?uploads subresource'],

@@ -8,7 +8,7 @@ const shown = (page: XmlNode): string[] =>
     .filter(({ name }) => name === 'Version' || name === 'DeleteMarker')
     .map(item => `${item.name} ${text(item, 'Key')} ${text(item, 'VersionId')} ${text(item, 'IsLatest')}`)
 
-inBoth('2.1 ListObjectVersions: keys in order, newest first, markers among them', async (client, { parts }) => {
+inBoth('G14 ListObjectVersions: keys in order, newest first, markers among them', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   const a1 = await put(client, bucket, '/a', '1')
   const a2 = await put(client, bucket, '/a', '22')
@@ -40,7 +40,7 @@ inBoth('2.1 ListObjectVersions: keys in order, newest first, markers among them'
 })
 
 inBoth(
-  '2.1 ListObjectVersions: markers that mean nothing are refused, and so are strangers',
+  'G14 ListObjectVersions: markers that mean nothing are refused, and so are strangers',
   async (client, { parts }) => {
     const bucket = await versionedBucket(client, parts)
     await put(client, bucket, '/a')

@@ -4,7 +4,7 @@ import { inBoth, makeBucket } from './server.ts'
 
 const KEYS = ['a', 'b/1', 'b/2', 'c d', 'e+f', 'ü', '\u{1F600}']
 
-inBoth('2.1 ListObjects: keys in the order of their bytes, prefixes rolled up, pages by marker', async client => {
+inBoth('G14 ListObjects: keys in the order of their bytes, prefixes rolled up, pages by marker', async client => {
   const bucket = await makeBucket(client)
   for (const key of KEYS) await put(client, bucket, `/${encodeURIComponent(key).replaceAll('%2F', '/')}`)
   const all = (await get(client, bucket, '/')).xml()
@@ -29,7 +29,7 @@ inBoth('2.1 ListObjects: keys in the order of their bytes, prefixes rolled up, p
   assert.equal(text(plain, 'IsTruncated'), 'true')
 })
 
-inBoth('2.1: whoever goes on from inside a common prefix has seen it', async client => {
+inBoth('G14: whoever goes on from inside a common prefix has seen it', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'b/1', 'b/2', 'b/c/3', 'b/d', 'e']) await put(client, bucket, `/${key}`)
   const upload = (await client.send({ method: 'POST', bucket, path: '/b/1?uploads' })).xml()
@@ -62,7 +62,7 @@ inBoth('2.1: whoever goes on from inside a common prefix has seen it', async cli
   assert.equal(await shown(`uploads&key-marker=b%2F1&upload-id-marker=${text(upload, 'UploadId')}`), 'e')
 })
 
-inBoth('2.1 attack 60 ListObjects: max-keys, encoding and tokens are checked', async client => {
+inBoth('G14 A60 ListObjects: max-keys, encoding and tokens are checked', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'c%20d', 'e%2Bf']) await put(client, bucket, `/${key}`)
   const none = (await get(client, bucket, '/?max-keys=0')).xml()
@@ -85,7 +85,7 @@ inBoth('2.1 attack 60 ListObjects: max-keys, encoding and tokens are checked', a
   }
 })
 
-inBoth('2.1 ListObjectsV2: every key comes once, page by page, whatever the delimiter', async client => {
+inBoth('G14 ListObjectsV2: every key comes once, page by page, whatever the delimiter', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a/1', 'a/2', 'b', 'c/1', 'd']) await put(client, bucket, `/${key}`)
   for (const [query, wanted] of [
@@ -112,7 +112,7 @@ inBoth('2.1 ListObjectsV2: every key comes once, page by page, whatever the deli
   assert.equal(texts(owned, 'Owner').length, 1)
 })
 
-inBoth('2.2 attack 41: a page goes on behind any key that can be, also the sign for a broken one', async client => {
+inBoth('G14 A41: a page goes on behind any key that can be, also the sign for a broken one', async client => {
   const bucket = await makeBucket(client)
   const keys = ['\ufeff', '\ufffd', '\ufffd\u0001', '\uffff', '😀']
   for (const key of keys) await put(client, bucket, `/${encodeURIComponent(key)}`)

@@ -7,7 +7,7 @@ const config = (rule = ''): string =>
 const retention = (inside: string): string => config(`<Rule><DefaultRetention>${inside}</DefaultRetention></Rule>`)
 const LOCKED = [[':bucket-object-lock-enabled', 'true']] as const
 
-inBoth('section 6 GetObjectLockConfiguration, PutObjectLockConfiguration: shown as it was set', async client => {
+inBoth('G19 GetObjectLockConfiguration, PutObjectLockConfiguration: shown as it was set', async client => {
   const at = documentsOf(client, await makeBucket(client, 'locked', LOCKED), 'object-lock')
   assert.equal(shown(await at.get()), config())
   for (const document of [
@@ -23,7 +23,7 @@ inBoth('section 6 GetObjectLockConfiguration, PutObjectLockConfiguration: shown 
   assert.equal((await at.remove()).status, 405)
 })
 
-inBoth('section 6 PutObjectLockConfiguration: versioning first, then locks, for good', async client => {
+inBoth('G19 PutObjectLockConfiguration: versioning first, then locks, for good', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'object-lock')
   faultIs(await at.get(), 404, 'ObjectLockConfigurationNotFoundError')
@@ -35,7 +35,7 @@ inBoth('section 6 PutObjectLockConfiguration: versioning first, then locks, for 
   assert.equal(shown(await at.get()), config())
 })
 
-inBoth('section 6 PutObjectLockConfiguration: what is refused changes nothing', async client => {
+inBoth('G19 PutObjectLockConfiguration: what is refused changes nothing', async client => {
   const at = documentsOf(client, await makeBucket(client, 'locked', LOCKED), 'object-lock')
   const good = retention('<Mode>GOVERNANCE</Mode><Days>2</Days>')
   await at.put(good)

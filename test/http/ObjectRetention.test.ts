@@ -25,7 +25,7 @@ async function shown(client: Client, bucket: string): Promise<string> {
   return `${text(answer.xml(), 'Mode')} ${text(answer.xml(), 'RetainUntilDate')}`
 }
 
-inBoth('section 6 PutObjectRetention: set, shown, seen on GET and HEAD', async (client, { clock }) => {
+inBoth('G19 PutObjectRetention: set, shown, seen on GET and HEAD', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   assert.equal(await shown(client, bucket), '404 NoSuchObjectLockConfiguration')
@@ -40,7 +40,7 @@ inBoth('section 6 PutObjectRetention: set, shown, seen on GET and HEAD', async (
   }
 })
 
-inBoth('R27 section 8 PutObjectRetention PutObject: for a hundred years, and no longer', async (client, { clock }) => {
+inBoth('R27 G20 PutObjectRetention PutObject: for a hundred years, and no longer', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const longest = clock.now() + 36_525 * 24 * HOUR

@@ -7,7 +7,7 @@ const tag = ([key, value]: readonly [string, string]): string => `<Tag><Key>${ke
 const tagging = (...tags: readonly (readonly [string, string])[]): string =>
   `<Tagging><TagSet>${tags.map(tag).join('')}</TagSet></Tagging>`
 
-inBoth('2.2 PutObjectTagging GetObjectTagging DeleteObjectTagging: set, seen, counted, taken away', async client => {
+inBoth('G13 PutObjectTagging GetObjectTagging DeleteObjectTagging: set, seen, counted, taken away', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello', [[':tagging', 'a=1']])
   const before = await get(client, bucket, '/k')
@@ -38,7 +38,7 @@ inBoth('2.2 PutObjectTagging GetObjectTagging DeleteObjectTagging: set, seen, co
   }
 })
 
-inBoth('attack 66 PutObjectTagging: bad sets are refused and change nothing', async client => {
+inBoth('A66 PutObjectTagging: bad sets are refused and change nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x', [[':tagging', 'a=1']])
   const eleven = Array.from({ length: 11 }, (_, i): [string, string] => [`k${i}`, 'v'])

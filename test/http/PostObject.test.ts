@@ -72,7 +72,7 @@ function signed(
   return [...all, ['policy', policy], [client.name(':signature'), mac(key, policy).toString('hex')]]
 }
 
-inBoth('2.4 PostObject: a signed form stores its file with what its fields say', async client => {
+inBoth('G5 PostObject: a signed form stores its file with what its fields say', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [
     ['key', 'up/a.txt'],
@@ -95,7 +95,7 @@ inBoth('2.4 PostObject: a signed form stores its file with what its fields say',
   assert.equal((await get(client, bucket, '/ignored')).status, 404)
 })
 
-inBoth('2.4 PostObject: a field that no header can be called is refused, and stores nothing', async client => {
+inBoth('G5 PostObject: a field that no header can be called is refused, and stores nothing', async client => {
   const bucket = await makeBucket(client)
   for (const name of ['a b', 'a:b', 'ü', 'a\tb']) {
     const fields = signed(client, [
@@ -107,7 +107,7 @@ inBoth('2.4 PostObject: a field that no header can be called is refused, and sto
   }
 })
 
-inBoth('2.4 PostObject: the file names the key, and the form the answer', async client => {
+inBoth('G5 PostObject: the file names the key, and the form the answer', async client => {
   const bucket = await makeBucket(client)
   const starts: Condition = ['starts-with', '$key', 'up/']
   const key: Field = ['key', 'up/$'.concat('{filename}')]
@@ -156,7 +156,7 @@ inBoth('2.4 PostObject: the file names the key, and the form the answer', async 
   assert.equal(bad.headers.get('location')?.startsWith('javascript'), false)
 })
 
-inBoth('attack 29 PostObject: what the policy does not allow is not stored', async client => {
+inBoth('A29 PostObject: what the policy does not allow is not stored', async client => {
   const bucket = await makeBucket(client)
   const denied = '403 AccessDenied'
   const good = signed(client, [
@@ -191,7 +191,7 @@ inBoth('attack 29 PostObject: what the policy does not allow is not stored', asy
   assert.equal((await get(client, bucket, '/?list-type=2')).body.includes('<Key>'), false)
 })
 
-inBoth('attack 29 PostObject: the policy limits how long the file is', async client => {
+inBoth('A29 PostObject: the policy limits how long the file is', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']], [['content-length-range', 3, 5]])
   assert.equal(outcome(await post(client, { fields, file: 'xx' })), '400 EntityTooSmall')
@@ -201,7 +201,7 @@ inBoth('attack 29 PostObject: the policy limits how long the file is', async cli
   assert.equal((await get(client, bucket, '/k')).body.toString(), 'xxxxx')
 })
 
-inBoth('attack 69 PostObject: forms that are none', async client => {
+inBoth('A69 PostObject: forms that are none', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']])
   const whole = formOf({ fields })
@@ -230,7 +230,7 @@ inBoth('attack 69 PostObject: forms that are none', async client => {
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('attack 3 PostObject: a request signed another way, or wrongly, does not get in', async client => {
+inBoth('A3 PostObject: a request signed another way, or wrongly, does not get in', async client => {
   const bucket = await makeBucket(client)
   const body = formOf({ fields: [['key', 'k']] })
   const headers: Field[] = [['Content-Type', `multipart/form-data; boundary=${BOUNDARY}`]]
@@ -265,7 +265,7 @@ inBoth('R9 PostObject: without a name, into a bucket that lets everybody write',
   assert(listed.body.includes('<Key>open</Key>'))
 })
 
-inBoth('2.4 PostObject: a file larger than one read, and a second request on the same bucket', async client => {
+inBoth('G5 PostObject: a file larger than one read, and a second request on the same bucket', async client => {
   const bucket = await makeBucket(client)
   const file = Buffer.alloc(3 * 2 ** 20 + 17, '\r\n--')
   const answer = await post(client, { fields: signed(client, [['key', 'big']]), file })
@@ -273,7 +273,7 @@ inBoth('2.4 PostObject: a file larger than one read, and a second request on the
   assert((await get(client, bucket, '/big')).body.equals(file))
 })
 
-inBoth('attack 84 PostObject: a redirect that would end its header is refused', async client => {
+inBoth('A84 PostObject: a redirect that would end its header is refused', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [
     ['key', 'k'],
@@ -293,7 +293,7 @@ inBoth('D25 PostObject: while versioning is suspended, the null version is named
   assert.equal((await get(client, bucket, '/k')).own('version-id'), 'null')
 })
 
-inBoth('2.4 PostObject: headers that say nothing of what is stored may come beside the form', async client => {
+inBoth('G5 PostObject: headers that say nothing of what is stored may come beside the form', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']])
   for (const header of [
@@ -319,7 +319,7 @@ inBoth('2.4 PostObject: headers that say nothing of what is stored may come besi
   assert.equal(outcome(await post(client, { fields, headers: [[mixed, 'UNSIGNED-PAYLOAD']] })), '400 InvalidRequest')
 })
 
-inBoth('2.4 PostObject: a form without a file is told so in S3’s words', async client => {
+inBoth('G5 PostObject: a form without a file is told so in S3’s words', async client => {
   await makeBucket(client)
   const answer = await post(client, {}, Buffer.concat([part('name="key"', 'k'), Buffer.from(`--${BOUNDARY}--\r\n`)]))
   assert.equal(outcome(answer), '400 InvalidArgument')

@@ -38,7 +38,7 @@ async function grants(client: Client, bucket: string, path = '/k?acl'): Promise<
 
 const OWN = `${MAIN.canonicalId} FULL_CONTROL`
 
-inBoth('R101 5.3 PutObjectAcl GetObjectAcl: canned lists, shown in the words of the dialect', async client => {
+inBoth('R101 G9 PutObjectAcl GetObjectAcl: canned lists, shown in the words of the dialect', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   assert.deepEqual(await grants(client, bucket), [OWN])
@@ -116,7 +116,7 @@ inBoth('R56 PutObjectAcl: by grant headers', async client => {
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('R102 5.4 PutObjectAcl: what is refused, and changes nothing', async client => {
+inBoth('R102 G10 PutObjectAcl: what is refused, and changes nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const doc = (body: string): [Headers, string] => [[md5Header(body)], body]
@@ -209,7 +209,7 @@ inBoth('R106 PutObjectAcl: strangers may not, grantees of WRITE_ACP may', async 
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('5.4 PutObjectAcl: blocks on public lists and enforced ownership', async (client, { parts }) => {
+inBoth('G10 PutObjectAcl: blocks on public lists and enforced ownership', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const block = { ignorePublicAcls: false, blockPublicPolicy: false, restrictPublicBuckets: false }

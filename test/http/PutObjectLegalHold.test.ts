@@ -69,7 +69,7 @@ inBoth('R113 PutObjectLegalHold: keys and versions that are not there', async cl
   await put(client, bucket, '/k')
   const version = (id: string) => setHold(client, bucket, 'ON', { path: `/k?legal-hold&versionId=${id}` })
   assert.equal(outcome(await version('f'.repeat(32))), '404 NoSuchVersion')
-  // Map M1: one general code in the native dialect.
+  // D18. One general code in the native dialect.
   assert.equal(outcome(await version('junk')), client.dialect === 'svc' ? '400 InvalidRequest' : '400 InvalidArgument')
   const marker = (await client.send({ method: 'DELETE', bucket, path: '/k' })).own('version-id')
   assert.equal(outcome(await setHold(client, bucket, 'ON')), '405 MethodNotAllowed')

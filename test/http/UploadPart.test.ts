@@ -70,7 +70,7 @@ inBoth('R104 R112 UploadPart: what the client says about the body is checked', a
   assert(!listed.body.toString().includes('ChecksumCRC32'))
 })
 
-inBoth('R25 R86 attack 74 UploadPart: an upload with a customer key takes parts under that key only', async client => {
+inBoth('R25 R86 A74 UploadPart: an upload with a customer key takes parts under that key only', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', customerKey(KEY))
   expectFault(await putPart(client, place, 1, 'x'), 400, 'InvalidRequest')

@@ -1,4 +1,4 @@
-/** Attack 35 over HTTP: names that look like others; and D11: what is wrong with how a caller says who it is. */
+/** A35 over HTTP: names that look like others; and D11: what is wrong with how a caller says who it is. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { type Headers, makeUser, outcome, put } from './actions.ts'
@@ -16,7 +16,7 @@ const statement = (bucket: string, more: object): object => ({
   ...more,
 })
 
-inBoth('attack 35: denials reach whom they name, not those who look like them', async (client, { parts }) => {
+inBoth('A35: denials reach whom they name, not those who look like them', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   await put(client, bucket, '/K')
@@ -56,7 +56,7 @@ inBoth('attack 35: denials reach whom they name, not those who look like them', 
   }
 })
 
-inBoth('attack 35: principals, actions and resources that name nothing are refused', async client => {
+inBoth('A35: principals, actions and resources that name nothing are refused', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const fullWidth = OTHER.accountId.replaceAll('2', '\uff12')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Accounts } from '../../src/store/identity/accounts.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'
 
-inBoth('attack 22: an unknown, a disabled and a deleted key get the same answer', async (client, { parts }) => {
+inBoth('A22: an unknown, a disabled and a deleted key get the same answer', async (client, { parts }) => {
   const accounts = new Accounts(parts.store.engine)
   const bucket = await makeBucket(client)
   const ask = async (as = READER) => {

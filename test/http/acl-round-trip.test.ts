@@ -1,4 +1,4 @@
-/** R30, 5.4: a list that is shown can be sent back as it is, in either dialect, and stays what it was. */
+/** R30, G10: a list that is shown can be sent back as it is, in either dialect, and stays what it was. */
 import assert from 'node:assert/strict'
 import { ANONYMOUS_CANONICAL_ID } from '../../src/model/caller.ts'
 import { EXEC_CANONICAL_ID } from '../../src/rules/access/acl.ts'
@@ -52,7 +52,7 @@ async function grants(client: Client, place: Place): Promise<string[]> {
 }
 
 inBoth(
-  'R30 R31 R32 R64 5.3 GetObjectAcl, PutObjectAcl: every canned list of an object comes back',
+  'R30 R31 R32 R64 G9 GetObjectAcl, PutObjectAcl: every canned list of an object comes back',
   async (client, served) => {
     const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
     const exec = client.dialect === 'svc' ? 'svc-exec-read' : 'aws-exec-read'
@@ -86,7 +86,7 @@ inBoth(
   },
 )
 
-inBoth('R30 5.3 GetBucketAcl, PutBucketAcl: every canned list of a bucket comes back', async (client, served) => {
+inBoth('R30 G9 GetBucketAcl, PutBucketAcl: every canned list of a bucket comes back', async (client, served) => {
   const bucket = await makeBucket(client)
   const place = { bucket, path: '/?acl' }
   for (const canned of [...CANNED, 'log-delivery-write']) {
@@ -99,7 +99,7 @@ inBoth('R30 5.3 GetBucketAcl, PutBucketAcl: every canned list of a bucket comes 
   assert.deepEqual(await grants(client, place), [own, `${log} WRITE`, `${log} READ_ACP`])
 })
 
-inBoth('5.1 PutObjectAcl: a list that names nobody, or somebody who is gone, comes back', async (client, served) => {
+inBoth('G6 PutObjectAcl: a list that names nobody, or somebody who is gone, comes back', async (client, served) => {
   const bucket = await makeBucket(client)
   const statement = { Effect: 'Allow', Principal: '*', Action: ['svc:PutObject', 'svc:PutObjectAcl'] }
   const policy = JSON.stringify({ Statement: { ...statement, Resource: `arn:svc:svc:::${bucket}/*` } })
@@ -125,7 +125,7 @@ inBoth('5.1 PutObjectAcl: a list that names nobody, or somebody who is gone, com
 })
 
 inBoth(
-  '5.1 5.4 PutObjectAcl: under enforced ownership what is shown may be sent back, and nothing else',
+  'G6 G10 PutObjectAcl: under enforced ownership what is shown may be sent back, and nothing else',
   async (client, served) => {
     const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
     const theirs: Headers = [[':acl', 'public-read']]
@@ -152,7 +152,7 @@ inBoth(
   },
 )
 
-inBoth('R30 R31 R107 5.4 PutObjectAcl: names of both families, addresses, names that say nothing', async client => {
+inBoth('R30 R31 R107 G10 PutObjectAcl: names of both families, addresses, names that say nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const place = { bucket, path: '/k?acl' }

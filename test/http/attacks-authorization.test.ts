@@ -9,7 +9,7 @@ import { document, get, outcome, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Who } from './server.ts'
 import { exchange, Wire } from './wire.ts'
 
-inBoth('attack 27: headers of a server’s own business mean nothing from outside', async client => {
+inBoth('A27: headers of a server’s own business mean nothing from outside', async client => {
   const bucket = await makeBucket(client)
   const headers: [string, string][] = [
     ['x-holdfast-owner', OTHER.canonicalId],
@@ -40,7 +40,7 @@ const signerFor = (client: Client, { accessKey, secretKey }: Who) => ({
   now: client.clock.now(),
 })
 
-inBoth('attack 30: a form cannot reach past its bucket, nor past the rights of who signed it', async client => {
+inBoth('A30: a form cannot reach past its bucket, nor past the rights of who signed it', async client => {
   const bucket = await makeBucket(client)
   const beside = await makeBucket(client, 'beside')
   const until = client.clock.now() + 60_000
@@ -70,7 +70,7 @@ inBoth('attack 30: a form cannot reach past its bucket, nor past the rights of w
   assert.equal((await client.send({ method: 'HEAD', bucket: beside, path: '/k' })).status, 404)
 })
 
-inBoth('attack 31: a bucket for those who say who they are is not listed to others', async client => {
+inBoth('A31: a bucket for those who say who they are is not listed to others', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'authenticated-read']])
   await put(client, bucket, '/k')
   for (const query of ['', '?list-type=2', '?versions', '?uploads']) {

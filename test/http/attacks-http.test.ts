@@ -27,7 +27,7 @@ async function isAlive(client: Client, bucket: string): Promise<void> {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/' })).status, 200)
 }
 
-inBoth('attack 43: no Host, two, or one that is none', async client => {
+inBoth('A43: no Host, two, or one that is none', async client => {
   for (const hosts of [
     [],
     [BASE_HOST, BASE_HOST],
@@ -50,39 +50,36 @@ inBoth('attack 43: no Host, two, or one that is none', async client => {
 
 const put3 = (headers: string): string => `PUT /k HTTP/1.1\r\n${headers}\r\n`
 
-inBoth(
-  'attack 44: a body that could end in two places is refused, and the connection with it',
-  async (client, served) => {
-    const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
-    const host = `Host: ${bucket}.${BASE_HOST}\r\n${client.name(':meta-x')}: y\r\n`
-    const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
-    for (const [about, sent] of [
-      ['CL and TE', `${put3(`${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n`)}0\r\n\r\n`],
-      ['TE and CL', `${put3(`${host}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n`)}0\r\n\r\n`],
-      ['two CLs', `${put3(`${host}Content-Length: 3\r\nContent-Length: 4\r\n`)}abc`],
-      ['two equal CLs', `${put3(`${host}Content-Length: 3\r\nContent-Length: 3\r\n`)}abc`],
-      ['CLs in a list', `${put3(`${host}Content-Length: 3, 3\r\n`)}abc`],
-      ['xchunked', `${put3(`${host}Transfer-Encoding: xchunked\r\n`)}0\r\n\r\n`],
-      ['chunked, identity', `${put3(`${host}Transfer-Encoding: chunked, identity\r\n`)}0\r\n\r\n`],
-      ['gzip, chunked', `${put3(`${host}Transfer-Encoding: gzip, chunked\r\n`)}0\r\n\r\n`],
-      ['two TEs', `${put3(`${host}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n`)}0\r\n\r\n`],
-      ['obs-fold', `GET /k HTTP/1.1\r\n${host}A: b\r\n c\r\n\r\n`],
-      ['bare CR', `GET /k HTTP/1.1\r\n${host}A: b\rc\r\n\r\n`],
-      ['bare LF', `GET /k HTTP/1.1\n${host.replaceAll('\r', '')}\n`],
-      ['a space before the colon', `GET /k HTTP/1.1\r\n${host}A : b\r\n\r\n`],
-      ['NUL', `GET /k HTTP/1.1\r\n${host}A: b\0c\r\n\r\n`],
-    ] as const) {
-      const wire = (await Wire.open(client.port)).write(sent, smuggled)
-      assertRefused(await wire.answer(), 400, about)
-      served.pass(2_000)
-      await wire.closed()
-      assert.equal(await wire.answer(), undefined, `${about}: one answer, whatever stood behind`)
-    }
-    expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
-  },
-)
+inBoth('A44: a body that could end in two places is refused, and the connection with it', async (client, served) => {
+  const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
+  const host = `Host: ${bucket}.${BASE_HOST}\r\n${client.name(':meta-x')}: y\r\n`
+  const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
+  for (const [about, sent] of [
+    ['CL and TE', `${put3(`${host}Content-Length: 3\r\nTransfer-Encoding: chunked\r\n`)}0\r\n\r\n`],
+    ['TE and CL', `${put3(`${host}Transfer-Encoding: chunked\r\nContent-Length: 3\r\n`)}0\r\n\r\n`],
+    ['two CLs', `${put3(`${host}Content-Length: 3\r\nContent-Length: 4\r\n`)}abc`],
+    ['two equal CLs', `${put3(`${host}Content-Length: 3\r\nContent-Length: 3\r\n`)}abc`],
+    ['CLs in a list', `${put3(`${host}Content-Length: 3, 3\r\n`)}abc`],
+    ['xchunked', `${put3(`${host}Transfer-Encoding: xchunked\r\n`)}0\r\n\r\n`],
+    ['chunked, identity', `${put3(`${host}Transfer-Encoding: chunked, identity\r\n`)}0\r\n\r\n`],
+    ['gzip, chunked', `${put3(`${host}Transfer-Encoding: gzip, chunked\r\n`)}0\r\n\r\n`],
+    ['two TEs', `${put3(`${host}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n`)}0\r\n\r\n`],
+    ['obs-fold', `GET /k HTTP/1.1\r\n${host}A: b\r\n c\r\n\r\n`],
+    ['bare CR', `GET /k HTTP/1.1\r\n${host}A: b\rc\r\n\r\n`],
+    ['bare LF', `GET /k HTTP/1.1\n${host.replaceAll('\r', '')}\n`],
+    ['a space before the colon', `GET /k HTTP/1.1\r\n${host}A : b\r\n\r\n`],
+    ['NUL', `GET /k HTTP/1.1\r\n${host}A: b\0c\r\n\r\n`],
+  ] as const) {
+    const wire = (await Wire.open(client.port)).write(sent, smuggled)
+    assertRefused(await wire.answer(), 400, about)
+    served.pass(2_000)
+    await wire.closed()
+    assert.equal(await wire.answer(), undefined, `${about}: one answer, whatever stood behind`)
+  }
+  expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
+})
 
-inBoth('attack 44: chunks that are none end the body, and nothing is stored', async (client, served) => {
+inBoth('A44: chunks that are none end the body, and nothing is stored', async (client, served) => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const encoding = client.dialect === 'svc' ? 'svc-chunked' : 'aws-chunked'
   const head =
@@ -97,7 +94,7 @@ inBoth('attack 44: chunks that are none end the body, and nothing is stored', as
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('attack 45: lengths that are none, too much, or missing', async client => {
+inBoth('A45: lengths that are none, too much, or missing', async client => {
   const bucket = await makeBucket(client)
   for (const length of ['-1', '+5', '0x10', '18446744073709551616', '1e3', '', ' ', '3;']) {
     const head = client.head({ method: 'PUT', bucket, path: '/k', body: 'abc' })
@@ -113,7 +110,7 @@ inBoth('attack 45: lengths that are none, too much, or missing', async client =>
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('attack 46: more headers than anybody needs', async client => {
+inBoth('A46: more headers than anybody needs', async client => {
   const bucket = await makeBucket(client)
   const long = await exchange(client.port, `GET / HTTP/1.1\r\n${HOST}A: ${'b'.repeat(17_000)}\r\n\r\n`)
   assertRefused(long, 400, 'a long header')
@@ -126,7 +123,7 @@ inBoth('attack 46: more headers than anybody needs', async client => {
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('attack 47: headers named as what every object has', async client => {
+inBoth('A47: headers named as what every object has', async client => {
   const bucket = await makeBucket(client)
   const headers = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', ':meta-__proto__', ':meta-constructor']
   const all = headers.map((name): [string, string] => [name, 'x'])
@@ -138,7 +135,7 @@ inBoth('attack 47: headers named as what every object has', async client => {
 
 const CONNECTIONS = 2_000
 
-test('attack 49: thousands that send a head and reset the connection leave nothing behind', () =>
+test('A49: thousands that send a head and reset the connection leave nothing behind', () =>
   withServer(async ({ s3, parts, log }) => {
     const bucket = await makeBucket(s3)
     const open = (): number => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
@@ -158,7 +155,7 @@ test('attack 49: thousands that send a head and reset the connection leave nothi
     await isAlive(s3, bucket)
   }))
 
-inBoth('attack 50: whoever is refused is not told to go on', async client => {
+inBoth('A50: whoever is refused is not told to go on', async client => {
   const bucket = await makeBucket(client)
   const what = { method: 'PUT', bucket, path: '/k', headers: [['Expect', '100-continue']] } as const
   for (const [about, head] of [
@@ -179,14 +176,14 @@ inBoth('attack 50: whoever is refused is not told to go on', async client => {
   wire.socket.destroy()
 })
 
-inBoth('attack 50: an expectation that nobody can meet is 417', async client => {
+inBoth('A50: an expectation that nobody can meet is 417', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [['Expect', 'a miracle']] })
   expectFault(answer, 417, 'ExpectationFailed')
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('attack 51: methods and targets of other worlds', async client => {
+inBoth('A51: methods and targets of other worlds', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   for (const [line, status, code] of [
@@ -206,7 +203,7 @@ inBoth('attack 51: methods and targets of other worlds', async client => {
   await isAlive(client, bucket)
 })
 
-test('attack 52: HTTP/2 is not spoken', () =>
+test('A52: HTTP/2 is not spoken', () =>
   withServer(async ({ s3 }) => {
     assertRefused(await exchange(s3.port, 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), 400, 'preface')
     const upgrade = 'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n\r\n'
@@ -214,7 +211,7 @@ test('attack 52: HTTP/2 is not spoken', () =>
     assert.equal(answer?.status, 403)
   }))
 
-inBoth('attack 52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and nothing behind them', async client => {
+inBoth('A52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and nothing behind them', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/kept')
   const lineOf = (what: string, version: string): string => what.replace(' HTTP/1.1\r\n', ` HTTP/${version}\r\n`)
@@ -234,7 +231,7 @@ inBoth('attack 52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and no
   }
 })
 
-test('attack 53: junk in the handshake of TLS is its sender’s loss alone', () =>
+test('A53: junk in the handshake of TLS is its sender’s loss alone', () =>
   withServer(
     async ({ s3: { port }, log }) => {
       const junk = await Wire.open(port)
@@ -265,7 +262,7 @@ test('attack 53: junk in the handshake of TLS is its sender’s loss alone', () 
     { certificate: TEST_CERTIFICATE },
   ))
 
-inBoth('attack 58 R14: metadata come back as they were, byte for byte, or are refused', async client => {
+inBoth('A58 R14: metadata come back as they were, byte for byte, or are refused', async client => {
   const bucket = await makeBucket(client)
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1')
   for (const sent of ['plain', utf8('ключ 鍵'), 'b\xe4\xffc', '\x80', utf8('\ufffd')]) {
@@ -283,7 +280,7 @@ inBoth('attack 58 R14: metadata come back as they were, byte for byte, or are re
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('meta-x'), before)
 })
 
-inBoth('attack 59: ranges of every kind', async client => {
+inBoth('A59: ranges of every kind', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', '0123456789')
   await put(client, bucket, '/empty', '')

@@ -1,6 +1,6 @@
 /**
  * Attacks 4 to 22 over the wire: signatures that are wrong in one place, and bodies that are not what was signed. Each
- * is refused and leaves everything as it was. That every operation asks for a signature at all is shown by T15.
+ * is refused and leaves everything as it was. That every operation asks for a signature at all is shown by auth-matrix.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -104,7 +104,7 @@ async function eachRefused(client: Client, cases: readonly (readonly [string, Ch
   assert.equal(ended.status, 200)
 }
 
-inBoth('attack 4: a presigned upload cannot be turned into a copy', async client => {
+inBoth('A4: a presigned upload cannot be turned into a copy', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/secret', 'TOPSECRET')
   const signer = signerFor(client)
@@ -118,7 +118,7 @@ inBoth('attack 4: a presigned upload cannot be turned into a copy', async client
   assert.equal(summary(await exchange(client.port, headOf(request, 3), 'abc')), '200')
 })
 
-inBoth('attack 5: what a signature does not cover is not done', async client => {
+inBoth('A5: what a signature does not cover is not done', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -143,7 +143,7 @@ inBoth('attack 5: what a signature does not cover is not done', async client => 
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
 })
 
-inBoth('attack 7: signed in the header and in the query at once', async client => {
+inBoth('A7: signed in the header and in the query at once', async client => {
   const bucket = await makeBucket(client)
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -154,7 +154,7 @@ inBoth('attack 7: signed in the header and in the query at once', async client =
   assert.equal(summary(answer), client.dialect === 'svc' ? '403 InvalidArgument' : '400 InvalidArgument')
 })
 
-inBoth('attacks 8, 9: a chunk or a last chunk that is not what was signed', client =>
+inBoth('A8 A9: a chunk or a last chunk that is not what was signed', client =>
   eachRefused(client, [
     [
       'a byte of data',
@@ -175,7 +175,7 @@ inBoth('attacks 8, 9: a chunk or a last chunk that is not what was signed', clie
   ]),
 )
 
-inBoth('attacks 10, 11: a stream without its end, or of another length than announced', client =>
+inBoth('A10 A11: a stream without its end, or of another length than announced', client =>
   eachRefused(client, [
     ['no last chunk', { kind: 'signed', spoil: frames => frames.slice(0, 3) }, '400 IncompleteBody'],
     ['no line after the last', { kind: 'signed', spoil: frames => frames.slice(0, 4) }, '400 IncompleteBody'],
@@ -188,7 +188,7 @@ inBoth('attacks 10, 11: a stream without its end, or of another length than anno
 
 const announced: Pair = [':trailer', `~${CRC32}`]
 
-inBoth('attack 12: trailers that are wrong, missing, undeclared or twice', client => {
+inBoth('A12: trailers that are wrong, missing, undeclared or twice', client => {
   const headers: Pair[] = [[announced[0], announced[1].replace('~', SCHEMES[client.dialect].headerPrefix)]]
   const wrong: Pair = [`:${CRC32}`, 'AAAAAA==']
   return eachRefused(
@@ -226,7 +226,7 @@ inBoth('R112: one checksum at most, also in trailers', client => {
   )
 })
 
-inBoth('attack 13: sizes of chunks that are none', client => {
+inBoth('A13: sizes of chunks that are none', client => {
   const first = (line: string) => (frames: Buffer[]) => [Buffer.from(`${line}\r\n`), ...frames]
   return eachRefused(
     client,
@@ -238,7 +238,7 @@ inBoth('attack 13: sizes of chunks that are none', client => {
   )
 })
 
-inBoth('attack 14: signed chunks without a signed request', async client => {
+inBoth('A14: signed chunks without a signed request', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const { signedChunks } = SCHEMES[client.dialect]
   const headers: [string, string][] = [
@@ -260,7 +260,7 @@ inBoth('attack 14: signed chunks without a signed request', async client => {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
 })
 
-inBoth('attack 15: a body that is not what its hash says', async client => {
+inBoth('A15: a body that is not what its hash says', async client => {
   const bucket = await makeBucket(client)
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -278,7 +278,7 @@ inBoth('attack 15: a body that is not what its hash says', async client => {
   }
 })
 
-inBoth('attack 18: a signature for another of our services opens nothing', async client => {
+inBoth('A18: a signature for another of our services opens nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const signer = signerFor(client)
@@ -300,7 +300,7 @@ const asking = (client: Client, bucket: string) => (method: string, signed: stri
   return exchange(client.port, headOf({ ...request, target: sent }, method === 'PUT' ? 3 : 0), 'abc')
 }
 
-inBoth('attack 21: a path is signed as it is sent, and means what it says', async client => {
+inBoth('A21: a path is signed as it is sent, and means what it says', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Fb', '/a/b'],
@@ -323,7 +323,7 @@ inBoth('attack 21: a path is signed as it is sent, and means what it says', asyn
   assert.equal(summary(await ask('GET', '/%2e', '/%2e')), '404 NoSuchKey', 'decoded once')
 })
 
-inBoth('attack 21: in s3 a path may be signed with everything escaped that was sent bare, in svc not', async client => {
+inBoth('A21: in s3 a path may be signed with everything escaped that was sent bare, in svc not', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const [signed, sent] of [
     ['/a%2Bb', '/a+b'],
@@ -335,7 +335,7 @@ inBoth('attack 21: in s3 a path may be signed with everything escaped that was s
   }
 })
 
-inBoth('attack 21: a plus in a query is a space in s3 and a plus in svc, signed and meant', async client => {
+inBoth('A21: a plus in a query is a space in s3 and a plus in svc, signed and meant', async client => {
   const ask = asking(client, await makeBucket(client))
   for (const key of ['/a%20b', '/a%2Bb']) assert.equal(summary(await ask('PUT', key, key)), '200')
   const listed = async (signed: string, sent: string) => {

@@ -75,7 +75,7 @@ const inFirstText = (good: string, more: string): string => good.replace(/>([^<]
 
 const LAUGHS = Array.from({ length: 9 }, (_, i) => `<!ENTITY l${i + 1} "${`&l${i};`.repeat(10)}">`).join('')
 
-refusedEverywhere('attack 61: no document type gets anywhere', [
+refusedEverywhere('A61: no document type gets anywhere', [
   ['billion laughs', good => `<!DOCTYPE a [<!ENTITY l0 "ha">${LAUGHS}]>${inFirstText(good, '&l9;')}`],
   [
     'one big entity',
@@ -88,7 +88,7 @@ refusedEverywhere('attack 61: no document type gets anywhere', [
   ['in lower case', good => `<!doctype a>${good}`],
 ])
 
-refusedEverywhere('attack 62: references are bounded, and name nothing of the client’s', [
+refusedEverywhere('A62: references are bounded, and name nothing of the client’s', [
   ['too many numbers', good => inFirstText(good, '&#65;'.repeat(XML_LIMITS.referencesMax + 1))],
   ['a name made of an expression', good => inFirstText(good, '&l.;')],
   ['a name that matches everything', good => inFirstText(good, '&.*;')],
@@ -99,7 +99,7 @@ refusedEverywhere('attack 62: references are bounded, and name nothing of the cl
   ['beyond Unicode', good => inFirstText(good, '&#x110000;')],
 ])
 
-refusedEverywhere('attack 63: names of the language are names, and unknown ones', [
+refusedEverywhere('A63: names of the language are names, and unknown ones', [
   ['__proto__', good => inRoot(good, '<__proto__><polluted>1</polluted></__proto__>')],
   ['constructor', good => inRoot(good, '<constructor><prototype><polluted>1</polluted></prototype></constructor>')],
   ['toString', good => inRoot(good, '<toString/>')],
@@ -109,14 +109,14 @@ refusedEverywhere('attack 63: names of the language are names, and unknown ones'
 
 const ATTRIBUTES = Array.from({ length: 100_000 }, (_, i) => ` a${i}=""`).join('')
 
-refusedEverywhere('attack 64: depth and numbers are bounded', [
+refusedEverywhere('A64: depth and numbers are bounded', [
   ['100,000 deep', good => inRoot(good, '<a>'.repeat(100_000))],
   ['100,000 deep and closed', good => inRoot(good, `${'<a>'.repeat(60_000)}${'</a>'.repeat(60_000)}`)],
   ['100,000 comments', good => inRoot(good, '<!---->'.repeat(100_000))],
   ['100,000 attributes', good => good.replace(/^<(\w+)/, `<$1${ATTRIBUTES}`)],
 ])
 
-inBoth('attack 64: a body that is too long is refused by what it announces, unread', async (client, { parts }) => {
+inBoth('A64: a body that is too long is refused by what it announces, unread', async (client, { parts }) => {
   const { place } = await placeFor(client)
   const before = await records(parts)
   for (const { route, operation, asked } of routes(client, place)) {
@@ -132,7 +132,7 @@ inBoth('attack 64: a body that is too long is refused by what it announces, unre
 
 const utf16 = (good: string): Buffer => Buffer.from(`\ufeff${good}`, 'utf16le')
 
-refusedEverywhere('attack 65: only UTF-8, one root, no instructions', [
+refusedEverywhere('A65: only UTF-8, one root, no instructions', [
   ['UTF-16', utf16],
   ['UTF-16 the other way', good => utf16(good).swap16()],
   ['UTF-16 by its declaration', good => `<?xml version="1.0" encoding="UTF-16"?>${good}`],
@@ -157,7 +157,7 @@ const GOOD: readonly Bad[] = [
   ['a prefix', good => good.replace(/^<(\w+)/, '<n:$1 xmlns:n="urn:x"').replace(/<\/(\w+)>$/, '</n:$1>')],
 ]
 
-inBoth('attack 65: what XML allows is read right, on every route', async client => {
+inBoth('A65: what XML allows is read right, on every route', async client => {
   const { place: made, sender } = await placeFor(client)
   let place = made
   for (const { route } of routes(client, place)) {
@@ -170,7 +170,7 @@ inBoth('attack 65: what XML allows is read right, on every route', async client 
   }
 })
 
-inBoth('attack 85: a body that says it is compressed is never inflated', async (client, { parts }) => {
+inBoth('A85: a body that says it is compressed is never inflated', async (client, { parts }) => {
   const { place } = await placeFor(client)
   const before = await records(parts)
   // A kilobyte that would become a megabyte.

@@ -1,6 +1,7 @@
 /**
- * T15. Every operation, asked for in every way of saying who asks, with every way of announcing its body, each of them
- * right and spoilt in one place, in both dialects. What must come out is computed by a table that knows no operation.
+ * A1–A3. Every operation, asked for in every way of saying who asks, with every way of announcing its body, each of
+ * them right and spoilt in one place, in both dialects. What must come out is computed by a table that knows no
+ * operation.
  */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
@@ -254,7 +255,7 @@ async function matrix(dialect: DialectName, served: Served): Promise<void> {
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: T15 attacks 1, 2, 3: every operation, every way to ask, every body, each spoilt in one place`, () =>
+  test(`${dialect}: A1 A2 A3: every operation, every way to ask, every body, each spoilt in one place`, () =>
     withServer(served => matrix(dialect, served)))
 }
 
@@ -283,7 +284,7 @@ function besideForm(form: Form, dialect: DialectName, alone: Expected): Expected
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: T15 PostObject: a form is let in by its policy alone`, () =>
+  test(`${dialect}: G5 PostObject: a form is let in by its policy alone`, () =>
     withServer(async served => {
       const send: Send = what => served[dialect].send(what)
       const bucket = 'plain'

@@ -60,7 +60,7 @@ test('requests whose client left before their turn take up no room', () =>
 
 const CONNECT = 'CONNECT a.example:443 HTTP/1.1\r\nHost: a.example\r\n\r\n'
 
-inBoth('attack 51: CONNECT is not answered in the place of what came before it', async client => {
+inBoth('A51: CONNECT is not answered in the place of what came before it', async client => {
   const bucket = await makeBucket(client)
   const stored: Sending = { ...upload(bucket), body: 'one' }
   const wire = (await Wire.open(client.port)).write(client.head(stored), stored.body!, CONNECT)
@@ -69,7 +69,7 @@ inBoth('attack 51: CONNECT is not answered in the place of what came before it',
   assert.deepEqual([alone?.status, alone?.code], [405, 'MethodNotAllowed'])
 })
 
-inBoth('attack 51: what stands before CONNECT gives back all it holds', async (client, { parts, log }) => {
+inBoth('A51: what stands before CONNECT gives back all it holds', async (client, { parts, log }) => {
   const bucket = await makeBucket(client)
   const big: Sending = { ...upload(bucket), path: '/big', body: Buffer.alloc(8 * 2 ** 20, 7) }
   await client.send(big)
@@ -123,30 +123,27 @@ inBoth('a body that comes with its head, behind it or in pieces is whole, and it
   assert(!wire.isClosed)
 })
 
-inBoth(
-  'attack 48: a body that stops coming is 400 RequestTimeout after 20 seconds',
-  async (client, { pass, clock }) => {
-    const bucket = await makeBucket(client)
-    const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
-    assert.equal((await wire.answer())?.status, 100)
-    const since = clock.now()
-    wire.write('x'.repeat(1000))
-    assert(
-      await until(
-        () => wire.hasAnswer,
-        () => pass(1_000),
-      ),
-    )
-    const answer = await wire.answer()
-    assert.deepEqual([answer?.status, answer?.code], [400, 'RequestTimeout'])
-    assert.equal(answer?.headers.get('connection'), 'close')
-    assert(clock.now() - since >= 20_000)
-    await wire.closed()
-    assert.equal(await isThere(client, bucket), false)
-  },
-)
+inBoth('A48: a body that stops coming is 400 RequestTimeout after 20 seconds', async (client, { pass, clock }) => {
+  const bucket = await makeBucket(client)
+  const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
+  assert.equal((await wire.answer())?.status, 100)
+  const since = clock.now()
+  wire.write('x'.repeat(1000))
+  assert(
+    await until(
+      () => wire.hasAnswer,
+      () => pass(1_000),
+    ),
+  )
+  const answer = await wire.answer()
+  assert.deepEqual([answer?.status, answer?.code], [400, 'RequestTimeout'])
+  assert.equal(answer?.headers.get('connection'), 'close')
+  assert(clock.now() - since >= 20_000)
+  await wire.closed()
+  assert.equal(await isThere(client, bucket), false)
+})
 
-inBoth('attack 48: a body that dribbles is 400 RequestTimeout too', async (client, { pass, clock }) => {
+inBoth('A48: a body that dribbles is 400 RequestTimeout too', async (client, { pass, clock }) => {
   const bucket = await makeBucket(client)
   const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
   assert.equal((await wire.answer())?.status, 100)
@@ -164,7 +161,7 @@ inBoth('attack 48: a body that dribbles is 400 RequestTimeout too', async (clien
   await wire.closed()
 })
 
-inBoth('attack 48: a connection without a whole head is closed within 60 seconds', async (client, { pass }) => {
+inBoth('A48: a connection without a whole head is closed within 60 seconds', async (client, { pass }) => {
   const silent = await Wire.open(client.port)
   const begun = (await Wire.open(client.port)).write('GET / HTTP/1.1\r\nHost: ')
   const kept = (await Wire.open(client.port)).write(`GET / HTTP/1.1\r\nHost: ${BASE_HOST}\r\n\r\n`)

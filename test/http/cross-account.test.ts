@@ -82,7 +82,7 @@ inBoth('D29: the policy is out of reach of other accounts, whatever it allows th
 const setAcl = (client: Client, bucket: string, as: Who | null, acl: string): Promise<Received> =>
   client.send({ method: 'PUT', bucket, path: '/?acl', headers: [[':acl', acl]], as })
 
-inBoth('D29 5.2: an anonymous caller sets the ACL of a bucket by WRITE_ACP alone', async client => {
+inBoth('D29 G7: an anonymous caller sets the ACL of a bucket by WRITE_ACP alone', async client => {
   const bucket = await makeBucket(client)
   assert.equal((await documentsOf(client, bucket, 'policy').put(open(bucket))).status, 204)
   assert.equal(outcome(await setAcl(client, bucket, null, 'private')), '403 AccessDenied')

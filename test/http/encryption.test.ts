@@ -112,7 +112,7 @@ inBoth('R25 R26 R66 R90 CompleteMultipartUpload: parts are sealed as the upload 
     const second = await get(client, bucket, `/${kind}?partNumber=2`, read)
     assert(second.body.equals(whole.subarray(MIB5)), kind)
     const plainTag = createHash('md5').update(whole.subarray(0, MIB5)).digest('hex')
-    assert.equal(first.etag === `"${plainTag}"`, kind === 'AES256', '4.5: only the service’s key keeps the MD5')
+    assert.equal(first.etag === `"${plainTag}"`, kind === 'AES256', 'R16: only the service’s key keeps the MD5')
   }
 })
 
@@ -168,7 +168,7 @@ inBoth('R24 R55: what a request says of the bucket key goes before the bucket’
 })
 
 inBoth(
-  'R22 R55 R68 attack 76: a bucket’s default, and what it blocks, hold for every way to write',
+  'R22 R55 R68 A76: a bucket’s default, and what it blocks, hold for every way to write',
   async (client, { parts }) => {
     const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
     await put(client, bucket, '/plain', 'plain')
@@ -248,7 +248,7 @@ for (const dialect of ['svc', 's3'] as const) {
     ))
 }
 
-inBoth('R26 attack 75: a disabled key opens and seals nothing, and stores nothing plain', async (client, { parts }) => {
+inBoth('R26 A75: a disabled key opens and seals nothing, and stores nothing plain', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   const { keyring } = parts.store.engine
   await put(client, bucket, '/k', 'secret', named(client, 'mine'))
@@ -308,7 +308,7 @@ async function useKeys(client: Client, bucket: string, keys: readonly [Buffer, B
 }
 
 for (const dialect of ['svc', 's3'] as const) {
-  test(`${dialect}: R25 attack 72: no customer key is in any file, log line or answer`, () =>
+  test(`${dialect}: R25 A72: no customer key is in any file, log line or answer`, () =>
     withFolderServer(async (served, folder) => {
       const client = served[dialect]
       const bucket = await makeBucket(client)
@@ -339,7 +339,7 @@ for (const dialect of ['svc', 's3'] as const) {
     }))
 }
 
-inBoth('R25 attack 71: three headers that belong together, on every operation that takes them', async client => {
+inBoth('R25 A71: three headers that belong together, on every operation that takes them', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/own', 'x', customerKey(KEY))
   const place = await begin(client, bucket, '/u', customerKey(KEY))
@@ -370,7 +370,7 @@ inBoth('R25 attack 71: three headers that belong together, on every operation th
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('attack 74: parts under another key, and an end without it where it is needed', async client => {
+inBoth('A74: parts under another key, and an end without it where it is needed', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [...customerKey(KEY), [':checksum-algorithm', 'CRC32']])
   const one = await part(client, place, 1, 'x', customerKey(KEY))

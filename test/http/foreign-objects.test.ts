@@ -48,7 +48,7 @@ async function allowThird(client: Client, bucket: string): Promise<void> {
 }
 
 inBoth(
-  'R115 5.1 5.2: an object of another owner is its owner’s, to delete or replace it is the bucket owner’s',
+  'R115 G6 G7: an object of another owner is its owner’s, to delete or replace it is the bucket owner’s',
   async (client, served) => {
     await third(served)
     const bucket = await lockBucket(client)
@@ -75,7 +75,7 @@ inBoth(
 )
 
 inBoth(
-  '5.1 5.2: the same objects under enforced ownership are the bucket owner’s, and its policy counts',
+  'G6 G7: the same objects under enforced ownership are the bucket owner’s, and its policy counts',
   async (client, served) => {
     await third(served)
     const bucket = await lockBucket(client)

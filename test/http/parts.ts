@@ -25,7 +25,7 @@ export function expectFault(answer: Received, status: number, code: string): voi
   assert.equal(`${answer.status} ${answer.code()}`, `${status} ${code}`, answer.body.toString())
 }
 
-/** The general code that one dialect folds others into (map M1). */
+/** The general code that one dialect folds others into (D18). */
 export function expectFolded(client: Client, answer: Received, code: string): void {
   expectFault(answer, 400, client.dialect === 'svc' ? 'InvalidRequest' : code)
   if (client.dialect === 'svc') assert.equal(detail(answer, 'Reason'), code)

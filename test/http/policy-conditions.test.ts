@@ -1,5 +1,5 @@
 /**
- * Every condition key of 5.2, asked of real requests: a policy that denies under a condition refuses the owner exactly
+ * Every condition key of G8, asked of real requests: a policy that denies under a condition refuses the owner exactly
  * when the request is so, and one that allows under it lets a stranger in exactly then. Refusals have no effect.
  */
 import assert from 'node:assert/strict'
@@ -302,17 +302,17 @@ async function checkCase(client: Client, one: Case): Promise<void> {
   assert(allowed.status < 300, `allowed: ${label} ${allowed.body}`)
 }
 
-inBoth('5.2 policies: keys that the query and headers answer', async client => {
+inBoth('G8 policies: keys that the query and headers answer', async client => {
   const version = await prepare(client)
   for (const one of plainCases(client, version)) await checkCase(client, one)
 })
 
-inBoth('5.2 policies: keys that tags, holds and retention answer, by header and by document', async client => {
+inBoth('G8 policies: keys that tags, holds and retention answer, by header and by document', async client => {
   await prepare(client)
   for (const one of toldCases(client)) await checkCase(client, one)
 })
 
-inBoth('5.2 policies: keys about the caller, the connection and the time', async client => {
+inBoth('G8 policies: keys about the caller, the connection and the time', async client => {
   await prepare(client)
   const bucket = 'cond-bucket'
   const year = (more: number): string => new Date(client.clock.now() + more * 365 * DAY_MS).toISOString()
@@ -335,7 +335,7 @@ inBoth('5.2 policies: keys about the caller, the connection and the time', async
   }
 })
 
-inBoth('5.2 policies: a key that nobody knows is refused when the policy is set', async client => {
+inBoth('G8 policies: a key that nobody knows is refused when the policy is set', async client => {
   const bucket = await makeBucket(client, 'cond-bucket')
   const statement = { Effect: 'Deny', Principal: '*', Action: 'svc:GetObject', Resource: everything }
   const body = JSON.stringify({ Statement: { ...statement, Condition: { StringEquals: { 'svc:Mood': 'good' } } } })

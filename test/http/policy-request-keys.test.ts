@@ -50,7 +50,7 @@ async function postForm(client: Client, ago: number): Promise<number> {
   return answer.status
 }
 
-inBoth('5.2 policies: the age of a signature, in the header, in a link and in a form', async client => {
+inBoth('G8 policies: the age of a signature, in the header, in a link and in a form', async client => {
   await makeBucket(client, BUCKET)
   await put(client, BUCKET, '/k')
   const tooOld = { NumericGreaterThan: { 's3:signatureAge': '60000' } }
@@ -73,7 +73,7 @@ inBoth('5.2 policies: the age of a signature, in the header, in a link and in a 
   assert.equal(await read(), 403)
 })
 
-test('D31 5.2 policies: a signature of version 2 has no age, and takes no date beside it', () =>
+test('D31 G8 policies: a signature of version 2 has no age, and takes no date beside it', () =>
   withServer(async ({ s3 }) => {
     await makeBucket(s3, BUCKET)
     await put(s3, BUCKET, '/k')
@@ -105,7 +105,7 @@ const overTls = (port: number, path: string, version: TlsVersion): Promise<numbe
     asked.end()
   })
 
-test('5.2 policies: the version of TLS; there is none without TLS', async () => {
+test('G8 policies: the version of TLS; there is none without TLS', async () => {
   const restricted = { NumericLessThan: { 's3:TlsVersion': '1.3' } }
   await withServer(
     async ({ s3, parts: { store } }) => {
@@ -141,7 +141,7 @@ test('5.2 policies: the version of TLS; there is none without TLS', async () => 
   })
 })
 
-inBoth('5.2 policies: the region that was asked', async client => {
+inBoth('G8 policies: the region that was asked', async client => {
   await makeBucket(client, BUCKET)
   await put(client, BUCKET, '/k')
   for (const [region, status] of [
@@ -154,7 +154,7 @@ inBoth('5.2 policies: the region that was asked', async client => {
 })
 
 inBoth(
-  '5.2 policies: conditional writes are enforced where an object is created, and uploads still work',
+  'G8 policies: conditional writes are enforced where an object is created, and uploads still work',
   async client => {
     await makeBucket(client, BUCKET)
     await put(client, BUCKET, '/source')
@@ -187,7 +187,7 @@ inBoth(
   },
 )
 
-inBoth('5.2 policies: the tags of a new bucket', async (client, { parts }) => {
+inBoth('G8 policies: the tags of a new bucket', async (client, { parts }) => {
   const rule = { Effect: 'Allow', Action: ['s3:CreateBucket', 's3:PutBucketTagging'], Resource: '*' }
   const red = { StringEquals: { 'aws:RequestTag/team': 'red' } }
   const onlyTeam = { 'ForAllValues:StringEquals': { 'aws:TagKeys': ['team'] } }

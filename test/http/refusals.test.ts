@@ -33,7 +33,7 @@ inBoth('R7 D19: an expected owner is the owner, or at least an account', async c
 const INSECURE: { readonly tlsForCustomerKeys: boolean } = { tlsForCustomerKeys: true }
 
 inBoth(
-  'D24 attack 70: customer keys over plain HTTP are refused where the operator says so',
+  'D24 A70: customer keys over plain HTTP are refused where the operator says so',
   async client => {
     const bucket = await makeBucket(client)
     await put(client, bucket, '/k')
@@ -76,7 +76,7 @@ inBoth('R105: what is deleted says so, and which marker hides it', async (client
   assert.deepEqual([never.status, never.own('delete-marker'), never.own('version-id')], [404, undefined, undefined])
 })
 
-inBoth('3.1: headers of two dialects are refused, in the words of the one that signed', async client => {
+inBoth('G2: headers of two dialects are refused, in the words of the one that signed', async client => {
   const bucket = await makeBucket(client)
   const other = client.dialect === 'svc' ? 'x-amz-acl' : 'x-svc-acl'
   const mixed = await client.send({ method: 'PUT', bucket, path: '/k', headers: [[other, 'private']] })
@@ -84,7 +84,7 @@ inBoth('3.1: headers of two dialects are refused, in the words of the one that s
   assert.notEqual(mixed.own('request-id'), undefined)
 })
 
-inBoth('2.3 D11: a presigned query that lacks something is a broken signature of its own dialect', async client => {
+inBoth('G3 D11: a presigned query that lacks something is a broken signature of its own dialect', async client => {
   const bucket = await makeBucket(client)
   const X = client.dialect === 'svc' ? 'X-Svc-' : 'X-Amz-'
   for (const query of [`${X}Signature=0`, `a=b&${X}Credential=x`, `${X}Algorithm=other`]) {
@@ -93,7 +93,7 @@ inBoth('2.3 D11: a presigned query that lacks something is a broken signature of
   }
 })
 
-inBoth('7.2: 405 lists the methods that are allowed there', async client => {
+inBoth('R116: 405 lists the methods that are allowed there', async client => {
   const bucket = await makeBucket(client)
   for (const [method, path, allow] of [
     ['DELETE', '/?versioning', 'GET, PUT'],

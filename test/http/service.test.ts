@@ -111,7 +111,7 @@ inBoth('R3 R4 D20: by host and by path, one and the same object', async client =
   assert.equal(listing.xml().name, 'ListAllMyBucketsResult')
 })
 
-inBoth('R6 attack 40: a key has 1,024 bytes at most, of UTF-8', async client => {
+inBoth('R6 A40: a key has 1,024 bytes at most, of UTF-8', async client => {
   const bucket = await makeBucket(client)
   for (const longest of ['k'.repeat(1024), '%C3%A9'.repeat(512)]) {
     assert.equal((await put(client, bucket, `/${longest}`)).status, 200)
@@ -128,7 +128,7 @@ inBoth('R10 R11: no events, no version of the interface; other parameters are ig
   assert.equal(answer.body.toString(), 'hello')
 })
 
-inBoth('R72 attack 45: a single PUT ends at 5 GiB, and is refused before it is sent', async client => {
+inBoth('R72 A45: a single PUT ends at 5 GiB, and is refused before it is sent', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'PUT', bucket, path: '/k', announced: 5 * 2 ** 30 + 1 })
   expectFault(answer, 400, 'EntityTooLarge')
@@ -173,7 +173,7 @@ inBoth('D3: unusual conditions on writes are evaluated', async client => {
 })
 
 for (const preferred of ['svc', 's3'] as const) {
-  const title = `section 3.1: unsigned requests that speak no dialect get ${preferred} where the operator prefers it`
+  const title = `G2: unsigned requests that speak no dialect get ${preferred} where the operator prefers it`
   test(title, () =>
     withServer(
       async ({ svc, s3 }) => {

@@ -43,7 +43,7 @@ const TWICE: readonly Pair[] = [
 
 const summary = (answer: WireAnswer | undefined): string => `${answer?.status} ${answer?.code}`.trim()
 
-inBoth('2.3: a link to upload with says what the object shall have', async client => {
+inBoth('G3: a link to upload with says what the object shall have', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const parameters: Pair[] = [
     [':meta-colour', 'blü + green'],
@@ -64,14 +64,14 @@ inBoth('2.3: a link to upload with says what the object shall have', async clien
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: null })).status, 200)
 })
 
-inBoth('2.3: a link to copy with copies, and does not store nothing in its place', async client => {
+inBoth('G3: a link to copy with copies, and does not store nothing in its place', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'the source')
   assert.equal(summary(await use(client, [[':copy-source', `${bucket}/from`]], [], '')), '200')
   assert.equal((await get(client, bucket, '/k')).body.toString(), 'the source')
 })
 
-inBoth('2.3: what a link says is checked as a header is, and a contradiction is refused', async client => {
+inBoth('G3: what a link says is checked as a header is, and a contradiction is refused', async client => {
   const bucket = await makeBucket(client)
   assert.equal(summary(await use(client, [[':acl', 'everybody']])), '400 InvalidArgument')
   assert.equal(summary(await use(client, [[':expected-bucket-owner', '999999999999']])), '403 AccessDenied')
@@ -85,7 +85,7 @@ inBoth('2.3: what a link says is checked as a header is, and a contradiction is 
   assert.equal(summary(await use(client, [[':meta-a', '2']], [other])), '200')
 })
 
-inBoth('2.3: a checksum in a link was made before there was a body, and says nothing', async client => {
+inBoth('G3: a checksum in a link was made before there was a body, and says nothing', async client => {
   const bucket = await makeBucket(client)
   const ofNothing: Pair[] = [
     [':checksum-crc32', 'AAAAAA=='],
@@ -96,7 +96,7 @@ inBoth('2.3: a checksum in a link was made before there was a body, and says not
   assert.equal((await get(client, bucket, '/k')).body.toString(), BODY)
 })
 
-inBoth('2.3: without a signature in the query its parameters are no headers', async client => {
+inBoth('G3: without a signature in the query its parameters are no headers', async client => {
   const bucket = await makeBucket(client)
   const path = `/k?${client.name(':meta-a')}=1`
   assert.equal((await client.send({ method: 'PUT', bucket, path, body: BODY })).status, 200)
@@ -104,7 +104,7 @@ inBoth('2.3: without a signature in the query its parameters are no headers', as
   assert.equal(text((await get(client, bucket, '/')).xml(), 'Name'), bucket)
 })
 
-inBoth('2.3 attack 4: what a link says counts however its signature is spelt', async client => {
+inBoth('G3 A4: what a link says counts however its signature is spelt', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/from', 'the source')
   const x = SCHEMES[client.dialect].queryPrefix
@@ -127,7 +127,7 @@ inBoth('2.3 attack 4: what a link says counts however its signature is spelt', a
   }
 })
 
-inBoth('2.3 attack 58: what no header can be called is refused, and the object stays readable', async client => {
+inBoth('G3 A58: what no header can be called is refused, and the object stays readable', async client => {
   const bucket = await makeBucket(client)
   for (const name of ['a%0d%0aset-cookie', 'a%20b', 'a:b', '%c3%bc', 'a%22', '%e2%84%aa']) {
     assert.equal(summary(await use(client, [[`:meta-${name}`, '1']])), '400 InvalidArgument', name)
@@ -139,7 +139,7 @@ inBoth('2.3 attack 58: what no header can be called is refused, and the object s
   assert.equal(Buffer.from(String(headers.get(client.name(':meta-a'))), 'latin1').toString(), '\uf78d à')
 })
 
-inBoth('5.2: a policy that refuses bodies without a signature refuses them by links, too', async client => {
+inBoth('G8: a policy that refuses bodies without a signature refuses them by links, too', async client => {
   const bucket = await makeBucket(client)
   const statement = {
     Effect: 'Deny',

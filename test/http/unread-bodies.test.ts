@@ -44,7 +44,7 @@ inBoth(
   },
 )
 
-inBoth('attack 15: a hash that was signed for other bytes is refused where no body is read', async client => {
+inBoth('A15: a hash that was signed for other bytes is refused where no body is read', async client => {
   const { bucket, upload, stands } = await furnished(client)
   const mismatch = client.dialect === 'svc' ? 'XSvcContentSHA256Mismatch' : 'XAmzContentSHA256Mismatch'
   for (const [method, path] of [

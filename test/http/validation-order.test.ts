@@ -6,7 +6,7 @@ import { type Client, inBoth, makeBucket, OTHER } from './server.ts'
 
 const WRONG_MD5 = md5Header('something else')
 
-inBoth('R74 R75 R85 R104 CompleteMultipartUpload: headers, then the upload, then its list', async client => {
+inBoth('G1 R74 R75 R85 R104 CompleteMultipartUpload: headers, then the upload, then its list', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'hello')
@@ -21,7 +21,7 @@ inBoth('R74 R75 R85 R104 CompleteMultipartUpload: headers, then the upload, then
   assert.equal((await finish(client, place, [one])).status, 200)
 })
 
-inBoth('R92 R93 D1 CompleteMultipartUpload: conditions come before whatever the list is', async client => {
+inBoth('G1 R92 R93 D1 CompleteMultipartUpload: conditions come before whatever the list is', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'hello')
@@ -43,7 +43,7 @@ inBoth('R92 R93 D1 CompleteMultipartUpload: conditions come before whatever the 
   assert.equal((await finish(client, place, [one])).status, 200)
 })
 
-inBoth('R50 R104 PutObject: headers, then conditions, then the body', async client => {
+inBoth('G1 R50 R104 PutObject: headers, then conditions, then the body', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'before')
   const store = async (...headers: Headers) =>
@@ -64,7 +64,7 @@ inBoth('R50 R104 PutObject: headers, then conditions, then the body', async clie
 const setAcl = (client: Client, bucket: string, headers: Headers, body = '', as = {}) =>
   client.send({ method: 'PUT', bucket, path: '/none?acl', headers, body, ...as })
 
-inBoth('R102 R104 R105 PutObjectAcl: rights, then headers, then the object, then the body', async client => {
+inBoth('G1 R102 R104 R105 PutObjectAcl: rights, then headers, then the object, then the body', async client => {
   const bucket = await makeBucket(client)
   expectFault(await setAcl(client, bucket, [[':acl', 'x']], '', { as: OTHER }), 403, 'AccessDenied')
   expectFault(await setAcl(client, bucket, [[':acl', 'x']]), 400, 'InvalidArgument')
@@ -82,7 +82,7 @@ inBoth('R102 R104 R105 PutObjectAcl: rights, then headers, then the object, then
   }
 })
 
-inBoth('R104 R112 R113 PutObjectLegalHold: headers, then the object, then the body', async client => {
+inBoth('G1 R104 R112 R113 PutObjectLegalHold: headers, then the object, then the body', async client => {
   const bucket = await lockBucket(client)
   const own: Headers = client.dialect === 'svc' ? [[':legal-hold', 'ON']] : []
   const hold = (headers: Headers, body = '<LegalHold><Status>ON</Status></LegalHold>') =>
@@ -93,7 +93,7 @@ inBoth('R104 R112 R113 PutObjectLegalHold: headers, then the object, then the bo
   expectFault(await hold([md5Header('nonsense')], 'nonsense'), 404, 'NoSuchKey')
 })
 
-inBoth('R73 R104 R112 UploadPart UploadPartCopy: headers, then the upload, then the body', async client => {
+inBoth('G1 R73 R104 R112 UploadPart UploadPartCopy: headers, then the upload, then the body', async client => {
   const bucket = await makeBucket(client)
   const gone = { bucket, path: '/k', id: 'f'.repeat(32) }
   expectFault(await putPart(client, gone, 1, 'x', [['Content-MD5', 'x']]), 400, 'InvalidDigest')
@@ -111,7 +111,7 @@ inBoth('R73 R104 R112 UploadPart UploadPartCopy: headers, then the upload, then 
   expectFault(await putPart(client, place, 1, '', source), 404, 'NoSuchKey')
 })
 
-inBoth('R104 R105 PutObjectTagging PutObjectRetention: headers, then the object, then the body', async client => {
+inBoth('G1 R104 R105 PutObjectTagging PutObjectRetention: headers, then the object, then the body', async client => {
   const bucket = await lockBucket(client)
   for (const query of ['tagging', 'retention']) {
     const set = (headers: Headers) =>
@@ -123,7 +123,7 @@ inBoth('R104 R105 PutObjectTagging PutObjectRetention: headers, then the object,
   }
 })
 
-inBoth('R43 R44 R46 CopyObject: headers, then the source, then conditions', async client => {
+inBoth('G1 R43 R44 R46 CopyObject: headers, then the source, then conditions', async client => {
   const bucket = await makeBucket(client)
   const copy = (...headers: Headers) =>
     client.send({ method: 'PUT', bucket, path: '/to', headers: [[':copy-source', `${bucket}/none`], ...headers] })

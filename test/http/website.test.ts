@@ -145,7 +145,7 @@ inBoth("R28: on the bucket's own host a plain request by nobody is redirected, a
   await untouched(await client.send({ method: 'GET', path: `/${bucket}/away`, as: null }))
 })
 
-inBoth('attack 84: redirects that would lead astray are refused', async client => {
+inBoth('A84: redirects that would lead astray are refused', async client => {
   const bucket = await makeBucket(client)
   for (const location of ['//evil.example', '/\\evil.example', 'javascript:alert(1)', 'evil', '', 'http:/x']) {
     const headers: Headers = [[':website-redirect-location', location]]
@@ -155,7 +155,7 @@ inBoth('attack 84: redirects that would lead astray are refused', async client =
   assert.equal((await get(client, bucket, '/a')).status, 404)
 })
 
-inBoth('attack 80: names in an error page are text', async client => {
+inBoth('A80: names in an error page are text', async client => {
   const bucket = await makeSite(client, INDEX)
   const answer = await visit(client, bucket, '/%3Cimg%20src=x%20onerror=%22alert(1)%22%3E%27')
   assert.equal(answer.status, 404)

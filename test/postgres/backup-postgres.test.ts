@@ -1,4 +1,4 @@
-/** T21: a store moves between metadata engines by a backup, and every row is the same on both sides. */
+/** P24. A store moves between metadata engines by a backup, and every row is the same on both sides. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -23,7 +23,7 @@ const restoreTo = (vault: string, target: Parameters<typeof openFolder>[0]) =>
   })
 
 test(
-  'T21: from LMDB to PostgreSQL and back again, every row and every byte',
+  'P24: from LMDB to PostgreSQL and back again, every row and every byte',
   { skip: serverUrl === undefined && 'needs test/postgres/run.sh' },
   () =>
     withGround(async ground => {

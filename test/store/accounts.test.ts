@@ -69,7 +69,7 @@ test('an account, its key, a user and its key are found; their secrets open', ()
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('5.3: the root account and svc-exec are always there, and svc-exec can be given a key', () =>
+test('G9: the root account and svc-exec are always there, and svc-exec can be given a key', () =>
   withAccounts(async (accounts, context) => {
     const known = await new IdentityCache(context, undefined).now()
     assert.equal(known.byCanonicalId(EXEC_CANONICAL_ID)?.displayName, 'svc-exec')
@@ -85,7 +85,7 @@ test('5.3: the root account and svc-exec are always there, and svc-exec can be g
     await assert.rejects(accounts.change(ROOT_ACCOUNT_ID, { admin: false }), isFault('InvalidArgument'))
   }))
 
-test('attack 22: what was disabled, deleted or changed is so for every directory, at once', () =>
+test('A22: what was disabled, deleted or changed is so for every directory, at once', () =>
   withAccounts(async (accounts, context) => {
     // Each stands for a process that has answered from what it remembers.
     const processes = [new IdentityCache(context, undefined), new IdentityCache(context, undefined)]
@@ -195,7 +195,7 @@ test('two accounts made at once never get one canonical id, and one that is gone
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('5.1: what names an account that is gone is nobody else’s, unless somebody says that it is the same', () =>
+test('G6: what names an account that is gone is nobody else’s, unless somebody says that it is the same', () =>
   withAccounts(async (accounts, context) => {
     const canonicalId = 'ef'.repeat(32)
     for (const wish of [{ accountId: ONE }, { accountId: TWO, canonicalId }]) {
@@ -219,7 +219,7 @@ test('5.1: what names an account that is gone is nobody else’s, unless somebod
     assert.deepEqual((await fsckDeep(context)).problems, [])
   }))
 
-test('5.1: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
+test('G6: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
   withAccounts(async (accounts, context) => {
     for (const accountId of [ONE, TWO]) await accounts.create({ accountId })
     // A policy may name a user before there is one.

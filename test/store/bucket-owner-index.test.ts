@@ -32,7 +32,7 @@ async function problemsOf(store: Store): Promise<readonly string[]> {
 }
 
 for (const { name, run } of ENGINES) {
-  test(`${name}: 2.1: an owner's buckets come and go with the buckets, and are found in order`, () =>
+  test(`${name}: G15: an owner's buckets come and go with the buckets, and are found in order`, () =>
     run(async store => {
       await runUntilIdle(new BucketIndexer(store.engine))
       await make(store, 'me', ['b-two', 'a-one', 'b-one'])
@@ -49,7 +49,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('2.1: a few buckets are listed without passing by those of others', async () => {
+test('G15: a few buckets are listed without passing by those of others', async () => {
   let read = 0
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),
@@ -75,7 +75,7 @@ test('2.1: a few buckets are listed without passing by those of others', async (
   assert.deepEqual(await namesOf(store, 'many'), numbered(2_000, 'm'))
 })
 
-test('2.1: a folder from before the index lists as before, and gets it step by step', async () => {
+test('G15: a folder from before the index lists as before, and gets it step by step', async () => {
   const { store } = await freshStore()
   const mine = numbered(250, 'm')
   await make(store, 'me', mine)
@@ -95,7 +95,7 @@ test('2.1: a folder from before the index lists as before, and gets it step by s
   assert.deepEqual(await problemsOf(store), [])
 })
 
-test('2.1: a bucket that goes while it is being noted is not noted', async () => {
+test('G15: a bucket that goes while it is being noted is not noted', async () => {
   let meanwhile: (() => Promise<void>) | undefined
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),

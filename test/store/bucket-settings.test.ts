@@ -31,7 +31,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-test('2.1: a page of buckets knows owners, prefixes and where it ended, beyond one scan', async () => {
+test('G15: a page of buckets knows owners, prefixes and where it ended, beyond one scan', async () => {
   const { store } = await freshStore()
   const names = Array.from({ length: 1_205 }, (_, i) => `b${String(i).padStart(5, '0')}`)
   for (const [i, name] of names.entries()) {
@@ -58,7 +58,7 @@ test('2.1: a page of buckets knows owners, prefixes and where it ended, beyond o
   assert.deepEqual([exact.buckets.length, exact.more], [1, false])
 })
 
-test('5.1: a change that its check refuses leaves the bucket as it was', async () => {
+test('G6: a change that its check refuses leaves the bucket as it was', async () => {
   const { store } = await freshStore()
   await store.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: false })
   const before = await store.buckets.get('bucket')

@@ -45,7 +45,7 @@ test('D23: a bucket that is there already is told apart by its owner', async () 
   assert.equal(await faultOf(again('somebody')), 'BucketAlreadyExists')
 })
 
-test('NAME-1: names that are no host labels are refused, and found to be no bucket', async () => {
+test('G15: names that are no host labels are refused, and found to be no bucket', async () => {
   const { store } = await freshStore()
   const bad = [
     'ab',

@@ -205,7 +205,7 @@ test('R54: a copy needs the key of its source, and refuses one where there is no
   }
 })
 
-test('R53, 4.5: copies between every two kinds of keys read right, and move no bytes between server keys', async () => {
+test('R53 R16: copies between every two kinds of keys read right, and move no bytes between server keys', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const kinds: Record<string, KeyChoice | undefined> = {
@@ -240,7 +240,7 @@ test('R53, 4.5: copies between every two kinds of keys read right, and move no b
   }
 })
 
-test('4.5: the tag under a named or customer key is stable, and another one for each key', async () => {
+test('R16: the tag under a named or customer key is stable, and another one for each key', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const bytes = payload(5000)

@@ -88,7 +88,7 @@ function assertWithinLimits({ max }: Weighed): void {
   assert.ok(max.commitKeys <= META_LIMITS.commitKeysMax, `a commit of ${max.commitKeys} keys`)
 }
 
-test('R77, section 8: ten thousand parts: bounded commits, ranges across pages, all of it freed', async () => {
+test('R77 G20: ten thousand parts: bounded commits, ranges across pages, all of it freed', async () => {
   const weighed = new Weighed()
   const { store } = await freshStore(1, meta => weighed.over(meta))
   await makeBucket(store, 'bucket')

@@ -297,7 +297,7 @@ async function countingStore(): Promise<{ store: Store; read: (during: () => Pro
   return { store, read }
 }
 
-test('a plain listing reads no more records than it shows, however much is deleted in between', async () => {
+test('A86: a plain listing reads no more records than it shows, however much is deleted in between', async () => {
   const { store, read } = await countingStore()
   await makeBucket(store, bucket, 'on')
   for (let n = 0; n < 60; n++) {
@@ -313,7 +313,7 @@ test('a plain listing reads no more records than it shows, however much is delet
   )
 })
 
-test('a listing of 1,000 keys reads 1,001 records, one of versions about three times that', async () => {
+test('A86: a listing of 1,000 keys reads 1,001 records, one of versions about three times that', async () => {
   const { store, read } = await countingStore()
   await makeBucket(store, bucket)
   for (let n = 0; n < 2100; n++) await put(store, bucket, `key-${String(n).padStart(4, '0')}`, 'x')

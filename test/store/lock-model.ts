@@ -130,7 +130,7 @@ export class LockModel {
     await this.#stage.audit(new Map(this.#versions.map(({ key, id, lock }) => [`${key}@${id}`, lock])))
   }
 
-  /** Section 6, once more. */
+  /** G19, once more. */
   #refusesRemoval({ lock, marker }: Held, bypassing: boolean): boolean {
     if (marker) return false
     if (lock.hold === 'ON') return true

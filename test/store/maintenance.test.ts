@@ -226,7 +226,7 @@ async function flip(disk: Disk, path: string, at: number): Promise<void> {
   await changed.close()
 }
 
-test('T11: the scrub finds a flipped bit, packed or alone, and names the objects and parts it hurts', async () => {
+test('the scrub finds a flipped bit, packed or alone, and names the objects and parts it hurts', async () => {
   for (const size of [50_000, 100_000]) {
     const fresh = await freshStore()
     const { store, disk } = fresh
@@ -266,7 +266,7 @@ test('T11: the scrub finds a flipped bit, packed or alone, and names the objects
   }
 })
 
-test('T11: the scrub names an object whose content of many parts is hurt deep below', async () => {
+test('the scrub names an object whose content of many parts is hurt deep below', async () => {
   const fresh = await freshStore()
   const { store, disk } = fresh
   await makeBucket(store, 'bucket')
@@ -294,7 +294,7 @@ test('T11: the scrub names an object whose content of many parts is hurt deep be
   )
 })
 
-test('T11: a step of the scrub is bounded in bytes, and a round reads everything once', async () => {
+test('a step of the scrub is bounded in bytes, and a round reads everything once', async () => {
   const { store } = await freshStore()
   const { engine: context } = store
   await makeBucket(store, 'bucket')

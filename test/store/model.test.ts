@@ -144,7 +144,7 @@ class Machine {
   }
 }
 
-test(`T1, T2, T12: the store does as the model, through ${RUNS} sequences with upkeep and power cuts`, async () => {
+test(`the store does as the model, through ${RUNS} sequences with upkeep and power cuts`, async () => {
   for (const seed of seeds(RUNS)) {
     const machine = await Machine.start(seed)
     const { run } = machine
@@ -159,7 +159,7 @@ test(`T1, T2, T12: the store does as the model, through ${RUNS} sequences with u
   }
 })
 
-test(`T1: the store over LMDB does what the model does, through ${LMDB_RUNS} sequences with restarts`, async () => {
+test(`the store over LMDB does what the model does, through ${LMDB_RUNS} sequences with restarts`, async () => {
   for (const seed of seeds(LMDB_RUNS)) {
     await withFolder(async folder => {
       const clock = new ManualClock()

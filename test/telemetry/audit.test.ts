@@ -157,7 +157,7 @@ for (const { lines, options } of [audited(2)]) {
 
 for (const { lines, options } of [audited()]) {
   inBoth(
-    'attack 72: nothing secret is in the audit log',
+    'A72: nothing secret is in the audit log',
     async client => {
       const bucket = await makeBucket(client)
       const headers = customerKey(KEY)

@@ -1,4 +1,4 @@
-/** The bucket itself: made, found, listed, removed. */
+/** G15. The bucket itself: made, found, listed, removed. */
 import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault, notImplemented } from '../../model/faults.ts'

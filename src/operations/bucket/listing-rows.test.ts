@@ -32,7 +32,7 @@ const OBJECT =
 const OWNER = `<Owner><ID>${xmlText(evil('owner'))}</ID><DisplayName>${xmlText(evil('name'))}</DisplayName></Owner>`
 const KEY = `<Key>${xmlText(evil('key'))}</Key>`
 
-test('attack 80: no text of an object breaks out of its row', () => {
+test('A80: no text of an object breaks out of its row', () => {
   assert.ok(!xmlText(evil('x')).includes('<'))
   const owner = ownerRows(named(evil('name')))
   assert.equal(objectRow(evil('key'), version, owner), `<Contents>${KEY}${OBJECT}${OWNER}</Contents>`)

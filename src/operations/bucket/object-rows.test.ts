@@ -47,7 +47,7 @@ const versionOf = ({ storageClass, key: _, ...object }: AnyObject): Version => (
   ...object,
 })
 
-test('attack 80: rows made of bytes are those made of texts, whatever stands in them, and so are their keys', () => {
+test('A80: rows made of bytes are those made of texts, whatever stands in them, and so are their keys', () => {
   fc.assert(
     fc.property(
       fc.array(anyObject, { maxLength: 30 }),

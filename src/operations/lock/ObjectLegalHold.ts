@@ -54,6 +54,7 @@ function holdInHeader({ request, behavior: ways }: OperationScope): Word | undef
 export const PutObjectLegalHold = operation({
   name: 'PutObjectLegalHold',
   match: { method: 'PUT', on: 'object', needs: ['?legal-hold'] },
+  // R115. A permission of its own, beside that to write the object.
   permission: needs('PutObjectLegalHold'),
   deferredKeys: KEYS_FROM_HOLD,
   foldsFaults: true,
@@ -64,6 +65,7 @@ export const PutObjectLegalHold = operation({
     checkClaims(ctx)
     needLocks(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
+    // R111. The body needs a proof.
     const body = await wholeBody(ctx, { proof: 'checksum' })
     const status = statusOf(ctx, body)
     // A legal instruction that contradicts itself must not be guessed.

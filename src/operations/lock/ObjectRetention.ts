@@ -1,4 +1,4 @@
-/** Retention of a version: until when it must be kept, and whether somebody may set that aside (section 6). */
+/** Retention of a version: until when it must be kept, and whether somebody may set that aside (G19). */
 import { BadXml, childText, childWord, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { LockMode } from '../../model/bucket.ts'

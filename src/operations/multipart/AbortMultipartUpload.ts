@@ -1,6 +1,7 @@
 import { needs, operation } from '../operation.ts'
 import { uploadId, uploadName } from './uploads.ts'
 
+/** R98. Answers 204, without a body. */
 export const AbortMultipartUpload = operation({
   name: 'AbortMultipartUpload',
   match: { method: 'DELETE', on: 'object', needs: ['?uploadId'] },

@@ -172,6 +172,7 @@ async function complete(ctx: OperationScope, name: UploadName, list: SentList, s
   })
 }
 
+/** R91. Takes the permission to write the object. */
 export const CompleteMultipartUpload = operation({
   name: 'CompleteMultipartUpload',
   match: { method: 'POST', on: 'object', needs: ['?uploadId'] },

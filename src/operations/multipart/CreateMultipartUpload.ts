@@ -10,6 +10,7 @@ import { directive, refuseBody } from './uploads.ts'
 export const CreateMultipartUpload = operation({
   name: 'CreateMultipartUpload',
   match: { method: 'POST', on: 'object', needs: ['?uploads'] },
+  // R70. The permission to write the object, and more for what the headers ask for.
   permission: newObjectPermissions,
   anonymousNeedsPolicy: true,
   createsObject: false,
@@ -25,6 +26,7 @@ export const CreateMultipartUpload = operation({
   },
   async run(ctx, { sealing, lock, checksum, directive: _, ...said }) {
     await refuseBody(ctx)
+    // R64. Owner and ACL are those of the future object.
     const { owner, grants } = ownership(ctx)
     checkLock(ctx, lock)
     const encryption = await sealingFor(ctx, sealing, 'InvalidRequest')

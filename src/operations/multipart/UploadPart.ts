@@ -8,6 +8,7 @@ import { bodyLength } from '../object/PutObject.ts'
 import { type Header, needs, operation } from '../operation.ts'
 import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
 
+/** R73. Stores or replaces one part. */
 export const UploadPart = operation({
   name: 'UploadPart',
   match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId'] },

@@ -100,7 +100,9 @@ export const CopyObject = operation({
         to: { bucket, key },
         owner,
         attributes,
+        // P27. The lock is what the request asks for, never that of the source.
         lock,
+        // R50. The commit evaluates the conditions on the target.
         condition: said.condition,
         check(source) {
           checkSource(said.conditions, sourceKey !== undefined, source)
@@ -119,6 +121,7 @@ export const CopyObject = operation({
         ...(said.algorithm === undefined ? {} : { algorithm: said.algorithm }),
       }),
     )
+    // R59. ETag, date and checksum of the copy; headers name both versions.
     const { version } = copied
     return {
       headers: [...(await newVersionHeaders(ctx, version)), ...saidOfSource(sourceBucket, copied.source)],

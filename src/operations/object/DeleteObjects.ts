@@ -54,7 +54,7 @@ function readBatch(root: XmlNode): Batch {
   return { wanted, quiet: childFlag(root, 'Quiet') ?? false }
 }
 
-/** Each key stands for itself: its own permission, its own lock, its own answer. */
+/** P3. Each key stands for itself: its own permission, its own lock, its own answer. */
 async function remove(ctx: OperationScope, wanted: Wanted, asksBypass: boolean): Promise<Outcome> {
   const name = { bucket: ctx.target.bucket, key: wanted.key, versionId: wanted.versionId }
   try {

@@ -12,6 +12,7 @@ import { customerKey } from './customer-key.ts'
 import { noSealing } from './encryption.ts'
 import { versionIdHeader } from './version-id-header.ts'
 
+/** G13. What a client may ask for. */
 const ATTRIBUTES = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
 

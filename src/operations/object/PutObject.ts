@@ -19,7 +19,7 @@ import {
 import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 
-/** The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
+/** R72. The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
 export function bodyLength(ctx: OperationScope, max: number): number {
   const { length } = ctx.body
   if (length === undefined) throw new Fault('MissingContentLength')

@@ -139,7 +139,7 @@ function retention(mode: string | undefined, until: string | undefined): Lock['r
 
 const ACL_HEADERS = [':acl', ...[...GRANT_HEADERS.keys()].map(name => `:${name}`)]
 
-/** R60. What making an object needs beside the right to make one: only what the request asks for. */
+/** R60, P17. What making an object needs beside the right to make one: only what the request asks for. */
 export function newObjectPermissions(request: RequestView): readonly RequiredPermission[] {
   const asksFor = (...names: readonly string[]): boolean => names.some(name => request.header(name) !== undefined)
   const needs: RequiredPermission[] = [{ action: 'PutObject' }]
@@ -162,7 +162,7 @@ export const newObjectConditions = {
   sealing,
 }
 
-/** Owner and access list of an object that is being made (5.1, 5.3, R56). */
+/** Owner and access list of an object that is being made (G6, G9, R56). */
 export function ownership(ctx: OperationScope, takesExecRead = true): { owner: string; grants: Attributes['grants'] } {
   const allowed: readonly Canned[] = takesExecRead ? [...OBJECT_CANNED, 'exec-read'] : OBJECT_CANNED
   const mode = ctx.bucket.ownership ?? 'ObjectWriter'
@@ -187,7 +187,7 @@ function namesVersion({ bucket, behavior: ways }: OperationScope, version: Versi
   return bucket.versioning !== 'off' && (ways.namesNullVersion || version.id !== 'null')
 }
 
-/** What is said about an object that was just made. */
+/** D17. What is said about an object that was just made. */
 export async function newVersionHeaders(ctx: OperationScope, version: Version): Promise<Header[]> {
   const { modifiedAt, size, attributes } = version
   const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
@@ -221,7 +221,7 @@ export function describe(version: Version, versioned: boolean): Header[] {
 /** Whether there is anything to say of its lock. */
 export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined
 
-/** Lock state, for those who may see it. */
+/** R114, P30. Lock state, for those who may see it. */
 export async function lockHeaders(ctx: OperationScope, { lock }: Version): Promise<Header[]> {
   const out: Header[] = []
   if (lock.retention !== undefined && (await ctx.isAllowed('GetObjectRetention'))) {

@@ -53,7 +53,7 @@ function readCustomerKey(request: RequestView, names: HeaderNames): CustomerKey 
   return { key, md5: sentMd5 }
 }
 
-/** D24. Attack 70. */
+/** D24, A70. The operator may limit customer keys to TLS. */
 export function refuseCustomerKeys(request: RequestView): void {
   const sent = [':', ':copy-source-'].some(
     start => request.headersUnder(`${start}server-side-encryption-customer-`).length > 0,

@@ -1,4 +1,4 @@
-/** What deleting one key and deleting many have in common. */
+/** G12. What deleting one key and deleting many have in common. */
 import { headerName } from '../../rules/access/names.ts'
 import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import type { RemovalPrecondition } from '../../rules/precondition.ts'

@@ -33,7 +33,7 @@ function refused(root: XmlNode, form: AclDocumentForm, name: string): void {
   assert.throws(() => readAclDocument(root, form), isMalformed, name)
 }
 
-test('R30 R31 5.4: owner, grantees of every kind and every permission are read in order', () => {
+test('R30 R31 G10: owner, grantees of every kind and every permission are read in order', () => {
   const document = acp([
     grant(grantee('ID', ` ${O}\n`, 'CanonicalUser'), 'FULL_CONTROL'),
     grant(grantee('URI', GROUP_URIS.AllUsers.s3, 'Group'), 'READ'),
@@ -65,7 +65,7 @@ test('R30 R31 5.4: owner, grantees of every kind and every permission are read i
   }
 })
 
-test('5.4: names in a document that mean nobody', () => {
+test('G10: names in a document that mean nobody', () => {
   const nobody: GranteeDirectory = { isCanonicalId: () => false, canonicalIdsOf: () => [] }
   const rows: [XmlNode, object][] = [
     [user, { reason: 'Invalid id', ArgumentName: 'CanonicalUser/ID', ArgumentValue: O }],
@@ -87,7 +87,7 @@ test('5.4: names in a document that mean nobody', () => {
   }
 })
 
-test('5.4: documents that are refused in both dialects', () => {
+test('G10: documents that are refused in both dialects', () => {
   const rows: [string, XmlNode][] = [
     ['wrong root', node('AccessControlList', [owner, node('AccessControlList', [user])])],
     ['empty', node('AccessControlPolicy')],

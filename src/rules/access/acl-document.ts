@@ -1,4 +1,4 @@
-/** Reads an AccessControlPolicy document (R30, R31, 5.4). Grantees stay names until `acl-request.ts` resolves them. */
+/** Reads an AccessControlPolicy document (R30, R31, G10). Grantees stay names until `acl-request.ts` resolves them. */
 import {
   attribute,
   BadXml,
@@ -32,6 +32,7 @@ export interface AclDocument {
 /** Which child names the grantee. */
 const CHILD = { id: 'ID', uri: 'URI', email: 'EmailAddress' } as const
 
+/** R107. A document that does not validate is refused as a whole. */
 export function readAclDocument(root: XmlNode, form: AclDocumentForm): AclDocument {
   try {
     return readDocument(root, form)

@@ -54,7 +54,7 @@ const ARGUMENTS = {
   header: { id: 'id', uri: 'uri' },
 } as const
 
-/** R56, 5.4. Names become accounts and groups; order and duplicates stay as they were sent. */
+/** R56, G10. Names become accounts and groups; order and duplicates stay as they were sent. */
 export function resolveGrants(
   requested: readonly RequestedGrant[],
   directory: GranteeDirectory,
@@ -68,7 +68,7 @@ export function resolveGrants(
   })
 }
 
-/** 5.4. A list never changes who owns the resource. */
+/** G10. A list never changes who owns the resource. */
 export function checkSameOwner(ownerId: string, currentOwner: string, directory: GranteeDirectory): void {
   if (ownerId === currentOwner) return
   knownId(ownerId, directory, ARGUMENTS.body.id)

@@ -35,7 +35,7 @@ function faultOf(run: () => unknown, code: FaultCode): Fault['detail'] {
   assert.fail(`no ${code}`)
 }
 
-test('5.3: canned ACLs, as a table', () => {
+test('G9: canned ACLs, as a table', () => {
   const shown = (canned: Canned, bucketOwner = B): string[] =>
     expandCanned(canned, { owner: O, bucketOwner }).map(({ grantee, permission }) => {
       const name = grantee === O ? 'O' : grantee === B ? 'B' : grantee === EXEC_CANONICAL_ID ? 'exec' : grantee
@@ -70,7 +70,7 @@ test('R32 D13: a canned name that the operation does not take is refused with it
   faultOf(() => readCanned('exec-read', withExec), 'InvalidArgument')
 })
 
-test('5.2: which permission gives which action', () => {
+test('G7: which permission gives which action', () => {
   const given = new Map<string, Action[]>()
   for (const action of ACTIONS.keys()) {
     const found = permissionFor(action)
@@ -89,13 +89,13 @@ test('5.2: which permission gives which action', () => {
   })
 })
 
-test('3.1: every action reads back from its names in both dialects', () => {
+test('G2: every action reads back from its names in both dialects', () => {
   for (const action of ACTIONS.keys()) {
     for (const name of actionNames(action)) assert.equal(neutralAction(name), action.toLowerCase())
   }
 })
 
-test('5.1: the owner of a new object follows the bucket’s mode', () => {
+test('G6: the owner of a new object follows the bucket’s mode', () => {
   const own = (ownership: Parameters<typeof ownerOfNew>[0]['ownership'], canned?: Canned) =>
     ownerOfNew({ ownership, bucketOwner: B, writer: O, canned })
   assert.equal(own('ObjectWriter'), O)
@@ -106,7 +106,7 @@ test('5.1: the owner of a new object follows the bucket’s mode', () => {
   assert.equal(own('BucketOwnerEnforced'), B)
 })
 
-test('5.1 5.4: under BucketOwnerEnforced lists neither count nor change', () => {
+test('G6 G10: under BucketOwnerEnforced lists neither count nor change', () => {
   const listed = { ownerCanonicalId: O, grants: expandCanned('public-read', { owner: O, bucketOwner: B }) }
   assert.deepEqual(effectiveAcl(listed, 'ObjectWriter', B), listed)
   const own: Grant = { grantee: B, group: false, permission: 'FULL_CONTROL' }
@@ -123,7 +123,7 @@ test('5.1 5.4: under BucketOwnerEnforced lists neither count nor change', () => 
   checkAclSupported('BucketOwnerPreferred', B, { canned: undefined, grants: [] })
 })
 
-test('5.4: BlockPublicAcls refuses lists that reach a group of strangers', () => {
+test('G10: BlockPublicAcls refuses lists that reach a group of strangers', () => {
   const of = (canned: Canned) => expandCanned(canned, { owner: O, bucketOwner: B })
   for (const canned of ['public-read', 'public-read-write', 'authenticated-read'] as const) {
     assert.equal(isPublicAcl(of(canned)), true, canned)
@@ -171,7 +171,7 @@ test('R56: grant headers list exactly their grants, in either spelling of a grou
   ])
 })
 
-test('R56 5.4: grant headers that cannot be read or resolved', () => {
+test('R56 G10: grant headers that cannot be read or resolved', () => {
   const set = (value: string) => () =>
     resolveGrants(readGrantHeaders(new Map([['grant-write-acp', value]])), DIRECTORY, 'header')
   for (const value of [
@@ -206,7 +206,7 @@ test('R56 5.4: grant headers that cannot be read or resolved', () => {
   faultOf(set(new Array(101).fill(`id=${O}`).join(',')), 'MalformedACLError')
 })
 
-test('5.4: a list never changes the owner', () => {
+test('G10: a list never changes the owner', () => {
   checkSameOwner(O, O, DIRECTORY)
   faultOf(() => checkSameOwner(B, O, DIRECTORY), 'AccessDenied')
   assert.equal(faultOf(() => checkSameOwner('x', O, DIRECTORY), 'InvalidArgument').ArgumentName, 'CanonicalUser/ID')

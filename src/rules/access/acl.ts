@@ -54,7 +54,7 @@ export interface Owners {
 const group = (grantee: Group, permission: Permission): Grant => ({ grantee, group: true, permission })
 const account = (grantee: string, permission: Permission): Grant => ({ grantee, group: false, permission })
 
-/** 5.3. On a bucket both owners are the same, so that the two bucket-owner lists fall together with `private`. */
+/** G9. On a bucket both owners are the same, so that the two bucket-owner lists fall together with `private`. */
 export function expandCanned(canned: Canned, { owner, bucketOwner }: Owners): Grant[] {
   const own = account(owner, 'FULL_CONTROL')
   switch (canned) {
@@ -123,7 +123,7 @@ export interface Writing {
   readonly canned: Canned | undefined
 }
 
-/** 5.1. The owner of a new object. */
+/** G6. The owner of a new object. */
 export function ownerOfNew({ ownership, bucketOwner, writer, canned }: Writing): string {
   switch (ownership) {
     case 'ObjectWriter':
@@ -141,7 +141,7 @@ export interface EffectiveAclInput {
   readonly grants: readonly Grant[]
 }
 
-/** 5.1. Under BucketOwnerEnforced everything is the bucket owner's and every list reads "owner FULL_CONTROL". */
+/** G6. Under BucketOwnerEnforced everything is the bucket owner's and every list reads "owner FULL_CONTROL". */
 export function effectiveAcl(
   listed: EffectiveAclInput,
   ownership: ObjectOwnership,
@@ -159,7 +159,7 @@ export interface RequestedAcl {
 }
 
 /**
- * 5.1, 5.4. Whether an ACL may be set at all. Where lists do not count, the only one is what every list reads there:
+ * G6, G10. Whether an ACL may be set at all. Where lists do not count, the only one is what every list reads there:
  * by its canned name, or in so many words, as it is shown.
  */
 export function checkAclSupported(
@@ -175,7 +175,7 @@ export function checkAclSupported(
 const isOwners = ({ group: isGroup, grantee, permission }: Grant, owner: string): boolean =>
   !isGroup && grantee === owner && permission === 'FULL_CONTROL'
 
-/** 5.4. BlockPublicAcls refuses a list that would reach everyone, wherever it comes in. */
+/** G10. BlockPublicAcls refuses a list that would reach everyone, wherever it comes in. */
 export function checkNotPublic(grants: readonly Grant[], blockPublicAcls: boolean): void {
   if (blockPublicAcls && isPublicAcl(grants)) throw new Fault('AccessDenied')
 }

@@ -11,7 +11,7 @@ const ask = (operator: string, wanted: string | string[], actual: string[] | und
   return holds(condition, context, false)
 }
 
-test('5.2: operators, as a table', () => {
+test('G8: operators, as a table', () => {
   const ann = 'arn:svc:iam::111111111111:user/ann'
   const rows: [string, string | string[], string, boolean][] = [
     ['StringEquals', 'a', 'a', true],
@@ -58,14 +58,14 @@ test('5.2: operators, as a table', () => {
   }
 })
 
-test('5.2: Null asks whether a key is there', () => {
+test('G8: Null asks whether a key is there', () => {
   assert.equal(ask('Null', 'true', undefined), true)
   assert.equal(ask('Null', 'false', undefined), false)
   assert.equal(ask('Null', 'true', ['']), false)
   assert.equal(ask('Null', 'false', ['']), true)
 })
 
-test('5.2: ForAnyValue and ForAllValues over keys with several values', () => {
+test('G8: ForAnyValue and ForAllValues over keys with several values', () => {
   const rows: [string, string[] | undefined, boolean][] = [
     ['ForAnyValue:StringEquals', ['a', 'x'], true],
     ['ForAnyValue:StringEquals', ['x'], false],
@@ -86,7 +86,7 @@ test('5.2: ForAnyValue and ForAllValues over keys with several values', () => {
   }
 })
 
-test('5.2: a variable stands for the request’s value, letter by letter', () => {
+test('G8: a variable stands for the request’s value, letter by letter', () => {
   const like = (operator: string, wanted: string, prefix: string, name: string | undefined, unknown = false) => {
     const context = new Map([['prefix', [prefix]]])
     if (name !== undefined) context.set('username', [name])
@@ -107,7 +107,7 @@ test('5.2: a variable stands for the request’s value, letter by letter', () =>
   assert.equal(holds(old, new Map([['prefix', [`\${aws:username}`]]]), false), true)
 })
 
-test('5.2: addresses and ranges', () => {
+test('G8: addresses and ranges', () => {
   const inside = (range: string, address: string): boolean => contains(readRange(range)!, readAddress(address)!)
   const rows: [string, string, boolean][] = [
     ['0.0.0.0/0', '255.255.255.255', true],
@@ -152,7 +152,7 @@ test('5.2: addresses and ranges', () => {
   }
 })
 
-test('5.2: dates that do not exist are none', () => {
+test('G8: dates that do not exist are none', () => {
   assert.equal(readDate('2024-02-29'), Date.UTC(2024, 1, 29))
   const bad = [
     '2023-02-29',

@@ -69,7 +69,7 @@ function request(caller: Caller, action: Action, more: Partial<AccessRequest> & 
 type More = Parameters<typeof request>[2]
 const may = (caller: Caller, action: Action, more?: More): boolean => evaluate(request(caller, action, more)).allowed
 
-test('5.2: identity, policy and list, as a table', () => {
+test('G7: identity, policy and list, as a table', () => {
   const open = { facts: { policy: policy(allow('s3:*', { Principal: '*' })) } }
   const toOther = { facts: { policy: policy(allow('s3:*', { Principal: { AWS: OTHER.accountId } })) } }
   const toOwner = { facts: { policy: policy(allow('s3:*', { Principal: { AWS: OWNER.accountId } })) } }
@@ -137,7 +137,7 @@ function authenticatedRead(): Grant[] {
   return expandCanned('authenticated-read', { owner: OWNER.canonicalId, bucketOwner: OWNER.canonicalId })
 }
 
-test('5.2: an object of another owner is its owner’s to give; removing it is the bucket owner’s', () => {
+test('G7: an object of another owner is its owner’s to give; removing it is the bucket owner’s', () => {
   const foreign = { object: object(OTHER), facts: { policy: policy(allow('s3:*', { Principal: '*' })) } }
   assert.equal(may(rootOf(OWNER), 'GetObject', foreign), false)
   assert.equal(may(ANYONE, 'GetObject', foreign), false)
@@ -157,7 +157,7 @@ test('5.2: an object of another owner is its owner’s to give; removing it is t
   })
 })
 
-test('5.2: the owner’s account key always reaches the bucket policy, its users do not', () => {
+test('G7: the owner’s account key always reaches the bucket policy, its users do not', () => {
   const locked = { facts: { policy: policy(deny('s3:*', { Principal: '*' })) } }
   for (const action of ['GetBucketPolicy', 'PutBucketPolicy', 'DeleteBucketPolicy'] as const) {
     assert.equal(may(rootOf(OWNER), action, locked), true, action)
@@ -167,7 +167,7 @@ test('5.2: the owner’s account key always reaches the bucket policy, its users
   assert.equal(may(rootOf(OWNER), 'ListBucket', locked), false)
 })
 
-test('5.2: blocks against the public', () => {
+test('G7: blocks against the public', () => {
   const block = (change: object) => ({ ...BUCKET.publicAccessBlock, ...change })
   const ignoring = block({ ignorePublicAcls: true })
   const listed = object(OWNER, grant('AllUsers', 'READ'), grant(OTHER, 'READ'))
@@ -221,7 +221,7 @@ test('R60 R70: beginning an upload or a copy takes more than a list when the cal
   assert.equal(may(ANYONE, 'PutObject', { facts: open, anonymousNeedsPolicy: true }), true)
 })
 
-test('attack 34: only who may list learns that a key is missing', () => {
+test('A34: only who may list learns that a key is missing', () => {
   const read = policy(allow('s3:GetObject', { Principal: '*' }))
   const both = policy(allow(['s3:GetObject', 's3:ListBucket'], { Principal: '*' }))
   const absent = (policyText: string | undefined, more: Partial<BucketFacts> = {}) =>
@@ -233,7 +233,7 @@ test('attack 34: only who may list learns that a key is missing', () => {
   assert.equal(absent(hidden, { grants: [grant('AllUsers', 'READ')] }), false)
 })
 
-test('attack 35: names that only look alike are other names', () => {
+test('A35: names that only look alike are other names', () => {
   const denied = (change: object): More => ({
     facts: { policy: policy(allow('s3:*', { Principal: '*' }), { ...deny('s3:*', { Principal: '*' }), ...change }) },
   })
@@ -251,7 +251,7 @@ test('attack 35: names that only look alike are other names', () => {
   assert.equal(may(ANYONE, 'GetObject', { facts }), false)
 })
 
-test('attack 35: what the request claims about its caller, the bucket or the object’s tags does not count', () => {
+test('A35: what the request claims about its caller, the bucket or the object’s tags does not count', () => {
   const forged = new Map([
     ['username', ['boss']],
     ['principalarn', [`arn:svc:iam::${OWNER.accountId}:root`]],
@@ -269,7 +269,7 @@ test('attack 35: what the request claims about its caller, the bucket or the obj
   assert.equal(may(ANYONE, 'GetObject', when({ StringEquals: { 's3:ExistingObjectTag/Class': 'secret' } })), false)
 })
 
-test('5.2: everything but a place that nobody knows is not allowed, and is denied', () => {
+test('G7: everything but a place that nobody knows is not allowed, and is denied', () => {
   const elsewhere = { Principal: '*', Resource: undefined, NotResource: `arn:aws:s3:::bkt/\${aws:username}/*` }
   const open = allow('s3:*', { Principal: '*' })
   assert.equal(may(ANYONE, 'GetObject', { facts: { policy: policy(allow('s3:*', elsewhere)) } }), false)
@@ -277,7 +277,7 @@ test('5.2: everything but a place that nobody knows is not allowed, and is denie
   assert.equal(may(ANYONE, 'GetObject', { facts: { policy: policy(open, deny('s3:*', elsewhere)) } }), false)
 })
 
-test('3.1: a policy of one dialect holds for requests of the other', () => {
+test('G2: a policy of one dialect holds for requests of the other', () => {
   const demand = (key: string, value: string): More => ({
     context: new Map([['server-side-encryption', ['verenc']]]),
     facts: {
@@ -292,7 +292,7 @@ test('3.1: a policy of one dialect holds for requests of the other', () => {
   assert.equal(may(ANYONE, 'PutObject', demand('svc:x-svc-server-side-encryption', 'AES256')), false)
 })
 
-test('5.2: a decision names what decided', () => {
+test('G7: a decision names what decided', () => {
   const facts = {
     policy: policy(allow('s3:*', { Principal: '*' }), deny('s3:Put*', { Principal: '*', Sid: 'frozen' })),
   }
@@ -314,13 +314,13 @@ test('5.2: a decision names what decided', () => {
   )
 })
 
-test('5.2: a stored policy that cannot be read refuses everything', () => {
+test('G7: a stored policy that cannot be read refuses everything', () => {
   const broken: Caller = { kind: 'user', account: OWNER, user: { name: 'a', policies: ['{'] }, accessKey: 'k' }
   assert.deepEqual(evaluate(request(broken, 'GetObject')), { allowed: false, reasons: [{ kind: 'unreadable policy' }] })
   assert.equal(may(rootOf(OWNER), 'GetObject', { facts: { policy: 'x' } }), false)
 })
 
-test('5.2: policies that were read are remembered within bounds', () => {
+test('G7: policies that were read are remembered within bounds', () => {
   let reads = 0
   const memo = new PolicyCache(() => ({ statements: [], reads: (reads += 1) }), 10)
   assert.equal(memo.get('aaaa'), memo.get('aaaa'))

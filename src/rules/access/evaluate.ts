@@ -1,6 +1,6 @@
 /**
- * The one place that decides whether a caller may do something, and says why. It knows no dialect, no clock and no
- * store: whoever asks hands in the facts. The order of its steps is that of the requirements (5.2).
+ * G7. The one place that decides whether a caller may do something, and says why. It knows no dialect, no clock and no
+ * store: whoever asks hands in the facts. The order of its steps is that of the requirements (G7).
  */
 import type { Account, Caller } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'

@@ -12,7 +12,7 @@ const when = (operator: string, key: string, value: string | string[]) => ({
   Condition: { [operator]: { [key]: value } },
 })
 
-test('5.2: a policy is public when it lets everyone in and nothing fixed narrows it', () => {
+test('G8: a policy is public when it lets everyone in and nothing fixed narrows it', () => {
   const arn = 'arn:aws:iam::111111111111:user/ann'
   const rows: [object, boolean][] = [
     [{}, true],
@@ -50,7 +50,7 @@ test('5.2: a policy is public when it lets everyone in and nothing fixed narrows
   for (const [change, expected] of rows) assert.equal(isPublicPolicy(read(change)), expected, JSON.stringify(change))
 })
 
-test('2.1: BlockPublicPolicy refuses a public policy and no other', () => {
+test('G15: BlockPublicPolicy refuses a public policy and no other', () => {
   const isDenied = (error: unknown) => error instanceof Fault && error.code === 'AccessDenied'
   assert.throws(() => checkPolicyNotPublic(read({}), true), isDenied)
   checkPolicyNotPublic(read({}), false)

@@ -1,4 +1,4 @@
-/** Whether a bucket policy lets in people whom nobody has named (5.2). */
+/** Whether a bucket policy lets in people whom nobody has named (G8). */
 import { Fault } from '../../model/faults.ts'
 import { type Condition, isFixed } from './conditions.ts'
 import type { Policy, Statement } from './policy.ts'

@@ -50,7 +50,7 @@ const when = (operator: string, key: string, value: string) => ({ Condition: { [
 const isMalformed = (reason: RegExp) => (error: unknown) =>
   error instanceof Fault && error.code === 'MalformedPolicy' && reason.test(String(error.detail.reason))
 
-test('5.2 3.1: every documented condition key is known, in both spellings and in any case', () => {
+test('G8 G2: every documented condition key is known, in both spellings and in any case', () => {
   for (const key of [...GLOBAL_KEYS, ...OWN_KEYS]) {
     assert.deepEqual(read(when('Null', key, 'true')), read(when('Null', inSvc(key), 'true')), key)
     const [name, tag] = key.split('/')
@@ -60,7 +60,7 @@ test('5.2 3.1: every documented condition key is known, in both spellings and in
   for (const key of CROSS_SERVICE_KEYS) read(when('Null', key, 'true'))
 })
 
-test('5.2: a condition key that nobody documents is refused', () => {
+test('G8: a condition key that nobody documents is refused', () => {
   for (const key of [
     'aws:SourceVpcEndpoint',
     's3:prefxi',
@@ -104,7 +104,7 @@ const STRANGER: Caller = {
   accessKey: 'k',
 }
 
-test('5.2: a key that cannot be answered is absent: only Null, IfExists and negated comparisons hold', () => {
+test('G8: a key that cannot be answered is absent: only Null, IfExists and negated comparisons hold', () => {
   const rows: [operator: string, key: string, value: string, holds: boolean][] = [
     ['StringEquals', 'aws:SourceVpce', 'vpce-1', false],
     ['StringLike', 'aws:PrincipalTag/Team', '*', false],
@@ -134,7 +134,7 @@ test('5.2: a key that cannot be answered is absent: only Null, IfExists and nega
   }
 })
 
-test('5.2: no caller is a service or comes through one', () => {
+test('G8: no caller is a service or comes through one', () => {
   const rows: [key: string, value: string, anyone: boolean, stranger: boolean][] = [
     ['aws:PrincipalIsAWSService', 'false', false, true],
     ['aws:PrincipalIsAWSService', 'true', false, false],
@@ -151,7 +151,7 @@ test('5.2: no caller is a service or comes through one', () => {
   }
 })
 
-test('5.2: every key with one value is a variable; the name of a tag in it keeps its case', () => {
+test('G8: every key with one value is a variable; the name of a tag in it keeps its case', () => {
   for (const name of ['aws:PrincipalTag/Team', 's3:ExistingObjectTag/Team', 'aws:CurrentTime', 's3:x-amz-acl'])
     read({ Resource: `arn:aws:s3:::bkt/\${${name}}/*` })
   for (const name of ['s3:RequestObjectTagKeys', 'aws:TagKeys', 'aws:CalledVia', 'aws:nothing'])
@@ -170,7 +170,7 @@ test('5.2: every key with one value is a variable; the name of a tag in it keeps
   assert.equal(evaluate({ ...tagged, context: [['referer', ['http://blue']]] }).allowed, false)
 })
 
-test('5.2 3.1: roles, sessions, federated identities and services are valid principals, and no caller', () => {
+test('G8 G2: roles, sessions, federated identities and services are valid principals, and no caller', () => {
   const account = 'arn:aws:iam::222222222222'
   const valid: object[] = [
     { AWS: `${account}:role/writers` },
@@ -215,7 +215,7 @@ test('5.2 3.1: roles, sessions, federated identities and services are valid prin
     assert.throws(() => read({ Principal: principal }), isMalformed(/Invalid principal/), JSON.stringify(principal))
 })
 
-test('5.2: actions that S3 documents are valid, whether they are offered or not', () => {
+test('G8: actions that S3 documents are valid, whether they are offered or not', () => {
   for (const action of ['s3:RestoreObject', 's3:ReplicateObject', 'svc:GetObjectTorrent', 's3:Replicate*'])
     read({ Action: action })
   for (const action of ['s3:GetBucketNotification', 's3:PutInventoryConfiguration', 's3:GetReplicationConfiguration'])
@@ -226,7 +226,7 @@ test('5.2: actions that S3 documents are valid, whether they are offered or not'
     assert.throws(() => read({ Action: action }), isMalformed(/invalid action/), action)
 })
 
-test('5.2: an action of a bucket policy that fits no resource of its statement is refused', () => {
+test('G8: an action of a bucket policy that fits no resource of its statement is refused', () => {
   const [bucket, objects] = ['arn:aws:s3:::bkt', 'arn:aws:s3:::bkt/*']
   const good: [string | string[], string | string[]][] = [
     ['s3:ListBucket', bucket],

@@ -23,7 +23,7 @@ function refused(read: () => unknown): string {
   assert.fail('the policy was accepted')
 }
 
-test('3.1: both spellings of actions, resources, principals and keys read to one form', () => {
+test('G2: both spellings of actions, resources, principals and keys read to one form', () => {
   const condition = (key: string) => ({ StringEquals: { [key]: 'private' } })
   const svc = changed({
     Principal: { SVC: ['arn:svc:iam::111111111111:user/ann', '111111111111'] },
@@ -49,7 +49,7 @@ test('3.1: both spellings of actions, resources, principals and keys read to one
   )
 })
 
-test('5.2: a bucket policy that is not valid is refused with its reason', () => {
+test('G8: a bucket policy that is not valid is refused with its reason', () => {
   const rows: [string, RegExp][] = [
     ['', /well-formed/],
     ['{', /well-formed/],
@@ -114,13 +114,13 @@ test('5.2: a bucket policy that is not valid is refused with its reason', () => 
   readBucketPolicy(policy(GOOD), 'bkt')
 })
 
-test('5.2: patterns that can mean the bucket are accepted, with or without wildcards', () => {
+test('G8: patterns that can mean the bucket are accepted, with or without wildcards', () => {
   for (const resource of ['*', 'arn:aws:s3:::*', 'arn:aws:s3:::*/*', 'arn:svc:svc:::bk?/x', 'arn:aws:s3:::bkt']) {
     readBucketPolicy(changed({ Action: 's3:*', Resource: resource }), 'bkt')
   }
 })
 
-test('5.2: an identity policy has no principal and may name any bucket', () => {
+test('G8: an identity policy has no principal and may name any bucket', () => {
   assert.match(
     refused(() => readIdentityPolicy(policy(GOOD))),
     /must not name a principal/,
@@ -132,7 +132,7 @@ test('5.2: an identity policy has no principal and may name any bucket', () => {
   readIdentityPolicy(without('Principal', { Resource: 'arn:aws:s3:::other/*' }))
 })
 
-test('attack 67: more than 20,480 bytes are refused, exactly as many are read', () => {
+test('A67: more than 20,480 bytes are refused, exactly as many are read', () => {
   const padded = (bytes: number): string => {
     const text = policy({ ...GOOD, Sid: '' })
     return text.replace('"Sid":""', `"Sid":"${'é'.repeat(4)}${'x'.repeat(bytes - Buffer.byteLength(text) - 8)}"`)
@@ -144,7 +144,7 @@ test('attack 67: more than 20,480 bytes are refused, exactly as many are read', 
   )
 })
 
-test('attack 67: a member that stands twice is refused wherever it stands, however it is written', () => {
+test('A67: a member that stands twice is refused wherever it stands, however it is written', () => {
   const text = policy(GOOD)
   const rows = [
     text.replace('"Effect":"Allow"', '"Effect":"Deny","Effect":"Allow"'),
@@ -160,7 +160,7 @@ test('attack 67: a member that stands twice is refused wherever it stands, howev
     )
 })
 
-test('attack 67: __proto__ is a member like any other, and unknown', () => {
+test('A67: __proto__ is a member like any other, and unknown', () => {
   const text = policy(GOOD).replace('"Effect"', '"__proto__":{"Effect":"Allow"},"Effect"')
   assert.match(
     refused(() => readBucketPolicy(text, 'bkt')),
@@ -171,7 +171,7 @@ test('attack 67: __proto__ is a member like any other, and unknown', () => {
   assert.equal(({} as Record<string, unknown>).a, undefined)
 })
 
-test('attack 67: JSON is read as the language reads it, and nothing else is', () => {
+test('A67: JSON is read as the language reads it, and nothing else is', () => {
   const plain = (value: unknown): unknown =>
     value instanceof Map
       ? Object.fromEntries(Array.from(value, ([name, inner]) => [name, plain(inner)]))

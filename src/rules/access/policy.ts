@@ -1,5 +1,5 @@
 /**
- * Policy documents: JSON text into statements with neutral names. Reading is strict: whatever would be silently
+ * G8. Policy documents: JSON text into statements with neutral names. Reading is strict: whatever would be silently
  * ignored or read in two ways is refused, since a statement that does not do what it says is a hole.
  */
 import { checkActionsFit, isAnyAction } from './action-patterns.ts'

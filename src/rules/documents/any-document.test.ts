@@ -81,7 +81,7 @@ function nodes(root: string, vocabulary: string): fc.Arbitrary<XmlNode> {
 }
 
 for (const [read, root, vocabulary] of KINDS) {
-  test(`attack 65 ${root}: any tree is read or refused, and what is stored reads the same`, () => {
+  test(`A65 ${root}: any tree is read or refused, and what is stored reads the same`, () => {
     fc.assert(
       fc.property(nodes(root, vocabulary), tree => {
         let first: unknown

@@ -53,7 +53,7 @@ function readRule(rule: XmlNode): CorsRule {
   return { id, origins, methods, headers, exposed, maxAgeSeconds }
 }
 
-/** Attack 56. What is stored here is sent to browsers later. */
+/** A56. What is stored here is sent to browsers later. */
 function checkPattern(name: string, value: string, form: RegExp): void {
   if (!form.test(value)) throw refused(`${name} has characters that a header cannot carry.`)
   if (stars(value) > 1) throw refused(`${name} "${value}" can not have more than one wildcard.`)

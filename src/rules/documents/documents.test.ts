@@ -11,7 +11,7 @@ import { readWebsite } from './website.ts'
 const cors = (inside: string): CorsRule[] =>
   readCors(parseXml(`<CORSConfiguration><CORSRule>${inside}</CORSRule></CORSConfiguration>`))
 
-test('2.1 CORS: one star stands for anything, headers in any case, methods exactly', () => {
+test('G16 CORS: one star stands for anything, headers in any case, methods exactly', () => {
   const rules = cors(
     '<AllowedOrigin>https://*.example.com</AllowedOrigin><AllowedMethod>GET</AllowedMethod>' +
       '<AllowedHeader>X-Own-*</AllowedHeader>',
@@ -33,7 +33,7 @@ test('2.1 CORS: one star stands for anything, headers in any case, methods exact
   }
 })
 
-test('2.1 CORS: the first rule that matches decides', () => {
+test('G16 CORS: the first rule that matches decides', () => {
   const [first] = cors('<AllowedOrigin>*</AllowedOrigin><AllowedMethod>GET</AllowedMethod>')
   const [second] = cors('<AllowedOrigin>https://a.b</AllowedOrigin><AllowedMethod>GET</AllowedMethod>')
   const request = { origin: 'https://a.b', method: 'GET', headers: [] }
@@ -55,7 +55,7 @@ test('R22: what was read of an encryption is read again from what is stored', ()
   }
 })
 
-test('section 6: retention in days and in years is shown as it was given', () => {
+test('G19: retention in days and in years is shown as it was given', () => {
   for (const period of ['<Days>730</Days>', '<Years>2</Years>']) {
     const text =
       '<ObjectLockConfiguration><ObjectLockEnabled>Enabled</ObjectLockEnabled><Rule><DefaultRetention>' +
@@ -66,7 +66,7 @@ test('section 6: retention in days and in years is shown as it was given', () =>
   }
 })
 
-test('2.1 Website: both forms', () => {
+test('G17 Website: both forms', () => {
   assert.deepEqual(
     readWebsite(
       parseXml(

@@ -92,7 +92,7 @@ const RETENTION_DAYS_MAX = 36_500
 const RETENTION_YEARS_MAX = 100
 const DAYS_PER_YEAR = 365
 
-/** Section 6. Undefined: locks are on, and nothing is retained by default. */
+/** G19. Undefined: locks are on, and nothing is retained by default. */
 export function readLockConfiguration(root: XmlNode): DefaultRetention | undefined {
   onlyChildren(rootNamed(root, 'ObjectLockConfiguration'), 'ObjectLockEnabled', 'Rule')
   if (childWord(root, 'ObjectLockEnabled', ['Enabled']) === undefined) throw new BadXml('locks are not enabled')
@@ -112,6 +112,7 @@ export function readLockConfiguration(root: XmlNode): DefaultRetention | undefin
   return days === undefined ? { mode: word, days: years! * DAYS_PER_YEAR, inYears: true } : { mode: word, days }
 }
 
+/** P25. A default lasts a day at least and a hundred years at most. */
 function checkPeriod(period: number | undefined, max: number): void {
   if (period !== undefined && (period < 1 || period > max)) throw new Fault('InvalidRetentionPeriod')
 }

@@ -124,7 +124,7 @@ export class Buckets {
     return ownedPage(this.#context, wanted)
   }
 
-  /** Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
+  /** P9. Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
   setVersioning(name: string, versioning: Exclude<Versioning, 'off'>): Promise<void> {
     return this.#change(name, bucket => {
       if (bucket.lockEnabled && versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
@@ -168,8 +168,8 @@ export class Buckets {
   }
 
   /**
-   * Removes an empty bucket. First it is marked as closing: every writer that had read it before fails its check, and
-   * every later one takes the mark back. If the mark still stands after the look, nothing came in meanwhile.
+   * P10. Removes an empty bucket. First it is marked as closing: every writer that had read it before fails its check,
+   * and every later one takes the mark back. If the mark still stands after the look, nothing came in meanwhile.
    */
   async remove(name: string): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES_MAX; tries++) {

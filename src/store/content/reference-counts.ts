@@ -1,4 +1,4 @@
-/** Share counts: how a content gets one holder more, and how a range of it becomes slices of another. */
+/** P22. Share counts: how a content gets one holder more, and how a range of it becomes slices of another. */
 import { unwrapBlobKey, wrapBlobKey } from '../../crypto/key-wrap.ts'
 import { blobFormat, type Content, contentFormat, EMBEDDED_SLICES_MAX, type Slice } from '../../model/content.ts'
 import { type Garbage, garbageFormat } from '../../model/garbage.ts'

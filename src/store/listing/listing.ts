@@ -1,6 +1,6 @@
 /**
- * Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor deleted
- * keys lie between the records that a plain listing reads.
+ * G14. Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor
+ * deleted keys lie between the records that a plain listing reads.
  */
 import { type ByteSpan, copyOf, keySuccessor, textOf } from '../../lib/bytes.ts'
 import { ShownRecord, type ShownVersion } from '../../model/shown-version.ts'

@@ -1,6 +1,7 @@
 /**
- * The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same atomic
- * step, so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a hold.
+ * P20, P32. The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same
+ * atomic step, so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a
+ * hold.
  */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'

@@ -5,7 +5,7 @@ import { initialLock } from '../../rules/lock.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /**
- * LOCK-3, P19. What is asked for is judged by the clock; a bucket's default counts from the latest time that is known:
+ * G19, P19. What is asked for is judged by the clock; a bucket's default counts from the latest time that is known:
  * a server that comes up with its clock years behind would make locks that are over when the clock is set right.
  */
 export async function lockForNewVersion(

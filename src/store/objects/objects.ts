@@ -183,6 +183,7 @@ export class Objects {
     }
   }
 
+  /** P2. Where there are versions, a delete that names none puts a marker on top and removes nothing. */
   async #remove(
     tx: Transaction,
     request: RemoveRequest,
@@ -233,7 +234,7 @@ export class Objects {
     }
   }
 
-  /** Changes a version's lock and says so in the ledger; what stays as it is leaves no trace. */
+  /** P21. Changes a version's lock and says so in the ledger; what stays as it is leaves no trace. */
   #changeLock(
     which: VersionSelector,
     what: 'hold' | 'retention',
@@ -272,7 +273,7 @@ export class Objects {
     })
   }
 
-  /** Changes what a version's record says beside its bytes; its place, name and content stay. */
+  /** P18. Changes what a version's record says beside its bytes; its place, name and content stay. */
   #change(which: VersionSelector, change: (version: Version) => Version): Promise<Version> {
     return transact(this.#context, async tx => {
       const bucket = await bucketForRead(tx, which.bucket)

@@ -67,7 +67,7 @@ export function readHead(tx: Transaction, bucket: Bucket, key: string): MaybePro
   })
 }
 
-/** Where a version of this name stands, or stood. */
+/** P29. Where a version of this name stands, or stood. */
 export function seqOfVersion(head: KeyHead, versionId: string): number | undefined {
   if (versionId !== NULL_VERSION) return seqOfName(versionId)
   if (head.current?.version.id === NULL_VERSION) return head.current.version.seq
@@ -150,8 +150,8 @@ function pushBack(tx: Transaction, head: KeyHead): void {
 }
 
 /**
- * Makes room at the top of the key for a new version or marker: on, the current one moves back; off or suspended, the
- * null version goes, through the one gate that removes versions.
+ * P4–P8. Makes room at the top of the key for a new version or marker: on, the current one moves back; off or
+ * suspended, the null version goes, through the one gate that removes versions.
  */
 async function makeRoom(
   context: StoreContext,

@@ -118,7 +118,7 @@ export class Completion {
     return entries.length < FORGET_PAGE ? undefined : keySuccessor(entries.at(-1)!.key)
   }
 
-  /** Undefined when a part was stored meanwhile and the parts have to be read again. */
+  /** R35, R90, D4. Undefined when a part was stored meanwhile and the parts have to be read again. */
   async #make(
     request: CompleteRequest,
     { upload: announced, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },

@@ -1,7 +1,7 @@
 /**
- * The record of an upload, and how an upload ends. Parts are stored side by side without touching it, so their sum is
- * not in it. Completing and aborting both need all parts as of one moment: they announce themselves in the record, read
- * the parts, and end the upload only if no part came in between.
+ * R37, P28. The record of an upload, and how an upload ends. Parts are stored side by side without touching it, so
+ * their sum is not in it. Completing and aborting both need all parts as of one moment: they announce themselves in the
+ * record, read the parts, and end the upload only if no part came in between.
  */
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Bucket } from '../../model/bucket.ts'
@@ -95,8 +95,8 @@ export function bytesOfParts(parts: ReadonlyMap<number, Part>): number {
 export type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
 
 /**
- * Ends an upload without an object: nothing can be added to it any more, what its parts hold is garbage, and its bytes
- * count no longer. False when it shall not be aborted after all.
+ * R36, R100. Ends an upload without an object: nothing can be added to it any more, what its parts hold is garbage, and
+ * its bytes count no longer. False when it shall not be aborted after all.
  */
 export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
   for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {

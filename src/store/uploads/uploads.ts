@@ -80,6 +80,7 @@ export class Uploads {
     this.#objects = objects
   }
 
+  /** R33, R71. Every upload gets an ID of its own. */
   async create(request: CreateRequest): Promise<Upload> {
     const context = this.#context
     checkKey(request.key)

@@ -4,7 +4,7 @@ import { elements, get, type Headers, lockBucket, md5Header, put } from './actio
 import { BYPASS, DAY, HOUR, hold, iso, ok, remove, retain } from './lock-requests.ts'
 import { inBoth, type Received } from './server.ts'
 
-/** Section 6: a state of the version, and what each request gets. */
+/** G19: a state of the version, and what each request gets. */
 const SECTION_6: readonly {
   readonly state: string
   readonly lock: Headers
@@ -68,7 +68,7 @@ function all(version: string, bypassed: string, shorter: string, longer: string)
 }
 
 for (const { state, lock, after = 0, plain, version, bypassed, shorter, longer } of SECTION_6) {
-  inBoth(`P1 P2 P12–P16 D10 R39: section 6, ${state}`, async (client, { clock }) => {
+  inBoth(`P1 P2 P12–P16 D10 R39 G19: ${state}`, async (client, { clock }) => {
     const bucket = await lockBucket(client)
     const fresh = async (key: string): Promise<string> =>
       `/${key}?versionId=${await put(client, bucket, `/${key}`, 'x', [md5Header('x'), ...lock])}`
@@ -91,7 +91,7 @@ for (const { state, lock, after = 0, plain, version, bypassed, shorter, longer }
   })
 }
 
-inBoth('P2 D10: section 6, the current version is a marker', async (client, { clock }) => {
+inBoth('P2 D10 G19: the current version is a marker', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const first = (await ok(remove(client, bucket, '/k'))).own('version-id')
