@@ -1,74 +1,55 @@
-/** Internet addresses and ranges, as conditions compare them. */
+/** IP addresses and CIDR ranges as policy conditions compare them. Node parses the addresses and compares the bits. */
+import { BlockList, isIP, SocketAddress } from 'node:net'
 
 export interface AddressRange {
-  /** 4 or 16. */
-  readonly address: readonly number[]
+  readonly family: 'ipv4' | 'ipv6'
+  /** Length of the prefix that addresses in the range share. */
   readonly bits: number
+  /** Holds this range alone. */
+  readonly subnet: BlockList
 }
 
-const OCTET = /^(?:0|[1-9]\d{0,2})$/
-const GROUP = /^[0-9a-fA-F]{1,4}$/
-const MAPPED = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+const FAMILY_BITS = { ipv4: 32, ipv6: 128 } as const
+const MAPPED_PREFIX_BITS = 96
+const MAPPED_ADDRESS = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/
+const PREFIX_BITS = /^(?:0|[1-9]\d{0,2})$/
 
 /**
- * The bytes of an address; undefined for anything else. An octet with a leading zero is refused, since readers differ
- * on whether it is octal. An IPv4 address inside an IPv6 one is the IPv4 address: a dual-stack socket reports it so.
+ * Undefined for text that is no address; a zone index (`%eth0`) makes it none. An IPv4-mapped IPv6 address becomes the
+ * IPv4 address, because a dual-stack socket reports IPv4 peers in that form.
  */
-export function readAddress(text: string): readonly number[] | undefined {
-  const bytes = text.includes(':') ? readV6(text) : readV4(text)
-  const isMapped = bytes?.length === 16 && MAPPED.every((byte, index) => bytes[index] === byte)
-  return isMapped ? bytes.slice(MAPPED.length) : bytes
+export function readAddress(text: string): SocketAddress | undefined {
+  const version = text.includes('%') ? 0 : isIP(text)
+  if (version === 0) return undefined
+  if (version === 4) return new SocketAddress({ address: text, family: 'ipv4' })
+  const mapped = mappedAddress(text)
+  return new SocketAddress({ address: mapped ?? text, family: mapped === undefined ? 'ipv6' : 'ipv4' })
 }
 
-function readV4(text: string): number[] | undefined {
-  const octets = text.split('.')
-  if (octets.length !== 4 || !octets.every(octet => OCTET.test(octet) && Number(octet) < 256)) return undefined
-  return octets.map(Number)
-}
-
-function readV6(text: string): number[] | undefined {
-  const halves = text.split('::')
-  if (halves.length > 2) return undefined
-  const [head, tail] = [readGroups(halves[0]!), readGroups(halves[1] ?? '')]
-  if (head === undefined || tail === undefined) return undefined
-  // Only the very end of an address may be written in octets.
-  if (halves.length === 2 && halves[0]!.includes('.')) return undefined
-  const gap = 16 - head.length - tail.length
-  if (halves.length === 1 ? gap !== 0 : gap < 2) return undefined
-  return [...head, ...new Array<number>(gap).fill(0), ...tail]
-}
-
-function readGroups(text: string): number[] | undefined {
-  if (text === '') return []
-  const groups = text.split(':')
-  const bytes: number[] = []
-  for (const [index, group] of groups.entries()) {
-    const octets = index === groups.length - 1 && group.includes('.') ? readV4(group) : undefined
-    if (octets !== undefined) bytes.push(...octets)
-    else if (GROUP.test(group)) bytes.push(Number.parseInt(group, 16) >> 8, Number.parseInt(group, 16) & 0xff)
-    else return undefined
-  }
-  return bytes
+/** The URL parser writes every spelling of an address in one canonical form; SocketAddress does so on Node only. */
+function mappedAddress(ipv6: string): string | undefined {
+  const match = MAPPED_ADDRESS.exec(new URL(`http://[${ipv6}]`).hostname)
+  if (match === null) return undefined
+  const [high, low] = [Number.parseInt(match[1]!, 16), Number.parseInt(match[2]!, 16)]
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
 }
 
 export function readRange(text: string): AddressRange | undefined {
   const [written, size, ...more] = text.split('/')
   const address = readAddress(written!)
   if (address === undefined || more.length > 0) return undefined
-  const all = address.length * 8
-  if (size === undefined) return { address, bits: all }
-  if (!/^(?:0|[1-9]\d{0,2})$/.test(size)) return undefined
-  // The size of a range in mapped form counts the bits before the IPv4 address too.
-  const isMapped = written!.includes(':') && address.length === 4
-  const bits = isMapped ? Number(size) - MAPPED.length * 8 : Number(size)
-  return bits < 0 || bits > all ? undefined : { address, bits }
+  const { family } = address
+  if (size !== undefined && !PREFIX_BITS.test(size)) return undefined
+  // The prefix of an IPv4-mapped range counts the 96 bits before the IPv4 address.
+  const skippedBits = size !== undefined && family === 'ipv4' && written!.includes(':') ? MAPPED_PREFIX_BITS : 0
+  const bits = size === undefined ? FAMILY_BITS[family] : Number(size) - skippedBits
+  if (bits < 0 || bits > FAMILY_BITS[family]) return undefined
+  const subnet = new BlockList()
+  subnet.addSubnet(address, bits)
+  return { family, bits, subnet }
 }
 
-/** IPv4 addresses lie in no IPv6 range and the other way round, not even in one of size 0. */
-export function contains(range: AddressRange, address: readonly number[]): boolean {
-  if (range.address.length !== address.length) return false
-  return range.address.every((byte, index) => {
-    const bits = Math.min(8, Math.max(0, range.bits - index * 8))
-    return byte >> (8 - bits) === address[index]! >> (8 - bits)
-  })
+/** No IPv4 address is in an IPv6 range or the reverse, not even in ::/0, where BlockList would find it. */
+export function contains({ family, subnet }: AddressRange, address: SocketAddress): boolean {
+  return address.family === family && subnet.check(address)
 }

@@ -1,4 +1,5 @@
 /** Conditions of a policy statement: reading them, and whether one holds for a request. */
+import type { SocketAddress } from 'node:net'
 import { type AddressRange, contains, readAddress, readRange } from './addresses.ts'
 import { type ConditionContext, isConditionKey } from './condition-keys.ts'
 import { readDate } from './dates.ts'
@@ -198,7 +199,7 @@ interface Actual {
   readonly text: string
   readonly fields: readonly string[] | undefined
   readonly amount: number | undefined
-  readonly address: readonly number[] | undefined
+  readonly address: SocketAddress | undefined
 }
 
 function actualOf(text: string, { family, folded }: Operator): Actual {

@@ -45,5 +45,5 @@ function narrows({ key, operator, quantifier, ifExists, values }: Condition): bo
 
 function isSmallRange(value: Condition['values'][number]): boolean {
   if (value.kind !== 'range') return false
-  return value.range.bits >= (value.range.address.length === 4 ? V4_BITS_MIN : V6_BITS_MIN)
+  return value.range.bits >= (value.range.family === 'ipv4' ? V4_BITS_MIN : V6_BITS_MIN)
 }
