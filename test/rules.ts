@@ -93,16 +93,21 @@ function comments(file: string, code: string): Citation[] {
 
 export interface Citations {
   readonly inSource: readonly Citation[]
+  /** By the names of tests, which alone are proof. */
   readonly inTests: readonly Citation[]
+  readonly inTestComments: readonly Citation[]
 }
 
 export function citations(root: string): Citations {
   const inSource: Citation[] = []
   const inTests: Citation[] = []
+  const inTestComments: Citation[] = []
   for (const file of typescript(root)) {
     const code = readFileSync(join(root, file), 'utf8')
-    if (isTestFile(file)) inTests.push(...testNames(file, code))
-    else inSource.push(...comments(file, code))
+    if (isTestFile(file)) {
+      inTests.push(...testNames(file, code))
+      inTestComments.push(...comments(file, code))
+    } else inSource.push(...comments(file, code))
   }
-  return { inSource, inTests }
+  return { inSource, inTests, inTestComments }
 }

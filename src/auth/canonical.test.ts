@@ -121,7 +121,7 @@ test('headers: trimmed, inner runs of space and tab single, repeated names joine
 })
 
 test('headers: a byte that looks like white space in latin1 is not white space', () => {
-  // UTF-8 of "à" ends in A0, which latin1 text shows as a no-break space.
+  // UTF-8 of "à" ends in 0xa0, which latin1 text shows as a no-break space.
   const value = Buffer.from('voilà').toString('latin1')
   assert.equal(canonicalFields(request('/', [['a', value]])).get('a'), value)
 })

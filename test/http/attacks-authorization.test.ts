@@ -1,4 +1,4 @@
-/** Attacks 27 to 31: ways around permission that opened other servers. */
+/** A27–A31: ways around permission that opened other servers. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { ADMISSION_LIMITS } from '../../src/http/admission.ts'

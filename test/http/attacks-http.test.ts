@@ -1,4 +1,4 @@
-/** Attacks 43 to 59: what arrives is hardly HTTP. Each is refused, changes nothing, and leaves the server well. */
+/** A43–A59: what arrives is hardly HTTP. Each is refused, changes nothing, and leaves the server well. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'

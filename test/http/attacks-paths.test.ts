@@ -1,4 +1,4 @@
-/** Attacks 37 to 41: names that lead elsewhere on a disk, in a URL or in a program. Here they are keys like others. */
+/** A37–A41: names that lead elsewhere on a disk, in a URL or in a program. Here they are keys like others. */
 import assert from 'node:assert/strict'
 import { get, outcome, put, texts } from './actions.ts'
 import { begin, expectFolded } from './parts.ts'

@@ -1,5 +1,5 @@
 /**
- * Attacks 4 to 22 over the wire: signatures that are wrong in one place, and bodies that are not what was signed. Each
+ * A4–A22 over the wire: signatures that are wrong in one place, and bodies that are not what was signed. Each
  * is refused and leaves everything as it was. That every operation asks for a signature at all is shown by auth-matrix.
  */
 import assert from 'node:assert/strict'
