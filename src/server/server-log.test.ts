@@ -81,7 +81,7 @@ test('a request is one readable line of text', () => {
     `${TIME} info  200 GET /photos/cat.jpg GetObject s3 1.2ms AKROOT 127.0.0.1 0123456789ABCDEF`,
   )
   const outgoing = { status: 403, message: 'Access Denied' }
-  const refused = { outgoing, code: 'AccessDenied', why: 'nothing allows it', caller: undefined }
+  const refused = { outgoing, code: 'AccessDenied', refusalReason: 'nothing allows it', caller: undefined }
   assert.equal(
     text(requestLine(refused), TIME),
     `${TIME} info  403 GET /photos/cat.jpg GetObject s3 1.2ms anonymous 127.0.0.1 0123456789ABCDEF ` +
@@ -96,7 +96,7 @@ test('no client makes a second line, moves the cursor or passes for another fiel
   const odd = fc.string({ unit: 'binary' }).map(text => `/b/${text}`)
   fc.assert(
     fc.property(odd, resource => {
-      const line = renderTextLine(false)(requestLine({ resource, why: resource }, { method: resource }), TIME)
+      const line = renderTextLine(false)(requestLine({ resource, refusalReason: resource }, { method: resource }), TIME)
       assert.doesNotMatch(line, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
     }),
   )
@@ -117,7 +117,7 @@ test('an error keeps the lines of its stack, each below its record', () => {
 test('a line is cut to what a pipe takes at once, in either format', () => {
   for (const render of [renderJsonLine, renderTextLine(false)]) {
     for (const record of [
-      requestLine({ resource: `/b/${'ü'.repeat(1024)}`, why: 'w'.repeat(9000) }),
+      requestLine({ resource: `/b/${'ü'.repeat(1024)}`, refusalReason: 'w'.repeat(9000) }),
       { level: 'error', error: 'x'.repeat(100_000), nested: { list: ['y'.repeat(5000)] } },
     ]) {
       const line = renderLine(record, TIME, render)

@@ -37,7 +37,15 @@ test('a line of the log is the JSON of its fields, printable, whatever a client 
     fc.property(line, ({ method, host, accessKey, resource, message, why, ...exchange }) => {
       const caller = accessKey === undefined ? { kind: 'anonymous' } : { kind: 'account', accessKey }
       const outgoing = { status: exchange.status, message }
-      const told = { operation: 'unknown', dialect: { name: 's3' }, resource, code: 'Odd', why, caller, outgoing }
+      const told = {
+        operation: 'unknown',
+        dialect: { name: 's3' },
+        resource,
+        code: 'Odd',
+        refusalReason: why,
+        caller,
+        outgoing,
+      }
       const request = { method, headers: host === undefined ? [] : [['Host', host]] }
       const made = lineOf(told, { ...exchange, requestId: '0123456789ABCDEF', request })
       const json = made.toJson(TIME)

@@ -89,7 +89,7 @@ test('a transaction that is written and not shown to readers yet is neither told
     const engine: JournaledEngine = Object.create(meta, {
       snapshot: { value: async () => before },
       lastTransaction: { value: () => meta.lastTransaction() },
-      figures: { value: () => meta.statistics!() },
+      statistics: { value: () => meta.statistics!() },
       commit: { value: (tx: Minitransaction) => meta.commit(tx) },
     })
     await round(engine)
