@@ -47,7 +47,7 @@ export async function sixtyFourMiB(scene: Scene): Promise<Row[]> {
 
 /** The bytes and the one commit that names them: all that a put does, but for the digest of the bytes. */
 async function storeUnhashed(store: Store, body: Iterable<Buffer>): Promise<void> {
-  const { blobs, ids, meta } = store.engine
+  const { blobs, ids, meta } = store.context
   const id = ids.next()
   const place = await blobs.write(id, body)
   const record = { ...place, storedLength: place.length, storageKey: undefined, shares: 1 }

@@ -56,7 +56,7 @@ async function fill(scene: Scene, name: string, count: number, versions: number)
   const perCommit = Math.max(1, Math.floor(RECORDS_PER_COMMIT / versions))
   await inFlight(COMMITS_IN_FLIGHT, Math.ceil(count / perCommit), i => {
     const some = keys.slice(i * perCommit, (i + 1) * perCommit)
-    return store.engine.meta.commit({
+    return store.context.meta.commit({
       checks: [],
       writes: some.flatMap(key => recordsOf(store, template, key, versions)),
     })
@@ -77,7 +77,7 @@ function randomKeys(count: number): string[] {
 function recordsOf(store: Store, template: Version, key: string, versions: number): Write[] {
   const writes: Write[] = []
   for (let seq = versions; seq >= 1; seq--) {
-    const id = versions === 1 ? template.id : versionName(store.engine, seq)
+    const id = versions === 1 ? template.id : versionName(store.context, seq)
     const address = seq === versions ? recordKey.current(BUCKET, key) : recordKey.older(BUCKET, key, seq)
     writes.push({ key: address, value: versionFormat.encode({ ...template, seq, id }, address) })
   }

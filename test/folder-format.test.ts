@@ -38,7 +38,7 @@ async function stampRecord(folder: string, stamp: typeof NEWER | undefined): Pro
 test('a new folder is stamped with the format and the version, in a file and in the metadata', () =>
   withFolder(async folder => {
     await opened(folder, async ({ store }) => {
-      const entry = await store.engine.meta.get(recordKey.format())
+      const entry = await store.context.meta.get(recordKey.format())
       assert.deepEqual(formatStamp.decode(entry!.value), { format: FORMAT, writtenBy: VERSION })
     })
     assert.equal(readFileSync(join(folder, FORMAT_FILE), 'utf8'), stampFile({ format: FORMAT, writtenBy: VERSION }))
@@ -51,7 +51,7 @@ test('a folder without a stamp is upgraded in place', () =>
     await stampRecord(folder, undefined)
     await opened(folder, async ({ store }) => {
       assert.equal((await bytesOf(store, { bucket: 'plain', key: 'key' })).toString(), 'text')
-      assert.ok(await store.engine.meta.get(recordKey.format()))
+      assert.ok(await store.context.meta.get(recordKey.format()))
     })
     assert.ok(existsSync(join(folder, FORMAT_FILE)))
   }))

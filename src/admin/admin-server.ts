@@ -78,7 +78,7 @@ export class AdminServer {
 
   constructor(parts: AdminServerParts) {
     this.#parts = parts
-    this.#accounts = new Accounts(parts.store.engine)
+    this.#accounts = new Accounts(parts.store.context)
     this.#attempts = new FailedAttempts(parts.clock)
     this.#nobodysSecret = parts.random.bytes(30).toString('base64url')
     const { certificate } = parts

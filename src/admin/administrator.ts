@@ -93,4 +93,4 @@ function nobody(accessKey: string, secretKey: string): Credential {
 
 /** The store, in which what is done to locks is noted as done by this administrator. */
 export const asAdministrator = (administrator: Administrator, store: Store, requestId: string): Store =>
-  store.through(store.engine.meta, actorOf({ kind: 'account', ...administrator }, requestId))
+  store.forRequest(store.context.meta, actorOf({ kind: 'account', ...administrator }, requestId))

@@ -26,9 +26,9 @@ export class DirectAdmin implements Admin {
   /** `root`: whose key may be asked about, though it is no record. */
   constructor(parts: ServerParts, root: RootKey | undefined, region: string) {
     this.#parts = parts
-    this.#directory = new IdentityCache(parts.store.engine, root)
-    this.#scrub = new ScrubRound(parts.store.engine)
-    this.#backups = new BackupLeases(parts.store.engine, parts.snapshot)
+    this.#directory = new IdentityCache(parts.store.context, root)
+    this.#scrub = new ScrubRound(parts.store.context)
+    this.#backups = new BackupLeases(parts.store.context, parts.snapshot)
     this.#region = region
   }
 
@@ -41,10 +41,10 @@ export class DirectAdmin implements Admin {
     const { store } = this.#parts
     const identities = await this.#directory.now()
     const caller = { account: identities.byAccountId(ROOT_ACCOUNT_ID)!, accessKey: 'command line' }
-    const requestId = store.engine.random.bytes(8).toString('hex').toUpperCase()
+    const requestId = store.context.random.bytes(8).toString('hex').toUpperCase()
     return {
       store: asAdministrator(caller, store, requestId),
-      accounts: new Accounts(store.engine),
+      accounts: new Accounts(store.context),
       identities,
       caller,
       requestId,

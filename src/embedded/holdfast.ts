@@ -94,8 +94,8 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
 
 const backgroundOf = (parts: ServerParts, tell: Log): Maintenance => {
   const { store, copy } = parts
-  const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.engine), pauseMs: RECLAIM_MS }
-  return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.engine, tell)], tell)
+  const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.context), pauseMs: RECLAIM_MS }
+  return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.context, tell)], tell)
 }
 
 /** A bucket of an earlier start keeps what it was made with: a test that wants locks must not run without. */
@@ -118,7 +118,7 @@ async function open(setting: Setting): Promise<Open> {
     const baseHosts = [options.baseHost?.toLowerCase() ?? 'localhost']
     const pipeline = pipelineFor({
       store,
-      directory: new IdentityCache(store.engine, rootKey),
+      directory: new IdentityCache(store.context, rootKey),
       clock: moved,
       region,
       anyRegion: options.region === undefined,
@@ -216,7 +216,7 @@ export class Holdfast implements AsyncDisposable {
   /** Does now what lifecycle rules say, by the clock as it is. */
   runLifecycle(): Promise<LifecycleRound> {
     return this.#inTurn(async () => {
-      const worker = new Lifecycle(this.#open.parts.store.engine)
+      const worker = new Lifecycle(this.#open.parts.store.context)
       await runUntilIdle(worker)
       if (worker.failures > 0) throw worker.lastFailure
       const { removed, marked, aborted, locked } = worker

@@ -1,5 +1,5 @@
 /** Which of any number of keys were added, in memory that does not grow: it may say yes of one that was not. */
-import { crc32 } from '../lib/crc.ts'
+import { crc32 } from './crc.ts'
 
 /** 8 MiB: of a million keys that were never added it takes about one in 65 for one of a million that were. */
 const BITS = 2 ** 26

@@ -27,10 +27,10 @@ export interface EntryView {
 }
 
 /**
- * What somebody makes of the entries of a range, one after the other. It reads nothing else meanwhile. `isVouched`: who
- * vouches for entries was asked about this one just before, and did.
+ * Maps each entry of a range to a result. It must not read from the engine. `isVerified` is true when the scan's
+ * `Verification` accepted the entry just before.
  */
-export type Projection<T> = (entry: EntryView, index: number, isVouched: boolean) => T
+export type Projection<T> = (entry: EntryView, index: number, isVerified: boolean) => T
 
 /** Whether an entry is sound as far as it will be looked at, by a checksum that its value has for that part of it. */
 export type Verification = (entry: EntryView) => boolean
@@ -73,9 +73,9 @@ export interface Meta {
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]>
   /**
    * What is made of up to `limit` entries in key order. They are lent, so that nobody copies what nobody keeps. An
-   * engine with checksums checks the whole of each entry that `vouch` does not vouch for; one without may not ask it.
+   * engine with checksums checks the whole of each entry that `verify` does not verify for; one without may not ask it.
    */
-  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]>
+  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]>
   /**
    * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
    * was written for want of room, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when

@@ -20,12 +20,12 @@ export function prefixed(meta: Meta, prefix: Buffer): Meta {
       return entry && inner(entry)
     },
     scan: async (range, limit, reverse) => (await meta.scan(outerRange(range), limit, reverse)).map(inner),
-    scanMap: (range, limit, make, vouch) =>
+    scanMap: (range, limit, make, verify) =>
       meta.scanMap(
         outerRange(range),
         limit,
-        (entry, i, isVouched) => make(lentInner(entry), i, isVouched),
-        vouch && (entry => vouch(lentInner(entry))),
+        (entry, i, isVerified) => make(lentInner(entry), i, isVerified),
+        verify && (entry => verify(lentInner(entry))),
       ),
     commit: ({ checks, writes }) =>
       meta.commit({

@@ -28,4 +28,4 @@ export interface LookProgress {
   readonly from: Buffer
 }
 
-export const lookFormat = format<LookProgress>('F3', struct<LookProgress>({ stamp: uint, from: bytes }))
+export const keyUseScanFormat = format<LookProgress>('F3', struct<LookProgress>({ stamp: uint, from: bytes }))

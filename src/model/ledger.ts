@@ -11,7 +11,7 @@ export interface Actor {
   readonly request?: string
 }
 
-export const THE_SERVER: Actor = { account: 'holdfast' }
+export const SERVER_ACTOR: Actor = { account: 'holdfast' }
 
 /** A version's lock, as the ledger shows it. */
 export interface LockShown {

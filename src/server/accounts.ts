@@ -50,7 +50,7 @@ function refuseWeak(file: string, given: readonly GivenAccount[]): void {
 
 /** What the file names is there afterwards, at every start again. */
 export function ensureAccounts(store: Store, given: readonly GivenAccount[], file = ''): Promise<void> {
-  return refusing(file, () => applyAccounts(new Accounts(store.engine), given))
+  return refusing(file, () => applyAccounts(new Accounts(store.context), given))
 }
 
 async function refusing<T>(file: string, use: () => Promise<T>): Promise<T> {

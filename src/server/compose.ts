@@ -113,8 +113,8 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         const { epoch } = ownership
         const store = await openStoreIn({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
         await knowLosses(store, copy)
-        if (isFenced) await removeAllWorkerFences(store.engine)
-        await startUsageCounting(unguarded(store.engine), epoch)
+        if (isFenced) await removeAllWorkerFences(store.context)
+        await startUsageCounting(unguarded(store.context), epoch)
         await store.namedKeys.finish()
         return {
           store,
@@ -122,9 +122,9 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
           epoch,
           copy,
           reloadFindings: () => knowLosses(store, copy),
-          admit: async writer => (isFenced ? registerWorkerFence(store.engine, writer) : undefined),
+          admit: async writer => (isFenced ? registerWorkerFence(store.context, writer) : undefined),
           async dismiss(writer) {
-            if (isFenced) await removeWorkerFence(store.engine, writer)
+            if (isFenced) await removeWorkerFence(store.context, writer)
             await realDisk.remove(join(folder, workerSocket(writer)))
           },
           async close() {
@@ -189,8 +189,8 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
   })
 }
 
-async function knowLosses({ engine: context }: Store, copy: SecondCopy | undefined): Promise<void> {
-  if (copy !== undefined) context.losses.know(await readFindings(realDisk, copy.folder))
+async function knowLosses({ context }: Store, copy: SecondCopy | undefined): Promise<void> {
+  if (copy !== undefined) context.losses.replace(await readFindings(realDisk, copy.folder))
 }
 
 async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
@@ -215,7 +215,7 @@ async function closeIn(
   closeRecords: () => Promise<void>,
   presence: { end(): Promise<void> },
 ): Promise<void> {
-  await store.engine.blobs.close()
+  await store.context.blobs.close()
   // The last commits first: whoever takes the folder next must find either their names or no trace of them.
   await closeRecords()
   await presence.end()
@@ -243,7 +243,7 @@ export async function openMemory(
     snapshot: () => meta.snapshot(),
     reloadFindings: async () => {},
     async close() {
-      await store.engine.blobs.close()
+      await store.context.blobs.close()
       await meta.close()
     },
   }

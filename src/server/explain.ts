@@ -40,7 +40,7 @@ async function lockOf(store: Store, { bucket, key, versionId }: ObjectName): Pro
     return {
       versionId: id,
       lock,
-      now: await store.engine.lockClock.now(),
+      now: await store.context.lockClock.now(),
       heldSince: held && { time: held.time, by: actorText(held.by) },
       retainedSince:
         until === undefined ? undefined : await retainedSince(store, { bucket, key, versionId: id }, until),
@@ -67,5 +67,5 @@ export async function explain(
   const accounts = await directory.now()
   const as = await callerOf(accounts, accessKey)
   const parts = { facts: accessFactsOf(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
-  return new Explainer({ ...parts, now: store.engine.clock.now() }).explain({ ...question, as })
+  return new Explainer({ ...parts, now: store.context.clock.now() }).explain({ ...question, as })
 }

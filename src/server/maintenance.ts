@@ -44,7 +44,7 @@ export interface MaintenanceTask {
 }
 
 /** What a store needs to have done while it serves. */
-export const maintenanceTasks = ({ engine: context, completion }: Store, tell: Log): readonly MaintenanceTask[] => [
+export const maintenanceTasks = ({ context, completion }: Store, tell: Log): readonly MaintenanceTask[] => [
   { name: 'clock', worker: new ClockCheckpointer(context, state => tell.log(jumpLine(state))), pauseMs: MARK_CLOCK_MS },
   { name: 'reclaim', worker: new Reclaimer(context), pauseMs: RECLAIM_MS },
   { name: 'compact', worker: new Compactor(context), pauseMs: COMPACT_MS },
@@ -59,7 +59,7 @@ const transitionsLine = (bucket: string): Readonly<Record<string, unknown>> => (
   lifecycle: 'The lifecycle rules of the bucket have transitions. There is one tier of storage: nothing is moved.',
 })
 
-function expiringOf(context: Store['engine'], tell: Log): MaintenanceTask {
+function expiringOf(context: Store['context'], tell: Log): MaintenanceTask {
   const worker = new Lifecycle(context, bucket => tell.log(transitionsLine(bucket)))
   const action = (name: 'removed' | 'marked' | 'aborted'): Sample => [
     'holdfast_lifecycle_actions_total',
@@ -81,12 +81,12 @@ function expiringOf(context: Store['engine'], tell: Log): MaintenanceTask {
 
 /** Of what buckets hold: at the start, and now and then since processes come and go. */
 export function usageTask({ store, snapshot }: Pick<ServerParts, 'store' | 'snapshot'>): MaintenanceTask {
-  return { name: 'usage', worker: new UsageCounter(store.engine, snapshot), pauseMs: FORGET_MS }
+  return { name: 'usage', worker: new UsageCounter(store.context, snapshot), pauseMs: FORGET_MS }
 }
 
 /** Of bytes that never got a name: at the start, once a day, and when a process has died with its hands full. */
 export function sweepTask(store: Store): MaintenanceTask {
-  const worker = new Sweeper(store.engine)
+  const worker = new Sweeper(store.context)
   return { name: 'sweep', worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
 }
 

@@ -1,6 +1,6 @@
 /** What the supervisor and its workers say to each other. */
 import type { Certificate } from '../http/listen.ts'
-import type { Occupant } from '../store/reclaim/reclamation-barrier.ts'
+import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 
@@ -18,7 +18,7 @@ export type ToWorker =
   /** Say that you are there. */
   | { readonly do: 'beat' }
   /** Say when everybody who is inside now has left. */
-  | { readonly do: 'line'; readonly of: Occupant; readonly number: number }
+  | { readonly do: 'line'; readonly of: EpochKind; readonly number: number }
   /** The keyring has changed: say when it is read again. */
   | { readonly do: 'reload keys'; readonly number: number }
   /** Other records are known to be lost: say when you know them. */

@@ -43,9 +43,9 @@ const objectFacts = (deciding: TransactionContext, name: ObjectName): MaybePromi
 
 export function accessFactsOf(store: Store): AccessFacts {
   return {
-    bucket: name => findBucket(store.engine.meta, name),
+    bucket: name => findBucket(store.context.meta, name),
     document: (bucket, name) => store.documents.get(bucket, name),
-    object: name => objectFacts(store.engine, name),
+    object: name => objectFacts(store.context, name),
     initiator: (name, uploadId) => initiatorOf(store, name, uploadId),
   }
 }
@@ -78,23 +78,23 @@ class ExpectedFacts implements AccessFacts {
   }
 
   document(bucket: string, name: string): Promise<string | undefined> {
-    return this.#store.through(this.#seen).documents.get(bucket, name)
+    return this.#store.forRequest(this.#seen).documents.get(bucket, name)
   }
 
   object(name: ObjectName): MaybePromise<ObjectFacts | undefined> {
-    const { clock, random } = this.#store.engine
+    const { clock, random } = this.#store.context
     const deciding = { meta: this.#seen, clock, random }
     // A version by its name stays what it is; the current one may be another a moment later.
     if (name.versionId === undefined) this.#judged.expectObject(name.bucket, name.key)
     return andThen(objectFacts(deciding, name), object => {
       if (object !== undefined) return object
-      this.#seen.lookAgain()
+      this.#seen.readFresh()
       return objectFacts(deciding, name)
     })
   }
 
   initiator(name: ObjectName, uploadId: string): Promise<string | undefined> {
-    return initiatorOf(this.#store.through(this.#seen), name, uploadId)
+    return initiatorOf(this.#store.forRequest(this.#seen), name, uploadId)
   }
 }
 
@@ -103,13 +103,13 @@ class ExpectedFacts implements AccessFacts {
  * before it is judged, and stays until what it opened is closed: so long the bytes are there that it was judged on.
  */
 function sessionOf(store: Store, lately: RecordCache, actor: Actor, onlyReads: boolean): Session {
-  const { meta, readers } = store.engine
+  const { meta, readers } = store.context
   const seen = new RepeatableReads(meta, lately)
   const judged = new AuthorizedView(meta, seen, onlyReads)
   const stay = onlyReads ? new EpochPin(readers) : undefined
   return {
     facts: new ExpectedFacts(store, seen, judged),
-    store: store.through(judged, actor, stay),
+    store: store.forRequest(judged, actor, stay),
     end() {
       stay?.end()
     },

@@ -39,7 +39,7 @@ export interface ObjectServerOptions {
 export async function serveObjects(store: Store, options: ObjectServerOptions, tell: Log): Promise<ObjectServer> {
   const { config, rootKey, certificate, port } = options
   const { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys } = config
-  const directory = new IdentityCache(store.engine, rootKey)
+  const directory = new IdentityCache(store.context, rootKey)
   const named = { region, anyRegion, sigV2, anonymousDialect, baseHosts, website, tlsForCustomerKeys }
   const watching = openRecorders(store, options, tell)
   const tools = { clock: systemClock, random: systemRandom, tell, watchers: watching.watchers }

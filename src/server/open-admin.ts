@@ -60,10 +60,10 @@ export async function openAdmin(
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
   const { store, snapshot, directory, certificate, isServing, isDiskFull, measure, capacity } = over
-  const backups = new BackupLeases(store.engine, snapshot)
-  const scrub = new ScrubRound(store.engine)
+  const backups = new BackupLeases(store.context, snapshot)
+  const scrub = new ScrubRound(store.context)
   const audit = openAudit(config.auditLog, tell)
-  const usage = new UsageMetrics(store.engine, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
+  const usage = new UsageMetrics(store.context, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
   const parts = {
     store,
     directory,
@@ -82,7 +82,7 @@ export async function openAdmin(
     },
     backups,
     isReady: async () => {
-      await unguarded(store.engine).meta.get(recordKey.owner())
+      await unguarded(store.context).meta.get(recordKey.owner())
       return isServing()
     },
     isDiskFull,

@@ -110,7 +110,7 @@ export async function prepare(config: Config, tell: Log, others?: PeerProcesses)
     await ensureAccounts(store, given, config.accounts)
     await haveBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys
-    await store.engine.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
+    await store.context.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
     if (config.tls === undefined && !config.tlsForCustomerKeys) tell.log({ level: 'warn', message: KEYS_IN_CLEAR })
     return { folder, rootKey: key, samples: grounds.map(sampleOf) }
   } catch (error) {

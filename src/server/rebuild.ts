@@ -96,10 +96,10 @@ async function make(
     const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const
     const store = await openStore({ meta, clock, random, ...place })
     try {
-      const { problems, objects, held } = await fsck(store.engine)
+      const { problems, objects, held } = await fsck(store.context)
       return { problems, objects, held, records }
     } finally {
-      await store.engine.blobs.close()
+      await store.context.blobs.close()
     }
   } finally {
     await meta.close()

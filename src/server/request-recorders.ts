@@ -48,7 +48,7 @@ export function openRecorders(store: Store, { config, role }: RecordersOptions, 
   return {
     watchers: { measures, audit: audit?.log, tracer, accessLog },
     async samples() {
-      const refusals: Sample = ['holdfast_lock_refusals_total', '', store.engine.refusals.total]
+      const refusals: Sample = ['holdfast_lock_refusals_total', '', store.context.refusals.total]
       const more = [...accessLog.samples(), ...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
       return [...measures.samples(), refusals, ...more, ...(await process.samples())]
     },

@@ -171,11 +171,11 @@ export function copyTask(copy: SecondCopy | undefined, context: StoreContext, te
     tell.log(lineOf(event))
     if (event.what === 'findings') {
       const { named, more } = event.findings
-      losses.know({ keys: named.map(({ key }) => key), more })
+      losses.replace({ keys: named.map(({ key }) => key), more })
       letGo ??= freeing.hold()
     }
     if (event.what !== 'sound') return
-    losses.know({ keys: [], more: [] })
+    losses.replace({ keys: [], more: [] })
     tellOthers()
     void letGo?.then(free => free())
     letGo = undefined

@@ -58,14 +58,14 @@ async function serveAlone(config: Config, tell: Log): Promise<RunningServer> {
     const given = { config, rootKey, certificate, role: 'server' as const }
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
     ends.unshift(() => objects.close())
-    const directory = new IdentityCache(store.engine, rootKey)
+    const directory = new IdentityCache(store.context, rootKey)
     const watch = new DiskWatch(realDisk, config, tell)
     const capacity = new Capacity(config, certificate, () => true)
     const counting = [...maintenanceTasks(store, tell), usageTask(folder), sweepTask(store)]
-    const copying = copyTask(folder.copy, store.engine, tell)
+    const copying = copyTask(folder.copy, store.context, tell)
     const upkeep = new Maintenance([...watch.chores(), ...counting, ...copying], tell)
     ends.unshift(() => upkeep.stop())
-    const kept = new StoreMetrics(store.engine)
+    const kept = new StoreMetrics(store.context)
     const measure = async (): Promise<Sample[]> =>
       merged([...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
     const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, measure, capacity }
@@ -118,15 +118,15 @@ async function supervise(config: Config, tell: Log): Promise<RunningServer> {
       silenceMsMax: config.workerTimeoutMs,
       onDeath: () => upkeep?.wake(sweeping),
     })
-    const directory = new IdentityCache(store.engine, rootKey)
+    const directory = new IdentityCache(store.context, rootKey)
     const isServing = (): boolean => crew.isListening
     const watch = new DiskWatch(realDisk, config, tell)
     const capacity = new Capacity(config, certificate, isServing)
-    const copying = copyTask(copy, store.engine, tell)
+    const copying = copyTask(copy, store.context, tell)
     const chores = [...watch.chores(), ...maintenanceTasks(store, tell), usageTask(folder), sweeping, ...copying]
     const tended = new Maintenance(chores, tell)
     upkeep = tended
-    const kept = new StoreMetrics(store.engine)
+    const kept = new StoreMetrics(store.context)
     const measure = async (): Promise<Sample[]> => {
       const own = [...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
       return merged([...own, ...(await crew.samples())])

@@ -6,7 +6,7 @@ import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
 import { WORKERS_SHARE_A_SOCKET } from '../lib/runtime.ts'
-import type { Epoch, Occupant, PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
+import type { Epoch, EpochKind, PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { countSamples, merged, type Sample } from '../telemetry/families.ts'
 import { CrashLoopGuard, QUICK_EXITS_MAX, type WorkerExit } from './crash-loop-guard.ts'
 import { closeUnacceptedHandles } from './handle-transfer.ts'
@@ -71,7 +71,7 @@ export class WorkerPool implements PeerProcesses {
   #missed: (() => void)[] = []
   #ending = false
 
-  epoch(of: Occupant): Epoch {
+  epoch(of: EpochKind): Epoch {
     const { missing } = this.#ask(number => ({ do: 'line', of, number }))
     return { hasPassed: () => missing.size === 0 }
   }

@@ -4,7 +4,7 @@
  */
 
 import type { Certificate } from '../http/listen.ts'
-import type { Occupant } from '../store/reclaim/reclamation-barrier.ts'
+import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
 import { atLeast, type Log } from './log.ts'
@@ -43,8 +43,8 @@ class WorkerProcess {
     else if (message.do === 'stop') void this.#stop()
   }
 
-  async #line(of: Occupant, number: number): Promise<void> {
-    const { engine: context } = this.#parts.store
+  async #line(of: EpochKind, number: number): Promise<void> {
+    const { context } = this.#parts.store
     await context[of].drained()
     say({ did: 'pass', number })
     // A file that another process removes keeps its space for as long as it is open here.
@@ -53,7 +53,7 @@ class WorkerProcess {
 
   async #reloadKeys(number: number): Promise<void> {
     try {
-      await this.#parts.store.engine.keyring.reload()
+      await this.#parts.store.context.keyring.reload()
       say({ did: 'pass', number })
     } catch (error) {
       // With keys that may be gone it must not go on; its end is an answer, too.

@@ -8,7 +8,7 @@ import type { Clock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
-import { type Actor, THE_SERVER } from '../model/ledger.ts'
+import { type Actor, SERVER_ACTOR } from '../model/ledger.ts'
 import { Buckets } from './buckets/buckets.ts'
 import { Documents } from './buckets/documents.ts'
 import { LostRecordGuard } from './commit/lost-record-guard.ts'
@@ -45,7 +45,7 @@ export interface StoreParts {
 
 /** Its parts are made when they are first asked for: most requests need one or two of them. */
 export class Store {
-  readonly engine: StoreContext
+  readonly context: StoreContext
   #buckets: Buckets | undefined
   #documents: Documents | undefined
   #objects: Objects | undefined
@@ -57,51 +57,51 @@ export class Store {
   #namedKeys: NamedKeys | undefined
 
   private constructor(context: StoreContext) {
-    this.engine = context
+    this.context = context
   }
 
   get buckets(): Buckets {
-    this.#buckets ??= new Buckets(this.engine, this.uploads)
+    this.#buckets ??= new Buckets(this.context, this.uploads)
     return this.#buckets
   }
 
   get documents(): Documents {
-    this.#documents ??= new Documents(this.engine)
+    this.#documents ??= new Documents(this.context)
     return this.#documents
   }
 
   get objects(): Objects {
-    this.#objects ??= new Objects(this.engine)
+    this.#objects ??= new Objects(this.context)
     return this.#objects
   }
 
   get copies(): Copies {
-    this.#copies ??= new Copies(this.engine, this.objects)
+    this.#copies ??= new Copies(this.context, this.objects)
     return this.#copies
   }
 
   get uploads(): Uploads {
-    this.#uploads ??= new Uploads(this.engine, this.objects)
+    this.#uploads ??= new Uploads(this.context, this.objects)
     return this.#uploads
   }
 
   get completion(): Completion {
-    this.#completion ??= new Completion(this.engine)
+    this.#completion ??= new Completion(this.context)
     return this.#completion
   }
 
   get listing(): Listing {
-    this.#listing ??= new Listing(this.engine)
+    this.#listing ??= new Listing(this.context)
     return this.#listing
   }
 
   get ledger(): Ledger {
-    this.#ledger ??= new Ledger(this.engine)
+    this.#ledger ??= new Ledger(this.context)
     return this.#ledger
   }
 
   get namedKeys(): NamedKeys {
-    this.#namedKeys ??= new NamedKeys(this.engine)
+    this.#namedKeys ??= new NamedKeys(this.context)
     return this.#namedKeys
   }
 
@@ -112,7 +112,7 @@ export class Store {
       lockClock: new LockClock(parts),
       ledgerCommits: new LedgerGroupCommit(),
       refusals: new RefusalEntries(),
-      actor: THE_SERVER,
+      actor: SERVER_ACTOR,
     }
     const losses = new LostRecords()
     const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
@@ -122,7 +122,7 @@ export class Store {
   }
 
   /** The same store for somebody's request, seen through another metadata engine: all else is shared. */
-  through(meta: Meta, actor: Actor = this.engine.actor, entrance: EpochGuard = this.engine.readers): Store {
-    return new Store({ ...this.engine, meta, actor, readerEpochs: entrance })
+  forRequest(meta: Meta, actor: Actor = this.context.actor, entrance: EpochGuard = this.context.readers): Store {
+    return new Store({ ...this.context, meta, actor, readerEpochs: entrance })
   }
 }

@@ -33,7 +33,7 @@ export class AccessLog {
   ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
     const { bucket } = outcome
     if (bucket === undefined || !isLogged(bucket)) return
-    const line = accessRecord(bucket, outcome, exchange, this.#store.engine.clock.now())
+    const line = accessRecord(bucket, outcome, exchange, this.#store.context.clock.now())
     if (this.#waitingBytes + line.length > WAITING_BYTES_MAX) {
       this.#dropped++
       return
@@ -73,7 +73,7 @@ export class AccessLog {
     const target = await logTarget(store, source)
     if (target === undefined) return false
     const { bucket, prefix } = target
-    const { clock, random } = store.engine
+    const { clock, random } = store.context
     const time = new Date(clock.now()).toISOString().slice(0, 19).replace(/[T:]/g, '-')
     const unique = random.bytes(UNIQUE_BYTES).toString('hex').toUpperCase()
     const encryption = await sealingFor({ bucket, store }, undefined)

@@ -4,7 +4,7 @@
  */
 import { USAGE_FIELDS, type Usage, type UsageField } from '../model/usage.ts'
 import type { StoreContext } from '../store/store-context.ts'
-import { addUsage, isDamage } from '../store/usage/usage.ts'
+import { addUsage, isUsageDamaged } from '../store/usage/usage.ts'
 import { accountUsage, type BucketUsage, bucketUsage } from '../store/usage/usage-report.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 
@@ -54,7 +54,7 @@ export class UsageMetrics {
     this.#lookedAt = clock.elapsed()
     const looking = this.#look().catch((error: unknown) => {
       // The other measures still count, and tell of the damage.
-      if (isDamage(error)) return []
+      if (isUsageDamaged(error)) return []
       throw error
     })
     this.#samples = looking

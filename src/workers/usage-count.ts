@@ -4,7 +4,7 @@ import { bucketFormat } from '../model/bucket.ts'
 import { noUsage, type UsageDelta } from '../model/usage.ts'
 import type { Version } from '../model/version.ts'
 import type { StoreContext } from '../store/store-context.ts'
-import { differenceText, differs, usageOf } from '../store/usage/usage.ts'
+import { usageDifference, usageDiffers, usageOf } from '../store/usage/usage.ts'
 import { recordsOf } from './records.ts'
 
 export class UsageCount {
@@ -49,9 +49,9 @@ export class UsageCount {
         const recorded = await usageOf(context.meta, { id })
         const counted = this.#of(name)
         if (recorded === undefined) uncounted.push(name)
-        else if (differs(recorded, counted)) {
+        else if (usageDiffers(recorded, counted)) {
           wrong.push(name)
-          problems.push(`usage of bucket ${name}: ${differenceText(recorded, counted)}`)
+          problems.push(`usage of bucket ${name}: ${usageDifference(recorded, counted)}`)
         }
       } catch (error) {
         if (!(error instanceof DamagedRecord)) throw error

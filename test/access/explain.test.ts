@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000
 type Ask = (question: Partial<StoreQuestion> & { readonly action: string }) => Promise<Explanation>
 
 const asking = ({ parts: { store } }: Served, bucket: string): Ask => {
-  const directory = new IdentityCache(store.engine, undefined)
+  const directory = new IdentityCache(store.context, undefined)
   return question => explain(store, directory, { accessKey: MAIN.accessKey, bucket, key: 'k', ...question })
 }
 
@@ -77,7 +77,7 @@ test('explain: says which side lacks the grant', () =>
     const bucket = await makeBucket(svc)
     await put(svc, bucket, '/k')
     const ask = asking(served, bucket)
-    const accounts = new Accounts(parts.store.engine)
+    const accounts = new Accounts(parts.store.context)
     await accounts.createUser(OTHER.accountId, 'stranger')
     const stranger = { accountId: OTHER.accountId, user: 'stranger', accessKey: 'AKSTRANGER' }
     await accounts.createKey({ ...stranger, secretKey: 'the-secret-of-the-stranger' })

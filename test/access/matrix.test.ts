@@ -171,7 +171,7 @@ async function checkExplained(store: Store, state: State, { name, as, caller }: 
   const [need, another] = asked.needs
   if (another !== undefined || need!.needsName) return
   const { action, key = 'k' } = need!
-  const directory = new IdentityCache(store.engine, undefined)
+  const directory = new IdentityCache(store.context, undefined)
   const found = await explain(store, directory, { accessKey: as?.accessKey, action, bucket: BUCKET, key })
   const wanted = expected(state, caller, asked.needs) === 200
   assert.equal(found.verdict === 'allowed', wanted, `${name} ${action} in ${state.name}`)

@@ -37,7 +37,7 @@ test('the records that are sent are all there are', () =>
     const snapshot = await parts.snapshot()
     const wanted = await snapshot.scan({ start: Buffer.alloc(0), end: undefined }, 1000)
     await snapshot.end()
-    const backups = new BackupLeases(parts.store.engine, parts.snapshot)
+    const backups = new BackupLeases(parts.store.context, parts.snapshot)
     const { backup } = await backups.start()
     const seen: string[] = []
     for await (const entries of entriesIn(backups.records(backup), 'holdfast records 1')) {

@@ -43,7 +43,7 @@ test('R22: named keys are made once, listed in order, and rotated', () =>
       assert.equal((await rotate(bad)).json().code, 'InvalidArgument', JSON.stringify(bad))
     }
     const { keyring, ...shown } = (await ask({ path: '/v1/encryption' })).json()
-    assert.equal(keyring, parts.store.engine.keyring.id.toString('hex'))
+    assert.equal(keyring, parts.store.context.keyring.id.toString('hex'))
     const keys = [
       { name: 'archive', version: 2, disabled: false },
       { name: 'pay/roll ü', version: 1, disabled: false },
@@ -100,15 +100,15 @@ test('P23 P31: a key is disabled unless a locked version needs it, and the ledge
 test('P23: what the ledger cannot note about a key does not happen to it', () =>
   withConsole(async ({ parts }) => {
     const { store } = parts
-    const { keyring, ledgerCommits: turns } = store.engine
+    const { keyring, ledgerCommits: turns } = store.context
     await store.namedKeys.create('one')
     await makeBucket(store, 'kept')
-    const { take } = turns
-    turns.take = async () => assert.fail('no ledger')
+    const { append: take } = turns
+    turns.append = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.disable('one'), /no ledger/)
     assert.equal(keyring.keyState('one').disabled, false)
     await putUnder(store, 'one', false)
-    turns.take = take
+    turns.append = take
     await store.namedKeys.disable('one')
     assert.equal(keyring.keyState('one').disabled, true)
   }))
@@ -118,7 +118,7 @@ test('P23: while versions are looked at the answer is 202, and the command asks 
     const { store } = parts
     await makeBucket(store, 'kept')
     await putUnder(store, 'one', false)
-    const { meta } = store.engine
+    const { meta } = store.context
     const { scan } = meta
     const slow = gate()
     meta.scan = async (range, ...rest) => {

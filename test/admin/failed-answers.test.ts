@@ -49,7 +49,7 @@ class Failures {
   }
 
   /** The end of a ledger cannot be read, or its entries cannot. */
-  hurt({ meta }: Consoled['parts']['store']['engine']): void {
+  hurt({ meta }: Consoled['parts']['store']['context']): void {
     const [get, scan] = [meta.get.bind(meta), meta.scan.bind(meta)]
     meta.get = (key, known) => {
       if (this.now === 'first' && key.equals(recordKey.ledgerHead('locked'))) throw BROKEN
@@ -83,7 +83,7 @@ for (const transport of TRANSPORTS) {
     const failures = new Failures()
     return withConsole(async ({ parts, port, clock, log }) => {
       await makeBucket(parts.store, 'locked', 'locked')
-      failures.hurt(parts.store.engine)
+      failures.hurt(parts.store.context)
       for (const [name, row] of Object.entries(CONSOLE) as [keyof typeof CONSOLE, Failing][]) {
         for (const failure of ['none', 'first', 'later'] as const) {
           if (failure !== 'none' && row[failure] === '–') continue

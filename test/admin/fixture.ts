@@ -115,13 +115,13 @@ export async function withConsole(
 ): Promise<void> {
   const parts = await openMemory({ clock })
   const log: Readonly<Record<string, unknown>>[] = []
-  const directory = new IdentityCache(parts.store.engine, ROOT)
-  const scrub = new ScrubRound(parts.store.engine)
+  const directory = new IdentityCache(parts.store.context, ROOT)
+  const scrub = new ScrubRound(parts.store.context)
   const console = new AdminServer({
     store: parts.store,
     directory,
     scrub,
-    backups: new BackupLeases(parts.store.engine, parts.snapshot),
+    backups: new BackupLeases(parts.store.context, parts.snapshot),
     explain: question => explain(parts.store, directory, question),
     routes: ADMIN_ROUTES,
     clock,
@@ -138,7 +138,7 @@ export async function withConsole(
   const { port } = await console.listen('127.0.0.1', 0)
   const ask = (asking: Asking): Promise<Answer> => exchange(asking, port, clock.now())
   try {
-    await use({ ask, port, parts, accounts: new Accounts(parts.store.engine), clock, log })
+    await use({ ask, port, parts, accounts: new Accounts(parts.store.context), clock, log })
   } finally {
     await scrub.stop()
     await console.close()

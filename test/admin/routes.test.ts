@@ -34,7 +34,7 @@ test('an account lives from its making to its end', () =>
       string
     >
     assert.match(key.secretKey!, /^\S{40}$/)
-    const directory = new IdentityCache(parts.store.engine, undefined)
+    const directory = new IdentityCache(parts.store.context, undefined)
     const found = await (await directory.now()).findCredential(key.accessKey!)
     assert.equal(found?.secretKey, key.secretKey)
     const keys = await ask({ path: `${at}/keys?user=u` })

@@ -67,7 +67,7 @@ test('a bucket that has not been counted says so, and is missing from totals', (
     await makeBucket(store, 'old')
     const { id } = await store.buckets.get('old')
     const key = Buffer.concat([Buffer.from('U'), Buffer.from(id, 'hex')])
-    await store.engine.meta.commit({ checks: [], writes: [{ key, value: undefined }] })
+    await store.context.meta.commit({ checks: [], writes: [{ key, value: undefined }] })
     assert.equal((await ask({ path: '/v1/buckets/old' })).json().usage, null)
     assert.equal((await ask({ path: '/v1/usage' })).json().uncountedBuckets, 1)
   }))
@@ -79,7 +79,7 @@ test('measures have totals always, and series for the largest buckets and accoun
     await makeBucket(store, `bucket-${i}`)
     await put(store, `bucket-${i}`, 'k', Buffer.alloc(i + 1))
   }
-  const measures = new UsageMetrics(store.engine, async owner => (owner === OWNER ? ONE : undefined))
+  const measures = new UsageMetrics(store.context, async owner => (owner === OWNER ? ONE : undefined))
   const read = async () => {
     const { exposition } = await import('../../src/telemetry/families.ts')
     return readExposition(exposition(merged(await measures.samples())))

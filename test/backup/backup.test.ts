@@ -35,15 +35,15 @@ test('P24: what is restored has every record and every byte, holds and ledgers, 
       for (const bucket of await parts.store.ledger.buckets()) {
         assert.equal((await copy.store.ledger.verify(bucket)).problem, undefined)
       }
-      for await (const { key, value } of recordsOf(parts.store.engine, 'b')) {
+      for await (const { key, value } of recordsOf(parts.store.context, 'b')) {
         const id = key.subarray(1)
         const read = async ({ store }: typeof parts, record: Buffer): Promise<string> => {
           const { storedLength: length, ...rest } = blobFormat.decode(record)
           const chunks: Buffer[] = []
-          for await (const chunk of store.engine.blobs.read(id, { ...rest, length }, 0, length)) chunks.push(chunk)
+          for await (const chunk of store.context.blobs.read(id, { ...rest, length }, 0, length)) chunks.push(chunk)
           return Buffer.concat(chunks).toString('latin1')
         }
-        const there = await copy.store.engine.meta.get(key)
+        const there = await copy.store.context.meta.get(key)
         assert.equal(await read(copy, there!.value), await read(parts, value))
       }
     })
@@ -179,7 +179,7 @@ test('a backup keeps from being freed what its snapshot names, until it ends', (
     await fill(served)
     const { backup } = await source.start()
     const ids: Buffer[] = []
-    for await (const { key } of recordsOf(parts.store.engine, 'b')) ids.push(key.subarray(1))
+    for await (const { key } of recordsOf(parts.store.context, 'b')) ids.push(key.subarray(1))
     for (const size of [70_000, 3_000_000]) await remove(svc, 'plain-bucket', `/size-${size}`)
     await assert.rejects(settle(parts.store), /garbage is left/)
     let bytes = 0
@@ -188,7 +188,7 @@ test('a backup keeps from being freed what its snapshot names, until it ends', (
     await source.end(backup)
     await settle(parts.store)
     const left: Buffer[] = []
-    for await (const { key } of recordsOf(parts.store.engine, 'b')) left.push(key)
+    for await (const { key } of recordsOf(parts.store.context, 'b')) left.push(key)
     assert.equal(left.length < ids.length, true)
   }))
 
@@ -231,12 +231,12 @@ test('a backup whose maker falls silent ends by itself; one at a time', () =>
     await source.keep(backup)
     clock.move(4 * 60_000)
     await source.keep(backup)
-    assert(parts.store.engine.reclamationLock.isHeld)
-    const [entry] = await parts.store.engine.meta.scan({ start: Buffer.from('b'), end: Buffer.from('c') }, 1)
+    assert(parts.store.context.reclamationLock.isHeld)
+    const [entry] = await parts.store.context.meta.scan({ start: Buffer.from('b'), end: Buffer.from('c') }, 1)
     const reading = source.blobs(backup, [entry!.key.subarray(1)])[Symbol.asyncIterator]()
     await reading.next()
     clock.move(6 * 60_000)
-    assert(!parts.store.engine.reclamationLock.isHeld)
+    assert(!parts.store.context.reclamationLock.isHeld)
     await assert.rejects(reading.next(), { code: 'NoSuchEntity' })
     await assert.rejects(source.keep(backup), { code: 'NoSuchEntity' })
     await source.end((await source.start()).backup)
@@ -247,7 +247,7 @@ test('a blob that the store itself cannot read is named, and everything else is 
     const { parts } = ground.served
     await fill(ground.served)
     let hurt: Buffer | undefined
-    for await (const { key, value } of recordsOf(parts.store.engine, 'b')) {
+    for await (const { key, value } of recordsOf(parts.store.context, 'b')) {
       if (blobFormat.decode(value).volume === undefined) hurt = key.subarray(1)
     }
     await flip(soloPath(join(ground.data, 'blobs', 'solo'), hurt!))

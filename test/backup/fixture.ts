@@ -61,7 +61,7 @@ async function inParts(client: Client, bucket: string, path: string): Promise<vo
 }
 
 export const sourceOver = ({ store, snapshot }: ServerParts): BackupSource => {
-  const backups = new BackupLeases(store.engine, snapshot)
+  const backups = new BackupLeases(store.context, snapshot)
   return {
     start: () => backups.start(),
     records: backup => backups.records(backup),
@@ -117,7 +117,7 @@ export const restoreInto = (vault: Vault, manifest: Manifest, folder: string) =>
 
 /** Every record that is about what is stored, and not about the folder it is stored in. */
 export async function rows({ store }: ServerParts): Promise<Map<string, string>> {
-  const all = await store.engine.meta.scan({ start: Buffer.alloc(0), end: undefined }, 1e6)
+  const all = await store.context.meta.scan({ start: Buffer.alloc(0), end: undefined }, 1e6)
   const out = new Map<string, string>()
   for (const { key, value } of all) {
     const kind = String.fromCharCode(key[0]!)
@@ -142,5 +142,5 @@ export async function opened<T>(folder: string, use: (parts: ServerParts) => Pro
 }
 
 export async function assertSound(parts: ServerParts): Promise<void> {
-  assert.deepEqual((await fsck(parts.store.engine)).problems, [])
+  assert.deepEqual((await fsck(parts.store.context)).problems, [])
 }

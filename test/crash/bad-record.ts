@@ -49,7 +49,7 @@ async function damageOne(
   for (const label of before.missing) problems.push(`${label} is said not to be there`)
   const { damages } = await scrubAll(store)
   if (damages === 0) problems.push('the scrubber finds nothing')
-  const { engine: context } = store
+  const { context } = store
   await context.blobs.seal()
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {

@@ -42,7 +42,7 @@ export async function perform(store: Store, operation: Operation): Promise<strin
       return marker?.id ?? ''
     }
     case 'expire':
-      return new Expiry(store.engine).current(to.bucket, to.key, store.engine.clock.now())
+      return new Expiry(store.context).current(to.bucket, to.key, store.context.clock.now())
     case 'hold':
       return (await store.objects.setHold({ ...to, versionId: operation.versionId }, operation.on)).id
   }

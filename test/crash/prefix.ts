@@ -62,7 +62,7 @@ export async function everyPrefix(seed: number, durability: 'fsync' | 'os', tota
   const script = new Script(process, expectation)
   const lane = new Lane(0, chance(seed, 3), expectation, SMALL)
   watching = true
-  const { engine: context } = process.store
+  const { context } = process.store
   const workers = [new Reclaimer(context), new Compactor(context)]
   for (let n = 0; n < OPERATIONS; n++) await script.run(lane.next())
   await script.attempt(() => context.blobs.seal())

@@ -88,7 +88,7 @@ export interface Scrubbed {
 }
 
 export async function scrubAll(store: Store): Promise<Scrubbed> {
-  const scrubber = new Scrubber(store.engine)
+  const scrubber = new Scrubber(store.context)
   await runUntilIdle(scrubber)
   const report = await scrubber.report()
   const hurt = report.flatMap(damage => damage.objects)
@@ -101,7 +101,7 @@ export async function scrubAll(store: Store): Promise<Scrubbed> {
 /** True when counting everything finds that something is not as it should be. */
 export async function countsDiffer(store: Store): Promise<boolean> {
   try {
-    return (await fsck(store.engine)).problems.length > 0
+    return (await fsck(store.context)).problems.length > 0
   } catch {
     return true
   }

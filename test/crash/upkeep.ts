@@ -19,7 +19,7 @@ export async function abortUploads(store: Store): Promise<void> {
 
 /** Releasing makes new garbage and compaction empties volumes, so each goes round until none finds anything. */
 export async function settle(store: Store): Promise<void> {
-  const { engine: context } = store
+  const { context } = store
   const compactor = new Compactor(context)
   for (let round = 0; round < ROUNDS_MAX; round++) {
     await runUntilIdle(new Reclaimer(context))
@@ -34,12 +34,12 @@ export async function settle(store: Store): Promise<void> {
 }
 
 export async function counts(store: Store): Promise<readonly string[]> {
-  return (await fsck(store.engine)).problems.map(problem => `fsck: ${problem}`)
+  return (await fsck(store.context)).problems.map(problem => `fsck: ${problem}`)
 }
 
 /** Every stored byte matches its checksum. */
 export async function scrub(store: Store): Promise<readonly string[]> {
-  const scrubber = new Scrubber(store.engine)
+  const scrubber = new Scrubber(store.context)
   await runUntilIdle(scrubber)
   const damaged = await scrubber.report()
   return damaged.map(({ message, objects }) => `scrub: ${message}, hurts ${objects.map(o => o.key).join()}`)
@@ -48,11 +48,11 @@ export async function scrub(store: Store): Promise<readonly string[]> {
 /** After a sweep each file of its own has a record. */
 export async function leaks(store: Store): Promise<readonly string[]> {
   const named = new Set<string>()
-  for await (const entry of recordsOf(store.engine, 'b')) {
+  for await (const entry of recordsOf(store.context, 'b')) {
     if (blobFormat.decode(entry.value).volume === undefined) named.add(entry.key.toString('hex', 1))
   }
   const problems: string[] = []
-  for await (const id of store.engine.blobs.solos()) {
+  for await (const id of store.context.blobs.solos()) {
     if (!named.delete(id.toString('hex'))) problems.push(`file ${id.toString('hex')} has no record`)
   }
   for (const id of named) problems.push(`blob ${id} has no file`)

@@ -97,7 +97,7 @@ const uploads: Workload = {
 
 /** Upkeep as a server runs it: step after step, whatever one of them may have met. */
 async function upkeep(script: Script): Promise<void> {
-  const { engine: context } = script.process.store
+  const { context } = script.process.store
   await script.attempt(() => context.blobs.seal())
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {
@@ -139,7 +139,7 @@ const lifecycle: Workload = {
     // What was refused for want of room goes in the next round, and rightly so.
     if ([0, 1, 2].some(n => script.expectation.state(at(`old/${n}`)).length > 0)) return
     // A whole round besides: nothing more may go, least of all what is held.
-    const worker = new Lifecycle(script.process.store.engine)
+    const worker = new Lifecycle(script.process.store.context)
     for (let step = 0; step < UPKEEP_STEPS; step++) await script.attempt(() => worker.step())
   },
 }

@@ -91,6 +91,6 @@ export class World {
   /** As after a kill: what the dead process still does reaches nobody. */
   async end({ store, meta }: Process): Promise<void> {
     meta.end()
-    await store.engine.blobs.close()
+    await store.context.blobs.close()
   }
 }

@@ -45,7 +45,7 @@ async function work(store: Store, lane: Lane, expectation: Expectation, journal:
 }
 
 async function upkeep(store: Store): Promise<void> {
-  const { engine: context } = store
+  const { context } = store
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let round = 1; ; round++) {
     // Only a sealed volume is compacted, and nothing else would fill one in so short a life.

@@ -27,7 +27,7 @@ test('pages that get their name while the reclaimer waits with their note stay t
       await gate
     },
   })
-  const { engine: context } = process.store
+  const { context } = process.store
   const completing = complete(process, template)
   await atNaming
   const ticket = context.readers.enter()

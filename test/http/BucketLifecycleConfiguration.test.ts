@@ -138,7 +138,7 @@ inBoth(
     await put(client, bucket, '/k', 'kept')
     const key = recordKey.document(bucket, 'lifecycle')
     for (const value of [Buffer.from('no document'), documentFormat.encode('<no rules')]) {
-      assert(await parts.store.engine.meta.commit({ checks: [], writes: [{ key, value }] }))
+      assert(await parts.store.context.meta.commit({ checks: [], writes: [{ key, value }] }))
       const told = log.length
       assert.equal((await get(client, bucket, '/k')).body.toString(), 'kept')
       assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 200)
@@ -224,7 +224,10 @@ inBoth(
     await documentsOf(client, bucket, 'lifecycle').put(bad(ALL + DAYS))
     const value = documentFormat.encode(bad(`${ALL}${DAYS}<Transition/>`))
     assert(
-      await store.engine.meta.commit({ checks: [], writes: [{ key: recordKey.document(bucket, 'lifecycle'), value }] }),
+      await store.context.meta.commit({
+        checks: [],
+        writes: [{ key: recordKey.document(bucket, 'lifecycle'), value }],
+      }),
     )
     await put(client, bucket, '/k')
     assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)

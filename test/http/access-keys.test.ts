@@ -4,7 +4,7 @@ import { Accounts } from '../../src/store/identity/accounts.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'
 
 inBoth('A22: an unknown, a disabled and a deleted key get the same answer', async (client, { parts }) => {
-  const accounts = new Accounts(parts.store.engine)
+  const accounts = new Accounts(parts.store.context)
   const bucket = await makeBucket(client)
   const ask = async (as = READER) => {
     const { status, body, code } = await client.send({ method: 'GET', bucket, path: '/?list-type=2', as })
@@ -25,7 +25,7 @@ inBoth('A22: an unknown, a disabled and a deleted key get the same answer', asyn
 inBoth(
   'a key whose account or user is disabled opens nothing, and opens again afterwards',
   async (client, { parts }) => {
-    const accounts = new Accounts(parts.store.engine)
+    const accounts = new Accounts(parts.store.context)
     const bucket = await makeBucket(client)
     const status = async (as = READER): Promise<number> =>
       (await client.send({ method: 'GET', bucket, path: '/?list-type=2', as })).status
@@ -40,7 +40,7 @@ inBoth(
 )
 
 inBoth('what a user may do changes with its policies, at once', async (client, { parts }) => {
-  const accounts = new Accounts(parts.store.engine)
+  const accounts = new Accounts(parts.store.context)
   const bucket = await makeBucket(client)
   const put = async (): Promise<number> =>
     (await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', as: READER })).status
@@ -61,7 +61,7 @@ inBoth('an account that was made a moment ago can be granted something by its e-
   const grant = async (): Promise<number> =>
     (await client.send({ method: 'PUT', bucket, path: '/k?acl', headers })).status
   assert.equal(await grant(), 400)
-  await new Accounts(parts.store.engine).create({ accountId: '333333333333', email: 'new@example.com' })
+  await new Accounts(parts.store.context).create({ accountId: '333333333333', email: 'new@example.com' })
   assert.equal(await grant(), 200)
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })).status, 403)
 })

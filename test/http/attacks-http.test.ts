@@ -150,7 +150,7 @@ test('A49: thousands that send a head and reset the connection leave nothing beh
       }
     }
     assert(await until(() => open() <= before + 5), `${open()} files open, ${before} before`)
-    assert.equal(parts.store.engine.drafts.count, 0)
+    assert.equal(parts.store.context.drafts.count, 0)
     assert(log.slice(seen).every(line => line.level === 'info'))
     await isAlive(s3, bucket)
   }))

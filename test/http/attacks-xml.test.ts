@@ -46,7 +46,7 @@ async function placeFor(client: Client): Promise<{ readonly place: Place; readon
 }
 
 async function records({ store }: ServerParts): Promise<string> {
-  const entries = await store.engine.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
+  const entries = await store.context.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`).join('\n')
 }
 

@@ -195,7 +195,7 @@ const codeOf = ({ body }: Answer): string | undefined =>
 
 /** Everything that is stored, as one text. */
 async function records({ store }: ServerParts): Promise<string> {
-  const entries = await store.engine.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
+  const entries = await store.context.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`).join('\n')
 }
 

@@ -78,7 +78,7 @@ test('what is shown is what was judged, also when a private object takes its pla
     const headers: [string, string][] = [[':acl', 'public-read']]
     await s3.send({ method: 'PUT', bucket, path: '/k', body: 'public', headers })
     assert.equal((await s3.send({ method: 'GET', bucket, path: '/k', as: null })).body.toString(), 'public')
-    const { objects, engine: context } = parts.store
+    const { objects, context } = parts.store
     const meta = context.meta as { get: Meta['get'] }
     const look = meta.get.bind(meta)
     let overtaken = false
@@ -102,7 +102,7 @@ test('a bucket that changes hands while its object is being judged is not there'
     const bucket = 'swapped'
     const enforced: [string, string][] = [[':object-ownership', 'BucketOwnerEnforced']]
     assert.equal((await s3.send({ method: 'PUT', bucket, path: '/', headers: enforced, as: OTHER })).status, 200)
-    const { buckets, objects, engine: context } = parts.store
+    const { buckets, objects, context } = parts.store
     const meta = context.meta as { get: Meta['get'] }
     const look = meta.get.bind(meta)
     let overtaken = false
@@ -132,7 +132,7 @@ const overtakenBefore = (what: string, path: string, isNext: (look: Look) => boo
         '<Expiration><Days>1</Days></Expiration></Rule></LifecycleConfiguration>'
       const enforced: [string, string][] = [[':object-ownership', 'BucketOwnerEnforced']]
       assert.equal((await s3.send({ method: 'PUT', bucket, path: '/', headers: enforced, as: OTHER })).status, 200)
-      const { buckets, documents, objects, engine: context } = parts.store
+      const { buckets, documents, objects, context } = parts.store
       const headers = [md5Header(rule('plain'))]
       const put = await s3.send({ method: 'PUT', bucket, path: '/?lifecycle', body: rule('plain'), headers, as: OTHER })
       assert.equal(put.status, 200, put.body.toString())
@@ -181,7 +181,7 @@ test('what was judged can be read to its end, also when it is deleted and reclai
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(100_000, 7)
     await s3.send({ method: 'PUT', bucket, path: '/k', body })
-    const { objects, engine: context } = parts.store
+    const { objects, context } = parts.store
     const reclaimer = new Reclaimer(context)
     const meta = context.meta as { get: Meta['get'] }
     const look = meta.get.bind(meta)

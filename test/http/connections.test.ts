@@ -26,7 +26,7 @@ test('answers that wait behind another one give up when their connection is gone
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(3 * 2 ** 20, 7)
     await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
-    const { readers } = parts.store.engine
+    const { readers } = parts.store.context
     const { socket } = await Wire.open(s3.port)
     // Nothing is taken from the socket, so answers fill it and the others wait. Not every runtime begins them all.
     socket.pause()
@@ -44,7 +44,7 @@ test('requests whose client left before their turn take up no room', () =>
     await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
     const host = `Host: ${bucket}.${BASE_HOST}\r\n`
     const waiting = `PUT /k HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`.repeat(90)
-    const { readers } = parts.store.engine
+    const { readers } = parts.store.context
     // More than there is room for, a connection's share at a time. The first answer is not taken: all others wait.
     for (let sent = 0; sent <= ADMISSION_LIMITS.requestsMax; sent += 90) {
       const { socket } = await Wire.open(s3.port)
@@ -73,7 +73,7 @@ inBoth('A51: what stands before CONNECT gives back all it holds', async (client,
   const bucket = await makeBucket(client)
   const big: Sending = { ...upload(bucket), path: '/big', body: Buffer.alloc(8 * 2 ** 20, 7) }
   await client.send(big)
-  const { readers } = parts.store.engine
+  const { readers } = parts.store.context
   const { socket } = await Wire.open(client.port)
   // Nothing is taken from the socket: the first answer fills it, and the others wait.
   socket.pause()
@@ -187,7 +187,7 @@ test('an answer that nobody takes is given up, and what it holds comes back', ()
     const bucket = await makeBucket(s3)
     const body = Buffer.alloc(16 * 2 ** 20, 7)
     await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
-    const { readers } = parts.store.engine
+    const { readers } = parts.store.context
     const { socket } = await Wire.open(s3.port)
     socket.pause()
     socket.write(`GET /big HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`)
@@ -240,7 +240,7 @@ inBoth(
         ['info', 'IncompleteBody', true, 'PutObject'],
       )
     }
-    assert(await until(() => parts.store.engine.drafts.count === 0))
+    assert(await until(() => parts.store.context.drafts.count === 0))
     assert(!log.some(line => line.level === 'error'))
     assert.equal(await isThere(client, bucket), false)
   },

@@ -12,7 +12,7 @@ const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 /** Every read of stored bytes waits here. */
 function holdReads({ parts }: Served) {
-  const { blobs } = parts.store.engine
+  const { blobs } = parts.store.context
   const read = blobs.read.bind(blobs)
   const [reached, open] = [gate(), gate()]
   let damage: Error | undefined
@@ -139,7 +139,7 @@ inBoth(
     const none: [string, string] = ['If-None-Match', '*']
     const reads = { reached: false }
     await client.send({ method: 'PUT', bucket, path: '/k', body: 'there' })
-    const { blobs } = served.parts.store.engine
+    const { blobs } = served.parts.store.context
     const read = blobs.read.bind(blobs)
     blobs.read = (...args) => {
       reads.reached = true

@@ -226,7 +226,7 @@ for (const dialect of ['svc', 's3'] as const) {
     withServer(
       async served => {
         const client = served[dialect]
-        const { keyring } = served.parts.store.engine
+        const { keyring } = served.parts.store.context
         const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
         await put(client, bucket, '/plain', 'plain')
         const asked = named(client, 'mine')
@@ -250,7 +250,7 @@ for (const dialect of ['svc', 's3'] as const) {
 
 inBoth('R26 A75: a disabled key opens and seals nothing, and stores nothing plain', async (client, { parts }) => {
   const bucket = await makeBucket(client)
-  const { keyring } = parts.store.engine
+  const { keyring } = parts.store.context
   await put(client, bucket, '/k', 'secret', named(client, 'mine'))
   await put(client, bucket, '/other', 'open', named(client, 'another'))
   const place = await begin(client, bucket, '/u', named(client, 'mine'))
@@ -314,7 +314,7 @@ for (const dialect of ['svc', 's3'] as const) {
       const bucket = await makeBucket(client)
       const keys = [0, 1].map(i => createHash('sha256').update(`${dialect} key ${i}`).digest()) as [Buffer, Buffer]
       const answers = await useKeys(client, bucket, keys)
-      await served.parts.store.engine.blobs.seal()
+      await served.parts.store.context.blobs.seal()
       const control = Buffer.from('plain bytes that must be found in the same way')
       await put(client, bucket, '/plain', control)
       const files = await everyFile(folder)

@@ -19,7 +19,7 @@ const CASES = cases().filter(({ operation }) => operation.match.on !== 'service'
 const isBatch = ({ route }: Case): boolean => route === 'POST bucket ?delete'
 
 async function records({ store }: ServerParts): Promise<string> {
-  const entries = await store.engine.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
+  const entries = await store.context.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`).join('\n')
 }
 

@@ -65,7 +65,7 @@ async function begin(client: Client, { clock, parts }: Served, scene: Scene, run
 }
 
 async function work({ parts }: Served): Promise<void> {
-  const worker = new Lifecycle(parts.store.engine)
+  const worker = new Lifecycle(parts.store.context)
   await runUntilIdle(worker)
   assert.equal(worker.failures, 0, String(worker.lastFailure))
 }
@@ -144,7 +144,7 @@ inBoth('R89: rules that cannot be read make no failure of an object that is stor
   assert.equal(set.status, 200, set.body.toString())
   const made = await client.send({ method: 'PUT', bucket, path: '/k', body: 'first' })
   assert.ok(made.own('expiration'))
-  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
   meta.get = async key => {
     if (key.equals(recordKey.document(bucket, 'lifecycle'))) throw new DamagedRecord(key)

@@ -76,7 +76,7 @@ type Failure = 'none' | 'first' | 'later'
 /** Lets the store's reading of bytes and of listed or inline records fail from now on, as told. */
 function failingReads({ parts }: Served): (failure: Failure) => void {
   let failure: Failure = 'none'
-  const { blobs, meta } = parts.store.engine
+  const { blobs, meta } = parts.store.context
   const broken = (): Error => Object.assign(new Error('too many open files'), { code: 'EMFILE' })
   const [read, readAtOnce] = [blobs.read.bind(blobs), blobs.readAtOnce.bind(blobs)]
   blobs.read = async function* (...args) {
@@ -118,7 +118,7 @@ async function withBoth(use: (served: Served, ports: Readonly<Record<'plain' | '
     const { parts, clock } = served
     const secured = listenerFor({
       store: parts.store,
-      directory: new IdentityCache(parts.store.engine, { accessKey: 'AKROOT', secretKey: 'secret-of-root' }),
+      directory: new IdentityCache(parts.store.context, { accessKey: 'AKROOT', secretKey: 'secret-of-root' }),
       clock,
       random: systemRandom,
       region: 'us-east-1',
@@ -199,7 +199,7 @@ for (const [damage, hurt] of Object.entries(DAMAGES)) {
     withFolderServer(async ({ s3, parts }, folder) => {
       const bucket = await makeBucket(s3)
       await put(s3, bucket, '/solo', SOLO)
-      parts.store.engine.blobs.closeIdle()
+      parts.store.context.blobs.closeIdle()
       const path = largestFile(folder)
       assert(statSync(path).size >= SOLO.length)
       hurt(path, SOLO.length)

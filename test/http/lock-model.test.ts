@@ -56,7 +56,7 @@ class HttpStage implements Stage {
   crash = async (): Promise<void> => {}
   upkeep = (): Promise<void> => settle(this.#served.parts.store)
   mark = (): Promise<void> =>
-    new ClockCheckpointer(this.#served.parts.store.engine, () => {}).step().then(() => undefined)
+    new ClockCheckpointer(this.#served.parts.store.context, () => {}).step().then(() => undefined)
 
   async put(key: string, body: Buffer, lock: ModelLock | undefined): Promise<string> {
     const answer = await this.#send('PUT', `/${key}`, { body, headers: [md5Header(body), ...lockHeaders(lock)] })
@@ -152,7 +152,7 @@ class HttpStage implements Stage {
   }
 
   async expire(): Promise<void> {
-    const lifecycle = new Lifecycle(this.#served.parts.store.engine)
+    const lifecycle = new Lifecycle(this.#served.parts.store.context)
     await runUntilIdle(lifecycle)
     assert.equal(lifecycle.failures, 0)
   }

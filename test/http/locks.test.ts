@@ -188,7 +188,7 @@ inBoth(
     clock.jump(-60 * DAY)
     assert.equal(outcome(await remove(client, bucket, `/k?versionId=${id}`, BYPASS)), '403 AccessDenied')
     clock.jump(60 * DAY)
-    await parts.store.engine.lockClock.confirm(parts.store.engine)
+    await parts.store.context.lockClock.confirm(parts.store.context)
     await ok(remove(client, bucket, `/k?versionId=${id}`))
   },
 )

@@ -81,7 +81,7 @@ inBoth('A72: no key, no signature and no secret is logged, whatever goes wrong',
     await exchange(client.port, `GET ${target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`)
     await exchange(client.port, `GET ${target} HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\nA : b\r\n\r\n`)
   }
-  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
   meta.get = () => Promise.reject(new Error('the disk is gone'))
   await ask({ method: 'GET', bucket, path: '/k', headers: customerKey(KEY) })
@@ -104,7 +104,7 @@ inBoth('A72: no key, no signature and no secret is logged, whatever goes wrong',
 
 inBoth('A87: an error of our own tells its id and nothing of the inside', async (client, { log, parts }) => {
   const bucket = await makeBucket(client)
-  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
   meta.get = () => Promise.reject(new Error('EIO: /var/lib/holdfast/meta/data.mdb'))
   const answer = await client.send({ method: 'GET', bucket, path: '/k' })
@@ -177,7 +177,7 @@ inBoth('a request with a Host that is refused is logged with that host', async (
 
 inBoth('an answer of 500 and above is logged as a warning', async (client, { log, parts }) => {
   const bucket = await makeBucket(client)
-  const meta = parts.store.engine.meta as { get: Meta['get'] }
+  const meta = parts.store.context.meta as { get: Meta['get'] }
   const look = meta.get.bind(meta)
   meta.get = () => Promise.reject(new Error('the disk is gone'))
   const broken = await client.send({ method: 'GET', bucket, path: '/k' })

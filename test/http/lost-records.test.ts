@@ -16,22 +16,22 @@ const DAMAGED = '500 MetadataDamaged'
 
 /** The engine has lost these records, and a comparison with the second copy has found it. */
 async function lose({ parts }: Served, ...keys: readonly Buffer[]): Promise<void> {
-  const { engine: context } = parts.store
+  const { context } = parts.store
   const { meta } = unguarded(context)
   for (const key of keys) {
     assert.ok(await meta.get(key), 'there is no such record to lose')
     await meta.commit({ checks: [], writes: [{ key, value: undefined }] })
   }
-  context.losses.know({ keys, more: [] })
+  context.losses.replace({ keys, more: [] })
 }
 
-const found = ({ parts }: Served): void => parts.store.engine.losses.know({ keys: [], more: [] })
+const found = ({ parts }: Served): void => parts.store.context.losses.replace({ keys: [], more: [] })
 
 inBoth('every operation on an object whose record is lost is refused, and changes nothing', async (client, served) => {
   const bucket = await versionedBucket(client, served.parts)
   const id = await put(client, bucket, '/k')
   await put(client, bucket, '/other')
-  const record = (await served.parts.store.engine.meta.get(recordKey.current(bucket, 'k')))!
+  const record = (await served.parts.store.context.meta.get(recordKey.current(bucket, 'k')))!
   await lose(served, recordKey.current(bucket, 'k'))
   const tags = '<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>'
   const requests: Sending[] = [
@@ -60,7 +60,7 @@ inBoth('every operation on an object whose record is lost is refused, and change
   assert.equal(outcome(await get(client, bucket, '/never-there')), '404 NoSuchKey')
   // As after a rebuild.
   found(served)
-  const { meta } = served.parts.store.engine
+  const { meta } = served.parts.store.context
   await meta.commit({ checks: [], writes: [{ key: record.key, value: record.value }] })
   assert.equal((await get(client, bucket, `/k?versionId=${id}`)).body.toString(), 'bytes')
 })
@@ -109,7 +109,7 @@ inBoth('P10: a bucket whose only version is held and lost is not empty', async (
   await put(client, bucket, '/held', 'newer')
   const { store } = served.parts
   const older = (
-    await store.engine.meta.scan({ start: recordKey.older(bucket, 'held', 2 ** 48), end: undefined }, 1)
+    await store.context.meta.scan({ start: recordKey.older(bucket, 'held', 2 ** 48), end: undefined }, 1)
   )[0]!
   await lose(served, older.key, recordKey.current(bucket, 'held'))
   for (const path of ['/', '/held']) {
@@ -131,7 +131,7 @@ inBoth('lost records of uploads, parts, contents, policies and buckets', async (
   assert.equal(outcome(await client.send({ method: 'DELETE', bucket, path: uploads })), DAMAGED)
   assert.equal(outcome(await get(client, bucket, '/?uploads')), DAMAGED)
   await put(client, bucket, '/large', Buffer.alloc(100_000))
-  const { meta } = served.parts.store.engine
+  const { meta } = served.parts.store.context
   const contents = await meta.scan({ start: Buffer.from('b'), end: Buffer.from('d') }, 100)
   await lose(served, ...contents.map(({ key }) => key))
   const reading = await get(client, bucket, '/large').catch(() => undefined)
@@ -156,7 +156,7 @@ test('P11: lifecycle rules rest while records are lost', () =>
     await ok(svc.send({ method: 'PUT', bucket, path: '/?lifecycle', ...document(rules) }))
     clock.move(3 * DAY)
     await lose(served, recordKey.current(bucket, 'lost'))
-    const lifecycle = new Lifecycle(parts.store.engine)
+    const lifecycle = new Lifecycle(parts.store.context)
     assert.equal(await lifecycle.step(), 'idle')
     assert.equal(outcome(await get(svc, bucket, '/due')), '200')
     found(served)
@@ -169,7 +169,7 @@ test('when more records of a kind are lost than have names, nothing of that kind
     const { svc, parts } = served
     const bucket = await makeBucket(svc, 'some-bucket')
     await put(svc, bucket, '/there')
-    parts.store.engine.losses.know({ keys: [], more: [recordKey.current(bucket, 'k')[0]!] })
+    parts.store.context.losses.replace({ keys: [], more: [recordKey.current(bucket, 'k')[0]!] })
     assert.equal(outcome(await get(svc, bucket, '/there')), '200')
     assert.equal(outcome(await get(svc, bucket, '/k')), DAMAGED)
     assert.equal(outcome(await get(svc, bucket, '/')), DAMAGED)

@@ -99,7 +99,7 @@ const listing = (effect: string, condition: object): object => ({
 
 inBoth('A34 G7: a missing key is told by the right to list with it as the prefix', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket', [[':bucket-object-lock-enabled', 'true']])
-  const directory = new IdentityCache(parts.store.engine, undefined)
+  const directory = new IdentityCache(parts.store.context, undefined)
   const mayLearn = async (as: Who | null, key: string): Promise<boolean> => {
     const asked = { accessKey: as?.accessKey, action: 'GetObject', bucket, key }
     const { because, dependsOn } = await explain(parts.store, directory, asked)
@@ -135,7 +135,7 @@ inBoth('A34 G7: a missing key is told by the right to list with it as the prefix
 
 inBoth('G7: an explanation of a missing key names what the right to list depends on', async (client, { parts }) => {
   const bucket = await makeBucket(client, 'missing-bucket')
-  const directory = new IdentityCache(parts.store.engine, undefined)
+  const directory = new IdentityCache(parts.store.context, undefined)
   const inside = { IpAddress: { 'svc:SourceIp': '10.0.0.0/8' } }
   const body = JSON.stringify({ Version: '2012-10-17', Statement: [READING, listing('Allow', inside)] })
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body })).status, 204)

@@ -249,7 +249,7 @@ async function serveParts(
   options: Partial<ServingParts> = {},
 ): Promise<void> {
   await ensureAccounts(parts.store, readAccountsFile(JSON.stringify(ACCOUNTS)))
-  const directory = new IdentityCache(parts.store.engine, ROOT_KEY)
+  const directory = new IdentityCache(parts.store.context, ROOT_KEY)
   const log: Readonly<Record<string, unknown>>[] = []
   const listener = listenerFor({
     store: parts.store,

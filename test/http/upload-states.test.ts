@@ -31,8 +31,8 @@ const get = (client: Client, bucket: string, path: string) => client.send({ meth
 async function stored({ store }: ServerParts): Promise<{ blobs: number; bytes: number }> {
   await settle(store)
   await assertWhole(store)
-  const { blobs } = await fsck(store.engine)
-  const volumes = await store.engine.blobs.volumes()
+  const { blobs } = await fsck(store.context)
+  const volumes = await store.context.blobs.volumes()
   return { blobs, bytes: volumes.reduce((sum, { bytes }) => sum + bytes, 0) }
 }
 
@@ -79,7 +79,7 @@ inBoth(
       path,
       body: 'older and slower',
       async meanwhile() {
-        while (parts.store.engine.drafts.count === 0) await turn()
+        while (parts.store.context.drafts.count === 0) await turn()
         client.clock.move(1)
         newer = (await part(client, place, 1, 'newer')).etag
       },
@@ -183,7 +183,7 @@ inBoth(
     const places = [await begin(client, bucket, '/a/stale'), await begin(client, bucket, '/b/kept')] as const
     const listed = [await part(client, places[0], 1, 'x'), await part(client, places[1], 1, 'x')] as const
     client.clock.move(3 * 86_400_000)
-    await runUntilIdle(new Lifecycle(parts.store.engine))
+    await runUntilIdle(new Lifecycle(parts.store.context))
     expectFault(await finish(client, places[0], [listed[0]]), 404, 'NoSuchUpload')
     assert.equal((await finish(client, places[1], [listed[1]])).status, 200)
   },

@@ -182,7 +182,7 @@ inBoth('website: pages that are redirected away hold no bytes', async (client, {
   const bucket = await makeSite(client)
   await put(client, bucket, '/away', Buffer.alloc(100_000), [...PUBLIC, [':website-redirect-location', '/kept']])
   for (let i = 0; i < 5; i++) await visit(client, bucket, '/away')
-  assert.equal(parts.store.engine.readers.count, 0)
+  assert.equal(parts.store.context.readers.count, 0)
 })
 
 inBoth('website: errors are told in headers too, beside the page or the error document', async client => {

@@ -28,7 +28,7 @@ async function change(meta: Meta, changes: Changes): Promise<void> {
 }
 
 const run = (folder: string, changes: Changes): Promise<void> =>
-  opened(folder, ({ store }) => change(store.engine.meta, changes))
+  opened(folder, ({ store }) => change(store.context.meta, changes))
 
 /** As the version before did it: the folder is its own, and no journal tells what it does there. */
 async function runWithoutCopy(folder: string, changes: Changes): Promise<void> {
@@ -89,7 +89,7 @@ test('a version without a second copy in between: nothing is told as lost, the c
     // The copy has what that version did, and is as strict as before.
     rmSync(file(folder))
     assert.deepEqual((await rebuildFolder({ folder, progress() {} })).shortcomings, [])
-    await opened(folder, async ({ store: { engine: context } }) => {
+    await opened(folder, async ({ store: { context } }) => {
       for (const [key, value] of Object.entries({ kept: '1', changed: '2', made: '1', later: '1' })) {
         assert.equal((await context.meta.get(bytes(`~${key}`)))?.value.toString(), value, key)
       }
@@ -105,7 +105,7 @@ test('the same after a kill, and twice in a row', () =>
       await run(folder, { kept: '1', deleted: '1' })
       assert.deepEqual(await round(folder), [])
       await opened(folder, async ({ store, copy }) => {
-        await change(store.engine.meta, { young: '1' })
+        await change(store.context.meta, { young: '1' })
         await copy!.journal.settle()
         asKilled(folder, killed)
       })
@@ -155,7 +155,7 @@ test('an older file put back is told, whichever run it is of, and whoever works 
     let old: Buffer | undefined
     await opened(folder, async ({ store }) => {
       old = readFileSync(file(folder))
-      await change(store.engine.meta, after)
+      await change(store.context.meta, after)
     })
     return old!
   }
@@ -201,10 +201,10 @@ test('the log says it in words', () =>
     const lines: Readonly<Record<string, unknown>>[] = []
     await opened(folder, async parts => {
       const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
-      const [chore] = copyTask(parts.copy, parts.store.engine, tell)
+      const [chore] = copyTask(parts.copy, parts.store.context, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
-      assert.ok(!parts.store.engine.reclamationLock.isHeld)
+      assert.ok(!parts.store.context.reclamationLock.isHeld)
     })
     assert.match(
       JSON.stringify(lines),

@@ -95,18 +95,18 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     await opened(folder, async parts => {
       const lines: Readonly<Record<string, unknown>>[] = []
       const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
-      const [chore] = copyTask(parts.copy, parts.store.engine, tell)
+      const [chore] = copyTask(parts.copy, parts.store.context, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
       assert.match(JSON.stringify(lines), /"level":"error","copy":"2 metadata records .*inline-3.*inline-7/)
-      assert.ok(parts.store.engine.reclamationLock.isHeld)
+      assert.ok(parts.store.context.reclamationLock.isHeld)
       await assertTold(parts)
       assert.deepEqual(chore!.samples!()[0], ['holdfast_meta_copy_findings', '', 2])
     })
     await opened(folder, async parts => {
       await assertTold(parts)
-      copyTask(parts.copy, parts.store.engine, { log() {}, once() {}, end() {} })
-      assert.ok(parts.store.engine.reclamationLock.isHeld, 'a restart has forgotten it')
+      copyTask(parts.copy, parts.store.context, { log() {}, once() {}, end() {} })
+      assert.ok(parts.store.context.reclamationLock.isHeld, 'a restart has forgotten it')
     })
     const rebuilt = await holdfast(['rebuild', '--data', folder])
     assert.equal(rebuilt.code, 0, rebuilt.out + rebuilt.errors)

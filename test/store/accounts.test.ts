@@ -32,7 +32,7 @@ const isFault = (code: string) => (error: unknown) => error instanceof Fault && 
 async function withAccounts(use: (accounts: Accounts, context: StoreContext) => Promise<void>): Promise<void> {
   const parts = await openMemory()
   try {
-    await use(new Accounts(parts.store.engine), parts.store.engine)
+    await use(new Accounts(parts.store.context), parts.store.context)
   } finally {
     await parts.close()
   }
@@ -370,7 +370,7 @@ function filesBelow(folder: string): string[] {
 test('no secret lies in the folder in clear; after a start the keys are there again', () =>
   withFolder(async folder => {
     const first = await openFolder({ folder })
-    await applyAccounts(new Accounts(first.store.engine), given(FILE))
+    await applyAccounts(new Accounts(first.store.context), given(FILE))
     await first.close()
     // Written as plain text they would be found: the names are.
     const found = (text: string): string[] => filesBelow(folder).filter(path => readFileSync(path).includes(text))
@@ -384,9 +384,9 @@ test('no secret lies in the folder in clear; after a start the keys are there ag
         assert.deepEqual(found(form), [])
     }
     const again = await openFolder({ folder })
-    assert.equal(await secretOf(new IdentityCache(again.store.engine, undefined), 'AKREADER'), 'file-secret-two')
+    assert.equal(await secretOf(new IdentityCache(again.store.context, undefined), 'AKREADER'), 'file-secret-two')
     // A secret goes on opening after its storage key was replaced.
-    await again.store.engine.keyring.rotate('storage')
-    assert.equal(await secretOf(new IdentityCache(again.store.engine, undefined), 'AKONE'), 'file-secret-one')
+    await again.store.context.keyring.rotate('storage')
+    assert.equal(await secretOf(new IdentityCache(again.store.context, undefined), 'AKONE'), 'file-secret-one')
     await again.close()
   }))

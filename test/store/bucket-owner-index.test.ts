@@ -28,13 +28,13 @@ async function withoutIndex({ meta }: { readonly meta: Meta }): Promise<void> {
 }
 
 async function problemsOf(store: Store): Promise<readonly string[]> {
-  return (await fsck(store.engine)).problems
+  return (await fsck(store.context)).problems
 }
 
 for (const { name, run } of ENGINES) {
   test(`${name}: G15: an owner's buckets come and go with the buckets, and are found in order`, () =>
     run(async store => {
-      await runUntilIdle(new BucketIndexer(store.engine))
+      await runUntilIdle(new BucketIndexer(store.context))
       await make(store, 'me', ['b-two', 'a-one', 'b-one'])
       await make(store, 'you', ['b-yours'])
       assert.deepEqual(await namesOf(store, 'me'), ['a-one', 'b-one', 'b-two'])
@@ -68,7 +68,7 @@ test('G15: a few buckets are listed without passing by those of others', async (
     'few',
     ['a', 'z'].map(letter => `${letter}-few`),
   )
-  await runUntilIdle(new BucketIndexer(store.engine))
+  await runUntilIdle(new BucketIndexer(store.context))
   read = 0
   assert.deepEqual(await namesOf(store, 'few'), ['a-few', 'z-few'])
   assert.equal(read, 2)
@@ -79,18 +79,18 @@ test('G15: a folder from before the index lists as before, and gets it step by s
   const { store } = await freshStore()
   const mine = numbered(250, 'm')
   await make(store, 'me', mine)
-  await withoutIndex(store.engine)
+  await withoutIndex(store.context)
   assert.deepEqual(await namesOf(store, 'me'), mine)
   assert.deepEqual(await problemsOf(store), [])
   // Some steps, a stop in the middle, and changes behind and ahead of it.
-  assert.equal(await new BucketIndexer(store.engine).step(), 'busy')
+  assert.equal(await new BucketIndexer(store.context).step(), 'busy')
   await store.buckets.remove(mine[3]!)
   await store.buckets.remove(mine[240]!)
   await make(store, 'me', ['a-new', 'z-new'])
   const wanted = ['a-new', ...mine.filter((_, i) => i !== 3 && i !== 240), 'z-new']
   assert.deepEqual(await namesOf(store, 'me'), wanted)
-  await runUntilIdle(new BucketIndexer(store.engine))
-  assert.notEqual(await store.engine.meta.get(recordKey.indexed()), undefined)
+  await runUntilIdle(new BucketIndexer(store.context))
+  assert.notEqual(await store.context.meta.get(recordKey.indexed()), undefined)
   assert.deepEqual(await namesOf(store, 'me'), wanted)
   assert.deepEqual(await problemsOf(store), [])
 })
@@ -110,9 +110,9 @@ test('G15: a bucket that goes while it is being noted is not noted', async () =>
     },
   }))
   await make(store, 'me', ['stays', 'goes'])
-  await withoutIndex(store.engine)
+  await withoutIndex(store.context)
   meanwhile = () => store.buckets.remove('goes')
-  await runUntilIdle(new BucketIndexer(store.engine))
+  await runUntilIdle(new BucketIndexer(store.context))
   assert.equal(meanwhile, undefined)
   assert.deepEqual(await namesOf(store, 'me'), ['stays'])
   assert.deepEqual(await problemsOf(store), [])
@@ -121,8 +121,8 @@ test('G15: a bucket that goes while it is being noted is not noted', async () =>
 test('fsck tells when the index of owners and the buckets differ', async () => {
   const { store } = await freshStore()
   await make(store, 'me', ['one', 'two'])
-  await runUntilIdle(new BucketIndexer(store.engine))
-  const { meta } = store.engine
+  await runUntilIdle(new BucketIndexer(store.context))
+  const { meta } = store.context
   const strange = await meta.get(recordKey.owned('me', 'one'))
   const writes = [
     { key: recordKey.owned('me', 'one'), value: undefined },

@@ -34,25 +34,25 @@ async function fillVolumes(store: Store, count: number): Promise<void> {
   await makeBucket(store, 'bucket')
   for (let volume = 0; volume < count; volume++) {
     for (let n = 0; n < 4; n++) await put(store, 'bucket', `v${volume}-${n}`, payload(BYTES, n))
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
   }
 }
 
 /** Removes the first `count` objects of a volume, and frees what they held. */
 async function kill(store: Store, volume: number, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await remove(store, 'bucket', `v${volume}-${n}`)
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Reclaimer(store.context))
 }
 
 /** One round of compaction, and what it gave up is gone from the disk. */
-async function compact(store: Store, compactor = new Compactor(store.engine)): Promise<'busy' | 'idle'> {
+async function compact(store: Store, compactor = new Compactor(store.context)): Promise<'busy' | 'idle'> {
   const said = await compactor.step()
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Reclaimer(store.context))
   return said
 }
 
 const volumesOf = async (store: Store): Promise<string[]> =>
-  (await store.engine.blobs.volumes()).map(({ name }) => name).sort()
+  (await store.context.blobs.volumes()).map(({ name }) => name).sort()
 
 /** Commits that write the current version of this key say so and wait. */
 function holding(meta: Meta, key: string, reached: () => void, until: Promise<void>): Meta {
@@ -94,10 +94,10 @@ test('a volume that is being made counts as open', async () => {
   const putting = put(store, 'bucket', 'key', payload(BYTES))
   await reached
   assert.deepEqual(
-    (await store.engine.blobs.volumes()).map(({ open }) => open),
+    (await store.context.blobs.volumes()).map(({ open }) => open),
     [true],
   )
-  await assert.rejects(store.engine.blobs.removeVolume((await volumesOf(store))[0]!), /still being written/)
+  await assert.rejects(store.context.blobs.removeVolume((await volumesOf(store))[0]!), /still being written/)
   made.open()
   await putting
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(BYTES)))
@@ -109,7 +109,7 @@ test('a volume that could not be made is not open, even if its file stays', asyn
     const { store, disk } = await freshStore()
     await makeBucket(store, 'bucket')
     await put(store, 'bucket', 'first', payload(BYTES))
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
     const unlink = disk.remove.bind(disk)
     disk.remove = async () => {
       throw Object.assign(new Error('EIO: unlink'), { code: 'EIO' })
@@ -118,7 +118,7 @@ test('a volume that could not be made is not open, even if its file stays', asyn
     await assert.rejects(put(store, 'bucket', 'key', payload(BYTES)), { code: 'EIO' })
     disk.failAt(0)
     disk.remove = unlink
-    const volumes = await store.engine.blobs.volumes()
+    const volumes = await store.context.blobs.volumes()
     assert.equal(volumes.length, call === 1 ? 1 : 2)
     assert.ok(volumes.every(({ open }) => !open))
     await settle(store)
@@ -131,7 +131,7 @@ test('a volume that could not be made is not open, even if its file stays', asyn
 test('a draft under way when its volume closes is waited for, also if compaction saw the volume made', async () => {
   const [written, committing] = [gate(), gate()]
   const { store, disk } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
-  const { engine: context } = store
+  const { context } = store
   await makeBucket(store, 'bucket')
   const compactor = new Compactor(context, ANY_DEAD)
   const made = gate()
@@ -160,7 +160,7 @@ test('a draft under way when its volume closes is waited for, also if compaction
 test('what compaction noted about a volume says nothing once that is appended to again', async () => {
   const [written, committing] = [gate(), gate()]
   const { store } = await freshStore(1, meta => holding(meta, 'victim', written.open, committing.opened))
-  const { blobs } = store.engine
+  const { blobs } = store.context
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'first', payload(BYTES))
   // Blobs that call a volume closed before it is: compaction notes that no draft is under way in it.
@@ -179,12 +179,12 @@ test('what compaction noted about a volume says nothing once that is appended to
     solos: () => blobs.solos(),
     close: () => blobs.close(),
   }
-  const compactor = new Compactor({ ...store.engine, blobs: told }, ANY_DEAD)
+  const compactor = new Compactor({ ...store.context, blobs: told }, ANY_DEAD)
   assert.equal(await compactor.step(), 'idle')
   early = false
   assert.equal(await compactor.step(), 'idle')
   await remove(store, 'bucket', 'first')
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Reclaimer(store.context))
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
   await blobs.seal()
@@ -197,7 +197,7 @@ test('what compaction noted about a volume says nothing once that is appended to
 test('on a full disk compaction gives up what is wholly dead, and keeps the rest until there is room', async () => {
   const fresh = await freshStore()
   await fillVolumes(fresh.store, 5)
-  const last = (await fresh.store.engine.blobs.volumes()).at(-1)!.name
+  const last = (await fresh.store.context.blobs.volumes()).at(-1)!.name
   for (let volume = 0; volume < 4; volume++) await kill(fresh.store, volume, 4)
   await kill(fresh.store, 4, 3)
   fresh.disk.freeBytes = -1
@@ -222,9 +222,9 @@ test('compaction gives up more volumes at once than one commit can name', async 
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 300; n++) {
     await put(store, 'bucket', 'key', payload(5000, n))
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
   }
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Reclaimer(store.context))
   assert.equal((await volumesOf(store)).length, 300)
   assert.equal(await compact(store), 'busy')
   assert.equal((await volumesOf(store)).length, 1)
@@ -238,10 +238,10 @@ test('compaction moves out of more volumes at once than one commit can name', as
   for (let n = 0; n < 300; n++) {
     await put(store, 'bucket', `live-${n}`, payload(5000, n))
     await put(store, 'bucket', 'dead', payload(50_000))
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
   }
   await remove(store, 'bucket', 'dead')
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Reclaimer(store.context))
   assert.equal(await compact(store), 'busy')
   assert.ok((await volumesOf(store)).length < 20)
   for (const n of [0, 150, 299]) {
@@ -276,16 +276,16 @@ function spoil(disk: MemoryDisk, path: string, position: number): void {
 test('a sector that cannot be read keeps its own volume, and holds up no other', async () => {
   const fresh = await freshStore()
   await fillVolumes(fresh.store, 3)
-  const [first, second, third] = (await fresh.store.engine.blobs.volumes()).map(({ name }) => name)
+  const [first, second, third] = (await fresh.store.context.blobs.volumes()).map(({ name }) => name)
   await kill(fresh.store, 0, 3)
   await kill(fresh.store, 1, 4)
   await kill(fresh.store, 2, 3)
-  for await (const entry of recordsOf(fresh.store.engine, 'b')) {
+  for await (const entry of recordsOf(fresh.store.context, 'b')) {
     const { volume, offset } = blobFormat.decode(entry.value)
     if (volume === first) spoil(fresh.disk, join(VOLUMES, volume!), offset + BYTES - 1000)
   }
   const store = await openOn(fresh)
-  const compactor = new Compactor(store.engine)
+  const compactor = new Compactor(store.context)
   assert.equal(await compact(store, compactor), 'busy')
   assert.deepEqual(
     compactor.damaged.map(error => (error as NodeJS.ErrnoException).code),

@@ -31,13 +31,13 @@ test('R96: what an upload became is remembered for a day, and not longer', async
       const found = await Promise.all(names.map(name => store.completion.find(name)))
       return found.filter(one => one !== undefined).length
     }
-    await runUntilIdle(new CompletedUploadExpiry(store.engine, store.completion))
+    await runUntilIdle(new CompletedUploadExpiry(store.context, store.completion))
     assert.equal(await left(), 250)
     clock.move(23 * HOUR_MS)
-    await runUntilIdle(new CompletedUploadExpiry(store.engine, store.completion))
+    await runUntilIdle(new CompletedUploadExpiry(store.context, store.completion))
     assert.equal(await left(), 30)
     clock.move(2 * HOUR_MS)
-    await runUntilIdle(new CompletedUploadExpiry(store.engine, store.completion))
+    await runUntilIdle(new CompletedUploadExpiry(store.context, store.completion))
     assert.equal(await left(), 0)
   } finally {
     await parts.close()

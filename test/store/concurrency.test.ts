@@ -67,7 +67,7 @@ const at = { bucket: 'bucket', key: 'key' }
 
 /** Runs upkeep beside the race until the race is over. */
 async function beside(store: Store, racing: Promise<unknown>): Promise<void> {
-  const workers = [new Reclaimer(store.engine), new Compactor(store.engine, ANY_DEAD)]
+  const workers = [new Reclaimer(store.context), new Compactor(store.context, ANY_DEAD)]
   let over = false
   const done = racing.finally(() => {
     over = true
@@ -75,7 +75,7 @@ async function beside(store: Store, racing: Promise<unknown>): Promise<void> {
   // Whoever waits below hears of a failure; until then nobody listens.
   done.catch(() => undefined)
   while (!over) {
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
     for (const worker of workers) await worker.step()
     await turn()
   }

@@ -42,12 +42,12 @@ for (const { name, run } of ENGINES) {
       for (const size of [0, 100, 5000, 70_000, 2 ** 21]) {
         const bytes = payload(size)
         const made = await put(store, 'bucket', 'source', bytes)
-        const blobs = (await fsck(store.engine)).blobs
+        const blobs = (await fsck(store.context)).blobs
         const near = await store.copies.copy({ from, to, owner: 'another' })
         const far = await store.copies.copy({ from: to, to: { bucket: 'other', key: 'copy' }, owner: OWNER })
         assert.deepEqual([near.source.etag, near.version.etag, far.version.etag], [made.etag, made.etag, made.etag])
         assert.equal(near.version.owner, 'another')
-        assert.equal((await fsck(store.engine)).blobs, blobs, 'a copy wrote bytes')
+        assert.equal((await fsck(store.context)).blobs, blobs, 'a copy wrote bytes')
         await remove(store, 'bucket', 'source')
         await remove(store, 'bucket', 'copy')
         await settle(store)
@@ -70,7 +70,7 @@ test('R53: a copy of a multipart object keeps its tag and its parts', async () =
   await remove(store, 'bucket', 'copy')
   await settle(store)
   const nothing = { problems: [], objects: 0, blobs: 0, contents: 0, garbage: 0, held: [] }
-  assert.deepEqual(await fsck(store.engine), { ...nothing, usage: { wrong: [], uncounted: [] } })
+  assert.deepEqual(await fsck(store.context), { ...nothing, usage: { wrong: [], uncounted: [] } })
 })
 
 test('R45: a copy takes data, metadata and tags; not grants, redirect or storage class', async () => {
@@ -170,7 +170,7 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
       await store.completion.complete({ ...shorter, parts: [part] })
       whole = whole.subarray(range.start, range.end)
     }
-    assert.deepEqual((await fsck(store.engine)).problems, [])
+    assert.deepEqual((await fsck(store.context)).problems, [])
     assert.ok((await bytesOf(store, to)).equals(whole), `depth ${depth}`)
   }
   await remove(store, 'bucket', 'source')
@@ -178,7 +178,7 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
   assert.ok((await bytesOf(store, to)).equals(whole))
   await remove(store, 'bucket', 'copy')
   await settle(store)
-  assert.equal((await fsck(store.engine)).blobs, 0)
+  assert.equal((await fsck(store.context)).blobs, 0)
 })
 
 /** While it runs, one kind of digest fails at its end; returns those that nobody has ended. */

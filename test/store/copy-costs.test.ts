@@ -153,7 +153,7 @@ test('R52 R53: copies between all kinds of encryption keep parts and checksum; f
       assert.equal(cost.commits, 1, `${name}: commits`)
       assert.equal(version.parts, 2, name)
       assert.deepEqual(version.checksum, made.checksum, name)
-      const { parts } = await partsAfter(store.engine, version, 0, 10)
+      const { parts } = await partsAfter(store.context, version, 0, 10)
       const shape = parts.map(part => [part.number, part.start, part.end, part.checksum])
       assert.deepEqual(
         shape,
@@ -208,13 +208,13 @@ test('R52: a copy that moves its bytes sums them as they pass', async () => {
   const bodies = [payload(PART_BYTES_MIN, 1), Buffer.alloc(0)]
   const { store, costOf } = await countedStore()
   const made = await inParts(store, bodies, undefined)
-  const before = (await partsAfter(store.engine, made, 0, 10)).parts.map(part => part.checksum)
+  const before = (await partsAfter(store.context, made, 0, 10)).parts.map(part => part.checksum)
   const encryption = KINDS.customer!
   const cost = await costOf(async () => {
     const { version } = await store.copies.copy({ from, to, owner: OWNER, algorithm: 'SHA256', encryption })
     assert.deepEqual(version.checksum, wholeChecksum('SHA256', digestOf('SHA256', bodies[0]!)))
     assert.equal(version.parts, 2)
-    const { parts } = await partsAfter(store.engine, version, 0, 10)
+    const { parts } = await partsAfter(store.context, version, 0, 10)
     // Of the same bytes as before, by what they were summed with then.
     assert.deepEqual(
       parts.map(part => part.checksum),

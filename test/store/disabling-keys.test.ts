@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
-import { THE_SERVER } from '../../src/model/ledger.ts'
+import { SERVER_ACTOR } from '../../src/model/ledger.ts'
 import type { Lock } from '../../src/model/version.ts'
 import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -36,7 +36,7 @@ const beginUnder = (store: Store, name: string, key: string, lock: Lock) =>
   store.uploads.create({ bucket: 'bucket', key, initiator: OWNER, owner: OWNER, encryption: under(name), lock })
 
 /** A request of its own, as the console makes one. */
-const asked = (store: Store): Store => store.through(store.engine.meta, THE_SERVER)
+const asked = (store: Store): Store => store.forRequest(store.context.meta, SERVER_ACTOR)
 
 /** Stops each page of versions at a gate; `pages` counts them. */
 function slowed({ meta }: Pick<Fresh, 'meta'>): { pages: number; waiting: ReturnType<typeof gate>; undo(): void } {
@@ -138,7 +138,7 @@ test('P23: a look that a crash interrupted goes on where it was', async () => {
     assert.equal(await verdict(next.namedKeys.disable('one')), lock === HELD ? 'KeyInUse' : 'ok')
     assert.ok(slow.pages <= 3, `${slow.pages} pages`)
     slow.undo()
-    assert.equal(next.engine.keyring.keyState('one').disabled, lock !== HELD)
+    assert.equal(next.context.keyring.keyState('one').disabled, lock !== HELD)
   }
 })
 
@@ -170,7 +170,7 @@ test('P23: a key that is enabled during a look stays so, in two requests at once
       verdict(enabling().then(() => asked(store).objects.setHold(which, true))),
     ])
     outcomes.add(`${disabled} ${held}`)
-    const isDisabled = store.engine.keyring.keyState('one').disabled
+    const isDisabled = store.context.keyring.keyState('one').disabled
     if (held === 'ok') assert.ok((await bytesOf(store, which)).equals(payload(10)), `seed ${seed}: ${disabled}`)
     assert.equal(isDisabled, held !== 'ok', `seed ${seed}`)
   }

@@ -61,7 +61,7 @@ async function uploadAs(
 
 /** The stages of an object's first bytes, made here from its keys, and those keys themselves. */
 async function stages(store: Store, version: Version, plain: Buffer, customerKey: Buffer | undefined) {
-  const { engine } = store
+  const { context: engine } = store
   const contentKey = (await contentKeyOf(engine, version.encryption, customerKey))!
   const { content } = version
   let sealed: { id: Buffer; key: Buffer; storageKey: number }
@@ -165,7 +165,7 @@ test('R25: a customer key is needed, must be the right one, and is refused where
     await putAs(store, key, bytes, choice)
     assert.equal(await open(key, CUSTOMER_KEY), 'InvalidRequest', key)
   }
-  assert.equal(store.engine.readers.count, 0)
+  assert.equal(store.context.readers.count, 0)
   const { id } = await store.uploads.create({
     bucket: 'bucket',
     key: 'up',
@@ -218,7 +218,7 @@ test('R53 R16: copies between every two kinds of keys read right, and move no by
       const bytes = payload(size, 8)
       const made = await putAs(store, 'source', bytes, before)
       for (const [target, after] of Object.entries(kinds)) {
-        const blobs = (await fsck(store.engine)).blobs
+        const blobs = (await fsck(store.context)).blobs
         const from = { bucket: 'bucket', key: 'source' }
         const to = { bucket: 'bucket', key: 'copy' }
         const { version } = await store.copies.copy({ from, to, owner: OWNER, ...keyOf(before), ...asked(after) })
@@ -226,7 +226,7 @@ test('R53 R16: copies between every two kinds of keys read right, and move no by
         const managed = (choice?: KeyChoice) => choice !== undefined && choice.by !== 'customer'
         const shared = (managed(before) && managed(after)) || (before === undefined && after === undefined)
         const written = size > 4096 && !shared ? 1 : 0
-        assert.equal((await fsck(store.engine)).blobs - blobs, written, name)
+        assert.equal((await fsck(store.context)).blobs - blobs, written, name)
         assert.ok((await bytesOf(store, to, keyOf(after))).equals(bytes), name)
         assert.equal(version.encryption?.by, after?.by)
         const keyed =
@@ -266,7 +266,7 @@ test('a part shared between sealed objects is opened by the new one alone', asyn
   const bytes = payload(PART_BYTES_MIN + 5000, 4)
   for (const [by, choice] of Object.entries(CHOICES)) {
     await uploadAs(store, 'source', [bytes.subarray(0, PART_BYTES_MIN), bytes.subarray(PART_BYTES_MIN)], choice)
-    const blobs = (await fsck(store.engine)).blobs
+    const blobs = (await fsck(store.context)).blobs
     const { id } = await store.uploads.create({
       bucket: 'bucket',
       key: 'made',
@@ -285,7 +285,7 @@ test('a part shared between sealed objects is opened by the new one alone', asyn
       ...source,
     })
     await store.completion.complete({ ...upload, parts: [part] })
-    assert.equal((await fsck(store.engine)).blobs, blobs, by)
+    assert.equal((await fsck(store.context)).blobs, blobs, by)
     await remove(store, 'bucket', 'source')
     await settle(store)
     const got = await bytesOf(store, { bucket: 'bucket', key: 'made' })
@@ -302,7 +302,7 @@ test('P23: after every rotation and restart all objects are readable, new ones b
   const bytes = payload(70_000, 5)
   for (const [by, choice] of Object.entries(CHOICES)) await putAs(store, `${by}-old`, bytes, choice)
   await putAs(store, 'service-inline', bytes.subarray(0, 50), CHOICES.service)
-  const { keyring } = store.engine
+  const { keyring } = store.context
   for (const what of ['service', 'storage', 'named'] as const) await keyring.rotate(what)
   await keyring.rotate('named', 'tenant-7')
   for (const [by, choice] of Object.entries(CHOICES)) await putAs(store, `${by}-new`, bytes, choice)
@@ -337,7 +337,7 @@ test('P23: a process that has not heard of a rotation reads, copies and adds to 
     // A keyring of its own, read before the rotation.
     const late = () => openOn(ground)
     const readers = [await late(), await late(), await late()] as const
-    await store.engine.keyring.rotate(what)
+    await store.context.keyring.rotate(what)
     for (const size of [100, 10_000, 100_000]) {
       const bytes = payload(size)
       await putAs(store, 'service', bytes, CHOICES.service)
@@ -359,7 +359,7 @@ test('P23: a process that has not heard of a rotation reads, copies and adds to 
 test('a key that no keyring has is an error, after one look at the file', async () => {
   const { store } = await freshStore()
   let reads = 0
-  const { keyring } = store.engine
+  const { keyring } = store.context
   const reload = keyring.reload.bind(keyring)
   keyring.reload = () => {
     reads++

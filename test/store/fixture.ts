@@ -192,7 +192,7 @@ export function verdict(promise: Promise<unknown>): Promise<string> {
 }
 
 /** All upkeep until there is nothing left to do. */
-export async function settle({ engine: context }: Store): Promise<void> {
+export async function settle({ context }: Store): Promise<void> {
   const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
   await context.blobs.seal()
   for (let round = 0; round < 20; round++) {
@@ -203,7 +203,7 @@ export async function settle({ engine: context }: Store): Promise<void> {
 }
 
 /** Every count is right, and the disk holds what records name and nothing else. Call it after `settle`. */
-export async function assertWhole({ engine: context }: Store): Promise<void> {
+export async function assertWhole({ context }: Store): Promise<void> {
   const report = await fsck(context)
   assert.deepEqual(report.problems, [])
   const named = { solos: new Set<string>(), volumes: new Set<string>() }

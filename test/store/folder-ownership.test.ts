@@ -117,9 +117,9 @@ test('closing lets the last commit land before anybody else can take the folder'
   await withFolder(async folder => {
     const open = () => openFolder({ folder, durability: 'os' })
     const first = await open()
-    const { drafts } = first.store.engine
+    const { drafts } = first.store.context
     // The engine itself: a server closes that, not the guard in front of it.
-    const { meta } = unguarded(first.store.engine)
+    const { meta } = unguarded(first.store.context)
     await makeBucket(first.store, 'bucket')
     await put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 1))
     const commit = meta.commit.bind(meta)
@@ -149,7 +149,7 @@ test('closing lets the last commit land before anybody else can take the folder'
     await first.close()
     assert.equal(taken, 'FolderInUse')
     const second = await open()
-    const sweeper = new Sweeper(second.store.engine)
+    const sweeper = new Sweeper(second.store.context)
     await runUntilIdle(sweeper)
     assert.equal(sweeper.removed, 0)
     const bytes = await bytesOf(second.store, { bucket: 'bucket', key: 'key' })

@@ -13,7 +13,7 @@ const ROTATIONS: readonly Rotation[] = [
   { of: 'named', name: 'one' },
 ]
 
-const versionOf = ({ engine: { keyring } }: Store, { of, name }: Rotation): number =>
+const versionOf = ({ context: { keyring } }: Store, { of, name }: Rotation): number =>
   name === undefined ? keyring.versions[of] : keyring.keyState(name).version
 
 const told = async (store: Store): Promise<unknown[]> =>
@@ -42,12 +42,12 @@ function failingOnce(disk: Disk): Disk {
 test('a rotation that the ledger cannot note does not happen', async () => {
   for (const rotation of ROTATIONS) {
     const { store } = await freshStore()
-    const { ledgerCommits: turns } = store.engine
-    const { take } = turns
-    turns.take = async () => assert.fail('no ledger')
+    const { ledgerCommits: turns } = store.context
+    const { append: take } = turns
+    turns.append = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.rotate(rotation), /no ledger/)
     assert.equal(versionOf(store, rotation), 1)
-    turns.take = take
+    turns.append = take
     assert.equal(await store.namedKeys.rotate(rotation), 2)
     assert.deepEqual(await told(store), [['key rotated', 2]])
   }
@@ -87,7 +87,7 @@ test('a rotation that was noted and not done is completed by the next one', asyn
 test('a crash after the keyring was replaced: the next start rotates nothing', async () => {
   const ground = await freshStore()
   const { store } = ground
-  const { meta } = store.engine
+  const { meta } = store.context
   const { commit } = meta
   let commits = 0
   meta.commit = tx => (++commits > 1 ? Promise.reject(new Error('killed')) : commit.call(meta, tx))
@@ -95,7 +95,7 @@ test('a crash after the keyring was replaced: the next start rotates nothing', a
   meta.commit = commit
   const next = await openOn(ground)
   await next.namedKeys.finish()
-  assert.equal(next.engine.keyring.versions.storage, 2)
+  assert.equal(next.context.keyring.versions.storage, 2)
   assert.deepEqual(await told(next), [['key rotated', 2]])
 })
 

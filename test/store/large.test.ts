@@ -98,7 +98,7 @@ test('R77 G20: ten thousand parts: bounded commits, ranges across pages, all of 
   assert.deepEqual([version.parts, version.size], [10_000, 10_000 * PART_BYTES_MIN])
   assert.equal(version.content.kind, 'shared')
   const { pages } = await requireContent(
-    store.engine,
+    store.context,
     version.content.kind === 'shared' ? version.content.id : Buffer.alloc(0),
   )
   assert.ok(pages.length > 10, `${pages.length} pages`)
@@ -115,7 +115,7 @@ test('R77 G20: ten thousand parts: bounded commits, ranges across pages, all of 
   await remove(store, 'bucket', 'block')
   await settle(store)
   const nothing = { problems: [], objects: 0, blobs: 0, contents: 0, garbage: 0, held: [] }
-  assert.deepEqual(await fsck(store.engine), { ...nothing, usage: { wrong: [], uncounted: [] } })
+  assert.deepEqual(await fsck(store.context), { ...nothing, usage: { wrong: [], uncounted: [] } })
   assertWithinLimits(weighed)
 })
 

@@ -28,7 +28,7 @@ const at = { bucket: 'bucket', key: 'key' }
 const ALICE: Actor = { account: '111111111111', user: 'alice', accessKey: 'AKALICE', request: 'R1' }
 const BOB: Actor = { account: '222222222222', accessKey: 'AKBOB', request: 'R2' }
 
-const as = (store: Store, actor: Actor): Store => store.through(store.engine.meta, actor)
+const as = (store: Store, actor: Actor): Store => store.forRequest(store.context.meta, actor)
 
 /** The entries as short as they can be told. */
 async function told(store: Store, bucket = 'bucket'): Promise<unknown[][]> {
@@ -91,7 +91,7 @@ for (const { name, run } of ENGINES) {
         previous: held!.previous,
       })
       assert.equal((await store.ledger.verify('bucket')).problem, undefined)
-      assert.deepEqual((await fsck(store.engine)).problems, [])
+      assert.deepEqual((await fsck(store.context)).problems, [])
     }))
 }
 
@@ -147,29 +147,29 @@ test('P31: an empty ledger is one too; a bucket that never was has none', async 
 test('P31: what was changed behind the store is found, by verify, by fsck, and nothing of it gets signed', async () => {
   const older = new Map<Meta, Buffer>()
   const alter: Readonly<Record<string, (store: Store) => Promise<void>>> = {
-    'an entry altered': async ({ engine: { meta } }) => {
+    'an entry altered': async ({ context: { meta } }) => {
       const entry = (await meta.get(address.ledgerEntry('bucket', 2)))!
       const value = Buffer.from(entry.value.toString('latin1').replace('"ON"', '"OF"'), 'latin1')
       await meta.commit({ checks: [], writes: [{ key: entry.key, value }] })
     },
-    'an entry gone': async ({ engine: { meta } }) => {
+    'an entry gone': async ({ context: { meta } }) => {
       await meta.commit({ checks: [], writes: [{ key: address.ledgerEntry('bucket', 2), value: undefined }] })
     },
-    'the last entry gone': async ({ engine: { meta } }) => {
+    'the last entry gone': async ({ context: { meta } }) => {
       await meta.commit({ checks: [], writes: [{ key: address.ledgerEntry('bucket', 3), value: undefined }] })
     },
-    'the end gone': async ({ engine: { meta } }) => {
+    'the end gone': async ({ context: { meta } }) => {
       await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: undefined }] })
     },
-    'an older end put back': async ({ engine: { meta } }) => {
+    'an older end put back': async ({ context: { meta } }) => {
       await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: older.get(meta)! }] })
     },
-    'everything gone': async ({ engine: { meta } }) => {
+    'everything gone': async ({ context: { meta } }) => {
       const keys = [1, 2, 3].map(sequence => address.ledgerEntry('bucket', sequence))
       const writes = [address.ledgerHead('bucket'), ...keys].map(key => ({ key, value: undefined }))
       await meta.commit({ checks: [], writes })
     },
-    'the end of another ledger': async ({ engine: { meta } }) => {
+    'the end of another ledger': async ({ context: { meta } }) => {
       const other = (await meta.get(address.ledgerHead('other')))!
       await meta.commit({ checks: [], writes: [{ key: address.ledgerHead('bucket'), value: other.value }] })
     },
@@ -180,21 +180,21 @@ test('P31: what was changed behind the store is found, by verify, by fsck, and n
       await makeBucket(store, bucket, 'locked')
       await put(store, bucket, 'key', 'bytes')
       await store.objects.setHold({ bucket, key: 'key' }, true)
-      const { meta } = store.engine
+      const { meta } = store.context
       if (bucket === 'bucket') older.set(meta, (await meta.get(address.ledgerHead(bucket)))!.value)
       await store.objects.setHold({ bucket, key: 'key' }, false)
     }
-    assert.deepEqual((await fsck(store.engine)).problems, [])
+    assert.deepEqual((await fsck(store.context)).problems, [])
     await change(store)
     assert((await store.ledger.verify('bucket')).problem !== undefined, name)
-    assert.match((await fsck(store.engine)).problems.join(), /ledger of bucket/, name)
+    assert.match((await fsck(store.context)).problems.join(), /ledger of bucket/, name)
     await assert.rejects(exported(store), /the ledger of bucket/, name)
   }
 })
 
 test('P31: entries are not overwritten because somebody took their end away', async () => {
   const { store } = await freshStore()
-  const { meta } = store.engine
+  const { meta } = store.context
   await makeBucket(store, 'bucket', 'locked')
   const head = (await meta.get(address.ledgerHead('bucket')))!
   await put(store, 'bucket', 'key', 'bytes')
@@ -214,12 +214,12 @@ test('P31: entries are not overwritten because somebody took their end away', as
 test('P24 P31: a store put back to an older day does not go on from a later export', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
-  const head = (await store.engine.meta.get(address.ledgerHead('bucket')))!
+  const head = (await store.context.meta.get(address.ledgerHead('bucket')))!
   await put(store, 'bucket', 'key', 'bytes')
   await store.objects.setHold(at, true)
   const kept = verifyLedger(await exported(store))
   const entry = { key: address.ledgerEntry('bucket', 2), value: undefined }
-  await store.engine.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }, entry] })
+  await store.context.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }, entry] })
   assert.equal((await store.ledger.verify('bucket')).problem, undefined)
   const { problem } = await store.ledger.verify('bucket', { entries: kept.entries, last: kept.last! })
   assert.match(problem?.reason ?? '', /cut off/)
@@ -267,8 +267,8 @@ test('P31: who holds a version is found behind any number of refused deletes and
   for (const { sequence, what } of await store.ledger.entries('bucket', 0, 2000)) {
     if (what !== 'delete refused') continue
     const key = address.ledgerIndex('bucket', 'key', id, sequence)
-    assert.equal(await store.engine.meta.get(key), undefined)
-    await store.engine.meta.commit({ checks: [], writes: [{ key, value }] })
+    assert.equal(await store.context.meta.get(key), undefined)
+    await store.context.meta.commit({ checks: [], writes: [{ key, value }] })
   }
   assert.equal((await store.ledger.heldSince('bucket', version))?.sequence, 2)
 })
@@ -283,7 +283,7 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
     ids.push(version.id)
   }
   let commits = 0
-  const { meta } = store.engine
+  const { meta } = store.context
   const counting: Meta = {
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
@@ -296,7 +296,7 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
     },
     close: () => meta.close(),
   }
-  const flood = store.through(counting, ALICE)
+  const flood = store.forRequest(counting, ALICE)
   const answers = await Promise.all(
     Array.from({ length: 400 }, (_, i) => verdict(remove(flood, 'bucket', 'key', ids[i % ids.length]))),
   )
@@ -345,24 +345,24 @@ test('P19 P31: the ledger of the store tells who said that the clock is right, i
   const { store, clock } = await freshStore()
   const empty = await exported(store, STORE_LEDGER)
   assert.deepEqual([verifyLedger(empty).problem, verifyLedger(empty).entries], [undefined, 0])
-  const before = await store.engine.lockClock.now()
+  const before = await store.context.lockClock.now()
   clock.jump(30 * 86_400_000)
   const alice = as(store, ALICE)
-  await alice.engine.lockClock.confirm(alice.engine)
+  await alice.context.lockClock.confirm(alice.context)
   const lines = await exported(store, STORE_LEDGER)
   assert.deepEqual([verifyLedger(lines).problem, verifyLedger(lines).entries], [undefined, 1])
   const [entry] = await store.ledger.entries(STORE_LEDGER)
   const shown = (time: number) => ({ lockTime: new Date(time).toISOString() })
   const told = { what: 'clock confirmed', before: shown(before), after: shown(clock.now()), by: ALICE }
   assert.deepEqual(entry, { ...entry, ...told })
-  assert.deepEqual((await fsck(store.engine)).problems, [])
+  assert.deepEqual((await fsck(store.context)).problems, [])
   assert.deepEqual(await store.ledger.buckets(), [STORE_LEDGER])
   assert(!isBucketName(STORE_LEDGER))
   // Without its entry it does not count.
-  const meta = store.engine.meta as { commit: Meta['commit'] }
+  const meta = store.context.meta as { commit: Meta['commit'] }
   meta.commit = async () => assert.fail('the disk does not answer')
   clock.jump(30 * 86_400_000)
-  const waiting = await store.engine.lockClock.now()
-  await assert.rejects(alice.engine.lockClock.confirm(alice.engine), /does not answer/)
-  assert.equal(await store.engine.lockClock.now(), waiting)
+  const waiting = await store.context.lockClock.now()
+  await assert.rejects(alice.context.lockClock.confirm(alice.context), /does not answer/)
+  assert.equal(await store.context.lockClock.now(), waiting)
 })

@@ -179,7 +179,7 @@ test('lifecycle leaves what a model leaves, whatever the history, the locks and 
         const versions = before.filter(one => one.key === key)
         return versions.length === 0 ? [] : survivors(versions, rules, kind, clock.now())
       })
-      const worker = new Lifecycle(store.engine)
+      const worker = new Lifecycle(store.context)
       await runUntilIdle(worker)
       assert.equal(worker.failures, 0, `seed ${seed}: ${worker.lastFailure}`)
       const after = await lookAt(store)

@@ -72,9 +72,9 @@ test('P20: a hold that was acknowledged before lifecycle came is kept, in every 
     await put(store, 'bucket', 'a', 'newer')
     await setRules(store, rule('', noncurrent(1)))
     clock.move(DAY_MS)
-    const slow = store.through(unhurried(store.engine.meta, random))
+    const slow = store.forRequest(unhurried(store.context.meta, random))
     const which = { bucket: 'bucket', key: 'a', versionId: id }
-    const worker = new Lifecycle(slow.engine)
+    const worker = new Lifecycle(slow.context)
     const walking = runUntilIdle(worker)
     for (let turns = below(random, 60); turns > 0; turns--) await turn()
     const answer = await verdict(slow.objects.setHold(which, true))
@@ -94,9 +94,9 @@ test('a version that became one of the newest while it was being judged stays', 
   for (let i = 0; i < 4; i++) ids.push((await put(store, 'bucket', 'a', String(i))).id)
   await setRules(store, rule('', noncurrent(1, 2)))
   clock.move(DAY_MS)
-  const { meta } = store.engine
+  const { meta } = store.context
   let taken = false
-  const between = store.through({
+  const between = store.forRequest({
     get: key => meta.get(key),
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
     scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
@@ -135,7 +135,7 @@ test('a walk is made of pages, reads only under the prefixes of rules, and lets 
   await setRules(store, rule(prefix('old/'), days(1)), rule(prefix('old/x'), days(1)), rule(prefix('none/'), abort(1)))
   clock.move(DAY_MS)
   read = 0
-  const worker = new Lifecycle(store.engine)
+  const worker = new Lifecycle(store.context)
   let steps = 0
   while ((await worker.step()) === 'busy') {
     steps++
@@ -166,7 +166,7 @@ test('a round that fails starts over, and one bad object does not stop the other
   for (const key of ['a', 'bad', 'c']) await put(store, 'bucket', key, 'x')
   await setRules(store, rule('', days(1)))
   clock.move(DAY_MS)
-  const worker = new Lifecycle(store.engine)
+  const worker = new Lifecycle(store.context)
   failing = 'scan'
   await assert.rejects(worker.step(), /no answer/)
   failing = 'commit'
@@ -190,7 +190,7 @@ test('P19: a clock that jumped ahead takes nothing away for a day, unless it is 
     clock.move(DAY_MS - 1)
     await round(store, worker)
     assert.deepEqual(await keysOf(store), ['a'], believed)
-    if (believed === 'confirmed') await store.engine.lockClock.confirm(store.engine)
+    if (believed === 'confirmed') await store.context.lockClock.confirm(store.context)
     else clock.move(1)
     await round(store, worker)
     assert.deepEqual(await keysOf(store), [], believed)

@@ -44,7 +44,7 @@ export const putWith = (store: Store, key: string, size: number, tags: Pairs = [
 export const held: Lock = { retention: undefined, hold: true }
 
 /** A round now. */
-export async function round(store: Store, worker = new Lifecycle(store.engine)): Promise<Lifecycle> {
+export async function round(store: Store, worker = new Lifecycle(store.context)): Promise<Lifecycle> {
   await runUntilIdle(worker)
   assert.equal(worker.failures, 0, String(worker.lastFailure))
   return worker

@@ -12,7 +12,7 @@ export const RULES = `<LifecycleConfiguration><Rule><ID>all</ID><Status>Enabled<
 
 /** P31. Whoever replays the ledger over the bucket's defaults gets the locks that are there. */
 export async function auditLedger(store: Store, bucket: string, locks: ReadonlyMap<string, ModelLock>): Promise<void> {
-  assert.deepEqual((await fsck(store.engine)).problems, [])
+  assert.deepEqual((await fsck(store.context)).problems, [])
   const replayed = new Map<string, unknown>()
   for (const entry of await store.ledger.entries(bucket, 0, 10_000)) {
     if (!('versionId' in entry)) continue

@@ -14,7 +14,7 @@ async function retained(store: Store, clock: ManualClock, ms: number): Promise<s
   await makeBucket(store, 'bucket', 'locked')
   const lock = { hold: undefined, retention: { mode: 'compliance', until: clock.now() + ms } } as const
   const { id } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
-  await store.engine.lockClock.mark()
+  await store.context.lockClock.mark()
   return id
 }
 
@@ -26,9 +26,9 @@ for (const { name, run } of ENGINES) {
       assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
       const which = { ...at, versionId: id }
       assert.equal(await faultOf(store.objects.setRetention(which, undefined, { bypass: true })), 'AccessDenied')
-      assert.equal((await store.engine.lockClock.state()).jumped, true)
-      await store.engine.lockClock.confirm(store.engine)
-      assert.equal((await store.engine.lockClock.state()).jumped, false)
+      assert.equal((await store.context.lockClock.state()).jumped, true)
+      await store.context.lockClock.confirm(store.context)
+      assert.equal((await store.context.lockClock.state()).jumped, false)
       assert.equal((await remove(store, 'bucket', 'key', id)).removed?.id, id)
     }))
 }
@@ -73,7 +73,7 @@ test('P19: a server that was off for two weeks serves at once, and releases only
   const ground = await freshStore()
   const { clock } = ground
   const before = await retained(ground.store, clock, 7 * DAY)
-  await ground.store.engine.lockClock.mark()
+  await ground.store.context.lockClock.mark()
   clock.jump(14 * DAY)
   const store = await openOn(ground)
   const { id } = await store.objects.put({ ...at, owner: OWNER, body: [payload(10)] })
@@ -81,7 +81,7 @@ test('P19: a server that was off for two weeks serves at once, and releases only
   const lock = { hold: undefined, retention: { mode: 'governance', until: clock.now() + HOUR } } as const
   await store.objects.put({ ...at, owner: OWNER, body: [payload(10)], lock })
   assert.equal(await faultOf(remove(store, 'bucket', 'key', before)), 'AccessDenied')
-  await store.engine.lockClock.confirm(store.engine)
+  await store.context.lockClock.confirm(store.context)
   assert.equal((await remove(store, 'bucket', 'key', before)).removed?.id, before)
 })
 
@@ -92,9 +92,9 @@ test('P19: a night off, and a clock set back, need nobody', async () => {
   for (let night = 0; night < 5; night++) {
     clock.jump(23 * HOUR)
     const store = await openOn(ground)
-    await store.engine.lockClock.mark()
+    await store.context.lockClock.mark()
     clock.jump(-HOUR)
-    assert.equal((await store.engine.lockClock.state()).jumped, false)
+    assert.equal((await store.context.lockClock.state()).jumped, false)
     clock.move(2 * HOUR)
   }
   const store = await openOn(ground)
@@ -107,12 +107,12 @@ test('P19: the mark does not follow a jump, however often it is written', async 
   const id = await retained(ground.store, clock, 30 * DAY)
   clock.jump(40 * DAY)
   for (let minute = 0; minute < 5; minute++) {
-    await ground.store.engine.lockClock.mark()
+    await ground.store.context.lockClock.mark()
     clock.move(60_000)
   }
   const store = await openOn(ground)
-  await store.engine.lockClock.mark()
-  assert.equal((await store.engine.lockClock.state()).jumped, true)
+  await store.context.lockClock.mark()
+  assert.equal((await store.context.lockClock.state()).jumped, true)
   assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
 })
 
@@ -121,10 +121,10 @@ test('P19: what one process confirms counts for the others', async () => {
   const { clock } = ground
   const other = await openOn(ground)
   const id = await retained(ground.store, clock, 30 * DAY)
-  await other.engine.lockClock.mark()
+  await other.context.lockClock.mark()
   clock.jump(40 * DAY)
   assert.equal(await faultOf(remove(other, 'bucket', 'key', id)), 'AccessDenied')
-  await ground.store.engine.lockClock.confirm(ground.store.engine)
+  await ground.store.context.lockClock.confirm(ground.store.context)
   assert.equal((await remove(other, 'bucket', 'key', id)).removed?.id, id)
 })
 
@@ -133,10 +133,10 @@ test('P19: a clock that was ahead and is confirmed where it belongs lets no othe
   const { clock } = ground
   const other = await openOn(ground)
   clock.jump(1000 * DAY)
-  await ground.store.engine.lockClock.mark()
-  await other.engine.lockClock.mark()
+  await ground.store.context.lockClock.mark()
+  await other.context.lockClock.mark()
   clock.jump(-1000 * DAY)
-  await ground.store.engine.lockClock.confirm(ground.store.engine)
+  await ground.store.context.lockClock.confirm(ground.store.context)
   const id = await retained(ground.store, clock, 30 * DAY)
   clock.jump(40 * DAY)
   for (const store of [ground.store, other]) {
@@ -147,7 +147,7 @@ test('P19: a clock that was ahead and is confirmed where it belongs lets no othe
 test('P19: a jump is told once, and again when it comes again', async () => {
   const { store, clock } = await freshStore()
   const told: number[] = []
-  const marker = new ClockCheckpointer(store.engine, state => told.push(state.clock - state.lockTime))
+  const marker = new ClockCheckpointer(store.context, state => told.push(state.clock - state.lockTime))
   for (const jump of [0, 3 * DAY, 0, -3 * DAY, 0, 2 * DAY]) {
     clock.jump(jump)
     await marker.step()
@@ -157,9 +157,9 @@ test('P19: a jump is told once, and again when it comes again', async () => {
 
 test('P19: a clock that was set back first gains nothing by being set forward', async () => {
   const { store, clock } = await freshStore()
-  await store.engine.lockClock.mark()
+  await store.context.lockClock.mark()
   clock.jump(-10 * HOUR)
-  await store.engine.lockClock.state()
+  await store.context.lockClock.state()
   const id = await retained(store, clock, HOUR)
   clock.jump(100 * DAY)
   assert.equal(await faultOf(remove(store, 'bucket', 'key', id)), 'AccessDenied')
@@ -187,7 +187,7 @@ for (const { name, run } of ENGINES) {
       }
       const start = clock.now()
       assert.equal(await until('before'), start + 10 * DAY)
-      await store.engine.lockClock.mark()
+      await store.context.lockClock.mark()
       clock.jump(-5000 * DAY)
       clock.move(HOUR)
       assert.equal(await until('behind'), start + HOUR + 10 * DAY)
@@ -214,7 +214,7 @@ test('P19 P26: a server that starts with its clock years behind shortens no defa
   const { clock } = ground
   await ground.store.buckets.create({ name: 'bucket', owner: OWNER, lockEnabled: true })
   await ground.store.buckets.setLock('bucket', { mode: 'compliance', days: 10 })
-  await ground.store.engine.lockClock.mark()
+  await ground.store.context.lockClock.mark()
   const off = clock.now()
   clock.jump(-5000 * DAY)
   const store = await openOn(ground)

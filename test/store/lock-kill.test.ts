@@ -50,7 +50,7 @@ test('P21 P31: after kill -9 every answered change of a hold is there, the other
       const told = await changeUntilKilled(folder, 20 + below(random, 200))
       const { store, close } = await openFolder({ folder, durability: 'os' })
       try {
-        assert.deepEqual((await fsck(store.engine)).problems, [])
+        assert.deepEqual((await fsck(store.context)).problems, [])
         const entries = await store.ledger.entries('bucket', 0, 10_000)
         for (const [key, { done, begun, changes }] of told) {
           const { lock } = await store.objects.head({ bucket: 'bucket', key })

@@ -130,13 +130,13 @@ class StoreStage implements Stage {
   }
 
   async expire(): Promise<void> {
-    const lifecycle = new Lifecycle(this.store.engine)
+    const lifecycle = new Lifecycle(this.store.context)
     await runUntilIdle(lifecycle)
     assert.equal(lifecycle.failures, 0)
   }
 
   upkeep = (): Promise<void> => settle(this.store)
-  mark = (): Promise<void> => new ClockCheckpointer(this.store.engine, () => {}).step().then(() => undefined)
+  mark = (): Promise<void> => new ClockCheckpointer(this.store.context, () => {}).step().then(() => undefined)
 
   audit = (locks: ReadonlyMap<string, ModelLock>): Promise<void> => auditLedger(this.store, BUCKET, locks)
 }

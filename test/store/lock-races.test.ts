@@ -127,7 +127,7 @@ race('P11: a hold and the lifecycle rule that would take the version', ['expired
   await store.documents.put('bucket', 'lifecycle', RULES)
   clock.move(3 * DAY_MS)
   const holding = turns(below(random, 40)).then(() => store.objects.setHold({ ...at, versionId: id }, true))
-  const [held] = await Promise.all([verdict(holding), runUntilIdle(new Lifecycle(store.engine))])
+  const [held] = await Promise.all([verdict(holding), runUntilIdle(new Lifecycle(store.context))])
   if (held === 'ok') await readsAsBefore(round)
   else assert.equal(held, 'NoSuchVersion')
   return held === 'ok' ? 'locked' : 'expired'
@@ -138,9 +138,9 @@ race('P22: a hold while compaction moves the bytes of its version', ['moved'], a
   await put(store, 'bucket', 'dead', payload(9000))
   const [gone] = (await store.listing.versions({ bucket: 'bucket', limit: 10, prefix: 'dead' })).items
   await remove(store, 'bucket', 'dead', gone!.version.id)
-  await store.engine.blobs.seal()
+  await store.context.blobs.seal()
   const upkeep = async (): Promise<void> => {
-    for (const worker of [new Reclaimer(store.engine), new Compactor(store.engine, ANY_DEAD)]) {
+    for (const worker of [new Reclaimer(store.context), new Compactor(store.context, ANY_DEAD)]) {
       await runUntilIdle(worker)
     }
   }

@@ -225,9 +225,9 @@ test('P22 P32: what is held is listed with the digest of its bytes, which no upk
     { name: `bucket/sealed@${sealed.id}`, sha256: sha256(payload(70_000)) },
     { name: `bucket/theirs@${theirs.id}`, sha256: undefined },
   ]
-  assert.deepEqual((await fsckDeep(store.engine)).heldVersions, expected)
+  assert.deepEqual((await fsckDeep(store.context)).heldVersions, expected)
   await settle(store)
-  assert.deepEqual((await fsckDeep(store.engine)).heldVersions, expected)
+  assert.deepEqual((await fsckDeep(store.context)).heldVersions, expected)
 })
 
 test('P18: tags and grants of a held version change, and make no delete possible', async () => {

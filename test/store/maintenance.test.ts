@@ -51,8 +51,8 @@ test('R36, R100: an abort frees what its parts held, and what they shared stays'
   await store.uploads.abort(upload)
   await settle(store)
   await assertWhole(store)
-  assert.equal((await fsck(store.engine)).blobs, 1)
-  assert.equal(await count(recordsOf(store.engine, 'p')), 0)
+  assert.equal((await fsck(store.context)).blobs, 1)
+  assert.equal(await count(recordsOf(store.context, 'p')), 0)
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'source' })).equals(bytes))
 })
 
@@ -65,7 +65,7 @@ test('R35: parts that were not listed are freed when the upload is complete', as
   await store.completion.complete({ ...upload, parts: [second!] })
   await settle(store)
   await assertWhole(store)
-  assert.equal((await fsck(store.engine)).blobs, 1)
+  assert.equal((await fsck(store.context)).blobs, 1)
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'key' })).equals(payload(70_000, 2)))
 })
 
@@ -75,10 +75,10 @@ test('the sweep frees bytes that a crash left without a name, and touches no oth
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'key', payload(70_000))
   // Written and synced, but the process died before the commit.
-  await store.engine.blobs.write(store.engine.ids.next(), [payload(100_000)])
-  await store.engine.blobs.write(store.engine.ids.next(), [payload(9000)])
+  await store.context.blobs.write(store.context.ids.next(), [payload(100_000)])
+  await store.context.blobs.write(store.context.ids.next(), [payload(9000)])
   const again = await openOn(fresh)
-  const sweeper = new Sweeper(again.engine)
+  const sweeper = new Sweeper(again.context)
   await runUntilIdle(sweeper)
   assert.equal(sweeper.removed, 1)
   await settle(again)
@@ -89,12 +89,12 @@ test('the sweep frees bytes that a crash left without a name, and touches no oth
 test('the sweep leaves a body alone that is still coming in', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
-  const swept = new Sweeper(store.engine)
+  const swept = new Sweeper(store.context)
   const body = async function* () {
     yield payload(600_000, 1)
     yield payload(600_000, 2)
     // By now a file has been made for it, and no record names that.
-    assert.equal(await count(store.engine.blobs.solos()), 1)
+    assert.equal(await count(store.context.blobs.solos()), 1)
     await runUntilIdle(swept)
     yield payload(600_000, 3)
   }
@@ -118,8 +118,8 @@ test('a discard that fails leaves no draft: the sweep frees what it left', async
   }
   const refused = store.objects.put({ bucket: 'bucket', key: 'key', owner: OWNER, body: body() })
   assert.equal(await faultOf(refused), 'NoSuchBucket')
-  assert.equal(await count(store.engine.blobs.solos()), 1)
-  assert.equal(store.engine.drafts.count, 0)
+  assert.equal(await count(store.context.blobs.solos()), 1)
+  assert.equal(store.context.drafts.count, 0)
   disk.remove = unlink
   await settle(store)
   await assertWhole(store)
@@ -149,7 +149,7 @@ test('a full disk refuses whatever adds records, and still takes deletes', async
   await remove(store, 'bucket', 'key', found!.version.id)
   await settle(store)
   await assertWhole(store)
-  assert.equal((await fsck(store.engine)).blobs, 0)
+  assert.equal((await fsck(store.context)).blobs, 0)
 })
 
 test('P31: refused deletes do not use up the room that is kept on a full disk', async () => {
@@ -171,18 +171,18 @@ test('compaction gives back what is dead and keeps what lives, by its threshold'
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 12; n++) await put(store, 'bucket', `key-${n}`, payload(50_000, n))
-  await store.engine.blobs.seal()
-  const used = async () => (await store.engine.blobs.volumes()).reduce((sum, volume) => sum + volume.bytes, 0)
+  await store.context.blobs.seal()
+  const used = async () => (await store.context.blobs.volumes()).reduce((sum, volume) => sum + volume.bytes, 0)
   const before = await used()
   for (let n = 0; n < 12; n++) if (n % 4 !== 0) await remove(store, 'bucket', `key-${n}`)
-  await runUntilIdle(new Reclaimer(store.engine))
-  const lazy = new Compactor(store.engine, 0.95)
+  await runUntilIdle(new Reclaimer(store.context))
+  const lazy = new Compactor(store.context, 0.95)
   await runUntilIdle(lazy)
   assert.equal(await used(), before, 'too little was dead')
-  await runUntilIdle(new Compactor(store.engine, 0.5))
-  await runUntilIdle(new Reclaimer(store.engine))
+  await runUntilIdle(new Compactor(store.context, 0.5))
+  await runUntilIdle(new Reclaimer(store.context))
   assert.ok((await used()) < before / 2, `${await used()} of ${before} bytes are left`)
-  assert.deepEqual((await fsck(store.engine)).problems, [])
+  assert.deepEqual((await fsck(store.context)).problems, [])
   for (let n = 0; n < 12; n += 4) {
     assert.ok((await bytesOf(store, { bucket: 'bucket', key: `key-${n}` })).equals(payload(50_000, n)))
   }
@@ -194,11 +194,11 @@ test('compaction goes on where a crash stopped it', async () => {
     const { store, disk } = fresh
     await makeBucket(store, 'bucket')
     for (let n = 0; n < 6; n++) await put(store, 'bucket', `key-${n}`, payload(30_000, n))
-    await store.engine.blobs.seal()
+    await store.context.blobs.seal()
     for (const n of [0, 2, 4]) await remove(store, 'bucket', `key-${n}`)
-    await runUntilIdle(new Reclaimer(store.engine))
+    await runUntilIdle(new Reclaimer(store.context))
     disk.failAt(calls)
-    await runUntilIdle(new Compactor(store.engine, 0.1)).catch(() => undefined)
+    await runUntilIdle(new Compactor(store.context, 0.1)).catch(() => undefined)
     disk.failAt(0)
     const after = { ...fresh, disk: disk.powerCut(fresh.random) }
     const again = await openOn(after)
@@ -238,20 +238,20 @@ test('the scrub finds a flipped bit, packed or alone, and names the objects and 
     await store.uploads.copyPart({ ...upload, number: 3, from })
     let path: string | undefined
     let offset = 0
-    for await (const entry of recordsOf(store.engine, 'b')) {
+    for await (const entry of recordsOf(store.context, 'b')) {
       const record = blobFormat.decode(entry.value)
       const id = entry.key.toString('hex', 1)
       path = record.volume === undefined ? join('solo', id.slice(-2), id) : join('volumes', record.volume)
       offset = record.offset
     }
     await put(store, 'bucket', 'fine', payload(size, 2))
-    const clean = new Scrubber(store.engine)
+    const clean = new Scrubber(store.context)
     await runUntilIdle(clean)
     assert.deepEqual(await clean.report(), [])
     assert.ok(clean.bytes >= 2 * size)
     await flip(disk, join(FOLDER, 'blobs', path!), offset + 5000)
     const again = await openOn(fresh)
-    const scrubber = new Scrubber(again.engine)
+    const scrubber = new Scrubber(again.context)
     await runUntilIdle(scrubber)
     const [damage, ...more] = await scrubber.report()
     assert.deepEqual(more, [])
@@ -281,11 +281,11 @@ test('the scrub names an object whose content of many parts is hurt deep below',
   await store.completion.complete({ ...next, parts: [whole] })
   await settle(store)
   const solos: string[] = []
-  for await (const id of store.engine.blobs.solos()) solos.push(id.toString('hex'))
+  for await (const id of store.context.blobs.solos()) solos.push(id.toString('hex'))
   const name = solos[3]!
   await flip(disk, join(FOLDER, 'blobs', 'solo', name.slice(-2), name), 1_000_000)
   const again = await openOn(fresh)
-  const scrubber = new Scrubber(again.engine)
+  const scrubber = new Scrubber(again.context)
   await runUntilIdle(scrubber)
   const damage = await scrubber.report()
   assert.deepEqual(
@@ -296,7 +296,7 @@ test('the scrub names an object whose content of many parts is hurt deep below',
 
 test('a step of the scrub is bounded in bytes, and a round reads everything once', async () => {
   const { store } = await freshStore()
-  const { engine: context } = store
+  const { context } = store
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 100; n++) await put(store, 'bucket', `key-${n}`, payload(5000, n))
   // Each of them as long as a test would not like to write it.
@@ -329,15 +329,15 @@ test('compaction does not carry damage along: the volume stays, and the object i
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'dead', payload(30_000, 1))
   await put(store, 'bucket', 'hurt', payload(30_000, 2))
-  await store.engine.blobs.seal()
-  const [volume] = await store.engine.blobs.volumes()
+  await store.context.blobs.seal()
+  const [volume] = await store.context.blobs.volumes()
   await flip(disk, join(FOLDER, 'blobs', 'volumes', volume!.name), volume!.bytes - 10_000)
   const again = await openOn(fresh)
   await remove(again, 'bucket', 'dead')
-  await runUntilIdle(new Reclaimer(again.engine))
-  await runUntilIdle(new Compactor(again.engine, 0.1))
-  await runUntilIdle(new Reclaimer(again.engine))
-  assert.ok((await again.engine.blobs.volumes()).some(({ name }) => name === volume!.name))
+  await runUntilIdle(new Reclaimer(again.context))
+  await runUntilIdle(new Compactor(again.context, 0.1))
+  await runUntilIdle(new Reclaimer(again.context))
+  assert.ok((await again.context.blobs.volumes()).some(({ name }) => name === volume!.name))
   await assert.rejects(bytesOf(again, { bucket: 'bucket', key: 'hurt' }), { name: 'DamagedBlob' })
 })
 
@@ -346,10 +346,10 @@ test('fsck lists what is held, and tells what is held without a record', async (
   await makeBucket(store, 'bucket', 'locked')
   const { id } = await put(store, 'bucket', 'key', payload(5000))
   await store.objects.setHold({ bucket: 'bucket', key: 'key' }, true)
-  assert.deepEqual((await fsck(store.engine)).held, [`bucket/key@${id}`])
-  assert.deepEqual((await fsck(store.engine)).problems, [])
-  for await (const entry of recordsOf(store.engine, 'b')) {
-    await store.engine.meta.commit({ checks: [], writes: [{ key: entry.key, value: undefined }] })
+  assert.deepEqual((await fsck(store.context)).held, [`bucket/key@${id}`])
+  assert.deepEqual((await fsck(store.context)).problems, [])
+  for await (const entry of recordsOf(store.context, 'b')) {
+    await store.context.meta.commit({ checks: [], writes: [{ key: entry.key, value: undefined }] })
   }
-  assert.match((await fsck(store.engine)).problems.join('\n'), /is held, but has no record/)
+  assert.match((await fsck(store.context)).problems.join('\n'), /is held, but has no record/)
 })

@@ -80,7 +80,7 @@ export class Run {
   take(store: Store): void {
     this.store = store
     this.#reads = []
-    const { engine } = store
+    const { context: engine } = store
     this.#workers = [new Reclaimer(engine), new Compactor(engine, ANY_DEAD), new Sweeper(engine)]
   }
 
@@ -228,7 +228,7 @@ export class Run {
   }
 
   async work(): Promise<void> {
-    if (this.chance(0.3)) await this.store.engine.blobs.seal()
+    if (this.chance(0.3)) await this.store.context.blobs.seal()
     const worker = oneOf(this.random, this.#workers)
     for (let steps = 1 + below(this.random, 4); steps > 0; steps--) await worker.step()
   }

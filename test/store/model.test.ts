@@ -51,7 +51,7 @@ async function replayable(seed: number, run: Run, sequence: () => Promise<void>)
 }
 
 async function begin(run: Run): Promise<void> {
-  await runUntilIdle(new BucketIndexer(run.store.engine))
+  await runUntilIdle(new BucketIndexer(run.store.context))
   for (const bucket of BUCKETS) {
     const lockEnabled = bucket === 'locked'
     await run.store.buckets.create({ name: bucket, owner: OWNER, lockEnabled })
@@ -243,14 +243,14 @@ test('control: a share count that is one off does not pass for whole', async () 
     to: { bucket: 'bucket', key: 'copy' },
     owner: OWNER,
   })
-  assert.deepEqual((await fsck(store.engine)).problems, [])
-  for await (const entry of recordsOf(store.engine, 'b')) {
+  assert.deepEqual((await fsck(store.context)).problems, [])
+  for await (const entry of recordsOf(store.context, 'b')) {
     const record = blobFormat.decode(entry.value)
     assert.equal(record.shares, 2)
     const value = blobFormat.encode({ ...record, shares: 3 })
-    await store.engine.meta.commit({ checks: [], writes: [{ key: entry.key, value }] })
+    await store.context.meta.commit({ checks: [], writes: [{ key: entry.key, value }] })
   }
-  const { problems } = await fsck(store.engine)
+  const { problems } = await fsck(store.context)
   assert.equal(problems.length, 1)
   assert.match(problems[0]!, /3 shares recorded, 2 counted/)
 })

@@ -70,7 +70,7 @@ test('P23: rotation keeps held versions as they are, under the service key and u
   const named = await putUnder(store, 'one', lock)
   const put = { bucket: 'bucket', key: 'service', owner: OWNER, body: [payload(70_000)], lock }
   const plain = await store.objects.put({ ...put, encryption: { by: 'service' } })
-  const { keyring } = store.engine
+  const { keyring } = store.context
   await keyring.rotate('named', 'one')
   for (const kind of ['named', 'service', 'storage'] as const) await keyring.rotate(kind)
   assert.deepEqual(await store.objects.head(at), named)
@@ -101,7 +101,7 @@ test('P23: a lock and the end of its key at the same moment: one order or the ot
       verdict(later(below(chance(seed), 60)).then(() => store.namedKeys.disable('one'))),
     ])
     outcomes.add(disabled)
-    const isDisabled = store.engine.keyring.keyState('one').disabled
+    const isDisabled = store.context.keyring.keyState('one').disabled
     assert.equal(isDisabled, disabled === 'ok', `seed ${seed}`)
     if (isDisabled) assert.deepEqual([held, made], [DISABLED, DISABLED], `seed ${seed}`)
     else assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
@@ -138,7 +138,7 @@ test('P23: a key disabled and enabled at the same moment is one or the other, an
       verdict(enabling.then(() => store.objects.setHold(which, true))),
     ])
     outcomes.add(`${disabled} ${held}`)
-    const isDisabled = store.engine.keyring.keyState('one').disabled
+    const isDisabled = store.context.keyring.keyState('one').disabled
     if (held === 'ok') assert.ok((await bytesOf(store, which)).equals(payload(100)), `seed ${seed}`)
     assert.equal(await verdict(putUnder(store, 'one', UNLOCKED, 'more')), isDisabled ? DISABLED : 'ok', `seed ${seed}`)
     assert.equal(isDisabled, held !== 'ok', `seed ${seed}`)
@@ -149,7 +149,7 @@ test('P23: a key disabled and enabled at the same moment is one or the other, an
 test('P23: a look at the versions that fails leaves the key as it was', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket', 'locked')
-  const meta = store.engine.meta as { scan: Meta['scan'] }
+  const meta = store.context.meta as { scan: Meta['scan'] }
   const { scan } = meta
   meta.scan = async () => assert.fail('the disk does not answer')
   await assert.rejects(store.namedKeys.disable('one'), /does not answer/)

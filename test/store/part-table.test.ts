@@ -28,15 +28,15 @@ test('R90: a content from before it said what the checksums of its parts are is 
   assert.deepEqual(contentFormat.decode(contentFormat.encode(now)), now)
   assert.deepEqual(contentFormat.decode(before.encode(old)), { ...old, sums: undefined })
   const { store } = await freshStore()
-  const id = store.engine.ids.next()
+  const id = store.context.ids.next()
   const part: ContentPart = { number: 1, size: 3, etag: 'e', checksum: 'DUoRhQ==', slices: [] }
-  await transact(store.engine, async tx => {
+  await transact(store.context, async tx => {
     tx.put(recordKey.page(id, 0), pageFormat.encode([part]))
     tx.put(recordKey.content(id), before.encode(old))
   })
   const sumOf = async (type: string) => {
     const version = { parts: 1, content: { kind: 'shared', id }, checksum: { algorithm: 'CRC32', type } }
-    const [found] = (await partsAfter(store.engine, version as unknown as Version, 0, 1)).parts
+    const [found] = (await partsAfter(store.context, version as unknown as Version, 0, 1)).parts
     return [found?.checksum, found?.algorithm]
   }
   assert.deepEqual(await sumOf('COMPOSITE'), ['DUoRhQ==', 'CRC32'])
@@ -45,7 +45,7 @@ test('R90: a content from before it said what the checksums of its parts are is 
 
 test('R90: the table of parts is read from where it is asked, page by page', async () => {
   const { store } = await freshStore()
-  const { engine: context } = store
+  const { context } = store
   const id = context.ids.next()
   const part = (number: number): ContentPart => ({
     number,

@@ -25,7 +25,7 @@ import {
 } from './fixture.ts'
 
 /** One round of all upkeep, which leaves alone what somebody reads. */
-async function upkeep({ engine: context }: Store): Promise<void> {
+async function upkeep({ context }: Store): Promise<void> {
   await context.blobs.seal()
   for (let round = 0; round < 3; round++) {
     for (const worker of [new Compactor(context, ANY_DEAD), new Reclaimer(context), new Sweeper(context)]) {
@@ -64,7 +64,7 @@ for (const { name, run } of ENGINES) {
         assert.ok((await collect(untouched.read())).equals(bytes), 'a read that had not begun')
         await settle(store)
         await assertWhole(store)
-        assert.equal((await fsck(store.engine)).blobs, 0)
+        assert.equal((await fsck(store.context)).blobs, 0)
       }))
   }
 }
@@ -79,10 +79,10 @@ test('a GET of many parts goes on while its object, its content and its blobs lo
   const first = (await reading.next()).value as Buffer
   await remove(store, 'bucket', 'key')
   await upkeep(store)
-  assert.ok((await fsck(store.engine)).blobs > 0)
+  assert.ok((await fsck(store.context)).blobs > 0)
   assert.ok(Buffer.concat([first, await collect(reading)]).equals(Buffer.concat(bodies)))
   await settle(store)
-  assert.equal((await fsck(store.engine)).blobs, 0)
+  assert.equal((await fsck(store.context)).blobs, 0)
 })
 
 test('packed bytes that move under a reader are read where they were and where they are', async () => {
@@ -111,17 +111,17 @@ test('a reader that gives up lets its bytes be freed', async () => {
   const unread = await store.objects.open({ bucket: 'bucket', key: 'key' })
   await remove(store, 'bucket', 'key')
   await upkeep(store)
-  assert.equal((await fsck(store.engine)).blobs, 1)
+  assert.equal((await fsck(store.context)).blobs, 1)
   for await (const _chunk of stopped.read()) break
   unread.close()
-  assert.equal(store.engine.readers.count, 0)
+  assert.equal(store.context.readers.count, 0)
   await settle(store)
-  assert.equal((await fsck(store.engine)).blobs, 0)
+  assert.equal((await fsck(store.context)).blobs, 0)
 })
 
 test('a read that is given up before its first byte gives its ticket back', async () => {
   const { store } = await freshStore()
-  const { readers } = store.engine
+  const { readers } = store.context
   await makeBucket(store, 'bucket')
   const at = { bucket: 'bucket', key: 'key' }
   await put(store, 'bucket', 'key', payload(100_000))
@@ -143,7 +143,7 @@ test('a read that is given up before its first byte gives its ticket back', asyn
 
 test('a read that is refused for its range, or fails, gives its ticket back', async () => {
   const { store } = await freshStore()
-  const { readers, meta } = store.engine
+  const { readers, meta } = store.context
   await makeBucket(store, 'bucket')
   const at = { bucket: 'bucket', key: 'key' }
   await put(store, 'bucket', 'key', payload(100_000))
@@ -157,7 +157,7 @@ test('a read that is refused for its range, or fails, gives its ticket back', as
     assert.equal(readers.count, 0, `${start}–${end}`)
   }
   const handle = await store.objects.open(at)
-  for await (const entry of recordsOf(store.engine, 'b')) {
+  for await (const entry of recordsOf(store.context, 'b')) {
     await meta.commit({ checks: [], writes: [{ key: entry.key, value: undefined }] })
   }
   await assert.rejects(collect(handle.read()), { name: 'BrokenReference' })

@@ -11,10 +11,8 @@ import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload, put, remo
 
 const COUNT = 10
 
-const garbageOf = async ({ engine: context }: Store): Promise<readonly Entry[]> =>
-  context.meta.scan(keyRanges.kind('g'), 1000)
-const blobsOf = async ({ engine: context }: Store): Promise<readonly Entry[]> =>
-  context.meta.scan(keyRanges.kind('b'), 1000)
+const garbageOf = async ({ context }: Store): Promise<readonly Entry[]> => context.meta.scan(keyRanges.kind('g'), 1000)
+const blobsOf = async ({ context }: Store): Promise<readonly Entry[]> => context.meta.scan(keyRanges.kind('b'), 1000)
 
 /** Ten objects, each with a file of its own, all of them removed: ten records of garbage. */
 async function litter(store: Store): Promise<readonly Entry[]> {
@@ -30,9 +28,9 @@ test('garbage that cannot be freed is noted and stays, and the rest does not wai
   for (const bad of [0, 4, COUNT - 1]) {
     const { store } = await freshStore()
     const blob = (await litter(store))[bad]!
-    const { meta } = store.engine
+    const { meta } = store.context
     await meta.commit({ checks: [], writes: [{ key: blob.key, value: undefined }] })
-    const reclaimer = new Reclaimer(store.engine)
+    const reclaimer = new Reclaimer(store.context)
     await runUntilIdle(reclaimer)
     assert.equal((await garbageOf(store)).length, 1)
     assert.deepEqual(await blobsOf(store), [])
@@ -69,7 +67,7 @@ test('a damaged record of garbage does not hold up the others', async () => {
     await litter(store)
     const damaged = (await garbageOf(store))[which]!
     bad = damaged.key
-    const reclaimer = new Reclaimer(store.engine)
+    const reclaimer = new Reclaimer(store.context)
     await runUntilIdle(reclaimer)
     assert.equal((await blobsOf(store)).length, 1)
     assert.ok(reclaimer.failures > 0)
@@ -97,11 +95,11 @@ test('bytes with fewer shares than holders are not freed', async () => {
   const record = blobFormat.decode(entry!.value)
   assert.equal(record.shares, 3)
   const tooFew = blobFormat.encode({ ...record, shares: 1 })
-  await store.engine.meta.commit({ checks: [], writes: [{ key: entry!.key, value: tooFew }] })
+  await store.context.meta.commit({ checks: [], writes: [{ key: entry!.key, value: tooFew }] })
   await store.uploads.abort(upload)
-  const reclaimer = new Reclaimer(store.engine)
+  const reclaimer = new Reclaimer(store.context)
   await runUntilIdle(reclaimer)
   assert.match(String(reclaimer.lastFailure), /fewer shares than holders/)
   assert.ok((await bytesOf(store, from)).equals(payload(70_000)))
-  assert.notDeepEqual((await fsck(store.engine)).problems, [])
+  assert.notDeepEqual((await fsck(store.context)).problems, [])
 })

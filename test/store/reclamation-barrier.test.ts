@@ -43,12 +43,12 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
   let alive = true
   const others: PeerProcesses = {
     epoch(of) {
-      const epochs = worker.engine[of]
-      const line = epochs.line()
+      const epochs = worker.context[of]
+      const line = epochs.current()
       return { hasPassed: () => !alive || epochs.hasPassed(line) }
     },
-    isWriter: writer => alive && writer.equals(worker.engine.ids.writer),
-    reloadKeys: () => worker.engine.keyring.reload(),
+    isWriter: writer => alive && writer.equals(worker.context.ids.writer),
+    reloadKeys: () => worker.context.keyring.reload(),
     reloadFindings: async () => {},
   }
   const { disk, meta, clock, random } = ground
@@ -71,7 +71,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
 }
 
 /** All upkeep, several times over. */
-async function tidyUp({ engine: context }: Store, compactor = new Compactor(context, ANY_DEAD)): Promise<void> {
+async function tidyUp({ context }: Store, compactor = new Compactor(context, ANY_DEAD)): Promise<void> {
   const workers = [new Sweeper(context), compactor, new Reclaimer(context)]
   for (let round = 0; round < 3; round++) for (const worker of workers) await runUntilIdle(worker)
 }
@@ -98,26 +98,26 @@ for (const size of [50_000, 3 * 2 ** 20]) {
     const { worker, upkeeper } = await pair()
     await put(worker, 'bucket', 'key', payload(size))
     const handle = await worker.objects.open({ bucket: 'bucket', key: 'key' })
-    await worker.engine.blobs.seal()
+    await worker.context.blobs.seal()
     await remove(worker, 'bucket', 'key')
     await tidyUp(upkeeper)
-    assert.equal((await fsck(upkeeper.engine)).blobs, 1)
+    assert.equal((await fsck(upkeeper.context)).blobs, 1)
     assert.ok((await collect(handle.read())).equals(payload(size)))
     await tidyUp(upkeeper)
-    assert.equal((await fsck(upkeeper.engine)).blobs, 0)
+    assert.equal((await fsck(upkeeper.context)).blobs, 0)
   })
 
   test(`${size} bytes that one process is about to name are not swept or compacted away by another`, async () => {
     const [written, committing] = [gate(), gate()]
     const { worker, upkeeper } = await pair(holding(written.open, committing.opened))
     await put(worker, 'bucket', 'first', payload(50_000, 1))
-    const compactor = new Compactor(upkeeper.engine, ANY_DEAD)
+    const compactor = new Compactor(upkeeper.context, ANY_DEAD)
     const victim = put(worker, 'bucket', 'victim', payload(size, 2))
     await written.opened
     await remove(worker, 'bucket', 'first')
     await tidyUp(upkeeper, compactor)
     // Its volume closes while its name is on the way.
-    await worker.engine.blobs.seal()
+    await worker.context.blobs.seal()
     await tidyUp(upkeeper, compactor)
     committing.open()
     await victim
@@ -131,7 +131,7 @@ test('the volume that a process appends to is left alone while it lives, and com
   await put(worker, 'bucket', 'dead', payload(50_000, 1))
   await put(worker, 'bucket', 'alive', payload(50_000, 2))
   await remove(worker, 'bucket', 'dead')
-  const names = async () => (await upkeeper.engine.blobs.volumes()).map(({ name }) => name)
+  const names = async () => (await upkeeper.context.blobs.volumes()).map(({ name }) => name)
   const before = await names()
   await tidyUp(upkeeper)
   assert.deepEqual(await names(), before)
@@ -148,10 +148,10 @@ test('the volume that a process appends to is left alone while it lives, and com
 
 test('what a process left without a name is swept once it is dead, and not before', async () => {
   const { worker, upkeeper, bury } = await pair()
-  const { engine: context } = worker
+  const { context } = worker
   context.drafts.enter()
   await context.blobs.write(context.ids.next(), [payload(200_000)])
-  const sweeper = new Sweeper(upkeeper.engine)
+  const sweeper = new Sweeper(upkeeper.context)
   await runUntilIdle(sweeper)
   assert.equal(sweeper.removed, 0)
   assert.equal(sweeper.isWaiting, true)

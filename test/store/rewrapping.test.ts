@@ -24,7 +24,7 @@ async function putUnder(store: Store, key: string, encryption?: KeyChoice, hold 
 /** Every record of this kind, by its address. */
 async function records(store: Store, kind: 'o' | 'v' | 'u'): Promise<Map<string, { encryption?: Encryption }>> {
   const decode = kind === 'u' ? uploadFormat.decode : versionFormat.decode
-  const entries = await store.engine.meta.scan(keyRanges.kind(kind), 10_000)
+  const entries = await store.context.meta.scan(keyRanges.kind(kind), 10_000)
   return new Map(entries.map(({ key, value }) => [key.toString('hex'), decode(value) as { encryption?: Encryption }]))
 }
 
@@ -41,7 +41,7 @@ const unwrapped = (found: Awaited<ReturnType<typeof everything>>): unknown =>
   ])
 
 async function outdated(store: Store): Promise<number> {
-  const { keyring } = store.engine
+  const { keyring } = store.context
   return [...(await everything(store)).values()].filter(
     ({ encryption }) => encryption !== undefined && !keyring.isCurrent(encryption.wrappedKey, encryption.keyName),
   ).length

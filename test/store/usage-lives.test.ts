@@ -41,7 +41,7 @@ async function inRecords(folder: string, use: (meta: MetaEngine) => Promise<void
 }
 
 const count = ({ store, snapshot }: ServerParts): Promise<void> =>
-  runUntilIdle(new UsageCounter(store.engine, snapshot))
+  runUntilIdle(new UsageCounter(store.context, snapshot))
 
 test('after kill -9 counters equal a recount, and those of the dead are folded', () =>
   withFolder(async folder => {
@@ -55,7 +55,7 @@ test('after kill -9 counters equal a recount, and those of the dead are folded',
       await inFolder(folder, async parts => {
         const found = await assertExact(parts, `after kill ${life}`)
         assert(found.get('versioned')!.versions > 0)
-        assert.deepEqual((await fsck(parts.store.engine)).problems, [])
+        assert.deepEqual((await fsck(parts.store.context)).problems, [])
         await count(parts)
         await assertExact(parts, `after folding ${life}`)
         assert.equal(await usageRecordCount(parts), 3)
@@ -82,9 +82,9 @@ test('a folder from before there were counters is counted in the background, whi
     await inFolder(folder, async parts => {
       const { store } = parts
       const bucket = await store.buckets.get('versioned')
-      assert.equal(await usageOf(store.engine.meta, bucket), undefined)
-      assert.deepEqual((await fsck(store.engine)).usage.uncounted, ['plain', 'suspended', 'versioned'])
-      assert.deepEqual((await fsck(store.engine)).problems, [])
+      assert.equal(await usageOf(store.context.meta, bucket), undefined)
+      assert.deepEqual((await fsck(store.context)).usage.uncounted, ['plain', 'suspended', 'versioned'])
+      assert.deepEqual((await fsck(store.context)).problems, [])
       const random = chance(7)
       const [, ...hands] = await Promise.all([
         count(parts),
@@ -94,8 +94,8 @@ test('a folder from before there were counters is counted in the background, whi
       ])
       assert.equal(hands.length, 4)
       await assertExact(parts, 'counted')
-      assert.notEqual(await usageOf(store.engine.meta, bucket), undefined)
-      assert.deepEqual((await fsck(store.engine)).usage, { wrong: [], uncounted: [] })
+      assert.notEqual(await usageOf(store.context.meta, bucket), undefined)
+      assert.deepEqual((await fsck(store.context)).usage, { wrong: [], uncounted: [] })
     })
   }))
 
@@ -120,13 +120,13 @@ test('what an older version of the program did in between is counted again', () 
     await inFolder(folder, async parts => {
       const { store } = parts
       const bucket = await store.buckets.get('box')
-      assert.equal(await usageOf(store.engine.meta, bucket), undefined)
+      assert.equal(await usageOf(store.context.meta, bucket), undefined)
       await count(parts)
-      assert.equal((await usageOf(store.engine.meta, bucket))!.objects, 1)
+      assert.equal((await usageOf(store.context.meta, bucket))!.objects, 1)
       await assertExact(parts, 'counted again')
     })
     await inFolder(folder, async ({ store }) => {
-      assert.equal((await usageOf(store.engine.meta, await store.buckets.get('box')))!.objects, 1)
+      assert.equal((await usageOf(store.context.meta, await store.buckets.get('box')))!.objects, 1)
     })
   }))
 
@@ -137,14 +137,17 @@ test('fsck names a bucket whose usage is wrong, and a recount mends it', () =>
       await makeBucket(store, 'box')
       await put(store, 'box', 'a', 'four')
       await put(store, 'box', 'b', 'sixsix')
-      await store.engine.meta.commit({ checks: [], writes: [{ key: recordKey.current('box', 'a'), value: undefined }] })
-      const { problems, usage } = await fsck(store.engine)
+      await store.context.meta.commit({
+        checks: [],
+        writes: [{ key: recordKey.current('box', 'a'), value: undefined }],
+      })
+      const { problems, usage } = await fsck(store.context)
       assert.deepEqual(usage.wrong, ['box'])
       assert.match(problems.join(), /usage of bucket box: objects 2 recorded, 1 counted;.*bytes 10 recorded, 6 counted/)
-      assert.equal(await recount(store.engine, parts.snapshot, 'box'), true)
-      assert.deepEqual((await fsck(store.engine)).usage, { wrong: [], uncounted: [] })
+      assert.equal(await recount(store.context, parts.snapshot, 'box'), true)
+      assert.deepEqual((await fsck(store.context)).usage, { wrong: [], uncounted: [] })
       await remove(store, 'box', 'b')
       await assertExact(parts, 'after the repair')
-      assert.equal(await recount(store.engine, parts.snapshot, 'none'), false)
+      assert.equal(await recount(store.context, parts.snapshot, 'none'), false)
     })
   }))

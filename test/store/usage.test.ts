@@ -43,7 +43,7 @@ const ground = (meta: Meta, seed: number, disk = new MemoryDisk()) => ({
 })
 
 const usage = async (store: Store, name: string) =>
-  usageOf(store.engine.meta, await store.buckets.get(name)).then(found => ({ ...found }))
+  usageOf(store.context.meta, await store.buckets.get(name)).then(found => ({ ...found }))
 
 for (const { name, run } of DRIVERS) {
   test(`${name}: counters equal a recount at any moment, with two writers that change the same keys at once`, () =>
@@ -74,7 +74,7 @@ for (const { name, run } of DRIVERS) {
         await looking
         const found = await assertExact(meta, `seed ${seed}, at the end`)
         assert(found.get('versioned')!.versions > 0)
-        assert.deepEqual((await fsck(stores[0]!.engine)).problems, [])
+        assert.deepEqual((await fsck(stores[0]!.context)).problems, [])
       }
     }))
 }
@@ -135,7 +135,7 @@ test('R100: with the answer to an abort its bytes no longer count, also when a p
       return found
     },
   }
-  await store.through(late).uploads.abort(another)
+  await store.forRequest(late).uploads.abort(another)
   assert.equal(isLate, false)
   assert.deepEqual({ ...(await usage(store, 'box')) }, noUsage())
 })
@@ -210,10 +210,10 @@ test('sums beyond what a number holds are exact again when they come down', () =
 
 test('a process that remembers few buckets goes on in the counters that it had', async () => {
   const { store, meta } = await freshStore()
-  const counters = new UsageCounters({ epoch: 0, writer: store.engine.ids.writer, bucketsMax: 2 })
-  const few = Store.prototype.through.call(
-    Object.assign(Object.create(Store.prototype), { engine: { ...store.engine, usage: counters } }),
-    store.engine.meta,
+  const counters = new UsageCounters({ epoch: 0, writer: store.context.ids.writer, bucketsMax: 2 })
+  const few = Store.prototype.forRequest.call(
+    Object.assign(Object.create(Store.prototype), { engine: { ...store.context, usage: counters } }),
+    store.context.meta,
   )
   const names = ['one', 'two', 'three', 'four', 'five']
   for (const name of names) await makeBucket(store, name)
@@ -244,13 +244,13 @@ test('counters of processes that are gone are folded, those of a removed bucket 
   const before = await assertExact(meta, 'before')
   assert((await usageRecordCount(meta)) > 12)
   // The last process is still alive: one whose commit is under way must not lose the counter under its feet.
-  const alive = store.engine.ids.writer
+  const alive = store.context.ids.writer
   const keeper = Store.open({
-    ...{ ...base, blobs: store.engine.blobs, keyring: store.engine.keyring },
-    ...{ ids: (await openOn({ ...base, random: chance(99) })).engine.ids },
+    ...{ ...base, blobs: store.context.blobs, keyring: store.context.keyring },
+    ...{ ids: (await openOn({ ...base, random: chance(99) })).context.ids },
     others: { ...NO_PEERS, isWriter: writer => writer.equals(alive) },
   })
-  const worker = new UsageCounter(keeper.engine, () => meta.snapshot())
+  const worker = new UsageCounter(keeper.context, () => meta.snapshot())
   await runUntilIdle(worker)
   assert(worker.folded > 0)
   assert.deepEqual(await assertExact(meta, 'after folding'), before)

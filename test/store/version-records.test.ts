@@ -40,15 +40,15 @@ for (const { name, run } of ENGINES) {
       const markers = async (): Promise<string> => {
         const found: string[] = []
         for (const kind of ['o', 'v']) {
-          for await (const { value } of recordsOf(store.engine, kind)) found.push(value.toString('latin1', 0, 2))
+          for await (const { value } of recordsOf(store.context, kind)) found.push(value.toString('latin1', 0, 2))
         }
         return found.join(' ')
       }
       assert.equal(await markers(), 'V2 V2 V2 V2 V2 V2')
       for (const kind of ['o', 'v']) {
-        for await (const { key, value } of recordsOf(store.engine, kind)) {
+        for await (const { key, value } of recordsOf(store.context, kind)) {
           const first = firstFormat.encode(versionFormat.decode(value))
-          await store.engine.meta.commit({ checks: [], writes: [{ key, value: first }] })
+          await store.context.meta.commit({ checks: [], writes: [{ key, value: first }] })
         }
       }
       assert.equal(await markers(), 'V1 V1 V1 V1 V1 V1')
@@ -57,7 +57,7 @@ for (const { name, run } of ENGINES) {
       await store.objects.setTags({ bucket, key: 'b' }, [['name', 'value']])
       assert.equal(await markers(), 'V2 V1 V1 V1 V1 V1')
       assert.deepEqual(await listed(store), before)
-      assert.deepEqual((await fsck(store.engine)).problems, [])
+      assert.deepEqual((await fsck(store.context)).problems, [])
     }))
 }
 
@@ -87,13 +87,13 @@ async function afterTurning(what: (store: Store) => Promise<Buffer>, use: (parts
 }
 
 async function isFoundByUpkeep({ store }: ServerParts): Promise<void> {
-  const scrubber = new Scrubber(store.engine)
+  const scrubber = new Scrubber(store.context)
   await runUntilIdle(scrubber)
   assert.deepEqual(
     (await scrubber.report()).map(({ what }) => what),
     ['record'],
   )
-  assert.ok((await fsck(store.engine)).problems.some(problem => problem.includes('does not match its checksum')))
+  assert.ok((await fsck(store.context)).problems.some(problem => problem.includes('does not match its checksum')))
 }
 
 test('a bit that turned in a content is found by whoever reads it; listings do not read it', () =>

@@ -158,9 +158,9 @@ test('a put whose body ends early, is too long or breaks leaves nothing', async 
   await assert.rejects(attempt(broken()), /went away/)
   assert.equal(await faultOf(store.objects.head(at)), 'NoSuchKey')
   const left: Buffer[] = []
-  for await (const id of store.engine.blobs.solos()) left.push(id)
+  for await (const id of store.context.blobs.solos()) left.push(id)
   assert.deepEqual(left, [])
-  assert.equal(store.engine.drafts.count, 0)
+  assert.equal(store.context.drafts.count, 0)
 })
 
 test('R21, R101: tags and grants change without a new version, time or tag', async () => {

@@ -99,7 +99,7 @@ test('owner and worker of one folder see each other’s writes, and give ids tha
     const body = [Buffer.alloc(100_000, 1)]
     await worker.store.objects.put({ bucket: 'bucket', key: 'key', owner: 'owner', body })
     assert.equal((await owner.store.objects.head({ bucket: 'bucket', key: 'key' })).size, 100_000)
-    const [volume] = await owner.store.engine.blobs.volumes()
+    const [volume] = await owner.store.context.blobs.volumes()
     assert.ok(volume!.writer.equals(name))
     await worker.close()
     await owner.dismiss(name)

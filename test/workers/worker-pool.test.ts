@@ -105,7 +105,7 @@ const remove = async (client: Client, key: string): Promise<number> =>
   (await client.send({ method: 'DELETE', bucket: BUCKET, path: `/${key}`, as: ROOT })).status
 
 /** So often that whatever could be freed is. */
-async function tidyUp({ engine: context }: Store): Promise<void> {
+async function tidyUp({ context }: Store): Promise<void> {
   const workers = [new Sweeper(context), new Compactor(context, ANY_DEAD), new Reclaimer(context)]
   for (let round = 0; round < 5; round++) {
     for (const worker of workers) await runUntilIdle(worker)
@@ -139,13 +139,13 @@ test('bytes that a worker reads are not freed by the supervisor before they are 
     const read = [(await reading.next()).value as Buffer]
     assert.equal(await remove(client, 'key'), 204)
     await tidyUp(store)
-    assert.equal((await fsck(store.engine)).blobs, bodies.length)
+    assert.equal((await fsck(store.context)).blobs, bodies.length)
     for (let step = await reading.next(); step.done !== true; step = await reading.next()) read.push(step.value)
     assert.ok(Buffer.concat(read).equals(Buffer.concat(bodies)))
-    const reclaimer = new Reclaimer(store.engine)
+    const reclaimer = new Reclaimer(store.context)
     await until('what nobody reads any more is freed', async () => {
       await runUntilIdle(reclaimer)
-      return (await fsck(store.engine)).blobs === 0
+      return (await fsck(store.context)).blobs === 0
     })
   }))
 
@@ -159,10 +159,10 @@ test('bytes that a worker is writing are left alone by the supervisor', () =>
     assert.equal(status, 200)
     await tidyUp(store)
     assert.ok((await get(clientOf(port), '/key')).equals(body))
-    assert.deepEqual((await fsck(store.engine)).problems, [])
+    assert.deepEqual((await fsck(store.context)).problems, [])
   }))
 
-async function collected({ engine: context }: Store): Promise<Buffer[]> {
+async function collected({ context }: Store): Promise<Buffer[]> {
   const out: Buffer[] = []
   for await (const id of context.blobs.solos()) out.push(id)
   return out
@@ -177,9 +177,9 @@ test('a key that is disabled here is refused by the workers from then on, and go
     const sealed = { method: 'PUT', bucket: BUCKET, path: '/key', body: 'sealed', headers, as: ROOT }
     assert.equal((await client.send(sealed)).status, 200)
     for (let round = 0; round < 10; round++) {
-      await store.engine.keyring.disable('my-key')
+      await store.context.keyring.disable('my-key')
       assert.equal((await client.send({ method: 'GET', bucket: BUCKET, path: '/key', as: ROOT })).status, 400)
-      await store.engine.keyring.enable('my-key')
+      await store.context.keyring.enable('my-key')
       assert.equal((await get(client, '/key')).toString(), 'sealed')
     }
   }))
@@ -190,7 +190,7 @@ test('what a killed worker left without a name is swept, and its volumes can be 
     assert.equal(await put(client, 'dead', dead), 200)
     assert.equal(await put(client, 'alive', alive), 200)
     assert.equal(await remove(client, 'dead'), 204)
-    const volumes = async () => (await store.engine.blobs.volumes()).map(({ name }) => name)
+    const volumes = async () => (await store.context.blobs.volumes()).map(({ name }) => name)
     const before = await volumes()
     await tidyUp(store)
     assert.deepEqual(await volumes(), before, 'a worker may still append to it')
@@ -199,7 +199,7 @@ test('what a killed worker left without a name is swept, and its volumes can be 
       await kill()
     }).catch(() => 'cut off')
     assert.equal(await cut, 'cut off')
-    const sweeper = new Sweeper(store.engine)
+    const sweeper = new Sweeper(store.context)
     await until('its file is swept', async () => {
       await runUntilIdle(sweeper)
       return sweeper.removed === 1
@@ -210,7 +210,7 @@ test('what a killed worker left without a name is swept, and its volumes can be 
     })
     await until('another worker has taken its place', () => crew.isListening)
     assert.ok((await get(clientOf(port), '/alive')).equals(alive))
-    assert.deepEqual((await fsck(store.engine)).problems, [])
+    assert.deepEqual((await fsck(store.context)).problems, [])
   }))
 
 const figureOf = async (crew: WorkerPool, name: string): Promise<number | undefined> =>
@@ -229,9 +229,9 @@ test('a worker that stands still is ended and replaced, and nothing waits for it
     const stopped = pid()
     process.kill(stopped, 'SIGSTOP')
     await until('it stands still', () => /\) T /.test(readFileSync(`/proc/${stopped}/stat`, 'utf8')))
-    const reclaimer = new Reclaimer(store.engine)
+    const reclaimer = new Reclaimer(store.context)
     await runUntilIdle(reclaimer)
-    const changed = store.engine.keyring.disable('a key').then(() => 'changed')
+    const changed = store.context.keyring.disable('a key').then(() => 'changed')
     crew.beat(tell)
     for (let beat = 1; beat < MISSED_BEATS_MAX; beat++) crew.beat(tell)
     assert.equal(await Promise.race([changed, Promise.resolve('waits')]), 'waits')
@@ -244,7 +244,7 @@ test('a worker that stands still is ended and replaced, and nothing waits for it
     await until('another has taken its place', () => crew.isListening)
     await until('what waited for it is freed', async () => {
       await runUntilIdle(reclaimer)
-      return (await fsck(store.engine)).blobs === 0
+      return (await fsck(store.context)).blobs === 0
     })
     assert.equal((await get(clientOf(port), '/kept')).toString(), 'kept')
     assert.equal(await figureOf(crew, 'holdfast_workers_unresponsive_total'), 1)

@@ -49,7 +49,7 @@ export const CreateAccount = route({
     ),
   },
   async run(ctx, { accountId: given, ...wish }) {
-    const id = given ?? freshAccountId(ctx.store.engine.random)
+    const id = given ?? freshAccountId(ctx.store.context.random)
     return shown(await ctx.accounts.create({ accountId: id, ...wish }))
   },
 })

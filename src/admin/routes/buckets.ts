@@ -4,7 +4,7 @@ import { Fault } from '../../model/faults.ts'
 import type { Usage } from '../../model/usage.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { readBucketPolicy, readIdentityPolicy } from '../../rules/access/policy.ts'
-import { isDamage, usageOf } from '../../store/usage/usage.ts'
+import { isUsageDamaged, usageOf } from '../../store/usage/usage.ts'
 import {
   body,
   booleanField,
@@ -38,9 +38,9 @@ function shownWhole(ctx: AdminContext, bucket: Bucket) {
  */
 async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
   try {
-    return { usage: (await usageOf(store.engine.meta, one)) ?? null }
+    return { usage: (await usageOf(store.context.meta, one)) ?? null }
   } catch (error) {
-    if (isDamage(error)) return { usage: null }
+    if (isUsageDamaged(error)) return { usage: null }
     throw error
   }
 }

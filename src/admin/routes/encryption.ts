@@ -17,7 +17,7 @@ export const GetEncryption = route({
   permission: 'admin',
   input: {},
   async run({ store }) {
-    const { keyring } = store.engine
+    const { keyring } = store.context
     return { keyring: keyring.id.toString('hex'), ...keyring.versions, keys: store.namedKeys.list() }
   },
 })

@@ -35,7 +35,7 @@ export const CreateKey = route({
     secretKey: optionalField(textField, 'Made when absent'),
   },
   async run(ctx, { accountId, user, ...given }) {
-    const fresh = generateAccessKey(ctx.store.engine.random)
+    const fresh = generateAccessKey(ctx.store.context.random)
     const { accessKey = fresh.accessKey, secretKey = fresh.secretKey } = given
     if (ctx.identities.isRootKey(accessKey)) {
       throw new Fault('EntityAlreadyExists', { reason: `there is an access key ${accessKey} already` })

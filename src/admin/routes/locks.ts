@@ -85,7 +85,7 @@ export const GetClock = route({
   summary: 'The clock, and the time by which locks end: they differ when the clock has jumped',
   permission: 'admin',
   input: {},
-  run: async ctx => shownClock(await ctx.store.engine.lockClock.state()),
+  run: async ctx => shownClock(await ctx.store.context.lockClock.state()),
 })
 
 export const ConfirmClock = route({
@@ -96,7 +96,7 @@ export const ConfirmClock = route({
   permission: 'admin',
   input: {},
   async run(ctx) {
-    await ctx.store.engine.lockClock.confirm(ctx.store.engine)
-    return shownClock(await ctx.store.engine.lockClock.state())
+    await ctx.store.context.lockClock.confirm(ctx.store.context)
+    return shownClock(await ctx.store.context.lockClock.state())
   },
 })

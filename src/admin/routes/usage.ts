@@ -15,7 +15,7 @@ export const GetUsage = route({
   async run(ctx, { accountId }) {
     if (accountId !== undefined) await ctx.accounts.get(accountId)
     const accountOf = async (owner: string): Promise<string> => ctx.identities.byCanonicalId(owner)?.accountId ?? owner
-    const accounts = await accountUsage(await bucketUsage(ctx.store.engine.meta), accountOf)
+    const accounts = await accountUsage(await bucketUsage(ctx.store.context.meta), accountOf)
     const wanted = accountId === undefined ? accounts : accounts.filter(account => account.accountId === accountId)
     const total = (of: 'buckets' | 'uncounted'): number => wanted.reduce((sum, account) => sum + account[of], 0)
     return {

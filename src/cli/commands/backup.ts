@@ -122,7 +122,7 @@ async function restore(call: Invocation): Promise<CommandResult> {
       throw error
     })
     const opened = await openFolder(target)
-    const { problems, objects, held } = await fsck(opened.store.engine).finally(() => opened.close())
+    const { problems, objects, held } = await fsck(opened.store.context).finally(() => opened.close())
     const { run, takenAt, damaged } = manifest
     const value = { run, takenAt, ...restored, objects, held: held.length, problems, damaged }
     const text = [

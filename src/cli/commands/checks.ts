@@ -46,9 +46,9 @@ async function check(call: Invocation): Promise<CommandResult> {
   })
   try {
     const look = call.has('deep') ? fsckDeep : fsck
-    const found = await look(parts.store.engine)
+    const found = await look(parts.store.context)
     const repaired = call.has('repair') ? await repairUsage(parts, found) : []
-    const counted = repaired.length === 0 ? found : await look(parts.store.engine)
+    const counted = repaired.length === 0 ? found : await look(parts.store.context)
     const lost = parts.copy === undefined ? [] : await compareWithCopy(parts.copy)
     const value = { ...counted, problems: [...counted.problems, ...lost], repaired }
     const { problems, objects, blobs, contents, garbage } = value
@@ -65,7 +65,7 @@ async function check(call: Invocation): Promise<CommandResult> {
 async function repairUsage({ store, snapshot }: ServerParts, { usage }: FsckReport): Promise<string[]> {
   const repaired: string[] = []
   for (const name of [...usage.wrong, ...usage.uncounted]) {
-    if (await recount(store.engine, snapshot, name)) repaired.push(name)
+    if (await recount(store.context, snapshot, name)) repaired.push(name)
   }
   return repaired
 }

@@ -37,7 +37,7 @@ export interface LmdbOptions {
   readonly clock?: Clock
 }
 
-type RecordMaking<T> = (record: OpenedRecord, index: number, isVouched: boolean) => T
+type RecordMaking<T> = (record: OpenedRecord, index: number, isVerified: boolean) => T
 
 const EIO = 5
 /** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
@@ -100,22 +100,22 @@ class LmdbMeta implements JournaledEngine {
     return this.#records(engineRange(range, limit, reverse), owned)
   }
 
-  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
     this.#assertOpen()
     this.#engine.resetReadTxn()
-    return this.#records(engineRange(range, limit, false), make, vouch)
+    return this.#records(engineRange(range, limit, false), make, verify)
   }
 
-  #records<T>(range: EngineRange | undefined, make: RecordMaking<T>, vouch?: Verification): readonly T[] {
+  #records<T>(range: EngineRange | undefined, make: RecordMaking<T>, verify?: Verification): readonly T[] {
     const made: T[] = []
     if (range === undefined) return made
     const records = this.#engine.getRange(range)[Symbol.iterator]()
     try {
       for (let next = records.next(); next.done !== true; next = records.next()) {
         const record = next.value.value
-        const isVouched = vouch?.(record) ?? false
-        if (!isVouched) record.mustBeSound()
-        made.push(make(record, made.length, isVouched))
+        const isVerified = verify?.(record) ?? false
+        if (!isVerified) record.mustBeSound()
+        made.push(make(record, made.length, isVerified))
       }
     } catch (error) {
       // Its cursor would keep what is deleted from now on.

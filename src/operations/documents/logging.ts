@@ -25,7 +25,7 @@ async function targetOf(store: Store, source: Bucket, { targetBucket, targetPref
   if (target.owner !== source.owner) throw unfit(targetBucket, 'The target bucket must have the same owner')
   if (target.defaultRetention !== undefined) throw unfit(targetBucket, 'The target bucket retains every object')
   const policy = target.documents.includes('policy') ? await store.documents.get(targetBucket, 'policy') : undefined
-  const account = policy === undefined ? undefined : await new Accounts(store.engine).holderOf(source.owner)
+  const account = policy === undefined ? undefined : await new Accounts(store.context).holderOf(source.owner)
   if (mayDeliverLogs({ target, key: targetPrefix, source: source.name, account }, policy)) return target
   throw unfit(targetBucket, 'You must give the log-delivery group WRITE and READ_ACP permissions to the target bucket')
 }

@@ -41,7 +41,7 @@ export const PutObjectRetention = operation({
     const asksBypass = wantsBypass(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
     const retention = readXml(await wholeBody(ctx, { proof: 'checksum' }), readRetention)
-    const conditions = conditionsFromRetention(retention, ctx.store.engine.clock.now())
+    const conditions = conditionsFromRetention(retention, ctx.store.context.clock.now())
     await ctx.authorizeDeferred(conditions)
     const bypass = asksBypass && (await ctx.isAllowed('BypassGovernanceRetention', ctx.target, conditions))
     await refuseDeleteMarker(() => ctx.store.objects.setRetention(ctx.target, retention, { bypass }))

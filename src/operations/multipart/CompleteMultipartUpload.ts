@@ -164,7 +164,7 @@ async function complete(ctx: OperationScope, name: UploadName, list: SentList, s
     parts: listed,
     condition,
     ...(said.customerKey === undefined ? {} : { customerKey: said.customerKey.key }),
-    reading: upload => ctx.allowEarlyResponse([...encryptionHeaders(upload), contextHeader(upload)]),
+    beforeRead: upload => ctx.allowEarlyResponse([...encryptionHeaders(upload), contextHeader(upload)]),
     inspect(upload, assembly, read) {
       checkSize(said.objectSize, assembly.size)
       return checksumOf(upload, assembly, { ...said, listed }, read)

@@ -53,7 +53,7 @@ export const UploadPartCopy = operation({
           if (range === undefined) checkSourceSize(ctx, source.size)
           read = source
         },
-        reading: source =>
+        beforeRead: source =>
           ctx.allowEarlyResponse([...encryptionHeaders(upload), ...saidOfSource(sourceBucket, source)]),
         ...(sourceKey === undefined ? {} : { sourceCustomerKey: sourceKey.key }),
         ...(own === undefined ? {} : { customerKey: own.key, customerKeyMd5: own.md5 }),

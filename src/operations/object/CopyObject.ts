@@ -4,7 +4,7 @@ import type { Attributes, Version } from '../../model/version.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { quotedEtag } from '../../rules/etag.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
-import { describeSealed } from '../../store/keys/content-keys.ts'
+import { encryptionInfo } from '../../store/keys/content-keys.ts'
 import type { OperationScope } from '../context.ts'
 import { maybe, writeCondition } from '../inputs.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
@@ -108,8 +108,8 @@ export const CopyObject = operation({
           checkSource(said.conditions, sourceKey !== undefined, source)
           checkSourceSize(ctx, source.size)
         },
-        reading(source) {
-          const sealed = { encryption: encryption === undefined ? undefined : describeSealed(encryption) }
+        beforeRead(source) {
+          const sealed = { encryption: encryption === undefined ? undefined : encryptionInfo(encryption) }
           ctx.allowEarlyResponse([
             ...encryptionHeaders(sealed),
             contextHeader(sealed),

@@ -179,7 +179,7 @@ export function ownership(ctx: OperationScope, takesExecRead = true): { owner: s
 
 /** R57. Refuses what the bucket cannot keep before any byte is read; the commit asks the same rule again. */
 export function checkLock(ctx: OperationScope, wanted: Lock): void {
-  initialLock(ctx.bucket, wanted, ctx.store.engine.clock.now())
+  initialLock(ctx.bucket, wanted, ctx.store.context.clock.now())
 }
 
 /** R18, D25. */

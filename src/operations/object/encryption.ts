@@ -6,7 +6,7 @@ import type { Upload } from '../../model/upload.ts'
 import { DEFAULT_KEY_NAME } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
 import { type BucketEncryption, KEY_ID_CHARACTERS_MAX, readBucketEncryption } from '../../rules/documents/encryption.ts'
-import type { KeyChoice, Sealed } from '../../store/keys/content-keys.ts'
+import type { EncryptionInfo, KeyChoice } from '../../store/keys/content-keys.ts'
 import type { OperationScope } from '../context.ts'
 import { invalidArgument } from '../inputs.ts'
 import type { Decoder, Header, RequestView } from '../operation.ts'
@@ -154,7 +154,7 @@ async function bucketEncryption({
 }
 
 /** What is said about the encryption of something stored. The context is told only to whoever is making it. */
-export function encryptionHeaders({ encryption }: { readonly encryption: Sealed | undefined }): Header[] {
+export function encryptionHeaders({ encryption }: { readonly encryption: EncryptionInfo | undefined }): Header[] {
   if (encryption === undefined) return []
   switch (encryption.by) {
     case 'service':
@@ -174,7 +174,7 @@ export function encryptionHeaders({ encryption }: { readonly encryption: Sealed 
 }
 
 /** R66, R89. */
-export const contextHeader = ({ encryption }: { readonly encryption: Sealed | undefined }): Header => [
+export const contextHeader = ({ encryption }: { readonly encryption: EncryptionInfo | undefined }): Header => [
   CONTEXT,
   encryption?.context?.toString('base64'),
 ]

@@ -157,7 +157,7 @@ export class Buckets {
     if (!concernsLocks) return transact(context, tx => attempt(tx, () => {}))
     // P19. Before there can be a lock, it is written down how far time has got.
     await context.lockClock.now()
-    return context.ledgerCommits.take(context, bucket, attempt)
+    return context.ledgerCommits.append(context, bucket, attempt)
   }
 
   #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {

@@ -6,7 +6,7 @@
 import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
 import { decodeBucket, decodeVersion } from './decoded-records.ts'
-import { isDocument, isOfBucket, recordKey } from './record-keys.ts'
+import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
 import { mapKeyOf, type RepeatableReads } from './repeatable-reads.ts'
 
 /** An object is not as it was when the permission was judged. */
@@ -58,7 +58,7 @@ export class AuthorizedView implements Meta {
 
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const name = mapKeyOf(key)
-    const judged = this.#facts.seen(name)
+    const judged = this.#facts.cached(name)
     // The bucket was read first: that it is still there tells whose all the rest is. Versions are looked for by way of
     // it, documents are not.
     const isKnown = this.#isEnough && judged !== undefined && !this.#buckets.has(name)
@@ -68,7 +68,7 @@ export class AuthorizedView implements Meta {
       if (entry === undefined) this.#isEnough = false
       return this.#asJudged(name, judged, entry)
     })
-    return isOfBucket(key) ? this.#ofJudged(found) : found
+    return isBucketScoped(key) ? this.#ofJudged(found) : found
   }
 
   /** What was read, unless a bucket is not the one that was judged any more: it may have been read of another. */
@@ -85,7 +85,7 @@ export class AuthorizedView implements Meta {
 
   #confirm(name: string, id: string | undefined): MaybePromise<void> {
     if (id === undefined) return
-    return andThen(this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.seen(name)), entry => {
+    return andThen(this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.cached(name)), entry => {
       if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
     })
   }
@@ -105,8 +105,8 @@ export class AuthorizedView implements Meta {
     return this.#ofJudged(this.#meta.scan(range, limit, reverse))
   }
 
-  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
-    return this.#ofJudged(this.#meta.scanMap(range, limit, make, vouch))
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
+    return this.#ofJudged(this.#meta.scanMap(range, limit, make, verify))
   }
 
   commit(tx: Minitransaction): Promise<boolean> {

@@ -39,8 +39,8 @@ export class FencedMeta implements Meta {
     return this.#meta.scan(range, limit, reverse)
   }
 
-  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
-    return this.#meta.scanMap(range, limit, make, vouch)
+  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
+    return this.#meta.scanMap(range, limit, make, verify)
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {

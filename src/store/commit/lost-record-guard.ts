@@ -46,14 +46,14 @@ export class LostRecordGuard implements Meta {
     return entries
   }
 
-  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
-    if (!this.#losses.isAny) return this.unguarded.scanMap(range, limit, make, vouch)
+  async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
+    if (!this.#losses.isAny) return this.unguarded.scanMap(range, limit, make, verify)
     let last: Buffer | undefined
-    const noting: Projection<T> = (entry, index, isVouched) => {
+    const noting: Projection<T> = (entry, index, isVerified) => {
       if (index === limit - 1) last = copyOf(entry.key)
-      return make(entry, index, isVouched)
+      return make(entry, index, isVerified)
     }
-    const made = await this.unguarded.scanMap(range, limit, noting, vouch)
+    const made = await this.unguarded.scanMap(range, limit, noting, verify)
     this.#assertWhole(range, last, false)
     return made
   }

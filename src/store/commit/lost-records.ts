@@ -15,7 +15,7 @@ export class LostRecords {
   isAny = false
 
   /** Takes the place of what was known before. */
-  know({ keys, more }: LostRecordKeys): void {
+  replace({ keys, more }: LostRecordKeys): void {
     this.#keys = [...keys].sort((one, other) => one.compare(other))
     this.#more = new Set(more)
     this.isAny = keys.length > 0 || more.length > 0

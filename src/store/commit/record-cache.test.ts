@@ -7,7 +7,7 @@ test('what is kept keeps nothing but itself: neither the memory that it was cut 
   const slab = Buffer.alloc(64 * 1024, 7)
   const key = Buffer.from('key')
   const read = { bytes: slab.subarray(0, 10) }
-  lately.note('key', { key, value: slab.subarray(100, 200), stamp: 5, read })
+  lately.set('key', { key, value: slab.subarray(100, 200), stamp: 5, read })
   const kept = lately.get('key')!
   assert.deepEqual(kept, { key, value: Buffer.alloc(100, 7), stamp: 5 })
   assert.notEqual(kept.value.buffer, slab.buffer)
@@ -16,7 +16,7 @@ test('what is kept keeps nothing but itself: neither the memory that it was cut 
 test('large records are not kept, and of the others the oldest goes first', () => {
   const lately = new RecordCache()
   const note = (name: string, bytes = 1): void =>
-    lately.note(name, { key: Buffer.from(name), value: Buffer.alloc(bytes), stamp: 1 })
+    lately.set(name, { key: Buffer.from(name), value: Buffer.alloc(bytes), stamp: 1 })
   note('large', 1_025)
   assert.equal(lately.get('large'), undefined)
   for (let n = 0; n < 1_001; n++) note(`${n}`, 1_024)

@@ -15,7 +15,7 @@ export class RecordCache {
     return this.#entries.get(name)
   }
 
-  note(name: string, entry: Entry): void {
+  set(name: string, entry: Entry): void {
     if (entry.value.length > VALUE_BYTES_MAX) return
     // One that is noted again takes the place of its predecessor; otherwise the oldest goes.
     if (this.#entries.size >= ENTRIES_MAX && !this.#entries.has(name)) {

@@ -41,7 +41,7 @@ export const recordKey = {
   /** Whether a named key may be used, by the digest of its name. */
   namedKey: (digest: Buffer) => key('x', 'key', digest),
   /** How far a look has got that wants to disable a named key. */
-  keyLook: (digest: Buffer) => key('x', 'key look', digest),
+  keyUseScan: (digest: Buffer) => key('x', 'key look', digest),
   /** The rotation that the ledger tells of and the keyring may not have yet. */
   rotation: () => key('x', 'rotation'),
   /** How far time has got. */
@@ -81,7 +81,7 @@ const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
 const DOCUMENT = 'd'.charCodeAt(0)
 const CURRENT = 'o'.charCodeAt(0)
 
-export const isOfBucket = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
+export const isBucketScoped = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
 export const isCurrent = (address: Buffer): boolean => address[0] === CURRENT
 export const isDocument = (address: Buffer): boolean => address[0] === DOCUMENT
 
@@ -125,10 +125,10 @@ export function parseRecordKey(address: Buffer): { bucket: string; name: string;
 }
 
 /** How many bytes of an address come before a name in this bucket. */
-export const beforeVersions = (bucket: string): number => 1 + Buffer.byteLength(bucket) + 1
+export const nameOffset = (bucket: string): number => 1 + Buffer.byteLength(bucket) + 1
 
 /** How many come after it, of a kind with one fixed length of them: the end of the text, then a number or an id. */
-export const AFTER_VERSIONS: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 1 + 8, u: 1 + 16 }
+export const NAME_TRAILER_BYTES: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 1 + 8, u: 1 + 16 }
 
 /** The place of an older version, read from its address alone. */
 export function sequenceOf(address: Buffer): number {

@@ -31,7 +31,7 @@ export class RepeatableReads implements Meta {
   }
 
   /** The record as it was judged; undefined also when it was never looked at. */
-  seen(name: string): Entry | undefined {
+  cached(name: string): Entry | undefined {
     return this.#seen.get(name)
   }
 
@@ -39,7 +39,7 @@ export class RepeatableReads implements Meta {
    * From here on everything is read again: records that were read one after the other may never have been like that at
    * one time.
    */
-  lookAgain(): void {
+  readFresh(): void {
     this.#remembers = false
   }
 
@@ -50,7 +50,7 @@ export class RepeatableReads implements Meta {
     const known = this.#lately.get(name)
     return andThen(this.#meta.get(key, known), entry => {
       this.#seen.set(name, entry)
-      if (entry !== undefined && entry !== known) this.#lately.note(name, entry)
+      if (entry !== undefined && entry !== known) this.#lately.set(name, entry)
       return entry
     })
   }
@@ -59,8 +59,8 @@ export class RepeatableReads implements Meta {
     return this.#meta.scan(range, limit, reverse)
   }
 
-  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, vouch?: Verification): Promise<readonly T[]> {
-    return this.#meta.scanMap(range, limit, make, vouch)
+  scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
+    return this.#meta.scanMap(range, limit, make, verify)
   }
 
   /** Looking changes nothing. */

@@ -41,7 +41,7 @@ export class Transaction {
   }
 
   /** True when everything that was read is still so: then there was a moment at which all of it was. */
-  async holds(): Promise<boolean> {
+  async validate(): Promise<boolean> {
     if (this.checks.length < 2) return true
     for (const { key, stamp } of this.checks) if ((await this.#meta.get(key))?.stamp !== stamp) return false
     return true
@@ -92,10 +92,10 @@ export async function transact<T>(context: TransactionContext, attempt: (tx: Tra
     try {
       const result = await attempt(decision)
       const nothing = decision.writes.length === 0
-      if (nothing ? await decision.holds() : await commit(context, decision)) return result
+      if (nothing ? await decision.validate() : await commit(context, decision)) return result
     } catch (error) {
       // Records are read one by one while others move them: a refusal must not rest on what never was at one time.
-      if (!(error instanceof Fault) || (await decision.holds())) throw error
+      if (!(error instanceof Fault) || (await decision.validate())) throw error
     }
     // The first conflicts are retried at once: whoever won has finished. Jitter keeps later ones apart.
     if (tries > 3) await context.clock.sleep(Math.ceil(context.random.fraction() * Math.min(BACKOFF_MS_MAX, tries)))

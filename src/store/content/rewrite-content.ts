@@ -42,7 +42,7 @@ export async function rewriteContent(
   try {
     // It may be another one than was looked at before.
     request.check?.(source)
-    request.reading?.(source)
+    request.beforeRead?.(source)
     const { parts } = await handle.parts(0, LIMITS.partNumberMax)
     const version =
       parts.length === 0

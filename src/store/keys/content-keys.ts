@@ -20,7 +20,7 @@ export type KeyChoice =
     }
   | { readonly by: 'customer'; readonly key: Buffer; readonly md5: string }
 
-export function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyUse {
+export function keyUseOf(encryption: EncryptionInfo, customerKey: Buffer | undefined): KeyUse {
   if (encryption.by === 'service') return { by: 'service' }
   if (encryption.by === 'named') return { by: 'named', name: encryption.keyName!, context: encryption.context }
   if (customerKey === undefined) throw new Fault('InvalidRequest', { reason: 'The object needs its customer key' })
@@ -28,9 +28,9 @@ export function useOf(encryption: Sealed, customerKey: Buffer | undefined): KeyU
 }
 
 /** What can be told about how something is sealed. */
-export type Sealed = Omit<Encryption, 'wrappedKey'>
+export type EncryptionInfo = Omit<Encryption, 'wrappedKey'>
 
-export function describeSealed(choice: KeyChoice): Sealed {
+export function encryptionInfo(choice: KeyChoice): EncryptionInfo {
   const named = choice.by === 'named' ? choice : undefined
   return {
     by: choice.by,
@@ -57,8 +57,8 @@ export function encryptionFor(
   contentKey = engine.random.bytes(CONTENT_KEY_BYTES),
 ): { encryption: Encryption; contentKey: Buffer } {
   if (choice.by === 'named') checkNamed(choice)
-  const described = describeSealed(choice)
-  const use = useOf(described, customerKeyOf(choice))
+  const described = encryptionInfo(choice)
+  const use = keyUseOf(described, customerKeyOf(choice))
   const wrappedKey = faulting(() => engine.keyring.wrap(contentKey, use))
   return { encryption: { ...described, wrappedKey }, contentKey }
 }
@@ -73,7 +73,7 @@ export async function contentKeyOf(
     throw new Fault('InvalidRequest', { reason: 'The object has no customer key' })
   }
   if (encryption === undefined) return undefined
-  const use = useOf(encryption, customerKey)
+  const use = keyUseOf(encryption, customerKey)
   return engine.keyring.upToDate(() => faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use)))
 }
 
@@ -95,7 +95,7 @@ function faulting<T>(use: () => T): T {
  */
 export function etagOf(engine: StoreContext, md5: Buffer, choice: KeyChoice | undefined): string {
   if (choice === undefined || choice.by === 'service') return md5.toString('hex')
-  const secret = faulting(() => engine.keyring.etagSecret(useOf(describeSealed(choice), customerKeyOf(choice))))
+  const secret = faulting(() => engine.keyring.etagSecret(keyUseOf(encryptionInfo(choice), customerKeyOf(choice))))
   return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
 }
 

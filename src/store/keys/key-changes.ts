@@ -5,7 +5,7 @@
 
 export interface KeyProgress {
   /** Versions and uploads so far. */
-  looked: number
+  scanned: number
   /** The key was enabled meanwhile. */
   isWithdrawn: boolean
 }
@@ -20,11 +20,11 @@ export class KeyChanges {
   /** The change that was asked for last: one after the other, so that none undoes half of another. */
   #last: Promise<unknown> = Promise.resolve()
   /** By the name of the key. */
-  readonly looks = new Map<string, KeyUseScanState>()
+  readonly scans = new Map<string, KeyUseScanState>()
   /** The record that kept a key from being disabled the last time, by the name of the key. */
-  readonly kept = new Map<string, Buffer>()
+  readonly blockers = new Map<string, Buffer>()
 
-  alone<T>(change: () => Promise<T>): Promise<T> {
+  exclusively<T>(change: () => Promise<T>): Promise<T> {
     const changed = this.#last.then(change)
     this.#last = changed.catch(() => {})
     return changed

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { keySuccessor } from '../../lib/bytes.ts'
 import type { Entry } from '../../meta/meta.ts'
 import { Fault } from '../../model/faults.ts'
-import { keyStateFormat, lookFormat } from '../../model/key-state.ts'
+import { keyStateFormat, keyUseScanFormat } from '../../model/key-state.ts'
 import { uploadFormat } from '../../model/upload.ts'
 import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
@@ -20,10 +20,10 @@ const KINDS = ['o', 'v', 'u']
 
 /** Names are longer than keys of records may be. */
 const digestOf = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest()
-export const stateOf = (name: string): Buffer => recordKey.namedKey(digestOf(name))
-export const progressOf = (name: string): Buffer => recordKey.keyLook(digestOf(name))
+export const keyStateKey = (name: string): Buffer => recordKey.namedKey(digestOf(name))
+export const keyUseScanKey = (name: string): Buffer => recordKey.keyUseScan(digestOf(name))
 
-export const withdrawKeyClose = (): Fault => new Fault('OperationAborted', { reason: 'the key was enabled meanwhile' })
+export const keyReenabled = (): Fault => new Fault('OperationAborted', { reason: 'the key was enabled meanwhile' })
 
 /** A look at what is under a key that was closed with this stamp. */
 export interface KeyUseScan {
@@ -36,17 +36,17 @@ export interface KeyUseScan {
 /** Closes the key, unless somebody has who was interrupted: then the look goes on where that one was. */
 export async function beginKeyClose(context: StoreContext, name: string): Promise<KeyUseScan> {
   const { meta } = context
-  const state = await meta.get(stateOf(name))
-  const progress = await meta.get(progressOf(name))
+  const state = await meta.get(keyStateKey(name))
+  const progress = await meta.get(keyUseScanKey(name))
   if (state !== undefined && progress !== undefined && keyStateFormat.decode(state.value) === 'closing') {
-    const { stamp, from } = lookFormat.decode(progress.value)
+    const { stamp, from } = keyUseScanFormat.decode(progress.value)
     if (stamp === state.stamp) return { name, stamp, from }
   }
   await transact(context, async tx => {
-    tx.put(stateOf(name), keyStateFormat.encode('closing'))
-    tx.remove(progressOf(name))
+    tx.put(keyStateKey(name), keyStateFormat.encode('closing'))
+    tx.remove(keyUseScanKey(name))
   })
-  return { name, stamp: (await meta.get(stateOf(name)))!.stamp, from: undefined }
+  return { name, stamp: (await meta.get(keyStateKey(name)))!.stamp, from: undefined }
 }
 
 /** Whether a lock keeps what this record is about, and the key is needed for it; by its name for people. */
@@ -61,11 +61,11 @@ const inUse = (locked: string): Fault => new Fault('KeyInUse', { reason: `The ke
 
 /** What kept the key the last time still does: nobody has to look for it again. */
 export async function refuseIfStillInUse(context: StoreContext, name: string): Promise<void> {
-  const address = context.keyChanges.kept.get(name)
+  const address = context.keyChanges.blockers.get(name)
   const entry = address && (await context.meta.get(address))
   const locked = entry && keptBy(name, entry, await context.lockClock.now())
   if (locked !== undefined) throw inUse(locked)
-  context.keyChanges.kept.delete(name)
+  context.keyChanges.blockers.delete(name)
 }
 
 /** Throws `KeyInUse` when a locked version is under the key, or an upload that is to become one. */
@@ -81,11 +81,11 @@ export async function scanKeyUses(context: StoreContext, looking: KeyUseScan, lo
       for (const entry of page) {
         const locked = keptBy(name, entry, time)
         if (locked === undefined) continue
-        context.keyChanges.kept.set(name, entry.key)
+        context.keyChanges.blockers.set(name, entry.key)
         throw inUse(locked)
       }
-      look.looked += page.length
-      if (look.isWithdrawn) throw withdrawKeyClose()
+      look.scanned += page.length
+      if (look.isWithdrawn) throw keyReenabled()
       if (page.length < PAGE) break
       start = keySuccessor(page.at(-1)!.key)
       if (++pages % PAGES_UNNOTED === 0) await note(context, { ...looking, from: start })
@@ -97,7 +97,7 @@ export async function scanKeyUses(context: StoreContext, looking: KeyUseScan, lo
 
 function note(context: StoreContext, { name, stamp, from }: KeyUseScan): Promise<void> {
   return transact(context, async tx => {
-    if ((await tx.get(stateOf(name)))?.stamp !== stamp) throw withdrawKeyClose()
-    tx.put(progressOf(name), lookFormat.encode({ stamp, from: from! }))
+    if ((await tx.get(keyStateKey(name)))?.stamp !== stamp) throw keyReenabled()
+    tx.put(keyUseScanKey(name), keyUseScanFormat.encode({ stamp, from: from! }))
   })
 }

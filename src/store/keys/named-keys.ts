@@ -17,11 +17,11 @@ import type { KeyProgress, KeyUseScanState } from './key-changes.ts'
 import {
   beginKeyClose,
   type KeyUseScan,
-  progressOf,
+  keyReenabled,
+  keyStateKey,
+  keyUseScanKey,
   refuseIfStillInUse,
   scanKeyUses,
-  stateOf,
-  withdrawKeyClose,
 } from './key-use-scan.ts'
 import { type RewrapProgress, rewrapBatch } from './rewrap-keys.ts'
 
@@ -31,7 +31,7 @@ const WAIT_MS = 5_000
 /** Whoever makes or locks a version under a named key relies on the key. */
 export async function dependOnNamedKey(tx: Transaction, encryption: Encryption | undefined): Promise<void> {
   if (encryption?.by !== 'named') return
-  const entry = await tx.get(stateOf(encryption.keyName!))
+  const entry = await tx.get(keyStateKey(encryption.keyName!))
   if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
   throw new Fault('KMS.DisabledException')
 }
@@ -76,8 +76,8 @@ export class NamedKeys {
   }
 
   get(name: string): NamedKey {
-    const look = this.#context.keyChanges.looks.get(name)
-    return { name, ...this.#context.keyring.keyState(name), ...(look === undefined ? {} : { checking: look.looked }) }
+    const look = this.#context.keyChanges.scans.get(name)
+    return { name, ...this.#context.keyring.keyState(name), ...(look === undefined ? {} : { checking: look.scanned }) }
   }
 
   async create(name: string): Promise<void> {
@@ -95,7 +95,7 @@ export class NamedKeys {
         throw new Fault('InvalidArgument', { ArgumentName: 'name', reason: 'only named keys have names' })
       checkName(name)
     }
-    return this.#context.keyChanges.alone(async () => {
+    return this.#context.keyChanges.exclusively(async () => {
       await this.#finish()
       const before = (version: number): Promise<void> => this.#intend({ of, keyName: name, version })
       const version = await this.#context.keyring.rotate(of, name, before).catch(asFault)
@@ -112,7 +112,7 @@ export class NamedKeys {
   /** Noted before it is done, with what is left to do: whoever starts after a crash in between completes it. */
   #intend(next: NextVersion): Promise<void> {
     const { of, keyName, version } = next
-    return this.#context.ledgerCommits.take(this.#context, STORE_LEDGER, async (tx, note) => {
+    return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
       tx.put(recordKey.rotation(), nextVersionFormat.encode(next))
       note({ what: 'key rotated', of, ...(keyName === undefined ? {} : { keyName }), version })
     })
@@ -120,7 +120,7 @@ export class NamedKeys {
 
   /** Does what the ledger tells of and a crash has left undone. At every start, by the owner of the folder. */
   finish(): Promise<void> {
-    return this.#context.keyChanges.alone(() => this.#finish())
+    return this.#context.keyChanges.exclusively(() => this.#finish())
   }
 
   async #finish(): Promise<void> {
@@ -139,7 +139,7 @@ export class NamedKeys {
    */
   async disable(name: string): Promise<'disabled' | 'checking'> {
     checkName(name)
-    const look = await this.#context.keyChanges.alone(() => this.#beginToDisable(name))
+    const look = await this.#context.keyChanges.exclusively(() => this.#beginToDisable(name))
     if (look === undefined) return 'disabled'
     const disabled = look.outcome.then(() => 'disabled' as const)
     return soonOr(this.#context.clock, disabled, 'checking')
@@ -147,16 +147,16 @@ export class NamedKeys {
 
   async #beginToDisable(name: string): Promise<KeyUseScanState | undefined> {
     const { keyChanges, keyring } = this.#context
-    const underWay = keyChanges.looks.get(name)
+    const underWay = keyChanges.scans.get(name)
     if (underWay !== undefined || keyring.keyState(name).disabled) return underWay
     await refuseIfStillInUse(this.#context, name)
     const looking = await beginKeyClose(this.#context, name)
-    const progress = { looked: 0, isWithdrawn: false }
-    const outcome = this.#disable(looking, progress).finally(() => keyChanges.looks.delete(name))
+    const progress = { scanned: 0, isWithdrawn: false }
+    const outcome = this.#disable(looking, progress).finally(() => keyChanges.scans.delete(name))
     // Perhaps nobody waits for it any more.
     outcome.catch(() => {})
     const look = Object.assign(progress, { outcome })
-    keyChanges.looks.set(name, look)
+    keyChanges.scans.set(name, look)
     return look
   }
 
@@ -170,9 +170,9 @@ export class NamedKeys {
     }
     try {
       await scanKeyUses(this.#context, looking, look)
-      await keyChanges.alone(() => keyring.disable(looking.name, before))
+      await keyChanges.exclusively(() => keyring.disable(looking.name, before))
     } catch (error) {
-      if (!isNoted) await keyChanges.alone(() => this.#open(looking))
+      if (!isNoted) await keyChanges.exclusively(() => this.#open(looking))
       asFault(error)
     }
   }
@@ -180,10 +180,10 @@ export class NamedKeys {
   async enable(name: string): Promise<void> {
     checkName(name)
     const { keyChanges, keyring, ledgerCommits: turns } = this.#context
-    await keyChanges.alone(async () => {
-      const look = keyChanges.looks.get(name)
+    await keyChanges.exclusively(async () => {
+      const look = keyChanges.scans.get(name)
       if (look !== undefined) look.isWithdrawn = true
-      await turns.take(this.#context, STORE_LEDGER, async (tx, note) => {
+      await turns.append(this.#context, STORE_LEDGER, async (tx, note) => {
         setState(tx, name, 'open')
         note({ what: 'key enabled', keyName: name })
       })
@@ -193,8 +193,8 @@ export class NamedKeys {
 
   /** Only if it was closed all the time since the look began. */
   #noteDisabled({ name, stamp }: KeyUseScan): Promise<void> {
-    return this.#context.ledgerCommits.take(this.#context, STORE_LEDGER, async (tx, note) => {
-      if ((await tx.get(stateOf(name)))?.stamp !== stamp) throw withdrawKeyClose()
+    return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
+      if ((await tx.get(keyStateKey(name)))?.stamp !== stamp) throw keyReenabled()
       setState(tx, name, 'disabled')
       note({ what: 'key disabled', keyName: name })
     })
@@ -203,15 +203,15 @@ export class NamedKeys {
   /** As it was before the look, unless somebody else has said what it is to be. */
   #open({ name, stamp }: KeyUseScan): Promise<void> {
     return transact(this.#context, async tx => {
-      if ((await tx.get(stateOf(name)))?.stamp === stamp) setState(tx, name, 'open')
+      if ((await tx.get(keyStateKey(name)))?.stamp === stamp) setState(tx, name, 'open')
     })
   }
 }
 
 /** With it ends what was known about a look. */
 function setState(tx: Transaction, name: string, state: KeyState): void {
-  tx.put(stateOf(name), keyStateFormat.encode(state))
-  tx.remove(progressOf(name))
+  tx.put(keyStateKey(name), keyStateFormat.encode(state))
+  tx.remove(keyUseScanKey(name))
 }
 
 function soonOr<T, L>(clock: Clock, result: Promise<T>, late: L): Promise<T | L> {

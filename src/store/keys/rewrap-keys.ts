@@ -14,7 +14,7 @@ import { versionFormat } from '../../model/version-record.ts'
 import { keyRanges } from '../commit/record-keys.ts'
 import { transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
-import { useOf } from './content-keys.ts'
+import { keyUseOf } from './content-keys.ts'
 
 const PAGE = 500
 /** One step takes no longer than that, and a page. */
@@ -52,7 +52,7 @@ const isOutdated = (context: StoreContext, encryption: Encryption | undefined): 
 
 /** The same key, wrapped anew; undefined where that may not be. */
 async function wrappedAnew(context: StoreContext, encryption: Encryption): Promise<Encryption | undefined> {
-  const use = useOf(encryption, undefined)
+  const use = keyUseOf(encryption, undefined)
   try {
     const wrappedKey = await context.keyring.upToDate(() => context.keyring.rewrap(encryption.wrappedKey, use, use))
     return { ...encryption, wrappedKey }
@@ -117,7 +117,7 @@ export async function rewrapBatch(context: StoreContext, from?: Buffer): Promise
   const { clock, keyring, ledgerCommits: turns } = context
   if (from === undefined) {
     const { service, named } = keyring.versions
-    await turns.take(context, STORE_LEDGER, async (_d, note) => note({ what: 'keys rewrapped', service, named }))
+    await turns.append(context, STORE_LEDGER, async (_d, note) => note({ what: 'keys rewrapped', service, named }))
   }
   const endsAt = clock.elapsed() + STEP_MS
   const sum = { looked: 0, rewrapped: 0, left: 0 }

@@ -26,7 +26,7 @@ export function transactNewVersion<T extends Version | undefined>(
   attempt: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   if (!asksForLock(lock)) return transact(context, attempt)
-  return context.ledgerCommits.take(context, bucket, async (tx, note) => {
+  return context.ledgerCommits.append(context, bucket, async (tx, note) => {
     const made = await attempt(tx)
     if (made !== undefined) {
       note({ what: 'created', key, versionId: made.id, before: null, after: lockForLedger(made.lock) })
@@ -67,7 +67,7 @@ export class RefusalEntries {
     }
     const first: Waiting = { times: 1, done: undefined }
     this.#waiting.set(name, first)
-    first.done = context.ledgerCommits.take(context, bucket, async (_d, note) => {
+    first.done = context.ledgerCommits.append(context, bucket, async (_d, note) => {
       // From the first attempt on nobody joins: whoever waits is told only what is in the commit.
       if (this.#waiting.get(name) === first) this.#waiting.delete(name)
       note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })

@@ -36,7 +36,7 @@ const BYTES_MAX = META_LIMITS.commitBytesMax / 2
 export class LedgerGroupCommit {
   readonly #queues = new Map<string, Turn[]>()
 
-  take<T>(context: StoreContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
+  append<T>(context: StoreContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const turn: Turn = { context, attempt, resolve: resolve as Turn['resolve'], reject }
       const queue = this.#queues.get(bucket)

@@ -5,7 +5,7 @@ import { key as address } from '../../lib/keys.ts'
 import type { EntryView, KeyRange, Meta, Projection, Verification } from '../../meta/meta.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { isKey } from '../../rules/naming.ts'
-import { AFTER_VERSIONS, beforeVersions } from '../commit/record-keys.ts'
+import { NAME_TRAILER_BYTES, nameOffset } from '../commit/record-keys.ts'
 
 export interface ListRequest {
   readonly bucket: string
@@ -48,11 +48,11 @@ export type PageItem<T> = T | RolledUp
 
 /** A kind of record, where those of a listing lie, and what it makes of each; the name is lent as the entry is. */
 export interface RecordWalk<T> {
-  readonly kind: keyof typeof AFTER_VERSIONS
+  readonly kind: keyof typeof NAME_TRAILER_BYTES
   readonly range: KeyRange
   /** Where records have a checksum for what is shown of them. */
-  readonly vouch?: Verification
-  make(entry: EntryView, name: ByteSpan, isVouched: boolean): T
+  readonly verify?: Verification
+  make(entry: EntryView, name: ByteSpan, isVerified: boolean): T
 }
 
 /** The names in the addresses of one kind of record, where they lie, and the common prefixes that they fall under. */
@@ -65,9 +65,12 @@ export class KeyNames implements ByteSpan {
   readonly #prefixBytes: number
   readonly #delimiter: Buffer
 
-  constructor(kind: keyof typeof AFTER_VERSIONS, { bucket, prefix = '', delimiter = '' }: Omit<ListRequest, 'limit'>) {
-    this.#before = beforeVersions(bucket)
-    this.#after = AFTER_VERSIONS[kind]
+  constructor(
+    kind: keyof typeof NAME_TRAILER_BYTES,
+    { bucket, prefix = '', delimiter = '' }: Omit<ListRequest, 'limit'>,
+  ) {
+    this.#before = nameOffset(bucket)
+    this.#after = NAME_TRAILER_BYTES[kind]
     this.#prefixBytes = Buffer.byteLength(prefix)
     this.#delimiter = Buffer.from(delimiter)
   }
@@ -144,11 +147,11 @@ export class ListingCursor<T> {
     if (!this.#more) return undefined
     const size = this.#size
     let last: Buffer | undefined
-    const make: Projection<PageItem<T>> = (entry, i, isVouched) => {
+    const make: Projection<PageItem<T>> = (entry, i, isVerified) => {
       if (i === size - 1) last = copyOf(entry.key)
-      return this.#shown(entry, isVouched)
+      return this.#shown(entry, isVerified)
     }
-    this.#batch = await this.#meta.scanMap(this.#range, size, make, this.#walk.vouch)
+    this.#batch = await this.#meta.scanMap(this.#range, size, make, this.#walk.verify)
     this.#at = 0
     this.#more = last !== undefined
     if (last !== undefined) this.#range = { start: keySuccessor(last), end: this.#range.end }
@@ -156,10 +159,10 @@ export class ListingCursor<T> {
     return this.#batch[0]
   }
 
-  #shown(entry: EntryView, isVouched: boolean): PageItem<T> {
+  #shown(entry: EntryView, isVerified: boolean): PageItem<T> {
     const name = this.#names.in(entry.key)
     const prefixEnd = this.#names.prefixEnd()
-    if (prefixEnd < 0) return this.#walk.make(entry, name, isVouched)
+    if (prefixEnd < 0) return this.#walk.make(entry, name, isVerified)
     return new RolledUp(name.bytes.toString('utf8', name.start, prefixEnd))
   }
 

@@ -69,9 +69,9 @@ export class Listing {
     return this.#walk(request, {
       kind: 'o',
       range: rangeOf('o', request, start),
-      vouch: ({ key, value }) => shown.isSound(value, key),
-      make({ value }, name, isVouched) {
-        if (!isVouched) shown.read(value)
+      verify: ({ key, value }) => shown.isSound(value, key),
+      make({ value }, name, isVerified) {
+        if (!isVerified) shown.read(value)
         return make(name, shown)
       },
     })

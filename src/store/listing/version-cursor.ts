@@ -102,11 +102,11 @@ export class VersionCursor {
     this.#size = Math.min(BATCH_MAX, firstBatch)
   }
 
-  readonly #vouch: Verification = ({ key, value }) => this.#shown.isSound(value, key)
+  readonly #verify: Verification = ({ key, value }) => this.#shown.isSound(value, key)
 
   #findingIn(names: KeyNames): Projection<CursorVersion> {
-    return ({ key, value, stamp }, _, isVouched) => {
-      if (!isVouched) this.#shown.read(value)
+    return ({ key, value, stamp }, _, isVerified) => {
+      if (!isVerified) this.#shown.read(value)
       return { key: textOf(names.in(key)), version: this.#shown.version(), stamp }
     }
   }
@@ -156,9 +156,9 @@ export class VersionCursor {
     }
     for (let tries = 1; ; tries++) {
       const size = this.#size
-      const found = await this.#meta.scanMap(current, size, this.#findingIn(this.#currentNames), this.#vouch)
-      const others = await this.#meta.scanMap(older, size, this.#findingIn(this.#olderNames), this.#vouch)
-      const isSame = await this.#meta.scanMap(current, size, this.#isStill(found), this.#vouch)
+      const found = await this.#meta.scanMap(current, size, this.#findingIn(this.#currentNames), this.#verify)
+      const others = await this.#meta.scanMap(older, size, this.#findingIn(this.#olderNames), this.#verify)
+      const isSame = await this.#meta.scanMap(current, size, this.#isStill(found), this.#verify)
       if (tries < TRIES_MAX && !(isSame.length === found.length && isSame.every(Boolean))) {
         this.#size = Math.max(BATCH_MIN, size >> 2)
         continue

@@ -180,7 +180,7 @@ class Summing {
 
   async #read(source: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
     const { content, encryption, size } = source
-    this.#request.reading?.(source)
+    this.#request.beforeRead?.(source)
     const contentKey = await contentKeyOf(this.#context, encryption, undefined)
     const bytes = readContent(this.#context, content, contentKey, 0, size)
     return wholeChecksum(algorithm, await streamChecksum(algorithm, bytes))

@@ -21,7 +21,7 @@ export interface CopyRequest {
   /** R52. Asks for a checksum of the whole by this algorithm, whatever the source has. */
   readonly algorithm?: ChecksumAlgorithm
   /** Called before bytes are read: by then everything that can be refused without has been looked at. */
-  readonly reading?: (source: Version) => void
+  readonly beforeRead?: (source: Version) => void
 }
 
 export interface CopyResult {

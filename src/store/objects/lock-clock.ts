@@ -80,7 +80,7 @@ export class LockClock {
   /** An operator says that the clock is right: whatever it has jumped over has passed. The store's ledger tells who. */
   async confirm(context: StoreContext): Promise<void> {
     const before = lockTimeShown(await this.now())
-    const mark = await context.ledgerCommits.take(context, STORE_LEDGER, async (tx, note) => {
+    const mark = await context.ledgerCommits.append(context, STORE_LEDGER, async (tx, note) => {
       const time = this.#ground.clock.now()
       note({ what: 'clock confirmed', before, after: lockTimeShown(time) })
       return putMark(tx, stored => ({ time, confirmed: (stored?.confirmed ?? 0) + 1 }))

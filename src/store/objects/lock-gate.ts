@@ -35,12 +35,12 @@ export async function removeVersion(
   tx: Transaction,
   bucket: Bucket,
   target: StoredVersion,
-  allowance: RemovalRights,
+  rights: RemovalRights,
 ): Promise<void> {
   const { lock } = target.version
   // Only retention ends by itself.
   const time = lock.retention === undefined ? 0 : await context.lockClock.now()
-  const refusal = mayRemove(lock, time, allowance.bypass)
+  const refusal = mayRemove(lock, time, rights.bypass)
   if (refusal !== undefined) throw lockedFault(refusal, target.version)
   dropReference(context, tx, target.version.content)
   tx.remove(target.entry.key)

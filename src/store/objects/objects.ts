@@ -176,7 +176,7 @@ export class Objects {
     try {
       // Only a bypass leaves a trace in the ledger; all others need not wait for each other.
       if (request.allowance?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
-      return await context.ledgerCommits.take(context, request.bucket, (tx, note) => this.#remove(tx, request, note))
+      return await context.ledgerCommits.append(context, request.bucket, (tx, note) => this.#remove(tx, request, note))
     } catch (error) {
       await recordRefusal(context, 'delete refused', request, error)
       throw error
@@ -190,7 +190,7 @@ export class Objects {
     note: Parameters<LedgerAttempt<void>>[1],
   ): Promise<RemovalResult> {
     const context = this.#context
-    const { key, allowance = NO_BYPASS } = request
+    const { key, allowance: rights = NO_BYPASS } = request
     const bucket = await bucketForWrite(tx, request.bucket)
     const head = await readHead(tx, bucket, key)
     const target = await locate(tx, head, request.versionId)
@@ -199,14 +199,14 @@ export class Objects {
       if (target === undefined) return { marker: undefined, removed: undefined }
       const { id, lock } = target.version
       const isBypassed = mayRemove(lock, await context.lockClock.now(), false) !== undefined
-      await unlinkVersion(context, tx, head, target, allowance)
+      await unlinkVersion(context, tx, head, target, rights)
       if (isBypassed) note({ what: 'removed', key, versionId: id, before: lockForLedger(lock), bypass: true })
       return { marker: undefined, removed: target.version }
     }
     if (request.keepHeld === true && target?.version.lock.hold === true) throw lockedFault('held', target.version)
     checkKey(key)
     const marker = { ...DELETE_MARKER, modifiedAt: context.clock.now(), owner: request.owner }
-    return { marker: await publishMarker(context, tx, head, marker, allowance), removed: undefined }
+    return { marker: await publishMarker(context, tx, head, marker, rights), removed: undefined }
   }
 
   setHold(which: VersionSelector, hold: boolean): Promise<Version> {
@@ -216,12 +216,12 @@ export class Objects {
   async setRetention(
     which: VersionSelector,
     retention: Lock['retention'],
-    allowance: RemovalRights = NO_BYPASS,
+    rights: RemovalRights = NO_BYPASS,
   ): Promise<Version> {
     const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
       if (retention !== undefined) checkRetainUntil(retention.until, this.#context.clock.now())
       const now = await this.#context.lockClock.now()
-      const refusal = mayRetain(version.lock, retention, now, allowance.bypass)
+      const refusal = mayRetain(version.lock, retention, now, rights.bypass)
       if (refusal !== undefined) throw lockedFault(refusal, version)
       const bypassed = mayRetain(version.lock, retention, now, false) !== undefined
       return { lock: { ...version.lock, retention }, bypassed }
@@ -241,7 +241,7 @@ export class Objects {
     change: (version: Version) => Promise<{ lock: Lock; bypassed: boolean }>,
   ): Promise<Version> {
     const context = this.#context
-    return context.ledgerCommits.take(context, which.bucket, async (tx, note) => {
+    return context.ledgerCommits.append(context, which.bucket, async (tx, note) => {
       const bucket = await bucketForRead(tx, which.bucket)
       needLocks(bucket)
       const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)

@@ -157,7 +157,7 @@ async function makeRoom(
   context: StoreContext,
   tx: Transaction,
   head: KeyHead,
-  allowance: RemovalRights,
+  rights: RemovalRights,
 ): Promise<{ seq: number; id: string; nullSeq: number | undefined }> {
   const { seq, nullSeq } = placeOf(head)
   if (head.bucket.versioning === 'on') {
@@ -165,11 +165,11 @@ async function makeRoom(
     return { seq, id: versionName(context, seq), nullSeq }
   }
   if (head.current?.version.id === NULL_VERSION) {
-    await removeVersion(context, tx, head.bucket, head.current, allowance)
+    await removeVersion(context, tx, head.bucket, head.current, rights)
   } else {
     if (nullSeq !== undefined) {
       const old = await locate(tx, head, NULL_VERSION)
-      if (old !== undefined) await removeVersion(context, tx, head.bucket, old, allowance)
+      if (old !== undefined) await removeVersion(context, tx, head.bucket, old, rights)
     }
     pushBack(tx, head)
   }
@@ -182,10 +182,10 @@ export async function publish(
   tx: Transaction,
   head: KeyHead,
   version: NewVersion,
-  allowance: RemovalRights,
+  rights: RemovalRights,
 ): Promise<Version> {
   await dependOnNamedKey(tx, version.encryption)
-  const place = await makeRoom(context, tx, head, allowance)
+  const place = await makeRoom(context, tx, head, rights)
   const placed = placedAt(version, place)
   const address = recordKey.current(head.bucket.name, head.key)
   tx.put(address, versionFormat.encode(placed, address))
@@ -219,10 +219,10 @@ export async function publishMarker(
   tx: Transaction,
   head: KeyHead,
   marker: NewVersion,
-  allowance: RemovalRights,
+  rights: RemovalRights,
 ): Promise<Version> {
   const { name } = head.bucket
-  const { seq, id, nullSeq } = await makeRoom(context, tx, head, allowance)
+  const { seq, id, nullSeq } = await makeRoom(context, tx, head, rights)
   const placed: Version = { ...marker, seq, id, nullSeq: undefined }
   const address = recordKey.older(name, head.key, seq)
   tx.put(address, versionFormat.encode(placed, address))
@@ -238,9 +238,9 @@ export async function unlinkVersion(
   tx: Transaction,
   head: KeyHead,
   target: StoredVersion,
-  allowance: RemovalRights,
+  rights: RemovalRights,
 ): Promise<void> {
-  await removeVersion(context, tx, head.bucket, target, allowance)
+  await removeVersion(context, tx, head.bucket, target, rights)
   const { current, deleted } = head
   const nullSeq = current === undefined ? deleted?.nullSeq : current.version.nullSeq
   if (target === current) {

@@ -12,7 +12,7 @@ test('a line is passed exactly when everybody who stood before it has left', () 
       for (const { enter, pick } of moves) {
         if (enter || inside.length === 0) inside.push(readers.enter())
         else readers.leave(inside.splice(pick % inside.length, 1)[0]!)
-        lines.push({ line: readers.line(), before: new Set(inside) })
+        lines.push({ line: readers.current(), before: new Set(inside) })
         for (const { line, before } of lines) {
           assert.equal(readers.hasPassed(line), !inside.some(ticket => before.has(ticket)))
         }
@@ -53,7 +53,7 @@ test('a stay lasts until it has ended and what was opened in it is closed, in wh
   ]) {
     const epochs = new EpochTracker()
     const stay = new EpochPin(epochs)
-    const line = epochs.line()
+    const line = epochs.current()
     const opened = stay.enter()
     const left = new Set<string>()
     for (const what of order) {

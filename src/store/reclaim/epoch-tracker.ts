@@ -35,7 +35,7 @@ export class EpochTracker implements EpochGuard {
   }
 
   /** A line behind everybody who is inside now. */
-  line(): number {
+  current(): number {
     return this.#next
   }
 
@@ -49,7 +49,7 @@ export class EpochTracker implements EpochGuard {
 
   /** Resolves when everybody who is inside now has left. */
   async drained(): Promise<void> {
-    const line = this.line()
+    const line = this.current()
     if (!this.hasPassed(line)) await new Promise<void>(tell => this.#waiting.push({ current: line, tell }))
   }
 

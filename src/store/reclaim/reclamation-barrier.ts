@@ -8,7 +8,7 @@
  */
 import type { EpochTracker } from './epoch-tracker.ts'
 
-export type Occupant = 'readers' | 'drafts'
+export type EpochKind = 'readers' | 'drafts'
 
 export interface Epoch {
   /** True when everybody who was inside has left, or has died. */
@@ -17,7 +17,7 @@ export interface Epoch {
 
 /** The other processes. */
 export interface PeerProcesses {
-  epoch(of: Occupant): Epoch
+  epoch(of: EpochKind): Epoch
   /** True while a process of this name lives: it appends to volumes, and counts usage, under it. */
   isWriter(writer: Buffer): boolean
   /** Resolves when none of them uses the keyring as it was before. */
@@ -34,18 +34,18 @@ export const NO_PEERS: PeerProcesses = {
 }
 
 export class ReclamationBarrier {
-  readonly #here: Readonly<Record<Occupant, EpochTracker>>
+  readonly #here: Readonly<Record<EpochKind, EpochTracker>>
   readonly #others: PeerProcesses
 
-  constructor(here: Readonly<Record<Occupant, EpochTracker>>, others: PeerProcesses) {
+  constructor(here: Readonly<Record<EpochKind, EpochTracker>>, others: PeerProcesses) {
     this.#here = here
     this.#others = others
   }
 
   /** A line behind everybody who is inside now. */
-  epoch(of: Occupant): Epoch {
+  epoch(of: EpochKind): Epoch {
     const epochs = this.#here[of]
-    const here = epochs.line()
+    const here = epochs.current()
     const elsewhere = this.#others.epoch(of)
     return { hasPassed: () => epochs.hasPassed(here) && elsewhere.hasPassed() }
   }

@@ -50,7 +50,7 @@ export interface CompleteRequest extends UploadName {
     read: () => AsyncIterable<Buffer>,
   ) => Checksum | undefined | Promise<Checksum | undefined>
   /** Called before bytes are read: by then everything that can be refused without has been looked at. */
-  readonly reading?: (upload: Upload) => void
+  readonly beforeRead?: (upload: Upload) => void
 }
 
 export class Completion {
@@ -94,7 +94,7 @@ export class Completion {
     const contentKey = await contentKeyOf(context, upload.encryption, request.customerKey)
     // The commit decides; a condition that fails already spares the reading.
     await transact(context, tx => headFor(tx, request))
-    request.reading?.(upload)
+    request.beforeRead?.(upload)
     yield* readContent(context, content, contentKey, 0, size)
   }
 

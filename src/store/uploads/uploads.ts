@@ -65,7 +65,7 @@ export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpect
   /** Looks at the source and may refuse it. */
   readonly check?: (source: Version) => void
   /** Called before bytes are read: by then everything that can be refused without has been looked at. */
-  readonly reading?: (source: Version) => void
+  readonly beforeRead?: (source: Version) => void
 }
 
 const OVERTAKEN =
@@ -209,7 +209,7 @@ export class Uploads {
     range: ByteRange,
     { checksum }: Upload,
   ): Promise<Part> {
-    request.reading?.(handle.version)
+    request.beforeRead?.(handle.version)
     const algorithm = checksum === undefined ? undefined : checksumAlgorithm(checksum.algorithm)
     const body = handle.read(range.start, range.end)
     if (algorithm === undefined) return this.putPart({ ...request, body })
@@ -237,7 +237,7 @@ export class Uploads {
     if (isWhole && known?.algorithm === algorithm && known.type === 'FULL_OBJECT') return { checksum: known.value }
     const md5 = new BodyDigest('md5')
     const sum = bodyChecksum(algorithm)
-    request.reading?.(version)
+    request.beforeRead?.(version)
     const bytes = readContent(this.#context, version.content, handle.contentKey, range.start, range.end)
     try {
       for await (const chunk of bytes) {

@@ -54,7 +54,8 @@ export async function usageOf(meta: Meta, { id }: Pick<Bucket, 'id'>): Promise<U
 }
 
 /** Counters, or what says whether they can be believed, cannot be read; everything else may be well. */
-export const isDamage = (error: unknown): boolean => error instanceof DamagedRecord || error instanceof MetadataDamaged
+export const isUsageDamaged = (error: unknown): boolean =>
+  error instanceof DamagedRecord || error instanceof MetadataDamaged
 
 /** The usage records of all buckets, those of each together; a pause after every page. */
 export async function* usageRecords(meta: Meta): AsyncGenerator<{ bucketId: string; entries: readonly Entry[] }> {
@@ -102,10 +103,11 @@ export function addUsage(usages: Iterable<Usage>): Usage {
   return sum
 }
 
-export const differs = (one: Usage, other: Usage): boolean => USAGE_FIELDS.some(field => one[field] !== other[field])
+export const usageDiffers = (one: Usage, other: Usage): boolean =>
+  USAGE_FIELDS.some(field => one[field] !== other[field])
 
 /** For messages: the fields in which two counts differ. */
-export const differenceText = (recorded: Usage, counted: Usage): string =>
+export const usageDifference = (recorded: Usage, counted: Usage): string =>
   USAGE_FIELDS.filter(field => recorded[field] !== counted[field])
     .map(field => `${field} ${recorded[field]} recorded, ${counted[field]} counted`)
     .join('; ')
