@@ -10,14 +10,15 @@ import { relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as runtimes from './runtime.mjs'
+import { writeGroups } from './test-groups.mjs'
 import { BunSummary } from './test-summary.mjs'
 
 const { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, say, withoutProxyHere } = runtimes
 
 /** These need a database server, minutes of time, or other people's clients. */
 const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
-/** Ends what hangs. Node holds a whole file to it, and slow or busy machines take minutes for the longest. */
-const TIMEOUT_MS = 600_000
+/** Ends what hangs. Node holds a whole group of files to it, and a busy machine takes minutes for the longest. */
+const TIMEOUT_MS = 1_200_000
 const LOG = 'dist/test.log'
 /** How long the last whole run took here. Before the first, the estimate is a measured total shared by the cores. */
 const TOOK = 'dist/.test-seconds'
@@ -34,7 +35,7 @@ if (files.length === 0) giveUp('there are no tests to run')
 
 const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME)
 process.chdir(ROOT)
-const paths = files.sort().map(path => `./${path}`)
+files.sort()
 const isSeen = process.stdout.isTTY === true
 announce()
 if (runtime.name === 'bun') await onBun()
@@ -48,12 +49,12 @@ function onNode() {
         ...['--test-reporter=./scripts/test-summary.mjs', '--test-reporter-destination=stdout'],
       ]
   const args = ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...reporters, ...sideBySide()]
-  become(runtime.command, [...args, ...paths], withoutProxyHere())
+  become(runtime.command, [...args, ...writeGroups(files)], withoutProxyHere())
 }
 
 async function onBun() {
   const options = [`--timeout=${TIMEOUT_MS}`, `--parallel=${availableParallelism()}`, '--no-isolate']
-  const args = [...runtime.args, 'test', ...options, ...paths]
+  const args = [...runtime.args, 'test', ...options, ...files.map(path => `./${path}`)]
   if (isSeen) return become(runtime.command, args, withoutProxyHere())
   const child = spawn(runtime.command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: withoutProxyHere() })
   const log = createWriteStream(LOG)
@@ -72,12 +73,12 @@ async function onBun() {
 
 /** Says beforehand how long to wait, and keeps in mind how long it was. */
 function announce() {
-  const files = paths.length === 1 ? '1 test file' : `${paths.length} test files`
+  const count = files.length === 1 ? '1 test file' : `${files.length} test files`
   const details = isSeen ? '' : `; every test is in ${LOG}`
-  if (positionals.length > 0) return say(`${files}${details}`)
+  if (positionals.length > 0) return say(`${count}${details}`)
   const remembered = existsSync(TOOK) ? JSON.parse(readFileSync(TOOK, 'utf8')) : {}
   const seconds = remembered[runtime.name] ?? CORE_SECONDS[runtime.name] / availableParallelism()
-  say(`${files}, about ${Math.max(1, Math.round(seconds / 60))} minutes${details}`)
+  say(`${count}, about ${Math.max(1, Math.round(seconds / 60))} minutes${details}`)
   const startedAt = performance.now()
   process.once('exit', code => {
     const took = Math.round((performance.now() - startedAt) / 1000)
