@@ -25,6 +25,19 @@ export interface CommandResult {
   readonly code?: 0 | 1
 }
 
+/** Where a command's text goes. A terminal gets colours and progress. */
+export interface CommandOutput {
+  readonly isTTY?: boolean
+  write(text: string): unknown
+}
+
+/** The standard streams of the process, or those of an embedding program. */
+export interface CommandStreams {
+  readonly stdin: AsyncIterable<Buffer | string>
+  readonly stdout: CommandOutput
+  readonly stderr: CommandOutput
+}
+
 export interface Invocation {
   argument(name: string): string
   maybeArgument(name: string): string | undefined
@@ -39,6 +52,7 @@ export interface Invocation {
   write(text: string): void
   /** Lines for a person while the command runs; `--json` keeps them back. */
   progress(line: string): void
+  readonly stderr: CommandOutput
 }
 
 export interface Command {

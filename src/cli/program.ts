@@ -7,7 +7,7 @@ import { text as textOf } from 'node:stream/consumers'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, variable } from '../server/config.ts'
 import type { Admin } from './admin.ts'
-import type { Command, CommandResult, Invocation } from './command.ts'
+import type { Command, CommandOutput, CommandResult, CommandStreams, Invocation } from './command.ts'
 import { type Before, complete } from './completion.ts'
 import { adminFor } from './connect.ts'
 import { BadUsage, CommandFailed } from './failures.ts'
@@ -23,11 +23,17 @@ export const EXIT_USAGE = 2
 class Running implements Invocation {
   readonly env: NodeJS.ProcessEnv
   readonly #parsed: Parsed
+  readonly #streams: CommandStreams
   #admin: Promise<Admin> | undefined
 
-  constructor(parsed: Parsed, env: NodeJS.ProcessEnv) {
+  constructor(parsed: Parsed, env: NodeJS.ProcessEnv, streams: CommandStreams) {
     this.#parsed = parsed
     this.env = env
+    this.#streams = streams
+  }
+
+  get stderr(): CommandOutput {
+    return this.#streams.stderr
   }
 
   maybeArgument(name: string): string | undefined {
@@ -50,7 +56,7 @@ class Running implements Invocation {
   }
 
   async read(path: string): Promise<string> {
-    if (path === '-') return textOf(process.stdin)
+    if (path === '-') return textOf(this.#streams.stdin)
     try {
       return readFileSync(path, 'utf8')
     } catch (error) {
@@ -64,11 +70,11 @@ class Running implements Invocation {
   }
 
   write(text: string): void {
-    process.stdout.write(text)
+    this.#streams.stdout.write(text)
   }
 
   progress(line: string): void {
-    if (!this.has('json') && process.stderr.isTTY) process.stderr.write(`${line}\n`)
+    if (!this.has('json') && this.stderr.isTTY) this.stderr.write(`${line}\n`)
   }
 
   async close(): Promise<void> {
@@ -76,10 +82,9 @@ class Running implements Invocation {
   }
 }
 
-async function outcomeOf(parsed: Parsed, env: NodeJS.ProcessEnv): Promise<CommandResult> {
-  const call = new Running(parsed, env)
+async function outcomeOf(call: Running, { command }: Parsed): Promise<CommandResult> {
   try {
-    return await parsed.command.run(call)
+    return await command.run(call)
   } finally {
     await call.close()
   }
@@ -117,10 +122,14 @@ async function completed(
 }
 
 /** Resolves to the exit code. */
-export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
-  const look = terminalStyle(process.stdout.isTTY === true, env)
+export async function run(
+  words: readonly string[],
+  env: NodeJS.ProcessEnv,
+  streams: CommandStreams = process,
+): Promise<number> {
+  const look = terminalStyle(streams.stdout.isTTY === true, env)
   const commands = commandTable(look)
-  const print = (text: string): void => void process.stdout.write(`${text}\n`)
+  const print = (text: string): void => void streams.stdout.write(`${text}\n`)
   if (words[0] === COMPLETE) {
     for (const line of await completed(words.slice(1), commands, env)) print(line)
     return 0
@@ -131,13 +140,13 @@ export async function run(words: readonly string[], env: NodeJS.ProcessEnv): Pro
       print(helpOn(parsed.command, look))
       return 0
     }
-    const { value, text, code = 0 } = await outcomeOf(parsed, env)
+    const { value, text, code = 0 } = await outcomeOf(new Running(parsed, env, streams), parsed)
     const asJson = parsed.values.get('json') === true && value !== undefined
     const said = asJson ? JSON.stringify(value, undefined, 2) : text
     if (said !== '') print(said)
     return code
   } catch (error) {
-    process.stderr.write(`holdfast: ${lineOf(error)}\n`)
+    streams.stderr.write(`holdfast: ${lineOf(error)}\n`)
     return error instanceof BadUsage || error instanceof BadConfig ? EXIT_USAGE : EXIT_FAILED
   }
 }

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { Fault } from '../../src/model/faults.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
-import { holdfast, launch, ROOT, serving } from '../cli/program.ts'
+import { holdfast, launch, ROOT, spawnServer } from '../cli/program.ts'
 import { put } from '../http/actions.ts'
 import { BASE_HOST, Client, type Who } from '../http/server.ts'
 import { bytesOf, payload, turn, withFolder } from '../store/fixture.ts'
@@ -72,7 +72,7 @@ test('under load, with two workers, a backup is one moment; killed, it goes on; 
   withFolder(async outer => {
     const [data, vault] = [join(outer, 'data'), join(outer, 'vault')]
     const at = ['--data', data]
-    const server = await serving([...at, '--workers', '2', '--base-host', BASE_HOST])
+    const server = await spawnServer([...at, '--workers', '2', '--base-host', BASE_HOST])
     const histories = new Histories()
     const taken: { run: string; start: number; end: number }[] = []
     try {

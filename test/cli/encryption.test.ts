@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withFolder } from '../store/fixture.ts'
-import { holdfast, serving } from './program.ts'
+import { holdfast, spawnServer } from './program.ts'
 
 test('R22 P23: encryption keys are made, disabled, enabled and rotated, with a server and without', () =>
   withFolder(async folder => {
@@ -13,7 +13,7 @@ test('R22 P23: encryption keys are made, disabled, enabled and rotated, with a s
       assert.equal(code, 0, `${args.join(' ')}: ${errors}`)
       return JSON.parse(out)
     }
-    const server = await serving(['--data', data, '--workers', '2'])
+    const server = await spawnServer(['--data', data, '--workers', '2'])
     try {
       assert.equal((await run('create', 'pay roll')).version, 1)
       assert.equal((await run('disable', 'pay roll')).disabled, true)

@@ -4,7 +4,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { withFolder } from '../store/fixture.ts'
-import { type Ended, holdfast, serving } from './program.ts'
+import { type Ended, holdfast, serving, spawnServer } from './program.ts'
 
 const ONE = '111111111111'
 const POLICY = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"svc:GetObject","Resource":"*"}}'
@@ -63,7 +63,7 @@ async function round(where: readonly string[], file: string, account = ONE): Pro
 test('commands reach a running server by its folder, and by its console', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
-    const server = await serving(['--data', data])
+    const server = await spawnServer(['--data', data])
     try {
       await round(['--data', data], join(folder, 'policy.json'))
       await round(['--endpoint', server.consoleUrl], join(folder, 'policy.json'), '222222222222')

@@ -1,8 +1,16 @@
-/** The real program, as a script meets it: what was just built, or what `HOLDFAST_TEST_PROGRAM` names. */
+/**
+ * The program as a script meets it. Commands and single-process servers run inside the test's process, which spares the
+ * start of one each time; `spawned` and `spawnServer` are the real process: what was just built, or the program named
+ * by `HOLDFAST_TEST_PROGRAM`, which then runs everything.
+ */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { dirname, join } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
+import { run } from '../../src/cli/program.ts'
+import { readConfig } from '../../src/server/config.ts'
+import { serve } from '../../src/server/serve.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
@@ -24,17 +32,42 @@ export interface Ended {
   readonly errors: string
 }
 
+/** Neither the settings of another server nor the preferences of a terminal. */
+const surroundings = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME })
+
 /** Starts the program, for tests that end it themselves. */
 export function launch(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): ChildProcess {
-  // Nothing of the surroundings: neither settings of another server nor a terminal's wishes.
-  const clean = { PATH: process.env.PATH, HOME: process.env.HOME, ...env }
-  return spawn(COMMAND!, [...FIRST_WORDS, ...args], { env: clean, stdio: ['pipe', 'pipe', 'pipe'] })
+  return spawn(COMMAND!, [...FIRST_WORDS, ...args], {
+    env: { ...surroundings(), ...env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
 }
 
-/** Runs the program to its end. */
-export async function holdfast(
+interface Surroundings {
+  readonly env?: NodeJS.ProcessEnv
+  readonly input?: string
+}
+
+/** Runs a command to its end. The entry point's own words, `serve` and flags, need a process. */
+export async function holdfast(args: readonly string[], how: Surroundings = {}): Promise<Ended> {
+  const [first = 'serve'] = args
+  if (GIVEN !== undefined || first === 'serve' || first.startsWith('-')) return spawned(args, how)
+  const { env = ROOT_ENV, input = '' } = how
+  const written = { out: '', errors: '' }
+  const into = (name: keyof typeof written) => ({
+    write(text: string) {
+      written[name] += text
+    },
+  })
+  const streams = { stdin: Readable.from([input]), stdout: into('out'), stderr: into('errors') }
+  const code = await run(args, { ...surroundings(), ...env }, streams)
+  return { code, ...written }
+}
+
+/** Runs the program to its end, in a process of its own. */
+export async function spawned(
   args: readonly string[],
-  { env = ROOT_ENV, input = '' }: { readonly env?: NodeJS.ProcessEnv; readonly input?: string } = {},
+  { env = ROOT_ENV, input = '' }: Surroundings = {},
 ): Promise<Ended> {
   const child = launch(args, env)
   let out = ''
@@ -53,15 +86,37 @@ export async function holdfast(
 }
 
 export interface Serving {
-  readonly pid: number
   readonly url: string
   readonly consoleUrl: string
+  /** Resolves to the exit code. */
   stop(): Promise<unknown>
 }
 
-/** A server on free ports, with the root key of tests. */
+const FREE_PORTS = ['serve', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
+
+/** A single-process server on free ports, with the root key of tests. */
 export async function serving(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): Promise<Serving> {
-  const child = launch(['serve', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', ...args], env)
+  const words = [...FREE_PORTS, ...args, '--workers', '1']
+  if (GIVEN !== undefined) return spawnServer(words.slice(FREE_PORTS.length), env)
+  const config = readConfig(words, { ...surroundings(), ...env })
+  if (config === undefined) throw new Error(`no configuration: ${words.join(' ')}`)
+  const server = await serve(config, { log: () => {}, once: () => {}, end: () => {} })
+  return {
+    url: server.url,
+    consoleUrl: server.consoleUrl,
+    async stop() {
+      await server.close()
+      return 0
+    },
+  }
+}
+
+/** A server in a process of its own, with as many workers as it starts by itself. */
+export async function spawnServer(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = ROOT_ENV,
+): Promise<Serving & { readonly pid: number }> {
+  const child = launch([...FREE_PORTS, ...args], env)
   let errors = ''
   child.stderr!.on('data', chunk => {
     errors += String(chunk)

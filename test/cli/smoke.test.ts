@@ -11,7 +11,7 @@ import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../../src/model/account.ts'
 import { md5Header } from '../http/actions.ts'
 import { BASE_HOST, Client, type Sending, type Who } from '../http/server.ts'
 import { withFolder } from '../store/fixture.ts'
-import { holdfast, ROOT, serving } from './program.ts'
+import { ROOT, spawned, spawnServer } from './program.ts'
 
 const as: Who = { ...ROOT, accountId: ROOT_ACCOUNT_ID, canonicalId: canonicalIdOf(ROOT_ACCOUNT_ID) }
 const bucket = 'smoke'
@@ -24,7 +24,7 @@ const CONTENTS = new Map([
   ['/solo', Buffer.alloc(3 * 2 ** 20, 's')],
 ])
 
-const start = (data: string) => serving(['--data', data, '--workers', '2', '--base-host', BASE_HOST])
+const start = (data: string) => spawnServer(['--data', data, '--workers', '2', '--base-host', BASE_HOST])
 
 function clientOf(url: string): (what: Omit<Sending, 'bucket' | 'as'>) => ReturnType<Client['send']> {
   const client = new Client('s3', new ManualClock(Date.now()), Number(new URL(url).port))
@@ -80,13 +80,13 @@ test('it serves from several processes, keeps what it took over a restart, and p
       const hold = await send({ method: 'PUT', path: '/inline?legal-hold=', headers: [md5Header(HOLD)], body: HOLD })
       assert.equal(hold.status, 200)
       await expectAll(send, contents)
-      assert.deepEqual(await holdfast(['health', '--data', data]), { code: 0, out: 'ready\n', errors: '' })
+      assert.deepEqual(await spawned(['health', '--data', data]), { code: 0, out: 'ready\n', errors: '' })
       const home = process.env.HOLDFAST_TEST_NATIVE_HOME
       for (const part of nativePartsOf(first.pid) ?? []) assert(home === undefined || part.startsWith(home), part)
     } finally {
       assert.equal(await first.stop(), 0)
     }
-    assert.equal((await holdfast(['health', '--data', data])).code, 1)
+    assert.equal((await spawned(['health', '--data', data])).code, 1)
     const second = await start(data)
     try {
       const again = clientOf(second.url)
@@ -98,18 +98,18 @@ test('it serves from several processes, keeps what it took over a restart, and p
     } finally {
       assert.equal(await second.stop(), 0)
     }
-    const exported = await holdfast(['ledger', 'export', bucket, '--data', data])
+    const exported = await spawned(['ledger', 'export', bucket, '--data', data])
     const file = join(folder, 'ledger.jsonl')
     writeFileSync(file, exported.out)
-    const verdict = await holdfast(['ledger', 'verify', file])
+    const verdict = await spawned(['ledger', 'verify', file])
     assert.deepEqual([verdict.code, verdict.errors], [0, ''], verdict.out)
     // Every entry names the bucket's object: one that tells of another was altered.
     writeFileSync(file, exported.out.replace('inline', 'outline'))
-    assert.equal((await holdfast(['ledger', 'verify', file])).code, 1)
-    assert.equal((await holdfast(['fsck', '--data', data])).code, 0)
+    assert.equal((await spawned(['ledger', 'verify', file])).code, 1)
+    assert.equal((await spawned(['fsck', '--data', data])).code, 0)
   }))
 
 test('--version says the version of the package', async () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
-  assert.deepEqual(await holdfast(['--version']), { code: 0, out: `holdfast ${version}\n`, errors: '' })
+  assert.deepEqual(await spawned(['--version']), { code: 0, out: `holdfast ${version}\n`, errors: '' })
 })

@@ -6,7 +6,7 @@ import { HttpAdmin } from '../../src/cli/http-admin.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { BASE_HOST, Client, type Who } from '../http/server.ts'
 import { withFolder } from '../store/fixture.ts'
-import { ROOT, serving } from './program.ts'
+import { ROOT, spawnServer } from './program.ts'
 
 const ONE = '111111111111'
 /** At once, so on connections of their own, which the processes share out among them. */
@@ -15,7 +15,7 @@ const ROUNDS = 10
 
 test('A22: a key that the supervisor disables opens nothing in any worker, and opens again in all', () =>
   withFolder(async folder => {
-    const server = await serving(['--data', join(folder, 'data'), '--workers', '2', '--base-host', BASE_HOST])
+    const server = await spawnServer(['--data', join(folder, 'data'), '--workers', '2', '--base-host', BASE_HOST])
     try {
       const admin = new HttpAdmin({ url: new URL(server.consoleUrl), key: ROOT, region: 'us-east-1', ca: undefined })
       await admin.ask('CreateAccount', { accountId: ONE })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { BALLAST_FILE } from '../../src/server/ballast.ts'
-import { holdfast, type Serving, serving } from '../cli/program.ts'
+import { type Serving, spawned, spawnServer } from '../cli/program.ts'
 import { BASE_HOST, type Client } from '../http/server.ts'
 import { BUCKET, clientOf, ROOT, until } from '../workers/program.ts'
 import { type Filesystem, LoopMount } from './loop-mount.ts'
@@ -30,7 +30,7 @@ function fillUp(path: string): void {
 }
 
 const start = (folder: string): Promise<Serving> =>
-  serving(['--data', folder, '--buckets', BUCKET, '--base-host', BASE_HOST, '--workers', '2'], ENV)
+  spawnServer(['--data', folder, '--buckets', BUCKET, '--base-host', BASE_HOST, '--workers', '2'], ENV)
 
 const readiness = async ({ consoleUrl }: Serving): Promise<string> => {
   const answer = await fetch(`${consoleUrl}/health/ready`)
@@ -86,7 +86,7 @@ async function play(mount: LoopMount): Promise<void> {
     await until('there is room', async () => (await readiness(server)) === '200 ready')
     assert.equal((await ask(client, 'PUT', 'new', BODY)).status, 200)
   })
-  const { code, out } = await holdfast(['fsck', '--data', folder], { env: ENV })
+  const { code, out } = await spawned(['fsck', '--data', folder], { env: ENV })
   assert.equal(code, 0, out)
 }
 

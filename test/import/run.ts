@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
-import { serving } from '../cli/program.ts'
+import { spawnServer } from '../cli/program.ts'
 import { Unavailable } from '../clients/install.ts'
 import { BUCKET, clientOf, play, SOURCE_KEY } from './round.ts'
 import { seed } from './seed.ts'
@@ -46,7 +46,7 @@ async function attempt(what: Source): Promise<boolean> {
     console.log(`skipped ${name}: ${error.message}`)
   })
   if (source === undefined) return true
-  const target = await serving(['--data', join(place, 'target')])
+  const target = await spawnServer(['--data', join(place, 'target')])
   const writer = clientOf(source.url, BUCKET, SOURCE_KEY)
   try {
     const startedAt = performance.now()

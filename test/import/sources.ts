@@ -1,7 +1,7 @@
 /** The servers that are imported from, each with what it takes; those that cannot be had here are `Unavailable`. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { serving } from '../cli/program.ts'
+import { spawnServer } from '../cli/program.ts'
 import { onPath, Unavailable } from '../clients/install.ts'
 import { startMoto } from './moto.ts'
 import { type Running, startOnFreePort } from './other-server.ts'
@@ -36,7 +36,7 @@ const holdfast: Source = {
   objects: MANY,
   traits: EVERYTHING,
   async start(folder) {
-    const served = await serving(['--data', join(folder, 'source'), '--durability', 'os'], SOURCE_ENV)
+    const served = await spawnServer(['--data', join(folder, 'source'), '--durability', 'os'], SOURCE_ENV)
     return { ...served, version: '' }
   },
 }

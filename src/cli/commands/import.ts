@@ -96,7 +96,7 @@ async function run(call: Invocation): Promise<CommandResult> {
         prefix: where.prefix,
         inFlight: where.source.inFlight,
         state,
-        progress: isSilent ? SILENT : progressOn(process.stderr),
+        progress: isSilent ? SILENT : progressOn(call.stderr),
         currentOnly: call.has('current-only'),
         withSettings: call.has('with-bucket-settings'),
         withoutLists: call.has('without-acls'),
@@ -104,7 +104,7 @@ async function run(call: Invocation): Promise<CommandResult> {
         skipUnreadable: call.has('skip-unreadable'),
         onlyCompare: call.has('compare'),
       },
-      { counts: !isSilent && process.stderr.isTTY === true },
+      { counts: !isSilent && call.stderr.isTTY === true },
     )
     return { value: { from, to, ...report.value() }, text: report.text(), code: report.isWhole ? 0 : 1 }
   } finally {

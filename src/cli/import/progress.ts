@@ -1,5 +1,6 @@
 /** How far an import is: a bar on a terminal, a line now and then for a log, nothing beside JSON. */
 import { systemClock } from '../../lib/clock.ts'
+import type { CommandOutput } from '../command.ts'
 
 const BAR_CHARACTERS = 30
 const BAR_MS = 200
@@ -24,7 +25,7 @@ export function barOf(done: number, total: number | undefined, bytes: number): s
   return `[${bar}] ${Math.floor(share * 100)} % ${done} of ${total} versions, ${size(bytes)} copied`
 }
 
-export function progressOn(stream: NodeJS.WriteStream): Progress {
+export function progressOn(stream: CommandOutput): Progress {
   const isTerminal = stream.isTTY === true
   let [done, bytes] = [0, 0]
   let total: number | undefined
