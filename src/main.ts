@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
-import { BadConfig, type Config, readConfig, USAGE } from './server/config.ts'
+import { BadConfig, type Config, readConfig, serveHelp } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
 import { atLeast, type Log } from './server/log.ts'
 import { type RunningServer, serve } from './server/serve.ts'
@@ -19,7 +19,7 @@ const LAST_WORDS_MS = 100
 function configure(): Config | undefined {
   try {
     const config = readConfig(process.argv.slice(2), process.env)
-    if (config === undefined) process.stdout.write(`${USAGE}\n`)
+    if (config === undefined) process.stdout.write(`${serveHelp()}\n`)
     return config
   } catch (error) {
     if (!(error instanceof BadConfig)) throw error

@@ -1,27 +1,18 @@
-/** One declaration says everything about a command: parsing, help and completion are made from it. */
+/** A command is declared once; parsing, help and completion are derived from the declaration. */
+import type { ArgumentDeclaration, FlagDeclaration } from '../lib/command-line.ts'
 import type { Admin } from './admin.ts'
 
-export interface Argument {
-  readonly name: string
-  readonly meaning: string
-  readonly optional?: true
-}
-
-export interface Flag {
-  readonly name: string
-  /** What stands behind it; a switch without. */
-  readonly value?: string
-  readonly meaning: string
-  /** Also taken from the variable of its name. */
+export interface Flag extends FlagDeclaration {
+  /** Falls back to the environment variable of its name. */
   readonly fromEnvironment?: true
 }
 
 export interface CommandResult {
-  /** What `--json` prints; undefined when everything is said already. */
+  /** Printed by `--json`; undefined when the command has written its output itself. */
   readonly value: unknown
-  /** What a person reads. */
+  /** Printed without `--json`. */
   readonly text: string
-  /** 1: it was looked for something wrong, and found. */
+  /** 1: the command checked something and found a problem. */
   readonly code?: 0 | 1
 }
 
@@ -46,11 +37,11 @@ export interface Invocation {
   readonly env: NodeJS.ProcessEnv
   /** The text of a file; `-` is standard input. */
   read(path: string): Promise<string>
-  /** The admin API, of a server or in the folder itself; closed when the command ends. */
+  /** The admin API of a running server, or of the store in the data folder; closed when the command ends. */
   admin(): Promise<Admin>
-  /** Straight to standard output, for what may be long. */
+  /** Writes to standard output at once, for long output. */
   write(text: string): void
-  /** Lines for a person while the command runs; `--json` keeps them back. */
+  /** Reports progress on a terminal; silent with `--json`. */
   progress(line: string): void
   readonly stderr: CommandOutput
 }
@@ -59,46 +50,42 @@ export interface Command {
   /** One or two words. */
   readonly name: string
   readonly summary: string
-  readonly arguments: readonly Argument[]
+  readonly arguments: readonly ArgumentDeclaration[]
   readonly flags: readonly Flag[]
-  /** Whole commands without the program's name, as help prints them. */
+  /** Complete command lines without the program's name; help prints them. */
   readonly examples: readonly string[]
   run(call: Invocation): Promise<CommandResult>
 }
 
 interface Declared extends Omit<Command, 'arguments' | 'flags' | 'examples'> {
-  readonly arguments?: readonly Argument[]
+  readonly arguments?: readonly ArgumentDeclaration[]
   readonly flags?: readonly Flag[]
   readonly examples?: readonly string[]
 }
 
+const JSON_FLAG: Flag = { name: 'json', meaning: 'print JSON' }
+
 export function command({ arguments: args = [], flags = [], examples, ...rest }: Declared): Command {
-  return { ...rest, arguments: args, flags, examples: examples ?? [rest.name] }
+  return { ...rest, arguments: args, flags: [...flags, JSON_FLAG], examples: examples ?? [rest.name] }
 }
 
-/** What every command knows. */
-export const COMMON_FLAGS: readonly Flag[] = [
-  { name: 'json', meaning: 'print JSON' },
-  { name: 'help', meaning: 'print what the command takes' },
-]
-
 const FOLDER_FLAGS: readonly Flag[] = [
-  { name: 'data', value: 'DIR', meaning: 'the data folder (./data)', fromEnvironment: true },
-  { name: 'meta', value: 'URL', meaning: 'where its metadata live, when not in the folder', fromEnvironment: true },
-  { name: 'blobs', value: 'DIR', meaning: 'where its bytes live, when not in the folder', fromEnvironment: true },
+  { name: 'data', value: 'DIR', meaning: 'data folder (./data)', fromEnvironment: true },
+  { name: 'meta', value: 'URL', meaning: 'metadata store, if not in the data folder', fromEnvironment: true },
+  { name: 'blobs', value: 'DIR', meaning: 'folder of the blobs, if not in the data folder', fromEnvironment: true },
 ]
 
 const SERVER_FLAGS: readonly Flag[] = [
-  { name: 'endpoint', value: 'URL', meaning: "a server's console, instead of a folder", fromEnvironment: true },
+  { name: 'endpoint', value: 'URL', meaning: "a server's console, instead of a data folder", fromEnvironment: true },
   { name: 'region', value: 'NAME', meaning: "the server's region (us-east-1)", fromEnvironment: true },
-  { name: 'ca', value: 'FILE', meaning: 'certificate that the console is trusted by', fromEnvironment: true },
+  { name: 'ca', value: 'FILE', meaning: "CA certificate that signed the console's", fromEnvironment: true },
   ...FOLDER_FLAGS,
 ]
 
-/** A command of the admin API: through a server, or in the folder itself when none runs. */
+/** A command over the admin API of a running server, or directly on the data folder when no server uses it. */
 export const onServer = (declared: Declared): Command =>
   command({ ...declared, flags: [...(declared.flags ?? []), ...SERVER_FLAGS] })
 
-/** A command that needs the folder for itself. */
+/** A command that needs exclusive use of the data folder. */
 export const onFolder = (declared: Declared): Command =>
   command({ ...declared, flags: [...(declared.flags ?? []), ...FOLDER_FLAGS] })

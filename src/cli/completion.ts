@@ -1,8 +1,8 @@
 /**
- * Completion for shells. The scripts hold no words: they ask the program itself (`__complete`), which knows the table
- * of commands and, through a running server, names of buckets, accounts, users, keys and policies.
+ * Shell completion. The scripts contain no command names but call the program (`__complete`), which knows the commands
+ * and asks a running server for the names of buckets, accounts, users, keys and policies.
  */
-import { COMMON_FLAGS, type Command, type Flag } from './command.ts'
+import type { Command, Flag } from './command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -12,19 +12,19 @@ export interface Candidate {
   readonly summary: string
 }
 
-/** The words before the one being completed. */
+/** The words before the one to complete. */
 export interface Before {
   readonly positionals: ReadonlyMap<string, string>
   readonly flags: ReadonlyMap<string, string>
 }
 
-/** Names that a placeholder such as BUCKET may stand for. */
+/** Possible values of a placeholder such as BUCKET. */
 export type NamesOf = (placeholder: string, before: Before) => Promise<readonly Candidate[]>
 
 const withPrefix = (candidates: readonly Candidate[], prefix: string): Candidate[] =>
   candidates.filter(({ word }) => word.startsWith(prefix))
 
-/** `on|suspended` names all there is; `FILE|BUCKET` stands for something. */
+/** Lower-case alternatives such as `on|suspended` are literal values; `FILE|BUCKET` is a placeholder. */
 function choices(placeholder: string): Candidate[] {
   if (!/^[a-z-]+(\|[a-z-]+)+$/.test(placeholder)) return []
   return placeholder.split('|').map(word => ({ word, summary: '' }))
@@ -43,13 +43,12 @@ function commandWords(before: readonly string[], commands: readonly Command[]): 
 
 interface Reading {
   readonly before: Before
-  /** The flag whose value comes next. */
+  /** The flag whose value is the next word. */
   readonly waiting: Flag | undefined
 }
 
-/** Reads words as `parse` does, but forgives everything: they are not finished. */
-function readWords(command: Command, words: readonly string[]): Reading {
-  const flags = [...command.flags, ...COMMON_FLAGS]
+/** Reads words as `parse` does, but tolerates mistakes, because the line is unfinished. */
+function readWords({ flags, ...command }: Command, words: readonly string[]): Reading {
   const given = new Map<string, string>()
   const positionals = new Map<string, string>()
   let waiting: Flag | undefined
@@ -70,12 +69,15 @@ function readWords(command: Command, words: readonly string[]): Reading {
   return { before: { positionals, flags: given }, waiting }
 }
 
+/** Every command has it without declaring it. */
+const HELP_FLAG: Flag = { name: 'help', meaning: 'print help' }
+
 const flagWords = (command: Command, { flags }: Before): Candidate[] =>
-  [...command.flags, ...COMMON_FLAGS]
+  [...command.flags, HELP_FLAG]
     .filter(({ name }) => !flags.has(name))
     .map(({ name, meaning }) => ({ word: `--${name}`, summary: meaning }))
 
-/** `words`: all behind the program's name; the last one, perhaps empty, is to be completed. */
+/** `words` are those after the program's name; the last one, which may be empty, is to be completed. */
 export async function complete(
   words: readonly string[],
   commands: readonly Command[],
@@ -104,7 +106,7 @@ export async function complete(
   return [...withPrefix(more, current), ...(await values(argument.name, current))]
 }
 
-// Bash breaks words at colons and equals signs, and replaces only what is behind the last of them.
+// Bash splits words at colons and equals signs and replaces only the part after the last of them.
 const BASH = `_holdfast() {
   local line="\${COMP_LINE:0:COMP_POINT}" current="\${COMP_WORDS[COMP_CWORD]}" whole candidate
   local -a words

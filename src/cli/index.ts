@@ -1,6 +1,6 @@
-/** Every command. A new one is a new file and a word here. */
-import { FLAGS } from '../server/config.ts'
-import { type Command, command } from './command.ts'
+/** The table of commands. */
+import { SERVE_FLAGS } from '../server/config.ts'
+import type { Command } from './command.ts'
 import { accountCommands } from './commands/accounts.ts'
 import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/buckets.ts'
@@ -16,16 +16,15 @@ import { rebuildCommand } from './commands/rebuild.ts'
 import { usageCommands } from './commands/usage.ts'
 import { userCommands } from './commands/users.ts'
 
-/** Listed, completed and explained like the others; the program itself runs it. */
-const serveCommand = command({
+/** Declared for help and completion only; the main program runs the server itself. */
+const serveCommand: Command = {
   name: 'serve',
-  summary: 'serve until told to stop',
+  summary: 'run the server',
+  arguments: [],
+  flags: SERVE_FLAGS,
   examples: ['serve', 'serve --data /srv/holdfast --listen 0.0.0.0:9000 --base-host s3.example.com'],
-  flags: Object.entries(FLAGS).map(([name, { value, meaning }]) =>
-    value === '' ? { name, meaning } : { name, value, meaning },
-  ),
   run: async () => ({ value: {}, text: '' }),
-})
+}
 
 export const COMMANDS: readonly Command[] = [
   serveCommand,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { HelpRequested } from '../lib/command-line.ts'
 import { distance, suggestion } from '../lib/did-you-mean.ts'
 import { complete, type NamesOf } from './completion.ts'
 import { BadUsage } from './failures.ts'
@@ -34,7 +35,24 @@ test('what makes no sense is refused in one line that helps', () => {
   refused(['fsck', '--data'], /^--data needs DIR$/)
   refused(['fsck', '--deep=yes'], /^--deep takes no value$/)
   refused(['__proto__'], /^unknown command/)
-  assert.equal(parse(['account', 'create', '--help'], COMMANDS).command.name, 'account create')
+  refused(['acount', '--help'], /^unknown command: acount - did you mean account\?$/)
+  refused(['backup', 'list', 'x', '--keep', '7'], /^unknown flag: --keep$/)
+})
+
+test('--help asks for the help of a command or of a group, also where arguments are missing', () => {
+  const help = (...words: string[]): string => {
+    try {
+      parse([...words, '--help'], COMMANDS)
+    } catch (error) {
+      if (error instanceof HelpRequested) return error.message
+      throw error
+    }
+    return ''
+  }
+  assert.match(help('account', 'show'), /^Usage: holdfast account show ACCOUNT \[flags\]\n/)
+  assert.match(help('account'), /holdfast account delete ACCOUNT/)
+  assert.match(help('backup'), /^Usage: holdfast backup DIR \[flags\]\n[\s\S]*holdfast backup verify DIR/)
+  assert.match(help(), /\n {2}bucket lock /)
 })
 
 test('how far two words are apart', () => {

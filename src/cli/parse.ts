@@ -1,56 +1,68 @@
-/** From words to a command and what it is given. */
-import { suggestion } from '../lib/did-you-mean.ts'
-import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
-import { COMMON_FLAGS, type Command, type Flag } from './command.ts'
+/** Builds the tree of commands that Commander parses words with, and finds in it the command that they name. */
+import type { Command as CommanderCommand } from 'commander'
+import { CommandLine, CommandLineError, type FlagValues } from '../lib/command-line.ts'
+import type { Command } from './command.ts'
 import { BadUsage } from './failures.ts'
-import { commandUsage } from './help.ts'
+import { PLAIN, type TerminalStyle } from './output.ts'
 
 export interface Parsed {
   readonly command: Command
   readonly positionals: readonly string[]
-  readonly values: ReadonlyMap<string, string | true>
+  readonly values: FlagValues
 }
 
-export function findCommand(words: readonly string[], commands: readonly Command[]): Command {
-  const [first = '', second] = words
-  const exact =
-    commands.find(({ name }) => name === `${first} ${second}`) ?? commands.find(({ name }) => name === first)
-  if (exact !== undefined) return exact
-  const members = commands.filter(({ name }) => name.startsWith(`${first} `))
-  if (members.length === 0) {
-    const groups = [...new Set(commands.map(({ name }) => name.split(' ')[0]!))]
-    throw new BadUsage(`unknown command: ${first}${suggestion(first, groups)}`)
+const GROUP_USAGE = 'COMMAND [arguments] [flags]'
+
+type OnParsed = (parsed: Parsed) => void
+
+/** Places every command below its group: `account create` below `account`. */
+export function commandTree(commands: readonly Command[], style: TerminalStyle, onParsed: OnParsed): CommandLine {
+  const root = new CommandLine('holdfast').usage(GROUP_USAGE)
+  root.configureHelp({
+    ...root.configureHelp(),
+    styleTitle: style.strong,
+    subcommandTerm: one => (one as CommandLine).usageLine().replace(' [flags]', ''),
+  })
+  for (const command of commands) {
+    const words = command.name.split(' ')
+    const parent = words.slice(0, -1).reduce(childNamed, root)
+    const line = childNamed(parent, words.at(-1)!)
+    line
+      .description(command.summary)
+      .withArguments(command.arguments)
+      .withFlags(command.flags)
+      .addHelpText('after', examplesOf(command, style))
+      .action(() => onParsed({ command, positionals: line.args, values: line.givenFlags() }))
   }
-  const names = members.map(({ name }) => name.slice(first.length + 1))
-  if (second === undefined || second.startsWith('-'))
-    throw new BadUsage(`holdfast ${first} needs one of: ${names.join(', ')}`)
-  throw new BadUsage(`unknown command: ${first} ${second}${suggestion(second, names)}`)
+  root.configureHelp({
+    ...root.configureHelp(),
+    visibleCommands: () => root.commands.flatMap(one => [one, ...one.commands]).filter(isCommand),
+    subcommandTerm: one => (one.parent === root ? one.name() : `${one.parent!.name()} ${one.name()}`),
+  })
+  return root
 }
 
-export function parse(words: readonly string[], commands: readonly Command[]): Parsed {
-  const command = findCommand(words, commands)
-  const rest = words.slice(command.name.split(' ').length)
-  const flags = [...command.flags, ...COMMON_FLAGS]
-  const { positionals, values } = givenTo(rest, flags)
-  if (values.get('help') !== true) checkArguments(command, positionals)
-  return { command, positionals, values }
+/** Groups have no description. */
+const isCommand = (line: CommanderCommand): boolean => line.description() !== ''
+
+function childNamed(parent: CommandLine, name: string): CommandLine {
+  const known = parent.commands.find(one => one.name() === name)
+  return (known ?? parent.command(name).usage(GROUP_USAGE)) as CommandLine
 }
 
-function givenTo(words: readonly string[], flags: readonly Flag[]): GivenFlags {
+const examplesOf = ({ examples }: Command, style: TerminalStyle): string =>
+  `\n${style.strong('Examples:')}\n${examples.map(example => `  holdfast ${example}`).join('\n')}`
+
+/** Throws HelpRequested where the words ask for help. */
+export function parse(words: readonly string[], commands: readonly Command[], style = PLAIN): Parsed {
+  let parsed: Parsed | undefined
+  const tree = commandTree(commands, style, found => {
+    parsed = found
+  })
   try {
-    return readFlags(words, flags)
+    tree.parse(words, { from: 'user' })
   } catch (error) {
-    throw error instanceof BadFlag ? new BadUsage(error.message) : error
+    throw error instanceof CommandLineError ? new BadUsage(error.message) : error
   }
-}
-
-function checkArguments(command: Command, positionals: readonly string[]): void {
-  const wanted = command.arguments
-  const missing = wanted[positionals.length]
-  if (missing !== undefined && !missing.optional) {
-    throw new BadUsage(`${missing.name} is missing: ${commandUsage(command)}`)
-  }
-  if (positionals.length > wanted.length) {
-    throw new BadUsage(`unexpected argument ${positionals[wanted.length]}: ${commandUsage(command)}`)
-  }
+  return parsed!
 }

@@ -1,9 +1,10 @@
 /**
- * Runs one command to its end. Exit codes: 0 it is done and nothing is wrong; 1 something is wrong, or it could not be
- * done; 2 it was not asked for in a way that makes sense. What went wrong is one line on standard error.
+ * Runs one command. Exit codes: 0 for success; 1 when the command failed or found a problem; 2 for a usage error. An
+ * error is one line on standard error.
  */
 import { readFileSync } from 'node:fs'
 import { text as textOf } from 'node:stream/consumers'
+import { CommandLineError, HelpRequested } from '../lib/command-line.ts'
 import { Fault } from '../model/faults.ts'
 import { BadConfig, variable } from '../server/config.ts'
 import type { Admin } from './admin.ts'
@@ -11,7 +12,6 @@ import type { Command, CommandOutput, CommandResult, CommandStreams, Invocation 
 import { type Before, complete } from './completion.ts'
 import { adminFor } from './connect.ts'
 import { BadUsage, CommandFailed } from './failures.ts'
-import { helpOn } from './help.ts'
 import { namesFor } from './names.ts'
 import { escapeControls, terminalStyle } from './output.ts'
 import { type Parsed, parse } from './parse.ts'
@@ -19,6 +19,7 @@ import { commandTable } from './table.ts'
 
 export const EXIT_FAILED = 1
 export const EXIT_USAGE = 2
+const USAGE_ERRORS = [CommandLineError, BadUsage, BadConfig]
 
 class Running implements Invocation {
   readonly env: NodeJS.ProcessEnv
@@ -90,21 +91,13 @@ async function outcomeOf(call: Running, { command }: Parsed): Promise<CommandRes
   }
 }
 
-/** Errors that are an answer; any other is a defect, and shows where it happened. */
+/** One line, whatever was thrown. */
 function lineOf(error: unknown): string {
   if (error instanceof Fault) return String(error.detail.reason ?? error.message)
-  const known = error instanceof BadUsage || error instanceof CommandFailed || error instanceof BadConfig
-  return known || error instanceof Error ? (error as Error).message.split('\n')[0]! : String(error)
+  return error instanceof Error ? error.message.split('\n')[0]! : String(error)
 }
 
-/** `account --help` is about all that begins so. */
-function asHelp(words: readonly string[], commands: readonly Command[]): readonly string[] {
-  const [first, second] = words
-  const isGroup = commands.some(({ name }) => name.startsWith(`${first} `))
-  return isGroup && second === '--help' ? ['help', first!] : words
-}
-
-/** Called by the shells' completion scripts: one line per candidate, its description after a tab. */
+/** Called by the completion scripts: prints one candidate per line, its description after a tab. */
 const COMPLETE = '__complete'
 
 async function completed(
@@ -127,26 +120,26 @@ export async function run(
   env: NodeJS.ProcessEnv,
   streams: CommandStreams = process,
 ): Promise<number> {
-  const look = terminalStyle(streams.stdout.isTTY === true, env)
-  const commands = commandTable(look)
+  const style = terminalStyle(streams.stdout.isTTY === true, env)
+  const commands = commandTable(style)
   const print = (text: string): void => void streams.stdout.write(`${text}\n`)
   if (words[0] === COMPLETE) {
     for (const line of await completed(words.slice(1), commands, env)) print(line)
     return 0
   }
   try {
-    const parsed = parse(asHelp(words, commands), commands)
-    if (parsed.values.get('help') === true) {
-      print(helpOn(parsed.command, look))
-      return 0
-    }
+    const parsed = parse(words, commands, style)
     const { value, text, code = 0 } = await outcomeOf(new Running(parsed, env, streams), parsed)
     const asJson = parsed.values.get('json') === true && value !== undefined
-    const said = asJson ? JSON.stringify(value, undefined, 2) : text
-    if (said !== '') print(said)
+    const output = asJson ? JSON.stringify(value, undefined, 2) : text
+    if (output !== '') print(output)
     return code
   } catch (error) {
+    if (error instanceof HelpRequested) {
+      print(error.message)
+      return 0
+    }
     streams.stderr.write(`holdfast: ${lineOf(error)}\n`)
-    return error instanceof BadUsage || error instanceof BadConfig ? EXIT_USAGE : EXIT_FAILED
+    return USAGE_ERRORS.some(kind => error instanceof kind) ? EXIT_USAGE : EXIT_FAILED
   }
 }

@@ -1,19 +1,18 @@
-/** All commands: those of the list, and those that are made of the list itself. */
+/** The table of commands together with the commands that describe it: completion, version and help. */
 import { suggestion } from '../lib/did-you-mean.ts'
-import { USAGE } from '../server/config.ts'
+import { serveHelp } from '../server/config.ts'
 import { VERSION } from '../version.ts'
 import { type Command, command } from './command.ts'
 import { completionFor, SHELLS, type Shell } from './completion.ts'
 import { BadUsage } from './failures.ts'
-import { groupHelp, helpOn, overview } from './help.ts'
 import { COMMANDS } from './index.ts'
 import type { TerminalStyle } from './output.ts'
-import { findCommand } from './parse.ts'
+import { commandTree } from './parse.ts'
 
 const completion = (): Command =>
   command({
     name: 'completion',
-    summary: 'print what makes a shell complete these commands',
+    summary: 'print the completion script of a shell',
     examples: ['completion bash', 'completion fish'],
     arguments: [{ name: SHELLS.join('|'), meaning: 'the shell' }],
     async run(call) {
@@ -33,31 +32,33 @@ const version = (): Command =>
     run: async () => ({ value: { version: VERSION }, text: `holdfast ${VERSION}` }),
   })
 
-const help = (all: readonly Command[], look: TerminalStyle): Command =>
+const help = (all: readonly Command[], style: TerminalStyle): Command =>
   command({
     name: 'help',
-    summary: 'what there is, or what a command takes',
+    summary: 'list all commands, or describe one',
     examples: ['help', 'help bucket', 'help bucket create'],
     arguments: [
-      { name: 'COMMAND', meaning: 'its first word', optional: true },
-      { name: 'SECOND', meaning: 'its second word', optional: true },
+      { name: 'COMMAND', meaning: 'first word of the command', optional: true },
+      { name: 'SUBCOMMAND', meaning: 'second word of the command', optional: true },
     ],
     async run(call) {
-      const words = [call.maybeArgument('COMMAND'), call.maybeArgument('SECOND')].filter(word => word !== undefined)
-      const listed = all.map(({ name, summary }) => ({ name, summary }))
-      if (words.length === 0) return { value: { commands: listed }, text: overview(all, USAGE, look) }
-      const members = all.filter(({ name }) => name === words[0] || name.startsWith(`${words[0]} `))
-      if (words.length === 1 && members.length > 0) {
-        const text = members.length === 1 ? helpOn(members[0]!, look) : groupHelp(words[0]!, members, look)
-        return { value: { commands: members }, text }
+      const words = [call.maybeArgument('COMMAND'), call.maybeArgument('SUBCOMMAND')].filter(word => word !== undefined)
+      const line = commandTree(all, style, () => {}).find(words)
+      if (words.length === 0) {
+        const commands = all.map(({ name, summary }) => ({ name, summary }))
+        return { value: { commands }, text: `${line.helpText()}\n\n${SERVES_BY_DEFAULT}\n\n${serveHelp()}` }
       }
-      const found = findCommand(words, all)
-      return { value: found, text: helpOn(found, look) }
+      const name = words.join(' ')
+      const exact = all.find(one => one.name === name)
+      const members = all.filter(one => one.name.startsWith(`${name} `))
+      return { value: members.length === 0 ? exact : { commands: [exact, ...members] }, text: line.helpText() }
     },
   })
 
-export function commandTable(look: TerminalStyle): readonly Command[] {
+const SERVES_BY_DEFAULT = `holdfast help COMMAND describes a command. Without a command, holdfast runs the server:`
+
+export function commandTable(style: TerminalStyle): readonly Command[] {
   const all: Command[] = [...COMMANDS]
-  all.push(completion(), version(), help(all, look))
+  all.push(completion(), version(), help(all, style))
   return all
 }

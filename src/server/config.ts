@@ -3,7 +3,13 @@
  * wins.
  */
 import { availableParallelism } from 'node:os'
-import { BadFlag, type GivenFlags, readFlags } from '../lib/flags.ts'
+import {
+  CommandLine,
+  CommandLineError,
+  type FlagDeclaration,
+  type FlagValues,
+  HelpRequested,
+} from '../lib/command-line.ts'
 import { addressesOf } from '../meta/postgres/address.ts'
 import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
@@ -244,47 +250,53 @@ export const FLAGS = {
 
 type Values = { readonly [K in keyof typeof FLAGS]: ReturnType<(typeof FLAGS)[K]['read']> | undefined }
 
-export const USAGE = [
-  'usage: holdfast serve [flags]',
-  '',
-  ...Object.entries(FLAGS).map(([name, { value, meaning, preset }]) => {
-    const shown = preset === undefined || preset === '' || value === '' ? '' : ` (${preset})`
-    return `  ${`--${name} ${value}`.padEnd(24)} ${meaning}${shown}`
-  }),
-].join('\n')
+/** For help and completion. */
+export const SERVE_FLAGS: readonly FlagDeclaration[] = Object.entries(FLAGS).map(
+  ([name, { value, meaning, preset }]) =>
+    value === ''
+      ? { name, meaning }
+      : { name, value, meaning: preset === undefined || preset === '' ? meaning : `${meaning} (${preset})` },
+)
 
 /** The environment variable of a flag. */
 export const variable = (name: string): string => `HOLDFAST_${name.replaceAll('-', '_').toUpperCase()}`
 
-function givenFlags(args: readonly string[]): GivenFlags {
-  const flags = Object.entries(FLAGS).map(([name, { value }]) => ({ name, value: value === '' ? undefined : value }))
+const serveLine = (): CommandLine =>
+  new CommandLine('holdfast serve').usage('[flags]').withFlags(SERVE_FLAGS).allowExcessArguments()
+
+export const serveHelp = (): string => serveLine().helpText()
+
+/** Undefined when help was asked for. A leading `serve` is optional. */
+function parseArguments(args: readonly string[]): FlagValues | undefined {
+  const line = serveLine()
   try {
-    return readFlags(args, [...flags, { name: 'help', short: 'h' }])
+    line.parse(args, { from: 'user' })
   } catch (error) {
-    throw error instanceof BadFlag ? new BadConfig(error.message) : error
+    if (error instanceof HelpRequested) return undefined
+    throw error instanceof CommandLineError ? new BadConfig(error.message) : error
   }
+  const [first, ...more] = line.args
+  const unexpected = first === 'serve' ? more[0] : first
+  if (unexpected !== undefined) throw new BadConfig(`unexpected argument ${unexpected}: ${line.usageLine()}`)
+  return line.givenFlags()
 }
 
 /** Undefined when help was asked for. */
 export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Config | undefined {
-  const parsed = givenFlags(args)
-  if (parsed.values.get('help') === true) return undefined
-  const [first, ...more] = parsed.positionals
-  const unexpected = first === 'serve' ? more[0] : first
-  if (unexpected !== undefined) throw new BadConfig(`unexpected argument ${unexpected}: holdfast serve [flags]`)
+  const given = parseArguments(args)
+  if (given === undefined) return undefined
   const warnings = checkVariables(env, Object.keys(FLAGS).map(variable))
   // The address of a database has its password in it.
-  const fromFile = parsed.values.has('meta') ? {} : { HOLDFAST_META: secretFrom(env, 'HOLDFAST_META') }
+  const fromFile = given.has('meta') ? {} : { HOLDFAST_META: secretFrom(env, 'HOLDFAST_META') }
   const variables: NodeJS.ProcessEnv = { ...env, ...fromFile }
   const values = Object.fromEntries(
     Object.entries(FLAGS).map(([name, { read, preset }]) => {
-      const given = parsed.values.get(name)?.toString() ?? variables[variable(name)] ?? preset
-      return [name, given === undefined ? undefined : (read as Read<unknown>)(given, name)]
+      const text = given.get(name)?.toString() ?? variables[variable(name)] ?? preset
+      return [name, text === undefined ? undefined : (read as Read<unknown>)(text, name)]
     }),
   ) as Values
   const memory = values.memory === true
-  if (memory)
-    checkMemory({ flag: name => parsed.values.get(name)?.toString(), variable: name => variables[variable(name)] })
+  if (memory) checkMemory({ flag: name => given.get(name)?.toString(), variable: name => variables[variable(name)] })
   return {
     data: values.data!,
     memory,

@@ -87,7 +87,7 @@ test('help tells of every command, without colours, and what each takes', async 
     assert(plain.out.includes(word), word)
   assert(!plain.out.includes('\x1b'))
   const one = await holdfast(['account', 'create', '--help'])
-  assert.match(one.out, /^usage: holdfast account create \[ACCOUNT\] \[flags\]\n/)
+  assert.match(one.out, /^Usage: holdfast account create \[ACCOUNT\] \[flags\]\n/)
   assert.match((await holdfast(['account', '--help'])).out, /holdfast account delete ACCOUNT/)
   assert.equal((await holdfast(['help', '--json'])).code, 0)
 })

@@ -2,18 +2,18 @@ import { type Command, type Invocation, onServer } from '../command.ts'
 import { table } from '../output.ts'
 import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const ACCOUNT = { name: 'ACCOUNT', meaning: 'its 12 digits' }
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'account id, 12 digits' }
 const COLUMNS = ['accountId', 'displayName', 'email', 'admin', 'disabled', 'createdAt']
 const NAMES = [
-  { name: 'name', value: 'TEXT', meaning: 'what listings call it' },
-  { name: 'email', value: 'ADDRESS', meaning: 'by which it can be granted something' },
+  { name: 'name', value: 'TEXT', meaning: 'display name' },
+  { name: 'email', value: 'ADDRESS', meaning: 'email address that ACL grants may name' },
 ]
 
 const accountOf = (call: Invocation): TableRow => ({ accountId: call.argument('ACCOUNT') })
 
 const list = onServer({
   name: 'account list',
-  summary: 'all accounts',
+  summary: 'list all accounts',
   examples: ['account list', 'account list --json'],
   run: showAdminResult(
     'ListAccounts',
@@ -24,14 +24,14 @@ const list = onServer({
 
 const create = onServer({
   name: 'account create',
-  summary: 'make an account',
+  summary: 'create an account',
   examples: ['account create --name backups', 'account create 111111111111 --name main --email main@example.com'],
-  arguments: [{ ...ACCOUNT, meaning: 'its 12 digits; made without', optional: true }],
+  arguments: [{ ...ACCOUNT, meaning: 'account id, 12 digits; generated if omitted', optional: true }],
   flags: [
     ...NAMES,
-    { name: 'canonical-id', value: 'HEX', meaning: '64 digits; derived from the account id without' },
-    { name: 'admin', meaning: 'its own keys may administer the server' },
-    { name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' },
+    { name: 'canonical-id', value: 'HEX', meaning: '64 hex digits; derived from the account id if omitted' },
+    { name: 'admin', meaning: "let the account's own keys administer the server" },
+    { name: 'again', meaning: 'recreate a deleted account; grants and policies that name it apply again' },
   ],
   run: showAdminResult('CreateAccount', call => ({
     accountId: call.maybeArgument('ACCOUNT'),
@@ -45,7 +45,7 @@ const create = onServer({
 
 const show = onServer({
   name: 'account show',
-  summary: 'one account',
+  summary: 'show an account',
   examples: ['account show 111111111111'],
   arguments: [ACCOUNT],
   run: showAdminResult('GetAccount', accountOf),
@@ -53,10 +53,10 @@ const show = onServer({
 
 const change = onServer({
   name: 'account change',
-  summary: 'change what an account is called, or whether it administers',
+  summary: 'change the name, the email address or the admin right of an account',
   examples: ['account change 111111111111 --name archive', 'account change 111111111111 --admin true'],
   arguments: [ACCOUNT],
-  flags: [...NAMES, { name: 'admin', value: 'true|false', meaning: 'its own keys may administer the server' }],
+  flags: [...NAMES, { name: 'admin', value: 'true|false', meaning: 'whether its own keys administer the server' }],
   run: showAdminResult('ChangeAccount', call => ({
     ...accountOf(call),
     displayName: call.flag('name'),
@@ -67,7 +67,7 @@ const change = onServer({
 
 const disable = onServer({
   name: 'account disable',
-  summary: 'its keys and those of its users open nothing',
+  summary: 'disable an account and its users: requests with their keys are refused',
   examples: ['account disable 111111111111'],
   arguments: [ACCOUNT],
   run: runAdminCommand(
@@ -79,7 +79,7 @@ const disable = onServer({
 
 const enable = onServer({
   name: 'account enable',
-  summary: 'its keys open again',
+  summary: 'enable a disabled account',
   examples: ['account enable 111111111111'],
   arguments: [ACCOUNT],
   run: runAdminCommand(
@@ -91,7 +91,7 @@ const enable = onServer({
 
 const remove = onServer({
   name: 'account delete',
-  summary: 'delete an account without users and buckets, with its keys',
+  summary: 'delete an account that has no users and no buckets, and its keys',
   examples: ['account delete 111111111111'],
   arguments: [ACCOUNT],
   run: runAdminCommand('DeleteAccount', accountOf, call => `account ${call.argument('ACCOUNT')} is deleted`),

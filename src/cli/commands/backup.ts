@@ -1,4 +1,4 @@
-/** Backups: made of a running server or of a folder without one, verified, listed, and made into a store again. */
+/** Takes backups of a running server or of an unused data folder; verifies, lists and restores them. */
 
 import type { BackupSource } from '../../backup/backup-options.ts'
 import type { Manifest } from '../../backup/manifest.ts'
@@ -16,7 +16,7 @@ import { dataFolder } from '../connect.ts'
 import { BadUsage, CommandFailed } from '../failures.ts'
 import { escapeControls, table } from '../output.ts'
 
-const DIR = { name: 'DIR', meaning: 'where backups are kept: one folder for all of one store' } as const
+const DIR = { name: 'DIR', meaning: 'backup folder, one per store' } as const
 
 const sourceOf = (admin: Admin): BackupSource => ({
   start: async () => (await admin.ask('StartBackup')) as { backup: string; takenAt: string },
@@ -34,8 +34,8 @@ function keepOf(call: Invocation): number | undefined {
 }
 
 const KEYRING_APART =
-  'the keyring is not in it: keep a copy of it apart, nothing can be read without; --with-keyring puts it in'
-const KEYRING_WITHIN = 'the keyring is in it: whoever has this folder can read everything'
+  'the keyring is not included: keep a copy of it elsewhere, or use --with-keyring; without it nothing can be read'
+const KEYRING_WITHIN = 'the keyring is included: anyone who has this folder can read everything'
 
 async function take(call: Invocation): Promise<CommandResult> {
   const keep = keepOf(call)
@@ -103,7 +103,7 @@ async function chosen(vault: Vault, wanted: string | undefined): Promise<Manifes
 }
 
 async function restore(call: Invocation): Promise<CommandResult> {
-  if (call.flag('data') === undefined) throw new BadUsage('--data is missing: the new folder')
+  if (call.flag('data') === undefined) throw new BadUsage('--data is missing: the new data folder')
   const folder = dataFolder(call)
   const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
   const target = {
@@ -137,20 +137,20 @@ async function restore(call: Invocation): Promise<CommandResult> {
 
 const backupCommand = onServer({
   name: 'backup',
-  summary: 'save the store as it is now, from a server that runs or from a folder; only what is new is copied',
+  summary: 'take an incremental backup of a running server or of a data folder',
   examples: ['backup /mnt/backup --keep 7'],
   arguments: [DIR],
   flags: [
-    { name: 'with-keyring', meaning: 'save the keyring, too: whoever has the backup can then read everything' },
-    { name: 'keep', value: 'N', meaning: 'afterwards, remove all runs but the newest N' },
-    { name: 'recheck', meaning: 'read what is there already, too, and copy again what is damaged' },
+    { name: 'with-keyring', meaning: 'include the keyring: anyone who has the backup can then read everything' },
+    { name: 'keep', value: 'N', meaning: 'then remove all but the newest N backups' },
+    { name: 'recheck', meaning: 'also verify blobs copied earlier, and copy damaged ones again' },
   ],
   run: take,
 })
 
 const verifyCommand = command({
   name: 'backup verify',
-  summary: 'read every run and every byte against its checksums; 1 when anything is damaged',
+  summary: 'verify the checksums of every backup; exits 1 if anything is damaged',
   examples: ['backup verify /mnt/backup'],
   arguments: [DIR],
   run: verify,
@@ -158,7 +158,7 @@ const verifyCommand = command({
 
 const listCommand = command({
   name: 'backup list',
-  summary: 'the runs that are whole',
+  summary: 'list the complete backups',
   examples: ['backup list /mnt/backup'],
   arguments: [DIR],
   run: list,
@@ -167,11 +167,11 @@ const listCommand = command({
 const restoreCommand = onFolder({
   name: 'restore',
   examples: ['restore /mnt/backup --data ./restored'],
-  summary: 'make a new data folder of a backup and check it; may be broken off and run again',
+  summary: 'restore a backup into a new data folder and check it; can be interrupted and run again',
   arguments: [DIR],
   flags: [
-    { name: 'run', value: 'NAME', meaning: 'which run; the newest without' },
-    { name: 'keyring', value: 'FILE', meaning: 'the keyring, when the backup has none' },
+    { name: 'run', value: 'NAME', meaning: 'backup to restore; the newest if omitted' },
+    { name: 'keyring', value: 'FILE', meaning: 'keyring, if the backup does not include it' },
   ],
   run: restore,
 })

@@ -2,20 +2,20 @@ import { type Command, type CommandResult, type Invocation, onServer } from '../
 import { facts, table } from '../output.ts'
 import { runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const BUCKET = { name: 'BUCKET', meaning: 'its name' }
+const BUCKET = { name: 'BUCKET', meaning: 'bucket name' }
 const COLUMNS = ['name', 'owner', 'versioning', 'lockEnabled', 'createdAt', 'objects', 'versions', 'versionBytes']
 
-/** Right after an upgrade from a version without counters. */
+/** Shown after an upgrade from a version that kept no counters, until the first count is done. */
 const UNCOUNTED = { objects: 'being counted', versions: 'being counted', bytes: 'being counted' }
 
 const bucketOf = (call: Invocation): TableRow => ({ bucket: call.argument('BUCKET') })
 
-/** With what it holds beside what it is. */
+/** Puts the usage next to the other fields. */
 function flat({ usage, ...bucket }: TableRow): TableRow {
   return { ...bucket, ...(usage ?? {}) }
 }
 
-/** All pages. */
+/** Reads every page of the listing. */
 async function allBuckets(call: Invocation): Promise<TableRow[]> {
   const admin = await call.admin()
   const found: TableRow[] = []
@@ -29,7 +29,7 @@ async function allBuckets(call: Invocation): Promise<TableRow[]> {
 
 const list = onServer({
   name: 'bucket list',
-  summary: 'all buckets, or those of one account',
+  summary: 'list all buckets, or those of one account',
   examples: ['bucket list', 'bucket list --account 111111111111'],
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
   async run(call): Promise<CommandResult> {
@@ -40,13 +40,13 @@ const list = onServer({
 
 const create = onServer({
   name: 'bucket create',
-  summary: 'make a bucket',
+  summary: 'create a bucket',
   examples: ['bucket create photos', 'bucket create evidence --account 111111111111 --lock'],
   arguments: [BUCKET],
   flags: [
-    { name: 'account', value: 'ACCOUNT', meaning: 'its owner; the root account without' },
-    { name: 'lock', meaning: 'holds and retention are possible, and versioning is on' },
-    { name: 'versioning', meaning: 'versioning is on' },
+    { name: 'account', value: 'ACCOUNT', meaning: 'owner; the root account if omitted' },
+    { name: 'lock', meaning: 'enable object lock and versioning' },
+    { name: 'versioning', meaning: 'enable versioning' },
   ],
   run: showAdminResult('CreateBucket', call => ({
     name: call.argument('BUCKET'),
@@ -58,7 +58,7 @@ const create = onServer({
 
 const info = onServer({
   name: 'bucket info',
-  summary: 'everything that is set on a bucket, and how much it holds',
+  summary: 'show the settings and the usage of a bucket',
   examples: ['bucket info photos'],
   arguments: [BUCKET],
   run: showAdminResult('GetBucket', bucketOf, answer => facts(flat({ ...answer, usage: answer.usage ?? UNCOUNTED }))),
@@ -66,20 +66,24 @@ const info = onServer({
 
 const versioning = onServer({
   name: 'bucket versioning',
-  summary: 'switch versioning on, or suspend it',
+  summary: 'enable or suspend versioning',
   examples: ['bucket versioning photos on'],
-  arguments: [BUCKET, { name: 'on|suspended', meaning: 'what it shall be' }],
+  arguments: [BUCKET, { name: 'on|suspended', meaning: 'new state' }],
   run: showAdminResult('SetVersioning', call => ({ ...bucketOf(call), versioning: call.argument('on|suspended') })),
 })
 
 const lock = onServer({
   name: 'bucket lock',
-  summary: 'switch locks on, for good, and set the retention that new versions get',
+  summary: 'enable object lock, permanently, and set the default retention of new versions',
   examples: ['bucket lock evidence', 'bucket lock evidence --mode governance --days 30'],
   arguments: [BUCKET],
   flags: [
-    { name: 'mode', value: 'governance|compliance', meaning: 'of the retention; none without' },
-    { name: 'days', value: 'N', meaning: 'of the retention' },
+    {
+      name: 'mode',
+      value: 'governance|compliance',
+      meaning: 'mode of the default retention; no default retention if omitted',
+    },
+    { name: 'days', value: 'N', meaning: 'length of the default retention' },
   ],
   run: showAdminResult('SetLock', call => ({ ...bucketOf(call), mode: call.flag('mode'), days: call.flag('days') })),
 })

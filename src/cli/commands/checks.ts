@@ -38,7 +38,7 @@ async function scrub(call: Invocation): Promise<CommandResult> {
   return { value: state, text, code: damaged === 0 ? 0 : 1 }
 }
 
-/** What is counted must not change meanwhile, so this needs the folder for itself. */
+/** The counts hold only while nothing changes, so this needs exclusive use of the folder. */
 async function check(call: Invocation): Promise<CommandResult> {
   const parts = await openStoreOf(call).catch((error: unknown) => {
     if (error instanceof FolderInUse) throw new CommandFailed(`${error.message}: stop it first, or use scrub`)
@@ -61,7 +61,7 @@ async function check(call: Invocation): Promise<CommandResult> {
   }
 }
 
-/** Counts buckets anew whose usage is recorded wrongly or not at all; everything else is left as it is. */
+/** Recounts buckets whose usage is wrong or missing. */
 async function repairUsage({ store, snapshot }: ServerParts, { usage }: FsckReport): Promise<string[]> {
   const repaired: string[] = []
   for (const name of [...usage.wrong, ...usage.uncounted]) {
@@ -72,17 +72,17 @@ async function repairUsage({ store, snapshot }: ServerParts, { usage }: FsckRepo
 
 const scrubCommand = onServer({
   name: 'scrub',
-  summary: 'read everything that is stored against its checksums; 1 when anything is damaged',
+  summary: 'read all stored data and verify its checksums; exits 1 if anything is damaged',
   run: scrub,
 })
 
 const fsckCommand = onFolder({
   name: 'fsck',
-  summary: 'count everything again and check the invariants, without a server; 1 when anything is wrong',
+  summary: 'check the invariants and counters of a store that no server uses; exits 1 if anything is wrong',
   examples: ['fsck --data ./data', 'fsck --deep', 'fsck --repair'],
   flags: [
-    { name: 'deep', meaning: 'read every stored byte as well' },
-    { name: 'repair', meaning: 'correct the recorded usage of buckets; nothing else is changed' },
+    { name: 'deep', meaning: 'also read every stored byte' },
+    { name: 'repair', meaning: 'correct the usage counters of buckets; nothing else is changed' },
   ],
   run: check,
 })

@@ -1,4 +1,4 @@
-/** Looks at the ground that a store stands on, and says what to change. It opens nothing and changes nothing. */
+/** Checks the environment of a store and says what to change. The store is neither opened nor changed. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../lib/clock.ts'
@@ -24,7 +24,7 @@ const good = (check: string, found: string): DoctorFinding => ({ check, state: '
 const odd = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'odd', found, advice })
 const bad = (check: string, found: string, advice: string): DoctorFinding => ({ check, state: 'bad', found, advice })
 
-/** Nobody but the owner: what lies here opens everything. */
+/** The keys in these files decrypt everything, so only the owner may read them. */
 function privacy(check: string, path: string, wanted: number): DoctorFinding {
   const { mode, uid } = statSync(path)
   const shown = (mode & 0o777).toString(8)
@@ -38,7 +38,7 @@ function privacy(check: string, path: string, wanted: number): DoctorFinding {
   return good(check, `${path} has mode ${shown}`)
 }
 
-/** A folder that cannot be looked at is not one that is not there. */
+/** An unreadable folder must not be reported as missing. */
 function unreadableFinding(folder: string): DoctorFinding | undefined {
   try {
     if (statSync(folder, { throwIfNoEntry: false }) !== undefined) readdirSync(folder)
@@ -89,7 +89,7 @@ function spaceFinding(folder: string): DoctorFinding {
 const SYNCS = 5
 const SYNC_MS_MIN = 0.02
 
-/** A disk that says at once that bytes are on stable storage has most likely not put them there. */
+/** A disk that acknowledges a sync at once has most likely not written to stable storage. */
 async function syncFinding(folder: string): Promise<DoctorFinding> {
   const place = join(folder, `doctor-${systemRandom.bytes(4).toString('hex')}`)
   mkdirSync(place, { mode: 0o700 })
@@ -171,7 +171,7 @@ async function serverFindings(call: Invocation, folder: string): Promise<DoctorF
   }
 }
 
-/** By what the server measures. One that has just been asked owes an answer, too. */
+/** Reads the heartbeat metrics of the workers. */
 export function workerFindings(measures: string): DoctorFinding[] {
   const figure = (name: string): number | undefined => {
     const found = new RegExp(`^holdfast_${name} (\\S+)$`, 'm').exec(measures)?.[1]
@@ -216,7 +216,7 @@ async function look(call: Invocation): Promise<CommandResult> {
 
 export const doctorCommand = onFolder({
   name: 'doctor',
-  summary: 'look at the disk, the folder, the clock and the settings; 1 when something must be changed',
+  summary: 'check the disk, the data folder, the clock and the settings; exits 1 if something must be changed',
   examples: ['doctor --data ./data'],
   run: look,
 })

@@ -4,14 +4,14 @@ import { BadUsage } from '../failures.ts'
 import { facts, table } from '../output.ts'
 import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const NAME = { name: 'NAME', meaning: 'the key, as requests name it' }
+const NAME = { name: 'NAME', meaning: 'key name, as requests use it' }
 const KINDS = ['service', 'storage', 'named']
 
 const nameOf = (call: Invocation): TableRow => ({ name: call.argument('NAME') })
 
 const list = onServer({
   name: 'encryption list',
-  summary: 'encryption keys that somebody made or changed, and how often the keys of the keyring were rotated',
+  summary: 'list the named encryption keys and the rotations of the keyring',
   run: showAdminResult(
     'GetEncryption',
     () => ({}),
@@ -24,22 +24,22 @@ const list = onServer({
 
 const create = onServer({
   name: 'encryption create',
-  summary: 'make a named key',
+  summary: 'create a named key',
   examples: ['encryption create invoices'],
   arguments: [NAME],
-  run: runAdminCommand('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} is there`),
+  run: runAdminCommand('CreateEncryptionKey', nameOf, call => `encryption key ${call.argument('NAME')} exists`),
 })
 
 const disable = onServer({
   name: 'encryption disable',
-  summary: 'nothing under a named key can be read or written; refused while it wraps a locked version',
+  summary: 'disable a named key: its objects cannot be read or written; refused while it wraps a locked version',
   examples: ['encryption disable invoices'],
   arguments: [NAME],
   async run(call) {
     const admin = await call.admin()
     const ask = (): Promise<TableRow> => admin.ask('ChangeEncryptionKey', { ...nameOf(call), disabled: true })
     let value = await ask()
-    // Each time the answer comes only after a while.
+    // Each answer takes a while, so this is no busy loop.
     for (; value.checking !== undefined; value = await ask()) {
       call.progress(`looking for locked versions: ${value.checking} so far`)
     }
@@ -49,7 +49,7 @@ const disable = onServer({
 
 const enable = onServer({
   name: 'encryption enable',
-  summary: 'what is under a named key can be read again',
+  summary: 'enable a disabled named key',
   examples: ['encryption enable invoices'],
   arguments: [NAME],
   run: runAdminCommand(
@@ -61,10 +61,15 @@ const enable = onServer({
 
 const rotate = onServer({
   name: 'encryption rotate',
-  summary: 'seal what is new with a new key; the old ones go on opening what they sealed',
+  summary: 'rotate a key: new data uses the new key, old data stays readable',
   examples: ['encryption rotate service', 'encryption rotate named --name invoices'],
-  arguments: [{ name: KINDS.join('|'), meaning: 'service: AES256; storage: the outer seal of everything; named keys' }],
-  flags: [{ name: 'name', value: 'NAME', meaning: 'only the named key of this name' }],
+  arguments: [
+    {
+      name: KINDS.join('|'),
+      meaning: 'service: SSE with AES256; storage: encryption of everything on disk; named: named keys',
+    },
+  ],
+  flags: [{ name: 'name', value: 'NAME', meaning: 'rotate only this named key' }],
   run: showAdminResult('RotateEncryption', call => {
     const what = call.argument(KINDS.join('|'))
     if (!KINDS.includes(what))
@@ -73,7 +78,7 @@ const rotate = onServer({
   }),
 })
 
-/** One round through the store. */
+/** One pass over the store. */
 async function round(call: Invocation): Promise<Record<'looked' | 'rewrapped' | 'left', number>> {
   const admin = await call.admin()
   const sum = { looked: 0, rewrapped: 0, left: 0 }
@@ -88,10 +93,10 @@ async function round(call: Invocation): Promise<Record<'looked' | 'rewrapped' | 
 
 const rewrap = onServer({
   name: 'encryption rewrap',
-  summary: 'after a rotation, wrap the keys of what is stored by the new key; no object is read or changed',
+  summary: 'wrap stored data keys with the new key after a rotation; object data is not read',
   async run(call) {
     let value = await round(call)
-    // What changed its place meanwhile may have been overlooked, or sealed by a request that began before the rotation.
+    // A pass can miss records that moved, or that a request begun before the rotation wrote.
     for (let last = value; last.rewrapped > 0; ) {
       last = await round(call)
       value = { ...last, rewrapped: value.rewrapped + last.rewrapped }

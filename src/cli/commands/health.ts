@@ -1,4 +1,4 @@
-/** What a supervisor of processes or containers asks again and again: does the server on this folder serve? */
+/** Health check for process supervisors and containers. */
 import { request as plainRequest } from 'node:http'
 import { request as secureRequest } from 'node:https'
 import { adminAddressOf } from '../../server/open-admin.ts'
@@ -7,17 +7,17 @@ import { dataFolder } from '../connect.ts'
 import { CommandFailed } from '../failures.ts'
 import { pathExists } from '../path-exists.ts'
 
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
-/** The answer tells nothing that is secret and nothing is sent, so it does not matter whose the certificate is. */
+/** The request carries no secret and neither does the answer, so the certificate need not be verified. */
 const ANY_CERTIFICATE = { rejectUnauthorized: false }
 
 function statusOf(url: URL): Promise<number> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(PATIENCE_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     const asked =
       url.protocol === 'https:' ? secureRequest(url, { ...ANY_CERTIFICATE, signal }) : plainRequest(url, { signal })
-    asked.once('error', error => reject(signal.aborted ? new Error(`no answer in ${PATIENCE_MS / 1000} s`) : error))
+    asked.once('error', error => reject(signal.aborted ? new Error(`no answer in ${TIMEOUT_MS / 1000} s`) : error))
     asked.once('response', answer => {
       answer.resume()
       resolve(answer.statusCode ?? 0)
@@ -39,7 +39,7 @@ async function health(call: Invocation): Promise<CommandResult> {
 
 export const healthCommand: Command = onFolder({
   name: 'health',
-  summary: 'say whether the server on the folder serves; 1 when it does not',
+  summary: 'report whether the server on the data folder is ready; exits 1 if it is not',
   examples: ['health --data ./data'],
   run: health,
 })

@@ -13,14 +13,14 @@ import { defaultStatePath, State } from '../import/state.ts'
 const IN_FLIGHT = 8
 const IN_FLIGHT_MAX = 256
 
-/** `s3://bucket/prefix`; the prefix may contain anything. */
+/** Reads `s3://bucket/prefix`; the prefix may contain any character. */
 export function bucketArgument(text: string): { bucket: string; prefix: string } {
   const found = /^s3:\/\/([^/]+)(?:\/(.*))?$/s.exec(text)
-  if (found === null) throw new BadUsage(`${text} is no s3://BUCKET[/PREFIX]`)
+  if (found === null) throw new BadUsage(`${text} is not of the form s3://BUCKET[/PREFIX]`)
   return { bucket: found[1]!, prefix: found[2] ?? '' }
 }
 
-/** Never a flag: other users of the machine can read those. */
+/** Keys are never flags, because other users of the machine can read the command line. */
 function sourceKey(env: NodeJS.ProcessEnv): KeyPair & { sessionToken: string | undefined } {
   const own = {
     accessKey: secretFrom(env, 'HOLDFAST_SOURCE_ACCESS_KEY'),
@@ -115,29 +115,29 @@ async function run(call: Invocation): Promise<CommandResult> {
 
 export const importCommand = command({
   name: 'import',
-  summary: 'copy a bucket with all its versions and holds from another S3 server; 1 when anything is missing',
+  summary: 'copy a bucket with its versions and locks from another S3 server; exits 1 if anything is missing',
   examples: [
     'import s3://photos --from http://old-server:9000',
     'import s3://photos/2026/ --from http://old-server:9000 --to archive --current-only',
   ],
-  arguments: [{ name: 's3://BUCKET[/PREFIX]', meaning: 'what to import' }],
+  arguments: [{ name: 's3://BUCKET[/PREFIX]', meaning: 'bucket and prefix to import' }],
   flags: [
-    { name: 'from', value: 'URL', meaning: 'the server to import from' },
-    { name: 'from-region', value: 'NAME', meaning: 'its region (AWS_REGION, or us-east-1)' },
-    { name: 'virtual-host', meaning: "the source's bucket stands in the host's name, not in the path" },
-    { name: 'into', value: 'URL', meaning: 'the object API of the target (http://127.0.0.1:9000)' },
-    { name: 'to', value: 'BUCKET', meaning: 'the bucket there, made when missing (the same name)' },
+    { name: 'from', value: 'URL', meaning: 'server to import from' },
+    { name: 'from-region', value: 'NAME', meaning: "the source's region (AWS_REGION, or us-east-1)" },
+    { name: 'virtual-host', meaning: 'address the source bucket by virtual host instead of by path' },
+    { name: 'into', value: 'URL', meaning: 'object API of the target (http://127.0.0.1:9000)' },
+    { name: 'to', value: 'BUCKET', meaning: 'target bucket, created if missing (same name as the source)' },
     { name: 'region', value: 'NAME', meaning: "the target's region (us-east-1)", fromEnvironment: true },
-    { name: 'ca', value: 'FILE', meaning: 'certificate that both are trusted by', fromEnvironment: true },
+    { name: 'ca', value: 'FILE', meaning: 'CA certificate for both servers', fromEnvironment: true },
     { name: 'data', value: 'DIR', meaning: "the target's data folder, to find its root key", fromEnvironment: true },
-    { name: 'state', value: 'FILE', meaning: 'what runs remember (./holdfast-import-BUCKET.state)' },
-    { name: 'in-flight', value: 'N', meaning: `keys at a time (${IN_FLIGHT})` },
-    { name: 'current-only', meaning: 'leave old versions and delete markers behind' },
-    { name: 'with-bucket-settings', meaning: 'policy, lifecycle, CORS and the other documents as well' },
-    { name: 'without-acls', meaning: "do not ask for objects' access lists" },
-    { name: 'overwrite', meaning: 'without versions: replace objects that differ' },
-    { name: 'skip-unreadable', meaning: 'leave versions out that cannot be read, for good, and go on behind them' },
-    { name: 'compare', meaning: 'write nothing, only compare both sides' },
+    { name: 'state', value: 'FILE', meaning: 'file that makes the import resumable (./holdfast-import-BUCKET.state)' },
+    { name: 'in-flight', value: 'N', meaning: `keys copied at the same time (${IN_FLIGHT})` },
+    { name: 'current-only', meaning: 'skip noncurrent versions and delete markers' },
+    { name: 'with-bucket-settings', meaning: 'also copy the policy, lifecycle, CORS and other bucket settings' },
+    { name: 'without-acls', meaning: 'skip object ACLs' },
+    { name: 'overwrite', meaning: 'replace objects that differ, in a bucket without versioning' },
+    { name: 'skip-unreadable', meaning: 'skip versions that the source permanently refuses to return' },
+    { name: 'compare', meaning: 'compare both sides without writing' },
   ],
   run,
 })

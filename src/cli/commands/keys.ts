@@ -2,14 +2,14 @@ import { type Command, type Invocation, onServer } from '../command.ts'
 import { table } from '../output.ts'
 import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
-const KEY = { name: 'KEY', meaning: 'the access key' }
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'account id, 12 digits' }
+const KEY = { name: 'KEY', meaning: 'access key' }
 
 const keyOf = (call: Invocation): TableRow => ({ accessKey: call.argument('KEY') })
 
 const list = onServer({
   name: 'key list',
-  summary: 'the keys of an account and its users; never their secrets',
+  summary: 'list the access keys of an account and its users, without secrets',
   examples: ['key list 111111111111', 'key list 111111111111 --user reader'],
   arguments: [ACCOUNT],
   flags: [{ name: 'user', value: 'USER', meaning: 'only the keys of this user' }],
@@ -22,12 +22,12 @@ const list = onServer({
 
 const create = onServer({
   name: 'key create',
-  summary: 'make a key; its secret is shown once, now',
+  summary: 'create an access key; its secret is shown only once',
   examples: ['key create 111111111111', 'key create 111111111111 --user reader'],
   arguments: [ACCOUNT],
   flags: [
-    { name: 'user', value: 'USER', meaning: 'whose key it is; the account itself without' },
-    { name: 'access-key', value: 'KEY', meaning: 'its name; made without' },
+    { name: 'user', value: 'USER', meaning: 'user that owns the key; the account itself if omitted' },
+    { name: 'access-key', value: 'KEY', meaning: 'access key; generated if omitted' },
   ],
   run: showAdminResult('CreateKey', call => ({
     accountId: call.argument('ACCOUNT'),
@@ -38,7 +38,7 @@ const create = onServer({
 
 const show = onServer({
   name: 'key show',
-  summary: 'whose a key is, and whether it is good',
+  summary: 'show the owner and the state of an access key',
   examples: ['key show HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: showAdminResult('GetKey', keyOf),
@@ -46,7 +46,7 @@ const show = onServer({
 
 const disable = onServer({
   name: 'key disable',
-  summary: 'the key opens nothing',
+  summary: 'disable an access key: requests with it are refused',
   examples: ['key disable HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: runAdminCommand(
@@ -58,7 +58,7 @@ const disable = onServer({
 
 const enable = onServer({
   name: 'key enable',
-  summary: 'the key opens again',
+  summary: 'enable a disabled access key',
   examples: ['key enable HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: runAdminCommand(
@@ -70,7 +70,7 @@ const enable = onServer({
 
 const remove = onServer({
   name: 'key delete',
-  summary: 'delete a key',
+  summary: 'delete an access key',
   examples: ['key delete HF0123456789ABCDEF01'],
   arguments: [KEY],
   run: runAdminCommand('DeleteKey', keyOf, call => `key ${call.argument('KEY')} is deleted`),

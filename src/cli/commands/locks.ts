@@ -5,7 +5,7 @@ import { BadUsage, CommandFailed } from '../failures.ts'
 import { escapeControls, facts } from '../output.ts'
 import { showAdminResult } from './requests.ts'
 
-/** `bucket/key`, where a key may contain more of these. */
+/** Splits `bucket/key` at the first slash; the key may contain more. */
 function placeOf(on: string | undefined): { bucket?: string | undefined; key?: string | undefined } {
   if (on === undefined) return {}
   const slash = on.indexOf('/')
@@ -14,17 +14,17 @@ function placeOf(on: string | undefined): { bucket?: string | undefined; key?: s
 
 const explain = onServer({
   name: 'explain',
-  summary: 'say whether somebody may do something, and what decides; nothing is done',
+  summary: 'explain whether a request would be allowed and which rule decides; nothing is changed',
   examples: [
     'explain --as HF0123456789ABCDEF01 --do s3:GetObject --on photos/2026/cat.jpg',
     'explain --do s3:ListBucket --on photos',
   ],
   flags: [
-    { name: 'as', value: 'KEY', meaning: 'access key of whoever would do it; a caller without a name without' },
-    { name: 'do', value: 'ACTION', meaning: 'svc:DeleteObject, s3:DeleteObject or the bare name' },
-    { name: 'on', value: 'BUCKET[/KEY]', meaning: 'what it would be done to' },
-    { name: 'version', value: 'ID', meaning: 'which version' },
-    { name: 'bypass', meaning: 'the request asks to set governance retention aside' },
+    { name: 'as', value: 'KEY', meaning: 'access key of the caller; anonymous if omitted' },
+    { name: 'do', value: 'ACTION', meaning: 'action: svc:DeleteObject, s3:DeleteObject or DeleteObject' },
+    { name: 'on', value: 'BUCKET[/KEY]', meaning: 'bucket or object' },
+    { name: 'version', value: 'ID', meaning: 'version of the object' },
+    { name: 'bypass', meaning: 'assume that the request bypasses governance retention' },
   ],
   run: showAdminResult(
     'Explain',
@@ -34,16 +34,16 @@ const explain = onServer({
       const [as, versionId] = [call.flag('as'), call.flag('version')]
       return { as, action, versionId, ...placeOf(call.flag('on')), bypass: call.has('bypass') || undefined }
     },
-    // Lines of its own, so only what stands in each is made harmless.
+    // The line breaks are the server's; only the text between them is escaped.
     answer => String(answer.text).split('\n').map(escapeControls).join('\n'),
   ),
 })
 
 const exporting = onServer({
   name: 'ledger export',
-  summary: 'print everything that happened to the locks of a bucket, for an auditor',
+  summary: 'export the lock ledger of a bucket for an auditor',
   examples: ['ledger export evidence'],
-  arguments: [{ name: 'BUCKET', meaning: 'its name; it may be gone. _store for the store itself' }],
+  arguments: [{ name: 'BUCKET', meaning: 'bucket name, also of a deleted one; _store for the store itself' }],
   async run(call): Promise<CommandResult> {
     const admin = await call.admin()
     for await (const piece of admin.lines('ExportLedger', { bucket: call.argument('BUCKET') })) call.write(piece)
@@ -56,7 +56,7 @@ async function linesOf(call: Invocation, path: string): Promise<string[]> {
   return (text.endsWith('\n') ? text.slice(0, -1) : text).split('\n')
 }
 
-/** An earlier export is trusted as far as it is whole itself. */
+/** An earlier export must verify by itself before it is trusted. */
 async function earlierOf(call: Invocation): Promise<LedgerExpectation['earlier']> {
   const path = call.flag('since')
   if (path === undefined) return undefined
@@ -77,19 +77,19 @@ async function checkFile(call: Invocation, path: string): Promise<LedgerVerdict>
 
 async function checkBucket(call: Invocation, bucket: string): Promise<LedgerVerdict> {
   if (call.flag('public-key') !== undefined || call.flag('since') !== undefined) {
-    throw new BadUsage('--public-key and --since are for files: export the ledger first')
+    throw new BadUsage('--public-key and --since need a file: export the ledger first')
   }
   return (await (await call.admin()).ask('VerifyLedger', { bucket })) as unknown as LedgerVerdict
 }
 
 const verify = onServer({
   name: 'ledger verify',
-  summary: 'prove that no entry was altered, left out, moved or cut off; 1 and the first bad line when one was',
+  summary: 'verify that no ledger entry was altered, removed or reordered; exits 1 at the first bad line',
   examples: ['ledger verify evidence.ndjson', 'ledger verify evidence'],
-  arguments: [{ name: 'FILE|BUCKET', meaning: 'an exported ledger, - for standard input, or a bucket' }],
+  arguments: [{ name: 'FILE|BUCKET', meaning: 'exported ledger, - for standard input, or a bucket' }],
   flags: [
-    { name: 'public-key', value: 'HEX', meaning: 'the key that must have signed it' },
-    { name: 'since', value: 'FILE', meaning: 'an earlier export, which this one must go on from' },
+    { name: 'public-key', value: 'HEX', meaning: 'public key that must have signed it' },
+    { name: 'since', value: 'FILE', meaning: 'earlier export that this one must continue' },
   ],
   async run(call): Promise<CommandResult> {
     const name = call.argument('FILE|BUCKET')
@@ -106,7 +106,7 @@ const verify = onServer({
 
 const list = onServer({
   name: 'ledger list',
-  summary: 'buckets that have a ledger, _store for the store itself, and the key that signs them',
+  summary: 'list the buckets that have a ledger (_store is the store itself) and the signing key',
   run: showAdminResult(
     'ListLedgers',
     () => ({}),
@@ -116,7 +116,7 @@ const list = onServer({
 
 const clock = onServer({
   name: 'clock show',
-  summary: 'the clock, and the time by which locks end; 1 when the clock has jumped',
+  summary: 'show the system clock and the lock clock; exits 1 if the clock has jumped',
   async run(call): Promise<CommandResult> {
     const value = await (await call.admin()).ask('GetClock')
     return { value, text: facts(value), code: value.jumped === true ? 1 : 0 }
@@ -125,7 +125,7 @@ const clock = onServer({
 
 const confirm = onServer({
   name: 'clock confirm',
-  summary: 'say that the clock is right after a jump: locks end by it from now on',
+  summary: 'confirm that the system clock is right after a jump, so that locks expire by it again',
   run: showAdminResult('ConfirmClock', () => ({})),
 })
 

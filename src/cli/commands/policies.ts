@@ -8,14 +8,14 @@ import { BadUsage } from '../failures.ts'
 import { table } from '../output.ts'
 import { runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const BUCKET = { name: 'BUCKET', meaning: 'its name' }
-const FILE = { name: 'FILE', meaning: 'the policy; - for standard input' }
+const BUCKET = { name: 'BUCKET', meaning: 'bucket name' }
+const FILE = { name: 'FILE', meaning: 'policy document; - for standard input' }
 
 const bucketOf = (call: Invocation): TableRow => ({ bucket: call.argument('BUCKET') })
 
 const get = onServer({
   name: 'policy get',
-  summary: 'the policy of a bucket, as it was given',
+  summary: 'print the policy of a bucket, as it was set',
   examples: ['policy get photos'],
   arguments: [BUCKET],
   run: showAdminResult('GetPolicy', bucketOf, answer => String(answer.document)),
@@ -35,13 +35,13 @@ const put = onServer({
 
 const remove = onServer({
   name: 'policy delete',
-  summary: 'take the policy from a bucket',
+  summary: 'delete the policy of a bucket',
   examples: ['policy delete photos'],
   arguments: [BUCKET],
-  run: runAdminCommand('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy any more`),
+  run: runAdminCommand('DeletePolicy', bucketOf, call => `${call.argument('BUCKET')} has no policy now`),
 })
 
-/** Needs neither a server nor a folder: only the rule. */
+/** Needs neither a server nor a data folder. */
 async function check(call: Invocation): Promise<CommandResult> {
   const text = await call.read(call.argument('FILE'))
   const bucket = call.flag('bucket')
@@ -49,7 +49,7 @@ async function check(call: Invocation): Promise<CommandResult> {
     const policy = bucket === undefined ? readIdentityPolicy(text) : readBucketPolicy(text, bucket)
     const isPublic = bucket !== undefined && isPublicPolicy(policy)
     const value = { valid: true, statements: policy.statements.length, public: isPublic }
-    return { value, text: `valid: ${value.statements} statements${isPublic ? ', lets everybody in' : ''}` }
+    return { value, text: `valid: ${value.statements} statements${isPublic ? ', public' : ''}` }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const reason = String(error.detail.reason ?? error.message)
@@ -59,18 +59,18 @@ async function check(call: Invocation): Promise<CommandResult> {
 
 const validate = command({
   name: 'policy validate',
-  summary: 'say whether a policy would be accepted: for a bucket, or for a user without --bucket',
+  summary: 'check a policy document: as a bucket policy with --bucket, otherwise as a user policy',
   examples: ['policy validate policy.json', 'policy validate policy.json --bucket photos'],
   arguments: [FILE],
-  flags: [{ name: 'bucket', value: 'BUCKET', meaning: 'the bucket whose policy it would be' }],
+  flags: [{ name: 'bucket', value: 'BUCKET', meaning: 'check it as the policy of this bucket' }],
   run: check,
 })
 
 const canned = command({
   name: 'policy canned',
-  summary: 'policies that users can be given by name alone, or the document of one',
+  summary: 'list the canned policies, or print the document of one',
   examples: ['policy canned', 'policy canned read-only'],
-  arguments: [{ name: CANNED_NAMES.join('|'), meaning: 'which one', optional: true }],
+  arguments: [{ name: CANNED_NAMES.join('|'), meaning: 'policy to print', optional: true }],
   async run(call): Promise<CommandResult> {
     const name = call.maybeArgument(CANNED_NAMES.join('|'))
     if (name === undefined) {
@@ -78,8 +78,7 @@ const canned = command({
       return { value: { policies }, text: table(policies, ['name', 'meaning']) }
     }
     const document = cannedPolicy(name)
-    if (document === undefined)
-      throw new BadUsage(`no canned policy is called ${name}${suggestion(name, CANNED_NAMES)}`)
+    if (document === undefined) throw new BadUsage(`unknown canned policy: ${name}${suggestion(name, CANNED_NAMES)}`)
     return { value: document, text: JSON.stringify(document, undefined, 2) }
   },
 })

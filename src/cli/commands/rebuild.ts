@@ -1,4 +1,4 @@
-/** The way back from damaged metadata. */
+/** Recovers damaged or lost metadata. */
 import { rebuildFolder } from '../../server/rebuild.ts'
 import { type Command, type CommandResult, type Invocation, onFolder } from '../command.ts'
 import { dataFolder } from '../connect.ts'
@@ -7,7 +7,7 @@ import { escapeControls } from '../output.ts'
 
 async function rebuild(call: Invocation): Promise<CommandResult> {
   if (call.flag('meta') !== undefined) {
-    throw new BadUsage('only metadata in the data folder have a second copy; a database has its own backups')
+    throw new BadUsage('only metadata in the data folder has a second copy; restore a database from its own backups')
   }
   const folder = dataFolder(call)
   const blobsFolder = call.flag('blobs')
@@ -29,7 +29,7 @@ async function rebuild(call: Invocation): Promise<CommandResult> {
 
 export const rebuildCommand: Command = onFolder({
   name: 'rebuild',
-  summary: 'make damaged or lost metadata anew from their second copy, without a server; 1 when anything is missing',
+  summary: 'rebuild damaged or lost metadata from its second copy; exits 1 if anything is missing',
   examples: ['rebuild --data ./data'],
   run: rebuild,
 })

@@ -1,4 +1,4 @@
-/** Commands that are one question to the admin API. */
+/** Commands that make one call to the admin API. */
 import type { Command, Invocation } from '../command.ts'
 import { facts } from '../output.ts'
 
@@ -7,7 +7,7 @@ type Input = (call: Invocation) => TableRow | Promise<TableRow>
 
 export const rows = (answer: TableRow, name: string): readonly TableRow[] => answer[name] as readonly TableRow[]
 
-/** Asks, and says in one line what was done. */
+/** Calls the route and prints one line that confirms it. */
 export function runAdminCommand(route: string, input: Input, done: (call: Invocation) => string): Command['run'] {
   return async call => {
     const value = await (await call.admin()).ask(route, await input(call))
@@ -15,7 +15,7 @@ export function runAdminCommand(route: string, input: Input, done: (call: Invoca
   }
 }
 
-/** Asks, and shows the answer. */
+/** Calls the route and prints its result. */
 export function showAdminResult(
   route: string,
   input: Input,

@@ -11,7 +11,7 @@ function shown(answer: TableRow): string {
 
 const usage = onServer({
   name: 'usage',
-  summary: 'how much is stored: objects, versions and bytes, of all buckets and by account',
+  summary: 'show objects, versions and bytes stored, in total and by account',
   examples: ['usage', 'usage --account 123456789012'],
   flags: [{ name: 'account', value: 'ACCOUNT', meaning: 'only the buckets of this account' }],
   run: showAdminResult('GetUsage', call => ({ accountId: call.flag('account') }), shown),
@@ -19,7 +19,7 @@ const usage = onServer({
 
 const info = onServer({
   name: 'server info',
-  summary: 'version, age, certificate and room on the disks of the server',
+  summary: 'show the version, uptime, certificate and free disk space of the server',
   examples: ['server info'],
   run: showAdminResult('GetServer', () => ({})),
 })

@@ -3,9 +3,9 @@ import { type Command, type Invocation, onServer } from '../command.ts'
 import { escapeControls, facts, table } from '../output.ts'
 import { rows, runAdminCommand, showAdminResult, type TableRow } from './requests.ts'
 
-const ACCOUNT = { name: 'ACCOUNT', meaning: 'the account, 12 digits' }
-const USER = { name: 'USER', meaning: 'name of the user' }
-const POLICY = { name: 'POLICY', meaning: 'name of the policy' }
+const ACCOUNT = { name: 'ACCOUNT', meaning: 'account id, 12 digits' }
+const USER = { name: 'USER', meaning: 'user name' }
+const POLICY = { name: 'POLICY', meaning: 'policy name' }
 
 const userOf = (call: Invocation): TableRow => ({ accountId: call.argument('ACCOUNT'), user: call.argument('USER') })
 const policiesOf = (user: TableRow): readonly TableRow[] => user.policies as readonly TableRow[]
@@ -26,7 +26,7 @@ function listing(answer: TableRow): string {
 
 const list = onServer({
   name: 'user list',
-  summary: 'the users of an account',
+  summary: 'list the users of an account',
   examples: ['user list 111111111111'],
   arguments: [ACCOUNT],
   run: showAdminResult('ListUsers', call => ({ accountId: call.argument('ACCOUNT') }), listing),
@@ -34,10 +34,10 @@ const list = onServer({
 
 const create = onServer({
   name: 'user create',
-  summary: 'make a user, who may do nothing until a policy allows it',
+  summary: 'create a user, who has no permissions until a policy is attached',
   examples: ['user create 111111111111 reader'],
   arguments: [ACCOUNT, USER],
-  flags: [{ name: 'again', meaning: 'it is the one that was deleted, with everything that still names it' }],
+  flags: [{ name: 'again', meaning: 'recreate a deleted user; policies that name it apply again' }],
   run: showAdminResult(
     'CreateUser',
     call => ({
@@ -51,7 +51,7 @@ const create = onServer({
 
 const show = onServer({
   name: 'user show',
-  summary: 'one user, with its policies',
+  summary: 'show a user and its policies',
   examples: ['user show 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: showAdminResult('GetUser', userOf, userText),
@@ -59,7 +59,7 @@ const show = onServer({
 
 const disable = onServer({
   name: 'user disable',
-  summary: 'its keys open nothing',
+  summary: 'disable a user: requests with its keys are refused',
   examples: ['user disable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: runAdminCommand(
@@ -71,7 +71,7 @@ const disable = onServer({
 
 const enable = onServer({
   name: 'user enable',
-  summary: 'its keys open again',
+  summary: 'enable a disabled user',
   examples: ['user enable 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: runAdminCommand(
@@ -83,7 +83,7 @@ const enable = onServer({
 
 const remove = onServer({
   name: 'user delete',
-  summary: 'delete a user with its keys',
+  summary: 'delete a user and its keys',
   examples: ['user delete 111111111111 reader'],
   arguments: [ACCOUNT, USER],
   run: runAdminCommand('DeleteUser', userOf, call => `user ${call.argument('USER')} is deleted`),
@@ -91,7 +91,7 @@ const remove = onServer({
 
 const attach = onServer({
   name: 'user attach',
-  summary: 'give a user a policy, or replace the one of this name',
+  summary: 'attach a policy to a user, or replace the one of this name',
   examples: [
     'user attach 111111111111 reader read-only',
     'user attach 111111111111 writer read-write --buckets photos,videos',
@@ -100,10 +100,10 @@ const attach = onServer({
   arguments: [
     ACCOUNT,
     USER,
-    { name: 'POLICY', meaning: `name of the policy; ${CANNED_NAMES.join(', ')} need no file` },
-    { name: 'FILE', meaning: 'the policy; - for standard input', optional: true },
+    { name: 'POLICY', meaning: `policy name; ${CANNED_NAMES.join(', ')} need no file` },
+    { name: 'FILE', meaning: 'policy document; - for standard input', optional: true },
   ],
-  flags: [{ name: 'buckets', value: 'a,b', meaning: 'without a file: only these buckets' }],
+  flags: [{ name: 'buckets', value: 'a,b', meaning: 'limit a policy without a file to these buckets' }],
   run: showAdminResult(
     'AttachPolicy',
     async call => {
@@ -121,7 +121,7 @@ const attach = onServer({
 
 const detach = onServer({
   name: 'user detach',
-  summary: 'take a policy from a user',
+  summary: 'detach a policy from a user',
   examples: ['user detach 111111111111 reader read-only'],
   arguments: [ACCOUNT, USER, POLICY],
   run: showAdminResult('DetachPolicy', call => ({ ...userOf(call), policy: call.argument('POLICY') }), userText),
