@@ -41,8 +41,8 @@ function newObject({ caller }: AccessQuestion): ObjectFacts | undefined {
 }
 
 function isAboutMissing({ action, object }: AccessRequest): boolean {
-  const { on, judgedBy } = actionFacts(action)
-  return on === 'object' && judgedBy === 'object' && object === undefined
+  const { on, authorizedBy } = actionFacts(action)
+  return on === 'object' && authorizedBy === 'object' && object === undefined
 }
 
 const REASONS_LOGGED_MAX = 3
@@ -132,8 +132,8 @@ export class Authorizer {
   ): MaybePromise<AccessRequest> {
     const name = need.on ?? asking.target
     const isHere = need.on === undefined || need.on.bucket === bucket?.name
-    const { on, judgedBy } = actionFacts(need.action)
-    const isStored = need.forNewObjectOf === undefined && on === 'object' && judgedBy === 'object'
+    const { on, authorizedBy } = actionFacts(need.action)
+    const isStored = need.forNewObjectOf === undefined && on === 'object' && authorizedBy === 'object'
     const mayInitiate = on === 'object' && asking.operation.ofUpload
     return andThen(isHere ? bucket : this.#facts.bucket(name.bucket), at =>
       andThen(at === undefined ? undefined : this.bucketFacts(at), facts =>

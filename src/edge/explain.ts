@@ -66,8 +66,8 @@ function judged(
 ): { access: AccessVerdict; dependsOn: readonly string[] } {
   const decide = (of: AccessRequest): AccessVerdict => (isMissing ? mayLearnAbsence(of) : evaluate(of))
   const keys = [...REQUEST_KEYS.filter(key => !request.context.has(key)), REQUEST_TAG, BUCKET_TAG]
-  const best = decide({ ...request, untold: { keys, assume: 'for' } })
-  const worst = decide({ ...request, untold: { keys, assume: 'against' } })
+  const best = decide({ ...request, deferred: { keys, assume: 'allow' } })
+  const worst = decide({ ...request, deferred: { keys, assume: 'deny' } })
   if (best.allowed === worst.allowed) return { access: best.allowed ? worst : best, dependsOn: [] }
   return { access: decide(request), dependsOn: (isMissing ? absenceDependsOn : unansweredKeys)(request, keys) }
 }
@@ -84,10 +84,10 @@ export class Explainer {
   async explain(question: ExplainQuestion): Promise<Explanation> {
     const asked = askedOf(question)
     const { action, bucket: name, key, versionId } = asked
-    const { on, judgedBy } = actionFacts(action)
+    const { on, authorizedBy } = actionFacts(action)
     const bucket = name === undefined || action === 'CreateBucket' ? undefined : await this.#parts.facts.bucket(name)
     const object = { bucket: name ?? '', key: key ?? '', versionId }
-    const isStored = on === 'object' && judgedBy === 'object'
+    const isStored = on === 'object' && authorizedBy === 'object'
     const request = {
       caller: asked.as,
       action,

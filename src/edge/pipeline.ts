@@ -314,7 +314,7 @@ export class Pipeline {
       tlsVersion: incoming.tlsVersion,
       region: this.#parts.region,
       bodyConditions: [],
-      deferred: operation.deferredKeys.length > 0 ? { keys: operation.deferredKeys, assume: 'for' } : undefined,
+      deferred: operation.deferredKeys.length > 0 ? { keys: operation.deferredKeys, assume: 'allow' } : undefined,
     }
     const needs = operation.permission(view, target)
     const authorizer = new Authorizer(work.facts, accounts, judgement => findings.push(judgement))

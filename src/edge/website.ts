@@ -12,13 +12,13 @@ import type { Header, OperationResponse } from '../operations/operation.ts'
 import { readWebsite, type Website } from '../rules/documents/website.ts'
 import {
   folderIndex,
+  objectRedirect,
   type Pages,
   pageKey,
   type Redirection,
-  redirectedFirst,
-  redirectedOnError,
-  redirectionOf,
-  toFolder,
+  redirectBeforeLookup,
+  redirectOnError,
+  redirectToFolder,
   type WebsiteVisit,
 } from '../rules/website.ts'
 import { decodeTarget, hostOf, labelBelow } from './address.ts'
@@ -104,7 +104,7 @@ async function honoured(answers: OperationResponse): Promise<OperationResponse> 
   const redirect = saidIn(answers, REDIRECT)
   if (redirect === undefined) return answers
   await giveUp(answers)
-  return away(redirectionOf(Buffer.from(redirect, 'latin1').toString('utf8')))
+  return away(objectRedirect(Buffer.from(redirect, 'latin1').toString('utf8')))
 }
 
 const faultIn = (error: unknown): Fault => {
@@ -132,7 +132,7 @@ export async function serveWebsite(
     scheme: secure ? 'https' : 'http',
     query: splitTarget(request.target).query,
   }
-  const first = redirectedFirst(website, visited)
+  const first = redirectBeforeLookup(website, visited)
   if (first !== undefined) return { answers: away(first), code: 'ok' }
   const pages = website as Pages
   try {
@@ -157,9 +157,9 @@ async function inPlaceOf(
   const isMissing = status === 404 || status === 403
   if (isMissing && key !== '' && !key.endsWith('/')) {
     const index = await fetch({ method: 'HEAD', headers }, folderIndex(pages, key)).catch(faultIn)
-    if (!(index instanceof Fault)) return away(toFolder(visited))
+    if (!(index instanceof Fault)) return away(redirectToFolder(visited))
   }
-  const redirection = redirectedOnError(pages, visited, status)
+  const redirection = redirectOnError(pages, visited, status)
   if (redirection !== undefined) return away(redirection)
   if (pages.errorKey === undefined || status >= 500) throw fault
   const document = await fetch({ method: request.method, headers }, pages.errorKey).catch(faultIn)

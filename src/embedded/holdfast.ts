@@ -7,7 +7,7 @@ import type { IncomingRequest, RequestOutcome } from '../edge/exchange.ts'
 import type { Listener } from '../edge/listener.ts'
 import type { Pipeline } from '../edge/pipeline.ts'
 import { systemRandom } from '../lib/random.ts'
-import { type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
+import { type DeclaredAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'
 import { ensureAccounts } from '../server/accounts.ts'
 import type { ServerParts } from '../server/compose.ts'
@@ -51,7 +51,7 @@ interface Open {
 /** What was given, checked. */
 interface Setting {
   readonly options: HoldfastOptions
-  readonly accounts: readonly GivenAccount[]
+  readonly accounts: readonly DeclaredAccount[]
   readonly rootKey: RootKey
   readonly region: string
   readonly place: EmbeddedStore

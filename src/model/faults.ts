@@ -1,6 +1,6 @@
 /**
- * R116. Everything that can go wrong and be told to a client: one table of code, status and fixed text. What varies
- * stands in `detail`. Anything else that is thrown is an internal error and reaches no client.
+ * R116. Every error that a client can receive: one table of code, status and default message. `detail` has the variable
+ * parts. Anything else that is thrown is an internal error, whose text never reaches a client.
  */
 export const FAULTS = {
   AccessControlListNotSupported: [400, 'The bucket does not allow ACLs'],
@@ -8,17 +8,17 @@ export const FAULTS = {
   AccessForbidden: [403, 'CORSResponse: This CORS request is not allowed.'],
   AmbiguousGrantByEmailAddress: [400, 'The e-mail address you provided is associated with more than one account.'],
   AuthorizationHeaderMalformed: [400, 'The authorization header is malformed.'],
-  AuthorizationQueryParametersError: [400, 'The query parameters that carry the signature are not valid.'],
+  AuthorizationQueryParametersError: [400, 'The query parameters of the signature are not valid.'],
   BadDigest: [400, 'The checksum you specified did not match the calculated checksum.'],
   BadRequest: [400, 'Bad Request'],
   BucketAlreadyExists: [409, 'The requested bucket name is not available.'],
   BucketAlreadyOwnedByYou: [409, 'Your previous request to create the named bucket succeeded and you already own it.'],
   BucketNotEmpty: [409, 'The bucket you tried to delete is not empty'],
-  DeleteConflict: [409, 'It cannot be deleted while something depends on it.'],
-  EntityAlreadyExists: [409, 'There is one of this name already.'],
+  DeleteConflict: [409, 'The resource cannot be deleted while other resources depend on it.'],
+  EntityAlreadyExists: [409, 'A resource with this name already exists.'],
   EntityTooLarge: [400, 'Your proposed upload exceeds the maximum allowed size'],
   EntityTooSmall: [400, 'Your proposed upload is smaller than the minimum allowed size'],
-  ExpectationFailed: [417, 'The only expectation that can be met is 100-continue.'],
+  ExpectationFailed: [417, 'The only supported expectation is 100-continue.'],
   IllegalVersioningConfigurationException: [400, 'The Versioning element must be specified'],
   IncompleteBody: [400, 'You did not provide the number of bytes specified by the Content-Length HTTP header.'],
   InsufficientStorage: [507, 'There is not enough space to store the data. Nothing was stored.'],
@@ -47,18 +47,18 @@ export const FAULTS = {
   InvalidRequest: [400, 'Invalid Request'],
   InvalidRetentionPeriod: [
     400,
-    'The retention period must be a positive number of days or years, of a hundred years at most.',
+    'The retention period must be a positive number of days or years, and at most a hundred years.',
   ],
   InvalidStorageClass: [400, 'The storage class you specified is not valid'],
-  InvalidTargetBucketForLogging: [400, 'The target bucket for logging cannot be one.'],
+  InvalidTargetBucketForLogging: [400, 'The target bucket does not grant log delivery or has another owner.'],
   InvalidTag: [400, 'The tag provided was not a valid tag.'],
   InvalidToken: [400, 'The provided token is malformed or otherwise invalid.'],
   InvalidURI: [400, "Couldn't parse the specified URI."],
-  'KMS.DisabledException': [400, 'The key that the object is encrypted with, or shall be, is disabled.'],
-  'KMS.NotFoundException': [400, 'There is no encryption key of this name.'],
-  KeyInUse: [409, 'A locked version needs the key.'],
+  'KMS.DisabledException': [400, 'The encryption key of this request is disabled.'],
+  'KMS.NotFoundException': [400, 'The specified encryption key does not exist.'],
+  KeyInUse: [409, 'The key is in use by a locked object version.'],
   KeyTooLongError: [400, 'Your key is too long'],
-  LimitExceeded: [409, 'There are as many as there may be.'],
+  LimitExceeded: [409, 'The limit for this kind of resource is reached.'],
   MalformedACLError: [400, 'The XML you provided was not well-formed or did not validate against our published schema'],
   MalformedPOSTRequest: [400, 'The body of your POST request is not well-formed multipart/form-data.'],
   MalformedPolicy: [400, 'The policy is not valid.'],
@@ -70,7 +70,7 @@ export const FAULTS = {
   MaxMessageLengthExceeded: [400, 'Your request was too big.'],
   MaxPostPreDataLengthExceededError: [400, 'Your POST request fields preceding the upload file were too large.'],
   MetadataTooLarge: [400, 'Your metadata headers exceed the maximum allowed metadata size'],
-  /** Known from the second copy of the metadata. Never told as a 404: it is lost here, not deleted. */
+  /** Known from the second copy of the metadata. Never reported as a 404: the record is lost, not deleted. */
   MetadataDamaged: [
     500,
     'The metadata of the requested resource are damaged or lost on this server, and nothing was changed. ' +
@@ -83,7 +83,7 @@ export const FAULTS = {
   NoSuchBucket: [404, 'The specified bucket does not exist'],
   NoSuchBucketPolicy: [404, 'The bucket policy does not exist'],
   NoSuchCORSConfiguration: [404, 'The CORS configuration does not exist'],
-  NoSuchEntity: [404, 'There is no account, user, key or policy of this name.'],
+  NoSuchEntity: [404, 'The specified account, user, key or policy does not exist.'],
   NoSuchKey: [404, 'The specified key does not exist.'],
   NoSuchLifecycleConfiguration: [404, 'The lifecycle configuration does not exist'],
   NoSuchObjectLockConfiguration: [404, 'The specified object does not have a ObjectLock configuration'],
@@ -130,12 +130,11 @@ export class Fault extends Error {
   readonly code: FaultCode
   readonly status: number
   readonly detail: FaultDetails
-  /** Headers of the answer that the fault is, by their neutral names. */
+  /** Response headers by their neutral names. */
   readonly headers: FaultHeaders
 
   constructor(code: FaultCode, detail: FaultDetails = {}, headers: FaultHeaders = []) {
-    // It is an answer, not an accident: nobody asks where it was made, and to write that down costs more than many a
-    // request that finds what it looks for.
+    // A fault is a normal response. Capturing its stack would cost more than many successful requests.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(FAULTS[code][1])
@@ -148,15 +147,13 @@ export class Fault extends Error {
   }
 }
 
-/** Names what is asked for and not offered: the fixed text leaves the client to guess. */
+/** Names the unsupported feature, which the default message does not. */
 export function notImplemented(kind: 'sub-resource' | 'header' | 'element', name: string): Fault {
   const rest = kind === 'sub-resource' ? 'is not implemented' : 'implies functionality that is not implemented'
   return new Fault('NotImplemented', { Header: name, reason: `The ${kind} ${name} ${rest}` })
 }
 
-/**
- * The record that is needed is known to be lost. No fault by itself: many take one for "there is none", and go on.
- */
+/** A required record is known to be lost. It is not a Fault, since callers may take a Fault for "does not exist". */
 export class MetadataDamaged extends Error {
   constructor() {
     super(FAULTS.MetadataDamaged[1])
@@ -164,7 +161,7 @@ export class MetadataDamaged extends Error {
   }
 }
 
-/** As a client is told; undefined: an accident, of which it is told nothing. */
+/** The fault that a client receives; undefined for an internal error. */
 export function faultOf(error: unknown): Fault | undefined {
   if (error instanceof Fault) return error
   return error instanceof MetadataDamaged ? new Fault('MetadataDamaged') : undefined

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadAccounts, readAccountsFile } from './accounts-file.ts'
+import { InvalidAccountsFile, readAccountsFile } from './accounts-file.ts'
 
 const ID = '111111111111'
 const KEY = { accessKey: 'AKONE', secretKey: 'hush-hush' }
@@ -43,7 +43,7 @@ const user = (change: object): string => one({ users: [{ name: 'u', ...change }]
 const BAD: readonly (readonly [string, RegExp])[] = [
   ['{"accounts": [', /^accounts: not JSON$/],
   ['[]', /the file is not an object/],
-  ['{}', /there is no list of accounts/],
+  ['{}', /the member "accounts" is missing/],
   ['{"accounts": {}}', /accounts is not a list/],
   ['{"accounts": [7]}', /accounts\[0\] is not an object/],
   [one({ accountId: '11' }), /accounts\[0\]: accountId is not 12 digits/],
@@ -60,7 +60,7 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   [user({ name: 'a/b' }), /users\[0\]: name is not/],
   [user({ policies: ['x'] }), /policies\[0\] is not an object/],
   [user({ policies: [{ Version: '2012-10-17' }] }), /policies\[0\]: /],
-  [user({ accessKeys: [KEY] }).replace('"users"', `"accessKeys":[${JSON.stringify(KEY)}],"users"`), /given twice/],
+  [user({ accessKeys: [KEY] }).replace('"users"', `"accessKeys":[${JSON.stringify(KEY)}],"users"`), /declared twice/],
   [twoAccounts({ accountId: ID }), /account 111111111111 is given twice/],
   [twoAccounts({ accountId: '222222222222', accessKeys: [KEY] }), /access key AKONE is given twice/],
 ]
@@ -70,7 +70,7 @@ test('what is wrong is named with its place, and no secret is told', () => {
     assert.throws(
       () => readAccountsFile(source),
       (error: unknown) => {
-        assert(error instanceof BadAccounts, source)
+        assert(error instanceof InvalidAccountsFile, source)
         assert.match(error.message, message)
         assert.doesNotMatch(error.message, /hush|\n/)
         return true

@@ -1,15 +1,15 @@
-/** What accounts, users and keys may be called, and how many there may be. */
+/** Limits and naming rules of accounts, users and keys. */
 import { Fault } from '../model/faults.ts'
 import { readIdentityPolicy } from './access/policy.ts'
 
 export const ACCOUNT_LIMITS = {
-  /** All of them are kept in memory: they are looked up wherever an owner or a grantee is shown. */
+  /** All accounts are held in memory, since they are looked up wherever an owner or a grantee is shown. */
   accountsMax: 10_000,
   usersPerAccountMax: 5_000,
-  /** Of an account itself, or of one user. */
+  /** For an account itself, or for one user. */
   keysPerOwnerMax: 50,
   policiesPerUserMax: 10,
-  /** Of one user together, so that its record fits any engine. */
+  /** Sum over one user's policies, so that its record fits any engine. */
   policyBytesPerUserMax: 64 * 1024,
 } as const
 
@@ -30,7 +30,7 @@ export const checkDisplayName = (value: string): void =>
 export const checkEmail = (value: string): void =>
   check(value, /^(?=.{3,254}$)[^\s@<>\p{Cc}]+@[^\s@<>\p{Cc}]+$/u, 'email', 'an e-mail address')
 
-/** Nothing that would end the name where it stands in a signature, a policy or an address. */
+/** Excludes characters that delimit a name in a signature, a policy or a URL. */
 export const checkUserName = (value: string): void =>
   check(value, /^[\w+=,.@-]{1,128}$/, 'name', '1 to 128 letters, digits or any of +=,.@_-')
 
@@ -43,15 +43,17 @@ export const checkAccessKey = (value: string): void =>
 export const checkSecretKey = (value: string): void =>
   check(value, PLAIN, 'secretKey', '1 to 256 characters without control characters')
 
-/** The policies of one user: each can be read, and together they fit. */
+/** Each policy of a user must parse, and together they must fit the limits. */
 export function checkPolicies(documents: readonly string[]): void {
   const { policiesPerUserMax, policyBytesPerUserMax } = ACCOUNT_LIMITS
   if (documents.length > policiesPerUserMax) {
-    throw new Fault('LimitExceeded', { reason: `a user has ${policiesPerUserMax} policies at most` })
+    throw new Fault('LimitExceeded', { reason: `A user can have at most ${policiesPerUserMax} policies.` })
   }
   for (const document of documents) readIdentityPolicy(document)
   const size = documents.reduce((sum, document) => sum + Buffer.byteLength(document), 0)
   if (size > policyBytesPerUserMax) {
-    throw new Fault('LimitExceeded', { reason: `a user's policies have ${policyBytesPerUserMax} bytes at most` })
+    throw new Fault('LimitExceeded', {
+      reason: `A user's policies can have at most ${policyBytesPerUserMax} bytes in total.`,
+    })
   }
 }

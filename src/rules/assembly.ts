@@ -28,7 +28,7 @@ export function multipartEtag(partEtags: readonly string[]): string {
  */
 export function assemble(listed: readonly ListedPart[], stored: ReadonlyMap<number, Part>, uploadId: string): Assembly {
   if (listed.length === 0) throw new Fault('InvalidRequest', { reason: 'You must specify at least one part' })
-  // Of the list alone, so before anything that is stored is asked about it.
+  // The order depends on the list alone, so it is checked before the stored parts.
   if (listed.some(({ number }, i) => i > 0 && number <= listed[i - 1]!.number)) {
     throw new Fault('InvalidPartOrder', { UploadId: uploadId })
   }

@@ -1,6 +1,6 @@
 /**
- * The five checksums that clients may ask for or send, each as a running machine, and the rules of what may be asked.
- * Values travel as base64 of the big-endian digest; in here they are bytes.
+ * The five checksum algorithms that clients may request or send, and the rules for combining them with uploads.
+ * On the wire a value is base64 of the big-endian digest; in here it is bytes.
  */
 import { createHash } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
@@ -15,7 +15,7 @@ export const CHECKSUM_ALGORITHMS = ['CRC32', 'CRC32C', 'CRC64NVME', 'SHA1', 'SHA
 export type ChecksumAlgorithm = (typeof CHECKSUM_ALGORITHMS)[number]
 export type ChecksumType = Checksum['type']
 
-/** Takes bytes as they pass; the digest is that of everything so far, and the last thing asked of it. */
+/** Incremental hash. `digest` covers everything so far and must be the last call. */
 export interface Hasher {
   update(bytes: Uint8Array): void
   digest(): Buffer
@@ -23,7 +23,7 @@ export interface Hasher {
 
 interface Rules {
   readonly digestBytes: number
-  /** R20: what an upload in parts may have; the first is the default. */
+  /** R20: checksum types that a multipart upload may use; the first is the default. */
   readonly uploadTypes: readonly ChecksumType[]
   start(): Hasher
 }
@@ -83,7 +83,7 @@ export function digestOf(algorithm: ChecksumAlgorithm, bytes: Uint8Array): Buffe
   return hasher.digest()
 }
 
-/** R51, R69, R112. An algorithm by its name, in any case: values of headers are upper case, names of headers lower. */
+/** R51, R69, R112. Finds an algorithm by its name in any case: header values are upper case, header names lower. */
 export function checksumAlgorithm(name: string): ChecksumAlgorithm {
   const upper = name.toUpperCase()
   const found = CHECKSUM_ALGORITHMS.find(algorithm => algorithm === upper)
@@ -95,19 +95,19 @@ export function checksumAlgorithm(name: string): ChecksumAlgorithm {
   })
 }
 
-/** R19. The digest behind a base64 value of the right length; undefined for anything else. */
+/** R19. Decodes a base64 digest of the right length; undefined for anything else. */
 export function decodeDigest(algorithm: ChecksumAlgorithm, value: string): Buffer | undefined {
   return decodeBase64(value, RULES[algorithm].digestBytes)
 }
 
-/** Canonical base64 of exactly so many bytes: whatever would be written differently is refused. */
+/** Accepts only the canonical base64 encoding of exactly `length` bytes. */
 function decodeBase64(value: string, length: number): Buffer | undefined {
   if (value.length !== Math.ceil(length / 3) * 4) return undefined
   const bytes = Buffer.from(value, 'base64')
   return bytes.length === length && bytes.toString('base64') === value ? bytes : undefined
 }
 
-/** R104. What Content-MD5 says: base64 of 16 bytes. */
+/** R104. Content-MD5 is base64 of 16 bytes. */
 export function decodeContentMd5(value: string): Buffer {
   const digest = decodeBase64(value, 16)
   if (digest === undefined) throw new Fault('InvalidDigest', { 'Content-MD5': value })
@@ -138,8 +138,8 @@ export function moreThanOneChecksum(): Fault {
 }
 
 /**
- * R83, R20. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`:
- * the object came in parts, so the value may end in their count.
+ * R83, R20. The one checksum among the headers `checksum-<name>` of a request; more than one is refused. `counted`
+ * is set for multipart objects, whose value may end in the part count.
  */
 export function checksumClaim(
   sent: readonly (readonly [name: string, value: string])[],
@@ -164,7 +164,7 @@ export function checkClaim(claim: ChecksumClaim, computed: Buffer): void {
   })
 }
 
-/** R20. What a single PUT or a copy keeps. */
+/** R20. The stored checksum of a single PUT or a copy. */
 export function wholeChecksum(algorithm: ChecksumAlgorithm, digest: Buffer): Checksum {
   return { algorithm, type: 'FULL_OBJECT', value: digest.toString('base64') }
 }
@@ -174,7 +174,7 @@ export interface UploadChecksum {
   readonly type: ChecksumType
 }
 
-/** R69, R20. What an upload in parts will have, from what its beginning asks for; both are as sent. */
+/** R69, R20. The checksum of a multipart upload, from the header values of CreateMultipartUpload as sent. */
 export function uploadChecksum(algorithm: string | undefined, type: string | undefined): UploadChecksum | undefined {
   const wanted = type === undefined ? undefined : checksumType(type)
   if (algorithm === undefined) {
@@ -191,7 +191,7 @@ export function uploadChecksum(algorithm: string | undefined, type: string | und
   return { algorithm: known, type: wanted ?? uploadTypes[0]! }
 }
 
-/** R20. In any case, as algorithms are. */
+/** R20. Case-insensitive, as algorithms are. */
 export function checksumType(type: string): ChecksumType {
   const upper = type.toUpperCase()
   if (upper === 'COMPOSITE' || upper === 'FULL_OBJECT') return upper

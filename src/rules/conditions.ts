@@ -1,10 +1,10 @@
-/** Conditions on what is read: by GET and HEAD, and by a copy of its source. Those on writes: see precondition.ts. */
+/** Conditional reads: GET, HEAD and the source of a copy. `precondition.ts` has the conditions on writes. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from './access/names.ts'
 import { parseEtags } from './etag.ts'
 import { parseHttpDate } from './http-date.ts'
 
-/** Headers as sent; undefined where there was none. */
+/** Header values as sent; undefined where the header is absent. */
 export interface ReadConditions {
   readonly ifMatch: string | undefined
   readonly ifNoneMatch: string | undefined
@@ -12,7 +12,7 @@ export interface ReadConditions {
   readonly ifUnmodifiedSince: string | undefined
 }
 
-/** What is there: a bare tag, and when it was written. */
+/** Validators of the stored object: its ETag without quotes, and when it was written. */
 export interface Validators {
   readonly etag: string
   readonly modifiedAt: number
@@ -22,12 +22,12 @@ type ConditionName = 'If-Match' | 'If-None-Match' | 'If-Modified-Since' | 'If-Un
 
 const matches = (tags: readonly string[], etag: string): boolean => tags.includes('*') || tags.includes(etag)
 
-/** Headers have whole seconds, records have milliseconds: without this, what was just written is always newer. */
+/** HTTP dates have whole seconds and records have milliseconds: compared directly, a fresh object is always newer. */
 const inSeconds = (ms: number): number => Math.floor(ms / 1000)
 
 /**
- * G11. The condition that does not hold, if one does not. A true If-Match outweighs If-Unmodified-Since, and
- * If-None-Match outweighs If-Modified-Since: tags know more than clocks. A date that is none is no condition.
+ * G11. The first condition that fails, if any. If-Match takes precedence over If-Unmodified-Since, and
+ * If-None-Match over If-Modified-Since, since an ETag is more precise than a date. An invalid date is ignored.
  */
 function failedCondition(want: ReadConditions, is: Validators): ConditionName | undefined {
   const modified = inSeconds(is.modifiedAt)
@@ -46,7 +46,7 @@ function failedCondition(want: ReadConditions, is: Validators): ConditionName | 
   return undefined
 }
 
-/** G11. GET and HEAD: `known` is what the client has already; 412 for what is no longer what it thinks. */
+/** G11. For GET and HEAD: `known` means that the client's copy is current (304); a failed match is a 412. */
 export function checkRead(want: ReadConditions, is: Validators): 'known' | 'wanted' {
   const failed = failedCondition(want, is)
   if (failed === undefined) return 'wanted'
@@ -54,13 +54,15 @@ export function checkRead(want: ReadConditions, is: Validators): 'known' | 'want
   throw new Fault('PreconditionFailed', { Condition: failed })
 }
 
-/** R49. The source of a copy: 412 in every case. The conditions are those of the `copy-source-` headers. */
+/**
+ * R49. For the source of a copy every failed condition is a 412. The conditions come from the `copy-source-` headers.
+ */
 export function checkCopySource(want: ReadConditions, source: Validators): void {
   const failed = failedCondition(want, source)
   if (failed !== undefined) throw new Fault('PreconditionFailed', { Condition: headerName(`copy-source-${failed}`) })
 }
 
-/** G11. Whether a Range applies in spite of If-Range: only when the client's piece is of this very object. */
+/** G11. A Range applies despite If-Range only when the client's partial copy is of this very object. */
 export function rangeApplies(ifRange: string | undefined, is: Validators): boolean {
   if (ifRange === undefined) return true
   const since = parseHttpDate(ifRange)

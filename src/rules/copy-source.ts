@@ -1,4 +1,4 @@
-/** R43. The source of a copy, as its header names it: `bucket/key`, percent-encoded, with or without a version. */
+/** R43. Parses the copy-source header: `bucket/key`, percent-encoded, with an optional version. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from './access/names.ts'
 import { isBucketName, isKey } from './naming.ts'
@@ -11,9 +11,9 @@ export interface CopySource {
 
 const VERSION = '?versionId='
 
-/** Undefined for what names no object: whether that is refused, and when, is the caller's business. */
+/** Undefined when the value names no object; the caller decides whether and when to refuse it. */
 export function parseCopySource(header: string): CopySource | undefined {
-  // A key may hold the same characters: encoded they are its own, and only the last unencoded ones are ours.
+  // A key may contain the same characters, but encoded; only the last unencoded occurrence separates the version.
   const mark = header.lastIndexOf(VERSION)
   const versionId = mark < 0 ? undefined : decoded(header.slice(mark + VERSION.length))
   const path = decoded(mark < 0 ? header : header.slice(0, mark))?.replace(/^\//, '')

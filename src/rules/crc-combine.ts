@@ -1,12 +1,12 @@
 /**
- * G18. The CRC of two pieces from the CRCs of each: no byte is read again. A CRC is a polynomial modulo P; appending n
- * bytes multiplies it by x^(8n). That holds for the finished values as they are, since these CRCs begin and end with
- * all ones. Bits are reversed: the highest bit is x^0.
+ * G18. Combines the CRCs of adjacent pieces into the CRC of the whole without reading a byte again. A CRC is a
+ * polynomial modulo P, and appending n bytes multiplies it by x^(8n). This holds for the final values as they are,
+ * since these CRCs start from and are inverted with all ones. Bits are reversed: the highest bit is x^0.
  */
 
 export type CrcName = 'CRC32' | 'CRC32C' | 'CRC64NVME'
 
-/** A value in two halves of 32 bits; a CRC of 32 bits has only the high one, so that x^0 is always its highest bit. */
+/** Two 32-bit halves. A 32-bit CRC uses only the high half, so that x^0 is always the highest bit. */
 interface Polynomial {
   readonly high: number
   readonly low: number
@@ -15,7 +15,7 @@ interface Polynomial {
 interface Field {
   readonly digestBytes: 4 | 8
   readonly modulus: Polynomial
-  /** `powers[i][d]` is x^(8·d·256^i): a product of one from each row gives any power. Filled as sizes ask for them. */
+  /** `powers[i][d]` is x^(8·d·256^i): the product of one entry per row gives any power. Filled on demand. */
   readonly powers: (Polynomial | undefined)[][]
 }
 
@@ -34,7 +34,7 @@ const FIELDS: Readonly<Record<CrcName, Field>> = {
 const ONE: Polynomial = { high: 0x8000_0000, low: 0 }
 const X_TO_THE_8: Polynomial = { high: 0x0080_0000, low: 0 }
 
-/** Adds b·x^i for every bit of a; the degree that overflows comes back as the modulus. */
+/** Adds b·x^i for every bit of a, reducing by the modulus whenever the degree overflows. */
 function multiply(of: Field, a: Polynomial, b: Polynomial): Polynomial {
   const wide = of.digestBytes === 8
   const { high: modulusHigh, low: modulusLow } = of.modulus
@@ -76,7 +76,7 @@ function square8(of: Field, base: Polynomial): Polynomial {
   return power
 }
 
-/** x^(8·bytes): what appending that many bytes multiplies by. */
+/** x^(8·bytes): the factor for appending that many bytes. */
 function power(of: Field, bytes: number): Polynomial {
   let product: Polynomial | undefined
   for (let row = 0, rest = bytes; rest > 0; row++, rest = Math.floor(rest / 256)) {
@@ -89,7 +89,8 @@ function power(of: Field, bytes: number): Polynomial {
 }
 
 function read(of: Field, digest: Buffer): Polynomial {
-  if (digest.length !== of.digestBytes) throw new RangeError(`a digest of ${digest.length} bytes`)
+  if (digest.length !== of.digestBytes)
+    throw new RangeError(`expected a digest of ${of.digestBytes} bytes, got ${digest.length}`)
   return { high: digest.readUInt32BE(0), low: of.digestBytes === 8 ? digest.readUInt32BE(4) : 0 }
 }
 
@@ -110,7 +111,7 @@ export interface CrcPiece {
   readonly size: number
 }
 
-/** The CRC of all pieces one after another. Pieces of one size, which most uploads have, share one power. */
+/** The CRC of the concatenated pieces. Most uploads have parts of one size, which share one power. */
 export function combineCrcs(name: CrcName, pieces: Iterable<CrcPiece>): Buffer {
   const of = FIELDS[name]
   const powers = new Map<number, Polynomial>()

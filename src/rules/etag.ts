@@ -1,12 +1,12 @@
-/** Entity tags as headers carry them. Inside, a tag is bare: no quotes. */
+/** Entity tags in headers and documents. Internally a tag has no quotes. */
 
-/** One member of a list and the comma or the end after it: quoted, so that commas are its own, or all up to a comma. */
+/** One list member and the comma or end after it. Inside quotes a comma belongs to the tag. */
 const MEMBER = /[ \t]*(?:(W\/)?"([^"]*)"|([^,]*))[ \t]*(?:,|$)/y
 
 /**
- * The tags of If-Match or If-None-Match; `*` stands for itself. Quotes are optional, since many clients leave them out.
- * A weak tag, which only a proxy can have made of ours, is good enough to spare a transfer but not to permit a change:
- * in a `strong` comparison it is kept as written and so equals nothing.
+ * Parses If-Match or If-None-Match; `*` stands for itself. Quotes are optional, since many clients omit them. Only a
+ * proxy makes our tags weak; a weak tag may save a transfer but must not permit a change, so a `strong` comparison
+ * keeps it as written, where it equals nothing.
  */
 export function parseEtags(header: string, comparison: 'strong' | 'weak'): string[] {
   const tags: string[] = []
@@ -25,7 +25,7 @@ export function parseEtags(header: string, comparison: 'strong' | 'weak'): strin
   return tags
 }
 
-/** A tag as a client sends it back in a document: with or without quotes (R75). */
+/** Strips the optional quotes from a tag in a request document (R75). */
 export function bareEtag(text: string): string {
   const trimmed = text.trim()
   return trimmed.length >= 2 && trimmed.startsWith('"') && trimmed.endsWith('"') ? trimmed.slice(1, -1) : trimmed

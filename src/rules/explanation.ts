@@ -1,4 +1,4 @@
-/** Why something may be done or not: what access says, what a lock says, and both in words. */
+/** Explains why a request is allowed or refused: the access decision, the lock decision, and both as text or JSON. */
 import type { Caller } from '../model/caller.ts'
 import type { Lock } from '../model/version.ts'
 import type { Action } from './access/actions.ts'
@@ -8,17 +8,17 @@ import { describeReason } from './access/reasons.ts'
 import { formatTimestamp } from './http-date.ts'
 import { type LockRefusal, mayRemove } from './lock.ts'
 
-/** Since when something is so, and who made it so. */
+/** When a lock was set, and by whom. */
 export interface Since {
   readonly time: string
   readonly by: string
 }
 
-/** The lock of the version that a question is about. */
+/** The lock of the version that the request names. */
 export interface LockFacts {
   readonly versionId: string
   readonly lock: Lock
-  /** The time by which locks are judged. */
+  /** The time against which retention is evaluated. */
   readonly now: number
   readonly heldSince: Since | undefined
   readonly retainedSince: Since | undefined
@@ -30,17 +30,17 @@ export interface ExplainedRequest {
   readonly bucket: string | undefined
   readonly key: string | undefined
   readonly versionId: string | undefined
-  /** The request asks to set governance retention aside. */
+  /** The request asks to bypass governance retention. */
   readonly bypass: boolean
-  /** D10. A held object is not hidden behind a marker either. */
+  /** D10. A delete marker must not hide an object under legal hold. */
   readonly keepHeld: boolean
 }
 
 export interface ExplanationInput {
   readonly access: AccessVerdict
-  /** Condition keys on which the answer depends, and that the question does not say. */
+  /** Condition keys that decide the outcome and have no value in the question. */
   readonly dependsOn: readonly string[]
-  /** There is no such object; `access` then says who may learn that. */
+  /** The object does not exist; `access` then tells whether the caller may learn that. */
   readonly isMissing: boolean
   readonly lock: LockFacts | undefined
   readonly mayBypass: boolean
@@ -54,7 +54,7 @@ export interface Explanation extends ExplanationInput {
   readonly stoppedBy: LockRefusal | undefined
 }
 
-/** What a lock has against it. Making new versions, and whatever else leaves a version where it is, meets no lock. */
+/** The lock's refusal, if any. Only removing or hiding a version meets a lock; creating versions never does. */
 function refusalOf(
   { action, bypass, keepHeld }: ExplainedRequest,
   { lock, mayBypass }: ExplanationInput,
@@ -75,7 +75,7 @@ export function explanationOf(asked: ExplainedRequest, findings: ExplanationInpu
 }
 
 function callerText(caller: Caller): string {
-  if (caller.kind === 'anonymous') return 'a caller without a name'
+  if (caller.kind === 'anonymous') return 'an anonymous caller'
   const who = caller.kind === 'user' ? `user ${caller.user.name} of account` : 'account'
   return `${who} ${caller.account.accountId} (key ${caller.accessKey})`
 }
@@ -95,18 +95,18 @@ function lockLines({ lock: facts, stoppedBy, mayBypass }: Explanation): string[]
   if (lock.hold === true) lines.push(`legal hold${sinceText(heldSince)}`)
   if (lock.retention !== undefined) {
     const { mode, until } = lock.retention
-    const over = until <= now ? ', which is over' : ''
+    const over = until <= now ? ' (expired)' : ''
     lines.push(`${mode} retention until ${formatTimestamp(until)}${over}${sinceText(retainedSince)}`)
   }
   if (lines.length === 0) lines.push('none')
   if (stoppedBy === 'governance') {
-    const right = mayBypass ? 'has that right, and must ask for it' : 'does not have that right'
-    lines.push(`governance yields to a bypass; the caller ${right}`)
+    const permission = mayBypass ? 'has that permission and must request the bypass' : 'does not have that permission'
+    lines.push(`governance retention can be bypassed; the caller ${permission}`)
   }
   return lines.map(line => `  lock of ${facts.versionId}: ${line}`)
 }
 
-const VERDICTS = { allowed: 'allowed', refused: 'refused', depends: 'depends on what else the request says' }
+const VERDICTS = { allowed: 'allowed', refused: 'refused', depends: 'depends on condition values of the request' }
 const BECAUSE = { access: '', lock: ' by a lock', missing: ', since there is no such object' }
 
 /** For a person at a terminal. */
@@ -130,7 +130,7 @@ function callerJson(caller: Caller): object {
   return { kind: caller.kind, account: caller.account.accountId, ...user, accessKey: caller.accessKey }
 }
 
-/** For a program: nothing in it but JSON. */
+/** For a program: plain JSON values only. */
 export function explanationJson(explanation: Explanation): object {
   const { asked, verdict, because, access, dependsOn, isMissing, lock: facts, stoppedBy, notes } = explanation
   const { as, action, bucket, key, versionId, bypass } = asked

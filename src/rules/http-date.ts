@@ -1,4 +1,4 @@
-/** Moments as headers and documents write them. Inside, a moment is milliseconds since 1970, UTC. */
+/** Formats and parses the dates of headers and documents. Internally a time is milliseconds since 1970, UTC. */
 import { memoizeLast } from '../lib/memoize-last.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
@@ -38,7 +38,7 @@ function dayOf(day: number): string {
   return known.text
 }
 
-/** The same as bytes, into a buffer with room for it; returns where it ends. */
+/** Writes `formatTimestamp(ms)` as bytes into a buffer that has space for it; returns the end offset. */
 export function writeTimestamp(ms: number, to: Uint8Array, start: number): number {
   const day = Math.floor(ms / DAY_MS)
   const known = dayOf(day)
@@ -62,7 +62,7 @@ export function writeTimestamp(ms: number, to: Uint8Array, start: number): numbe
   return at
 }
 
-/** More than the longest takes. */
+/** Upper bound of the bytes that `writeTimestamp` writes. */
 export const TIMESTAMP_BYTES_MAX = 32
 
 const [ZERO, COLON, POINT, ZULU] = Buffer.from('0:.Z') as unknown as [number, number, number, number]
@@ -77,23 +77,23 @@ function writePair(value: number, to: Uint8Array, at: number): number {
 const DAY_MS = 86_400_000
 const digits = (value: number, count: number): string => String(value).padStart(count, '0')
 
-/** In as few pieces as can be remembered: joining them is the work. */
+/** Precomputed in as few pieces as fit in memory, since joining pieces dominates the cost. */
 const MINUTES = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`)
 const SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)}.`)
 const HTTP_SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)} GMT`)
 const FRACTIONS = Array.from({ length: 1000 }, (_, n) => `${digits(n, 3)}Z`)
 
-/** A listing shows a thousand moments, most of them of a few days. */
+/** A listing shows a thousand timestamps, most of them from a few days. */
 const lastDays = Array.from({ length: 64 }, () => ({ day: Number.NaN, text: '' }))
 
-/** The three forms of RFC 7231; undefined for anything else, and for days and times that do not exist. */
+/** The three formats of RFC 7231; undefined for anything else, and for dates and times that do not exist. */
 export function parseHttpDate(text: string): number | undefined {
   const trimmed = text.trim()
   const fixed = FIXED.exec(trimmed)
   if (fixed !== null) return moment(Number(fixed[3]), monthOf(fixed[2]), fixed[1], fixed.slice(4))
   const obsolete = OBSOLETE.exec(trimmed)
   if (obsolete !== null) {
-    // Two digits of a year: nothing that is dated here is older than 1970.
+    // A two-digit year: no date in this system is before 1970.
     const year = Number(obsolete[3])
     return moment(year < 70 ? 2000 + year : 1900 + year, monthOf(obsolete[2]), obsolete[1], obsolete.slice(4))
   }
@@ -103,8 +103,8 @@ export function parseHttpDate(text: string): number | undefined {
 }
 
 /**
- * R27. A moment in ISO 8601: a day, or a day and a time with or without seconds, their fraction and a zone; no zone
- * means UTC. Undefined for anything else, and for days and times that do not exist.
+ * R27. ISO 8601: a date, or a date and a time with optional seconds, fraction and zone; no zone means UTC. Undefined
+ * for anything else, and for dates and times that do not exist.
  */
 export function parseTimestamp(text: string): number | undefined {
   const match = ISO.exec(text.trim())
@@ -120,7 +120,7 @@ export function parseTimestamp(text: string): number | undefined {
 
 const monthOf = (name: string | undefined): number => MONTHS.indexOf(name ?? '')
 
-/** Date.UTC would carry the 31st of a short month into the next, and 25 o'clock into tomorrow. */
+/** Date.UTC would roll the 31st of a short month into the next month, and hour 25 into the next day. */
 function moment(year: number, month: number, day: string | undefined, time: readonly string[]): number | undefined {
   const [hour, minute, second] = time.map(Number) as [number, number, number]
   if (hour > 23 || minute > 59 || second > 59 || month < 0 || month > 11 || year < 1000) return undefined

@@ -1,7 +1,7 @@
 /**
- * The chain of a ledger and how it is checked. Nothing here needs a store: whoever has the exported lines and knows
- * the server's public key can prove that no entry was altered, left out, moved or cut off. `docs/formats/ledger.md`
- * states the lines exactly.
+ * The hash chain of a ledger and its verification. Nothing here needs a store: with the exported lines and the server's
+ * public key an auditor can prove that no entry was altered, omitted, reordered or truncated. `docs/formats/ledger.md`
+ * specifies the lines.
  */
 import { createHash } from 'node:crypto'
 import { verifyEd25519 } from '../lib/ed25519.ts'
@@ -9,7 +9,7 @@ import type { Bucket } from '../model/bucket.ts'
 import type { Actor, ConfigurationShown, LedgerNote, LockShown } from '../model/ledger.ts'
 import type { Lock } from '../model/version.ts'
 
-/** Which ledger it is: the store by the id of its keyring, and the bucket's name. */
+/** Identifies a ledger: the id of the store's keyring, and the bucket's name. */
 export interface LedgerName {
   readonly store: string
   readonly bucket: string
@@ -28,7 +28,7 @@ const ENTRY_LINE = new RegExp(`^(\\{"sequence":[0-9]+,.*),"hash":"(${HASH})"\\}$
 const sha256 = (text: string): string => createHash('sha256').update(text, 'utf8').digest('hex')
 const iso = (time: number): string => new Date(time).toISOString()
 
-/** What the first entry of a ledger stands behind: another one for every store and bucket. */
+/** The hash that the first entry refers to; different for every store and bucket. */
 export const genesisHash = ({ store, bucket }: LedgerName): string =>
   sha256(`holdfast ledger ${FORMAT}\n${store}\n${bucket}`)
 
@@ -38,7 +38,7 @@ export interface ChainPosition {
   readonly previous: string
 }
 
-/** The text of an entry, which is what gets hashed. */
+/** The text of an entry, which is the hash input. */
 export function entryText({ sequence, time, previous }: ChainPosition, by: Actor, note: LedgerNote): string {
   const { what, ...rest } = note
   return JSON.stringify({ sequence, time: iso(time), what, ...rest, by, previous })
@@ -46,7 +46,7 @@ export function entryText({ sequence, time, previous }: ChainPosition, by: Actor
 
 export const hashOf = (text: string): string => sha256(text)
 
-/** What is signed when somebody asks how a ledger ends. */
+/** The text that a checkpoint signs: the head of the ledger at a time. */
 export const checkpointText = ({ store, bucket }: LedgerName, { entries, last, time }: Checkpoint): string =>
   ['holdfast ledger checkpoint', store, bucket, entries, last, iso(time)].join('\n')
 
@@ -70,11 +70,11 @@ export function configurationForLedger({ lockEnabled, defaultRetention }: Bucket
   return { locks: lockEnabled, default: shown ?? null }
 }
 
-/** What is wrong with a ledger, and where it is seen first. */
+/** The first problem found in a ledger, and where. */
 export interface LedgerProblem {
   /** Counted from 1; the header is the first. */
   readonly line: number
-  /** The entry concerned, if it is one. */
+  /** The affected entry, if the line is one. */
   readonly sequence?: number
   readonly reason: string
 }
@@ -84,14 +84,14 @@ export interface LedgerVerdict {
   readonly bucket: string | undefined
   readonly entries: number
   readonly last: string | undefined
-  /** Who signed it, in hexadecimal. Without knowing whose key that should be, one only knows that somebody did. */
+  /** The signing key in hexadecimal. It proves nothing unless it is compared with the server's known key. */
   readonly publicKey: string | undefined
 }
 
 export interface LedgerExpectation {
   /** The key that must have signed, in hexadecimal. */
   readonly publicKey?: string
-  /** An earlier end of the same ledger, which this one must go on from. */
+  /** An earlier checkpoint of the same ledger, which this one must extend. */
   readonly earlier?: Pick<Checkpoint, 'entries' | 'last'>
 }
 
@@ -106,7 +106,7 @@ function parsed(line: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Takes the lines of an exported ledger one by one and stops at the first that cannot be right. */
+/** Checks the lines of an exported ledger one by one and stops at the first invalid one. */
 export class LedgerCheck {
   readonly #expected: LedgerExpectation
   #name: LedgerName | undefined
@@ -126,13 +126,13 @@ export class LedgerCheck {
     this.#lines++
     const isEntry = this.#name !== undefined && line.startsWith('{"sequence"')
     const place = { line: this.#lines, ...(isEntry ? { sequence: this.#entries + 1 } : {}) }
-    const reason = this.#judge(line)
+    const reason = this.#checkLine(line)
     if (reason !== undefined) this.#problem = { ...place, reason }
   }
 
   end(): LedgerVerdict {
     if (this.#problem === undefined && !this.#closed) {
-      this.#problem = { line: this.#lines + 1, reason: 'the ledger is cut off: its closing line is missing' }
+      this.#problem = { line: this.#lines + 1, reason: 'the ledger is truncated: its closing line is missing' }
     }
     return {
       problem: this.#problem,
@@ -143,8 +143,8 @@ export class LedgerCheck {
     }
   }
 
-  #judge(line: string): string | undefined {
-    if (this.#closed) return 'there is more behind the closing line'
+  #checkLine(line: string): string | undefined {
+    if (this.#closed) return 'there are lines after the closing line'
     if (this.#name === undefined) return this.#header(line)
     return line.startsWith('{"sequence"') ? this.#entry(line) : this.#closing(line)
   }
@@ -155,9 +155,9 @@ export class LedgerCheck {
       return 'the first line is not the header of a ledger'
     }
     const name = { store, bucket }
-    if (headerLine(name, publicKey) !== line) return 'the header is not as it was written'
+    if (headerLine(name, publicKey) !== line) return 'the header is not in canonical form'
     const wanted = this.#expected.publicKey
-    if (wanted !== undefined && wanted !== publicKey) return 'the ledger names another key than the one expected'
+    if (wanted !== undefined && wanted !== publicKey) return 'the ledger is signed by a different key than expected'
     this.#name = name
     this.#publicKey = publicKey
     this.#last = genesisHash(name)
@@ -168,9 +168,10 @@ export class LedgerCheck {
     const [, start, hash] = ENTRY_LINE.exec(line) ?? []
     const text = `${start}}`
     const entry = start === undefined ? undefined : parsed(text)
-    if (entry === undefined) return 'the line is not an entry'
-    if (hashOf(text) !== hash) return 'the entry was altered: it does not have its hash'
-    if (entry.sequence !== this.#entries + 1) return `an entry is missing or moved: this one is ${entry.sequence}`
+    if (entry === undefined) return 'the line is not a valid entry'
+    if (hashOf(text) !== hash) return 'the entry was altered: its hash does not match'
+    if (entry.sequence !== this.#entries + 1)
+      return `an entry is missing or out of order: this one has sequence ${entry.sequence}`
     if (entry.previous !== this.#last) return 'the entry does not follow the one before it'
     this.#entries++
     this.#last = hash
@@ -180,32 +181,32 @@ export class LedgerCheck {
   #compareEarlier(): string | undefined {
     const { earlier } = this.#expected
     if (earlier === undefined || earlier.entries !== this.#entries || earlier.last === this.#last) return undefined
-    return `the ledger was another one when it had ${earlier.entries} entries`
+    return `the ledger differs from the earlier checkpoint at ${earlier.entries} entries`
   }
 
   #closing(line: string): string | undefined {
     const { entries, last, time, signature } = parsed(line) ?? {}
     const moment = typeof time === 'string' ? Date.parse(time) : Number.NaN
     const isClosing = typeof entries === 'number' && typeof last === 'string' && typeof signature === 'string'
-    if (!isClosing || Number.isNaN(moment)) return 'the line is neither an entry nor the end of a ledger'
+    if (!isClosing || Number.isNaN(moment)) return 'the line is neither an entry nor a closing line'
     const checkpoint = { entries, last, time: moment }
     const signed = Buffer.from(signature, 'hex')
-    if (closingLine(checkpoint, signed) !== line) return 'the closing line is not as it was written'
+    if (closingLine(checkpoint, signed) !== line) return 'the closing line is not in canonical form'
     if (entries !== this.#entries) return `the closing line counts ${entries} entries, not ${this.#entries}`
-    if (last !== this.#last) return 'the closing line names another last entry'
+    if (last !== this.#last) return 'the closing line names a different last entry'
     if (!verifyEd25519(Buffer.from(this.#publicKey, 'hex'), checkpointText(this.#name!, checkpoint), signed)) {
-      return 'the closing line is not signed by the key of the ledger'
+      return "the closing line's signature does not match the ledger's key"
     }
     const { earlier } = this.#expected
     if (earlier !== undefined && earlier.entries > entries) {
-      return `the ledger is cut off: it had ${earlier.entries} entries before`
+      return `the ledger is truncated: it had ${earlier.entries} entries before`
     }
     this.#closed = true
     return undefined
   }
 }
 
-/** All lines at once: the verdict, with the first bad entry if there is one. */
+/** Verifies all lines at once. */
 export function verifyLedger(lines: Iterable<string>, expected: LedgerExpectation = {}): LedgerVerdict {
   const check = new LedgerCheck(expected)
   for (const line of lines) check.take(line)

@@ -9,7 +9,7 @@ import {
   expirationText,
   type LifecycleRule,
   loneMarkerExpirationOf,
-  newerThatCount,
+  newerVersionsNeeded,
   noncurrentExpirationOf,
   prefixesOf,
   ruleIdText,
@@ -109,11 +109,11 @@ test('a noncurrent version goes by when it was replaced and by how many newer on
   ] as const) {
     assert.deepEqual(noncurrentExpirationOf(all, { ...of, newer }), { at: at(due), ruleId })
   }
-  assert.equal(newerThatCount(all), 2)
+  assert.equal(newerVersionsNeeded(all), 2)
   const few = rules(rule('few', '', `<NoncurrentVersionExpiration>${keepTwo}</NoncurrentVersionExpiration>`))
   assert.equal(noncurrentExpirationOf(few, { ...of, newer: 1 }), undefined)
   assert.deepEqual(noncurrentExpirationOf(few, { ...of, newer: 2 }), { at: of.since, ruleId: 'few' })
-  assert.equal(newerThatCount(rules(rule('old', '', noncurrent(10)))), 0)
+  assert.equal(newerVersionsNeeded(rules(rule('old', '', noncurrent(10)))), 0)
 })
 
 test('a marker is matched by its name alone', () => {

@@ -1,10 +1,10 @@
-/** What lifecycle rules mean for one object or one upload: when it goes, and by which rule. */
+/** Evaluates lifecycle rules for one object or upload: when it expires, and by which rule. */
 import type { Pairs } from '../model/version.ts'
 import { formatHttpDate } from './http-date.ts'
 
 export interface LifecycleFilter {
   readonly prefix: string
-  /** All of them. */
+  /** All of them must match. */
   readonly tags: Pairs
   readonly largerThan: number | undefined
   readonly smallerThan: number | undefined
@@ -16,16 +16,16 @@ export interface LifecycleRule {
   readonly filter: LifecycleFilter
   readonly expireAfterDays: number | undefined
   readonly expireAt: number | undefined
-  /** Markers that hide nothing any more are removed. */
+  /** Removes delete markers that no longer hide a version. */
   readonly removesLoneMarkers: boolean
-  /** Versions that are no longer current go so long after that, but this many of the newest of them stay. */
+  /** Noncurrent versions expire after `days`, except the newest `keepNewest` of them. */
   readonly noncurrent: { readonly days: number; readonly keepNewest: number } | undefined
   readonly abortAfterDays: number | undefined
-  /** It asks for another storage class, which is not carried out. */
+  /** The rule has transitions, which are stored but never carried out. */
   readonly hasTransitions: boolean
 }
 
-/** Something is due at a moment, by a rule. */
+/** An action that a rule makes due at a time. */
 export interface Due {
   readonly at: number
   readonly ruleId: string
@@ -41,10 +41,10 @@ export interface ExpiringObject {
 }
 
 const DAY_MS = 86_400_000
-/** The end of the year 9999: no date that is written comes later. */
+/** The end of the year 9999, the last date that the formats can express. */
 const DATE_MAX = 253_402_300_799_999
 
-/** R67. Whole days after a moment, then up to the next midnight UTC. */
+/** R67. Whole days after a time, rounded up to the next midnight UTC. */
 export const afterDays = (from: number, days: number): number => Math.ceil((from + days * DAY_MS) / DAY_MS) * DAY_MS
 
 export function matchesFilter({ prefix, tags, largerThan, smallerThan }: LifecycleFilter, of: ExpiringObject): boolean {
@@ -56,12 +56,12 @@ export function matchesFilter({ prefix, tags, largerThan, smallerThan }: Lifecyc
   )
 }
 
-/** Tags and sizes are those of objects: an upload has neither yet, a marker never gets them. */
-const isByNameAlone = ({ tags, largerThan, smallerThan }: LifecycleFilter): boolean =>
+/** Only objects have tags and sizes: an upload has neither yet, and a delete marker never does. */
+const filtersByPrefixOnly = ({ tags, largerThan, smallerThan }: LifecycleFilter): boolean =>
   tags.length === 0 && largerThan === undefined && smallerThan === undefined
 
 const matchesName = (filter: LifecycleFilter, key: string): boolean =>
-  key.startsWith(filter.prefix) && isByNameAlone(filter)
+  key.startsWith(filter.prefix) && filtersByPrefixOnly(filter)
 
 function earliest(all: readonly Due[]): Due | undefined {
   return all
@@ -69,7 +69,7 @@ function earliest(all: readonly Due[]): Due | undefined {
     .reduce<Due | undefined>((a, b) => (a && a.at <= b.at ? a : b), undefined)
 }
 
-/** R89. When the object expires, by the rule that takes it first. */
+/** R89. When the object expires, by the rule that applies first. */
 export function expirationOf(rules: readonly LifecycleRule[], of: ExpiringObject): Due | undefined {
   const due: Due[] = []
   for (const { id, enabled, filter, expireAfterDays, expireAt } of rules) {
@@ -80,7 +80,7 @@ export function expirationOf(rules: readonly LifecycleRule[], of: ExpiringObject
   return earliest(due)
 }
 
-/** R67. When an upload that is neither completed nor aborted is aborted. Filters on tags and sizes never match one. */
+/** R67. When an incomplete upload is aborted. Filters on tags and sizes never match an upload. */
 export function abortOf(rules: readonly LifecycleRule[], key: string, initiatedAt: number): Due | undefined {
   const due: Due[] = []
   for (const { id, enabled, filter, abortAfterDays } of rules) {
@@ -90,16 +90,16 @@ export function abortOf(rules: readonly LifecycleRule[], key: string, initiatedA
   return earliest(due)
 }
 
-/** A version behind a newer one, or a marker there. */
+/** A noncurrent version or delete marker. */
 export interface NoncurrentVersion extends ExpiringObject {
   readonly marker: boolean
-  /** When the one before it came: since then it has not been the current one. */
+  /** When the next newer version was written, which made this one noncurrent. */
   readonly since: number
-  /** So many newer ones are not current either. */
+  /** How many noncurrent versions are newer than this one. */
   readonly newer: number
 }
 
-/** When a version that is no longer current goes. */
+/** When a noncurrent version expires. */
 export function noncurrentExpirationOf(rules: readonly LifecycleRule[], of: NoncurrentVersion): Due | undefined {
   const due: Due[] = []
   for (const { id, enabled, filter, noncurrent } of rules) {
@@ -110,11 +110,11 @@ export function noncurrentExpirationOf(rules: readonly LifecycleRule[], of: Nonc
   return earliest(due)
 }
 
-/** So many of the newest versions behind the current one must be known to judge another. */
-export const newerThatCount = (rules: readonly LifecycleRule[]): number =>
+/** How many newer noncurrent versions must be counted before the rules can be evaluated for one. */
+export const newerVersionsNeeded = (rules: readonly LifecycleRule[]): number =>
   rules.reduce((most, { noncurrent }) => Math.max(most, noncurrent?.keepNewest ?? 0), 0)
 
-/** When a marker goes that hides nothing any more: at once by a rule on markers, else as an object of its age would. */
+/** When a lone delete marker expires: at once by a rule on markers, otherwise like an object of its age. */
 export function loneMarkerExpirationOf(
   rules: readonly LifecycleRule[],
   key: string,
@@ -137,14 +137,16 @@ function isAbout(rule: LifecycleRule, what: Concern): boolean {
   const expires = expireAfterDays !== undefined || expireAt !== undefined
   if (what === 'current') return expires
   if (what === 'noncurrent') return noncurrent !== undefined
-  return isByNameAlone(filter) && (what === 'upload' ? abortAfterDays !== undefined : expires || removesLoneMarkers)
+  return (
+    filtersByPrefixOnly(filter) && (what === 'upload' ? abortAfterDays !== undefined : expires || removesLoneMarkers)
+  )
 }
 
-/** Where to look for what the rules may concern: prefixes of which none begins with another. */
+/** The prefixes to scan for candidates of the rules, none of which is a prefix of another. */
 export function prefixesOf(rules: readonly LifecycleRule[], what: Concern): string[] {
   const found: string[] = []
   const wanted = rules.filter(rule => rule.enabled && isAbout(rule, what)).map(({ filter }) => filter.prefix)
-  // One that begins with another comes right behind it, or behind others that do.
+  // After sorting, a longer prefix follows the shorter one that covers it.
   for (const prefix of wanted.sort()) {
     if (found.length === 0 || !prefix.startsWith(found.at(-1)!)) found.push(prefix)
   }
@@ -158,5 +160,5 @@ const encoded = (id: string): string =>
 export const expirationText = ({ at, ruleId }: Due): string =>
   `expiry-date="${formatHttpDate(at)}", rule-id="${encoded(ruleId)}"`
 
-/** R67. A rule's name as a header carries it: as it is where that can be. */
+/** R67. A rule's id as a header value: verbatim when it is printable ASCII, otherwise percent-encoded. */
 export const ruleIdText = (ruleId: string): string => (/^[\x20-\x7e]*$/.test(ruleId) ? ruleId : encoded(ruleId))

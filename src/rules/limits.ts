@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** G20. A limit on everything, named once, the unit last. */
+/** G20. Limits of the API; each name ends in its unit and bound. */
 export const LIMITS = {
   keyBytesMax: 1024,
   partNumberMax: 10_000,
@@ -13,5 +13,5 @@ export const LIMITS = {
   keyNameCharactersMax: 2048,
 } as const
 
-// A whole object of the largest single size fits the part count many times over.
+// The largest single-PUT object can always be uploaded in parts as well.
 assert(LIMITS.partNumberMax * LIMITS.partBytesMin > LIMITS.objectPutBytesMax)

@@ -5,7 +5,7 @@ import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Lock } from '../model/version.ts'
 import { UNLOCKED } from '../model/version.ts'
-import { checkRetainUntil, initialLock, mayRemove, mayRetain } from './lock.ts'
+import { checkRetainUntil, initialLock, mayChangeRetention, mayRemove } from './lock.ts'
 
 const NOW = 1_000
 const governance = { mode: 'governance', until: NOW + 1 } as const
@@ -69,7 +69,11 @@ test('G19 P12 P15: retention in force is lengthened by anyone, shortened only by
     [{ mode: 'compliance', until: NOW }, undefined, false, undefined],
   ]
   for (const [now, wanted, bypass, refusal] of rows) {
-    assert.equal(mayRetain({ hold: true, retention: now }, wanted, NOW, bypass), refusal, JSON.stringify([now, wanted]))
+    assert.equal(
+      mayChangeRetention({ hold: true, retention: now }, wanted, NOW, bypass),
+      refusal,
+      JSON.stringify([now, wanted]),
+    )
   }
 })
 
@@ -77,7 +81,7 @@ test('G19: whatever is allowed without a bypass never brings the end of a retent
   fc.assert(
     fc.property(anyLock, anyLock, (lock, wanted) => {
       const inForce = lock.retention !== undefined && lock.retention.until > NOW
-      fc.pre(inForce && mayRetain(lock, wanted.retention, NOW, false) === undefined)
+      fc.pre(inForce && mayChangeRetention(lock, wanted.retention, NOW, false) === undefined)
       assert(wanted.retention !== undefined && wanted.retention.until >= lock.retention!.until)
       assert.equal(wanted.retention.mode, lock.retention!.mode)
     }),

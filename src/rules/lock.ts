@@ -6,9 +6,9 @@ import type { Lock } from '../model/version.ts'
 export type LockRefusal = LockReason
 
 /**
- * G19, R41, P1, P13, P14, P16. The only place that decides whether a version may be removed. A hold yields to nobody;
- * compliance retention yields to nothing but time; governance retention yields to time or to a caller who holds the
- * bypass right.
+ * G19, R41, P1, P13, P14, P16. The only place that decides whether a version may be removed. A legal hold always
+ * refuses; compliance retention refuses until it ends; governance retention refuses until it ends or a caller with the
+ * bypass permission requests the bypass.
  */
 export function mayRemove(lock: Lock, now: number, bypass: boolean): LockRefusal | undefined {
   if (lock.hold === true) return 'held'
@@ -19,10 +19,10 @@ export function mayRemove(lock: Lock, now: number, bypass: boolean): LockRefusal
 }
 
 /**
- * G19, P15. Retention in force may be lengthened in its mode by anyone who may set it. Shortening, lifting or changing
- * the mode of governance needs the bypass right; compliance never gives way.
+ * G19, P15. Any caller who may set retention may extend it in its mode. Shortening or removing governance retention, or
+ * changing its mode, needs the bypass permission; compliance retention in force only ever gets longer.
  */
-export function mayRetain(
+export function mayChangeRetention(
   lock: Lock,
   wanted: Lock['retention'],
   now: number,
@@ -35,24 +35,22 @@ export function mayRetain(
   return bypass ? undefined : 'governance'
 }
 
-/** The request itself asks for a lock, or for none; a default is the bucket's. */
-export const asksForLock = ({ hold, retention }: Lock): boolean => hold !== undefined || retention !== undefined
+/** Whether the request sets a lock explicitly, as opposed to the bucket's default. */
+export const requestsLock = ({ hold, retention }: Lock): boolean => hold !== undefined || retention !== undefined
 
 const DAY_MS = 86_400_000
 
-/** G20: a hundred years, leap days and all. Whoever locks for longer has mistyped, and nobody could mend it. */
+/** G20: a hundred years including leap days. A longer retention is a typing error that no one could undo. */
 const RETENTION_DAYS_MAX = 36_525
 
-/** R27. The end of a retention that somebody asks for. */
+/** R27. Checks a requested retain-until date. */
 export function checkRetainUntil(until: number, now: number): void {
   if (until <= now) throw new Fault('InvalidArgument', { reason: 'The retain until date must be in the future!' })
   if (until <= now + RETENTION_DAYS_MAX * DAY_MS) return
-  throw new Fault('InvalidArgument', { reason: 'The retain until date must be within a hundred years.' })
+  throw new Fault('InvalidArgument', { reason: 'The retain until date must be within the next hundred years.' })
 }
 
-/**
- * G19, P25, P26. The lock of a new version: what was asked for, else the bucket's default retention counted from now.
- */
+/** G19, P25, P26. The lock of a new version: as requested, else the bucket's default retention counted from now. */
 export function initialLock(bucket: Bucket, wanted: Lock, now: number): Lock {
   if (!bucket.lockEnabled) {
     if (wanted.retention === undefined && wanted.hold === undefined) return wanted

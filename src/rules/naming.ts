@@ -18,14 +18,14 @@ export function isBucketName(name: string): boolean {
   return true
 }
 
-/** It is one step of the scope that a signature names, and goes out in headers. */
+/** A region is part of a signature's credential scope and is sent in headers. */
 export const isRegionName = (name: string): boolean => /^[A-Za-z0-9_.-]{1,64}$/.test(name)
 
 export function checkBucketName(name: string): void {
   if (!isBucketName(name)) throw new Fault('InvalidBucketName', { BucketName: name })
 }
 
-/** R6. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; every other byte is the client's business. */
+/** R6. A key is 1–1024 bytes of well-formed UTF-8 without a zero byte; all other bytes are accepted. */
 export function checkKey(key: string): void {
   if (isPlain(key)) return
   if (key.length === 0) throw new Fault('InvalidArgument', { ArgumentName: 'key' })
@@ -34,7 +34,7 @@ export function checkKey(key: string): void {
   if (key.includes('\0') || LONE_SURROGATE.test(key)) throw new Fault('InvalidURI')
 }
 
-/** The usual key: ASCII, and so as long as it has characters. */
+/** Fast path for ASCII keys, whose length in bytes is their length in characters. */
 function isPlain(key: string): boolean {
   if (key.length === 0 || key.length > LIMITS.keyBytesMax) return false
   for (let i = 0; i < key.length; i++) {

@@ -7,8 +7,8 @@ import {
   checkListedChecksum,
   copiedChecksum,
   derivedChecksum,
-  judgeCompletion,
   type PartWithChecksum,
+  verifyCompletionChecksum,
   withoutCount,
 } from './part-checksums.ts'
 
@@ -126,21 +126,27 @@ test('R82 R83: a completion that says what the parts say, or less', () => {
   const parts = sum('CRC32', HELLO)
   const derivedFull = { ...full, value: 'DUoRhQ==' }
   const derivedComposite = { ...composite, value: '1Fu2mQ==-2' }
-  const settled = (checksum: Checksum | undefined) => ({ checksum, unproven: undefined })
-  assert.deepEqual(judgeCompletion(undefined, undefined, undefined, parts), settled(undefined))
-  assert.deepEqual(judgeCompletion(full, undefined, undefined, parts), settled(derivedFull))
-  assert.deepEqual(judgeCompletion(full, 'FULL_OBJECT', claim('crc32', 'DUoRhQ=='), parts), settled(derivedFull))
-  assert.deepEqual(judgeCompletion(composite, 'COMPOSITE', undefined, parts), settled(derivedComposite))
+  const settled = (checksum: Checksum | undefined) => ({ checksum, unverified: undefined })
+  assert.deepEqual(verifyCompletionChecksum(undefined, undefined, undefined, parts), settled(undefined))
+  assert.deepEqual(verifyCompletionChecksum(full, undefined, undefined, parts), settled(derivedFull))
   assert.deepEqual(
-    judgeCompletion(composite, undefined, claim('crc32', '1Fu2mQ==-2'), parts),
+    verifyCompletionChecksum(full, 'FULL_OBJECT', claim('crc32', 'DUoRhQ=='), parts),
+    settled(derivedFull),
+  )
+  assert.deepEqual(verifyCompletionChecksum(composite, 'COMPOSITE', undefined, parts), settled(derivedComposite))
+  assert.deepEqual(
+    verifyCompletionChecksum(composite, undefined, claim('crc32', '1Fu2mQ==-2'), parts),
     settled(derivedComposite),
   )
-  assert.deepEqual(judgeCompletion(composite, undefined, claim('crc32', '1Fu2mQ=='), parts), settled(derivedComposite))
+  assert.deepEqual(
+    verifyCompletionChecksum(composite, undefined, claim('crc32', '1Fu2mQ=='), parts),
+    settled(derivedComposite),
+  )
 })
 
 test('R82 R83: a completion that contradicts', () => {
   const parts = sum('CRC32', HELLO)
-  const type = fault(() => judgeCompletion(composite, 'FULL_OBJECT', undefined, parts))
+  const type = fault(() => verifyCompletionChecksum(composite, 'FULL_OBJECT', undefined, parts))
   assert.deepEqual([type.code, type.detail.typeDiffers], ['BadDigest', true])
   for (const [declared, value] of [
     [composite, '1Fu2mQ==-3'],
@@ -150,15 +156,15 @@ test('R82 R83: a completion that contradicts', () => {
     [full, 'DUoRhQ==-2'],
     [undefined, 'DUoRhQ==-3'],
   ] as const) {
-    const wrong = fault(() => judgeCompletion(declared, undefined, claim('crc32', value), parts))
+    const wrong = fault(() => verifyCompletionChecksum(declared, undefined, claim('crc32', value), parts))
     assert.deepEqual([wrong.code, wrong.detail.typeDiffers], ['BadDigest', undefined], value)
   }
   assert.equal(
-    fault(() => judgeCompletion(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), parts)).code,
+    fault(() => verifyCompletionChecksum(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), parts)).code,
     'InvalidRequest',
   )
   assert.equal(
-    fault(() => judgeCompletion(full, undefined, claim('sha1', `${'A'.repeat(27)}=-2`), parts)).code,
+    fault(() => verifyCompletionChecksum(full, undefined, claim('sha1', `${'A'.repeat(27)}=-2`), parts)).code,
     'InvalidRequest',
   )
 })
@@ -169,36 +175,42 @@ test('R82: an upload that declared nothing has what the client sent with every p
   const crc = named('CRC32')
   const derived = (type: Checksum['type'], value: string) => ({
     checksum: { algorithm: 'CRC32', type, value },
-    unproven: undefined,
+    unverified: undefined,
   })
-  assert.deepEqual(judgeCompletion(undefined, undefined, undefined, crc), { checksum: undefined, unproven: undefined })
+  assert.deepEqual(verifyCompletionChecksum(undefined, undefined, undefined, crc), {
+    checksum: undefined,
+    unverified: undefined,
+  })
   const composite = derived('COMPOSITE', '1Fu2mQ==-2')
-  assert.deepEqual(judgeCompletion(undefined, 'COMPOSITE', undefined, crc), composite)
-  assert.deepEqual(judgeCompletion(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), crc), composite)
-  assert.deepEqual(judgeCompletion(undefined, undefined, claim('crc32', '1Fu2mQ==-2'), crc), composite)
+  assert.deepEqual(verifyCompletionChecksum(undefined, 'COMPOSITE', undefined, crc), composite)
+  assert.deepEqual(verifyCompletionChecksum(undefined, 'COMPOSITE', claim('crc32', '1Fu2mQ=='), crc), composite)
+  assert.deepEqual(verifyCompletionChecksum(undefined, undefined, claim('crc32', '1Fu2mQ==-2'), crc), composite)
   const whole = derived('FULL_OBJECT', 'DUoRhQ==')
-  assert.deepEqual(judgeCompletion(undefined, 'FULL_OBJECT', undefined, crc), whole)
-  assert.deepEqual(judgeCompletion(undefined, undefined, claim('crc32', 'DUoRhQ=='), crc), whole)
-  assert.equal(fault(() => judgeCompletion(undefined, 'COMPOSITE', claim('crc32', 'AAAAAA=='), crc)).code, 'BadDigest')
+  assert.deepEqual(verifyCompletionChecksum(undefined, 'FULL_OBJECT', undefined, crc), whole)
+  assert.deepEqual(verifyCompletionChecksum(undefined, undefined, claim('crc32', 'DUoRhQ=='), crc), whole)
+  assert.equal(
+    fault(() => verifyCompletionChecksum(undefined, 'COMPOSITE', claim('crc32', 'AAAAAA=='), crc)).code,
+    'BadDigest',
+  )
   const mixed = [crc[0]!, named('CRC32C')[1]!]
   for (const parts of [mixed, sum('CRC32', HELLO), named('CRC64NVME')]) {
-    assert.equal(fault(() => judgeCompletion(undefined, 'COMPOSITE', undefined, parts)).code, 'InvalidRequest')
+    assert.equal(fault(() => verifyCompletionChecksum(undefined, 'COMPOSITE', undefined, parts)).code, 'InvalidRequest')
   }
   const other = claim('crc32c', 'yZRlqg==')!
-  assert.equal(judgeCompletion(undefined, undefined, other, crc).unproven, other)
+  assert.equal(verifyCompletionChecksum(undefined, undefined, other, crc).unverified, other)
 })
 
 test('R83: what the parts cannot decide must be read', () => {
   const parts = sum('CRC32', HELLO)
   const sha = claim('sha256', 'uU0nuZNNPgilLlLX2n2r+sSE7+N6U4DukIj3rOLvzek=')!
-  assert.deepEqual(judgeCompletion(full, undefined, sha, parts), {
+  assert.deepEqual(verifyCompletionChecksum(full, undefined, sha, parts), {
     checksum: { ...full, value: 'DUoRhQ==' },
-    unproven: sha,
+    unverified: sha,
   })
   const bare = parts.map(({ size }) => ({ size, checksum: undefined }))
   const crc = claim('crc32c', 'yZRlqg==')!
-  assert.deepEqual(judgeCompletion(undefined, 'FULL_OBJECT', crc, bare), {
+  assert.deepEqual(verifyCompletionChecksum(undefined, 'FULL_OBJECT', crc, bare), {
     checksum: { algorithm: 'CRC32C', type: 'FULL_OBJECT', value: 'yZRlqg==' },
-    unproven: crc,
+    unverified: crc,
   })
 })

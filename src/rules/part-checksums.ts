@@ -1,4 +1,4 @@
-/** Checksums of objects that came in parts: made from the parts' own, judged against what the client says (R79–R83). */
+/** Checksums of multipart objects: derived from the parts' checksums and compared with the client's (R79–R83). */
 import { Fault } from '../model/faults.ts'
 import type { Checksum } from '../model/version.ts'
 import {
@@ -13,7 +13,7 @@ import {
 } from './checksum.ts'
 import { type CrcPiece, combineCrcs } from './crc-combine.ts'
 
-/** A stored part: its checksum is base64, of the algorithm that it names or else of the upload's. */
+/** A stored part. Its checksum is base64, by its own algorithm if it names one, else by the upload's. */
 export interface PartWithChecksum {
   readonly size: number
   readonly checksum: string | undefined
@@ -30,20 +30,20 @@ function pieces(algorithm: ChecksumAlgorithm, parts: readonly PartWithChecksum[]
   return found
 }
 
-/** G18. The digest of the parts' digests, one after another in binary. */
+/** G18. The digest of the parts' concatenated binary digests. */
 export function compositeDigest(algorithm: ChecksumAlgorithm, digests: Iterable<Buffer>): Buffer {
   const hasher = startHasher(algorithm)
   for (const digest of digests) hasher.update(digest)
   return hasher.digest()
 }
 
-/** The digest of the whole from those of its pieces; undefined when only reading can tell. */
+/** The digest of the whole object from those of its parts; undefined when the object must be read. */
 function fullDigest(algorithm: ChecksumAlgorithm, of: readonly CrcPiece[]): Buffer | undefined {
   if (of.length === 1) return of[0]!.digest
   return algorithm === 'SHA1' || algorithm === 'SHA256' ? undefined : combineCrcs(algorithm, of)
 }
 
-/** The checksum of an object made of these parts; undefined when it does not follow from theirs. */
+/** The checksum of an object made of these parts; undefined when it cannot be derived from theirs. */
 export function derivedChecksum(of: UploadChecksum, parts: readonly PartWithChecksum[]): Checksum | undefined {
   const known = pieces(of.algorithm, parts)
   if (known === undefined || known.length === 0) return undefined
@@ -62,8 +62,8 @@ export function derivedChecksum(of: UploadChecksum, parts: readonly PartWithChec
 export const withoutCount = (value: string): string => value.replace(/-\d+$/, '')
 
 /**
- * R52. The checksum of a copy for which an algorithm was asked: always of the whole. Undefined when only reading can
- * tell. `parts` are those of the source, summed by the algorithm of its own checksum.
+ * R52. The checksum of a copy that requests an algorithm: always FULL_OBJECT. Undefined when the source must be read.
+ * `parts` are those of the source, with checksums by the algorithm of its own checksum.
  */
 export function copiedChecksum(
   source: Checksum | undefined,
@@ -75,7 +75,7 @@ export function copiedChecksum(
   return derivedChecksum({ algorithm: asked, type: 'FULL_OBJECT' }, parts)
 }
 
-/** Where a listed part stands: what a fault about it tells. */
+/** Identifies a listed part in a fault. */
 export interface ListedPartLocation {
   readonly uploadId: string
   readonly number: number
@@ -83,8 +83,8 @@ export interface ListedPartLocation {
 }
 
 /**
- * R79, R80. What a client says about one part when completing: `sent` are the checksums in its entry, by algorithm;
- * `stored` is what was kept of it.
+ * R79, R80. Checks the checksums that a completion lists for one part: `sent` are those of its entry, by algorithm;
+ * `stored` is the recorded one.
  */
 export function checkListedChecksum(
   declared: UploadChecksum | undefined,
@@ -116,24 +116,24 @@ export function checkListedChecksum(
   }
 }
 
-/** What is known about a completed object's checksum without reading it. */
-export interface CompletionVerdict {
-  /** To be kept with the object; when something must be read, only if that agrees. */
+/** The checksum of a completed object, as far as it follows without reading the object. */
+export interface CompletionChecksum {
+  /** To be stored with the object, once `unverified` is checked. */
   readonly checksum: Checksum | undefined
-  /** A claim that the parts' checksums do not decide: the object must be read and summed. */
-  readonly unproven: ChecksumClaim | undefined
+  /** A claim that the parts' checksums cannot verify: the object must be read and hashed. */
+  readonly unverified: ChecksumClaim | undefined
 }
 
 /**
  * R82, R83. `declared` was fixed when the upload began; `type` and `claim` come with its completion. A type that
  * differs is marked `typeDiffers` in the fault, since the dialects name it differently (D5).
  */
-export function judgeCompletion(
+export function verifyCompletionChecksum(
   declared: UploadChecksum | undefined,
   type: ChecksumType | undefined,
   claim: ChecksumClaim | undefined,
   parts: readonly PartWithChecksum[],
-): CompletionVerdict {
+): CompletionChecksum {
   if (declared !== undefined && type !== undefined && type !== declared.type) {
     const reason = `The upload was created using the ${declared.type} checksum mode. `
     throw new Fault('BadDigest', {
@@ -142,26 +142,26 @@ export function judgeCompletion(
     })
   }
   if (claim !== undefined && claim.parts !== undefined && claim.parts !== parts.length) throw countDiffers(claim)
-  const derived = derivedChecksumOf(declared ?? undeclared(type, claim, parts), parts)
+  const derived = derivedChecksumOf(declared ?? inferredUploadChecksum(type, claim, parts), parts)
   if (claim === undefined) {
-    if (declared === undefined && type === 'COMPOSITE' && derived === undefined) throw underivable()
-    return { checksum: derived, unproven: undefined }
+    if (declared === undefined && type === 'COMPOSITE' && derived === undefined) throw compositeUnknown()
+    return { checksum: derived, unverified: undefined }
   }
   if (derived !== undefined && claim.algorithm === derived.algorithm) {
     if (derived.type === 'FULL_OBJECT' && claim.parts !== undefined) throw countDiffers(claim)
     checkClaim(claim, decodeDigest(claim.algorithm, withoutCount(derived.value))!)
-    return { checksum: derived, unproven: undefined }
+    return { checksum: derived, unverified: undefined }
   }
-  if (type === 'COMPOSITE' || claim.parts !== undefined) throw underivable()
+  if (type === 'COMPOSITE' || claim.parts !== undefined) throw compositeUnknown()
   const whole: Checksum = { algorithm: claim.algorithm, type: 'FULL_OBJECT', value: claim.digest.toString('base64') }
-  return { checksum: derived ?? whole, unproven: claim }
+  return { checksum: derived ?? whole, unverified: claim }
 }
 
 /**
- * R82. What an upload that declared nothing can have all the same, by what its end asks for: a checksum that the client
- * sent with every part.
+ * R82. An upload that declared no checksum can still have one that its completion requests, if the client sent it with
+ * every part.
  */
-function undeclared(
+function inferredUploadChecksum(
   type: ChecksumType | undefined,
   claim: ChecksumClaim | undefined,
   parts: readonly PartWithChecksum[],
@@ -174,13 +174,13 @@ function undeclared(
   return { algorithm, type: type ?? (claim?.parts === undefined ? 'FULL_OBJECT' : 'COMPOSITE') }
 }
 
-/** R20. One of the algorithms knows no composite. */
+/** R20. CRC64NVME has no composite form. */
 const derivedChecksumOf = (of: UploadChecksum | undefined, parts: readonly PartWithChecksum[]): Checksum | undefined =>
   of === undefined || (of.type === 'COMPOSITE' && of.algorithm === 'CRC64NVME') ? undefined : derivedChecksum(of, parts)
 
-const underivable = (): Fault =>
+const compositeUnknown = (): Fault =>
   new Fault('InvalidRequest', {
-    reason: 'A composite checksum needs its algorithm at the beginning of the upload, or its value with every part.',
+    reason: 'A composite checksum requires its algorithm in CreateMultipartUpload, or a value with every part.',
   })
 
 const countDiffers = ({ algorithm }: ChecksumClaim): Fault =>

@@ -17,9 +17,7 @@ export const ALWAYS: Precondition = { ifMatch: undefined, ifNoneMatch: undefined
 
 const matches = (tags: readonly string[], etag: string): boolean => tags.includes('*') || tags.includes(etag)
 
-/**
- * R92–R94, D3. Both conditions are looked at, If-Match first; `etag` is that of the current object, if there is one.
- */
+/** R92–R94, D3. Both conditions are checked, If-Match first; `etag` is the current object's, if there is one. */
 export function checkPrecondition(want: Precondition, etag: string | undefined): void {
   if (want.ifMatch !== undefined && (etag === undefined || !matches(want.ifMatch, etag))) {
     throw new Fault('PreconditionFailed', { Condition: 'If-Match', exists: etag !== undefined })
@@ -29,10 +27,11 @@ export function checkPrecondition(want: Precondition, etag: string | undefined):
   }
 }
 
-/** Dates in headers have no milliseconds: one that says none means the whole second. */
-const isSameTime = (said: number, is: number): boolean => said === (said % 1000 === 0 ? is - (is % 1000) : is)
+/** HTTP dates have no milliseconds: a date without them matches the whole second. */
+const isSameTime = (wanted: number, actual: number): boolean =>
+  wanted === (wanted % 1000 === 0 ? actual - (actual % 1000) : actual)
 
-/** As S3 documents it: what is not there has no size and no date, and its delete succeeds. */
+/** As S3 documents it: size and date conditions do not apply to a missing object, whose delete succeeds. */
 export function checkRemoval(
   want: RemovalPrecondition,
   version: { readonly etag: string; readonly size: number; readonly modifiedAt: number } | undefined,

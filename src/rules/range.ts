@@ -1,8 +1,8 @@
-/** Which bytes of an object are asked for: one stretch or all of it. */
+/** Byte ranges of reads and of part copies. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from './access/names.ts'
 
-/** Bytes from `start` up to but without `end`. */
+/** Bytes from `start` to `end`, exclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
@@ -11,13 +11,13 @@ export interface ByteRange {
 const SINGLE = /^bytes=(\d*)-(\d*)$/i
 const COPY = /^bytes=(\d+)-(\d+)$/
 
-/** Digits of any length: beyond what a number holds exactly, all are simply beyond the end of any object. */
+/** Accepts digits of any length: positions beyond the exact integers are past the end of any object. */
 const position = (digits: string): number => Math.min(Number(digits), Number.MAX_SAFE_INTEGER)
 
 /**
- * G11. The Range header of a read. Undefined means the whole object: a range that is malformed, backwards or one of
- * several is ignored, and so are the last N bytes of an empty object, as S3 has it: readers of Parquet files ask for
- * the tail before they know the size. One that begins behind the end, or asks for the last 0 bytes, is refused.
+ * G11. The Range header of a read. Undefined means the whole object: malformed, reversed and multiple ranges are
+ * ignored, and as in S3 so is a suffix range of an empty object, since Parquet readers request the tail before they
+ * know the size. A range that starts past the end, or a suffix of 0 bytes, is refused.
  */
 export function requestedRange(header: string, size: number): ByteRange | undefined {
   const match = SINGLE.exec(header.trim())
@@ -38,7 +38,7 @@ export function requestedRange(header: string, size: number): ByteRange | undefi
 const unsatisfiable = (header: string, size: number): Fault =>
   new Fault('InvalidRange', { RangeRequested: header, ActualObjectSize: size })
 
-/** R73. The stretch of a source that becomes a part: both ends given, both inside of it once its size is known. */
+/** R73. The range of a part copy: both ends are required and must lie within the source. */
 export function copyRange(header: string): (size: number) => ByteRange {
   const invalid = (reason: string): Fault =>
     new Fault('InvalidArgument', { ArgumentName: headerName('copy-source-range'), ArgumentValue: header, reason })
@@ -57,7 +57,7 @@ export function copyRange(header: string): (size: number) => ByteRange {
   }
 }
 
-/** The Content-Range of a partial answer. */
+/** The Content-Range of a partial response. */
 export const contentRange = ({ start, end }: ByteRange, size: number): string => `bytes ${start}-${end - 1}/${size}`
 
 /** The Content-Range that goes with InvalidRange. */

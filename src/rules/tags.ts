@@ -1,4 +1,4 @@
-/** Tag sets: from a header or a document, one validated list (R21, G20). */
+/** Parses and validates tag sets from a header or a document (R21, G20). */
 import { children, onlyChildren, requiredChild, requiredText, rootNamed, type XmlNode } from '../lib/xml.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
 import { Fault } from '../model/faults.ts'
@@ -22,7 +22,7 @@ const invalidKey = (key: string): Fault =>
 const invalidValue = (key: string, value: string): Fault =>
   new Fault('InvalidTag', { reason: 'The TagValue you have provided is invalid', TagKey: key, TagValue: value })
 
-/** Characters are counted as people count them, not as UTF-16 does. */
+/** Counts code points, not UTF-16 units. */
 const charactersOf = (text: string): number => [...text].length
 
 function checkTag(key: string, value: string): void {
@@ -33,7 +33,7 @@ function checkTag(key: string, value: string): void {
   if (charactersOf(value) > TAG_LIMITS.valueCharactersMax || !ALLOWED.test(value)) throw invalidValue(key, value)
 }
 
-/** R21. How many, which characters, which prefixes; `twice` is the fault for a key that comes twice. */
+/** R21. Checks count, characters and reserved prefixes; `twice` makes the fault for a duplicate key. */
 function checkTags(tags: Pairs, owner: TagOwner, twice: (key: string) => Fault): Pairs {
   const keys = new Set<string>()
   for (const [key] of tags) {
@@ -49,7 +49,7 @@ function checkTags(tags: Pairs, owner: TagOwner, twice: (key: string) => Fault):
   return tags
 }
 
-/** R21. The header form: `k1=v1&k2=v2`, URL-encoded, `+` for a space. Empty pairs are none, as in any query. */
+/** R21. The header form: `k1=v1&k2=v2`, URL-encoded, `+` for a space. Empty pairs are skipped, as in a query string. */
 export function parseTagHeader(header: string): Pairs {
   const pairs = header.split('&').filter(pair => pair !== '')
   const tags = pairs.map((pair): readonly [string, string] => {
@@ -70,7 +70,7 @@ const badEncoding = (header: string): Fault =>
   })
 
 function decode(text: string, header: string): string {
-  // Bytes beyond ASCII should have been encoded: what they mean is not guessed.
+  // Bytes beyond ASCII must be percent-encoded, since their encoding is unknown.
   if (!/^[\x20-\x7e]*$/.test(text)) throw badEncoding(header)
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))
@@ -79,7 +79,7 @@ function decode(text: string, header: string): string {
   }
 }
 
-/** The document form: Tagging / TagSet / Tag{Key, Value}. Throws BadXml when it is another document. */
+/** The document form: Tagging / TagSet / Tag{Key, Value}. Throws BadXml for any other document. */
 export function readTagDocument(root: XmlNode, owner: TagOwner): Pairs {
   onlyChildren(rootNamed(root, 'Tagging'), 'TagSet')
   return readTagSet(requiredChild(root, 'TagSet'), owner)

@@ -5,12 +5,12 @@ import { parseXml } from '../lib/xml-reader.ts'
 import { readWebsite, type Website } from './documents/website.ts'
 import {
   folderIndex,
+  objectRedirect,
   type Pages,
   pageKey,
-  redirectedFirst,
-  redirectedOnError,
-  redirectionOf,
-  toFolder,
+  redirectBeforeLookup,
+  redirectOnError,
+  redirectToFolder,
 } from './website.ts'
 
 const site = (inside: string): Website =>
@@ -27,11 +27,11 @@ const asked = (key: string, query = '') => ({ key, scheme: 'http', host: 'site.e
 test('R12: everything goes elsewhere, by the protocol of the visit or the one that is set', () => {
   const to = (protocol: string) =>
     site(`<RedirectAllRequestsTo><HostName>new.example</HostName>${protocol}</RedirectAllRequestsTo>`)
-  assert.deepEqual(redirectedFirst(to(''), asked('a b/ü')), {
+  assert.deepEqual(redirectBeforeLookup(to(''), asked('a b/ü')), {
     status: 301,
     location: 'http://new.example/a%20b/%C3%BC',
   })
-  const secure = redirectedFirst(to('<Protocol>https</Protocol>'), asked(''))
+  const secure = redirectBeforeLookup(to('<Protocol>https</Protocol>'), asked(''))
   assert.equal(secure?.location, 'https://new.example/')
 })
 
@@ -54,19 +54,19 @@ test('rules on prefixes act before the look, in their order; rules on errors onl
     ['other', undefined],
     ['', undefined],
   ] as const) {
-    assert.equal(redirectedFirst(rules, asked(key))?.location, location, key)
+    assert.equal(redirectBeforeLookup(rules, asked(key))?.location, location, key)
   }
-  assert.equal(redirectedFirst(rules, asked('img/x'))?.status, 307)
+  assert.equal(redirectBeforeLookup(rules, asked('img/x'))?.status, 307)
   for (const [key, status, location] of [
     ['docs/a', 404, 'http://site.example:9000/gone.html'],
     ['other', 404, 'http://site.example:9000/missing.html'],
     ['other', 403, 'http://site.example:9000/%23!/other'],
     ['other', 500, undefined],
   ] as const) {
-    assert.equal(redirectedOnError(rules, asked(key), status)?.location, location, `${key} ${status}`)
+    assert.equal(redirectOnError(rules, asked(key), status)?.location, location, `${key} ${status}`)
   }
   const always = pages(rule('', '<HostName>a.example</HostName>'))
-  assert.equal(redirectedFirst(always, asked('x'))?.location, 'http://a.example/x')
+  assert.equal(redirectBeforeLookup(always, asked('x'))?.location, 'http://a.example/x')
 })
 
 test('a folder stands for its index', () => {
@@ -80,7 +80,7 @@ test('a folder stands for its index', () => {
     assert.equal(pageKey(plain, key), page)
   }
   assert.equal(folderIndex(plain, 'a'), 'a/index.html')
-  assert.deepEqual(toFolder(asked('a b')), { status: 302, location: '/a%20b/' })
+  assert.deepEqual(redirectToFolder(asked('a b')), { status: 302, location: '/a%20b/' })
 })
 
 test('A84: no Location that a key makes leads to another host or ends its header', () => {
@@ -98,22 +98,25 @@ test('A84: no Location that a key makes leads to another host or ends its header
   )
   fc.assert(
     fc.property(keys, key => {
-      for (const location of [toFolder(asked(key)).location, redirectedFirst(rules, asked(key))!.location]) {
+      for (const location of [
+        redirectToFolder(asked(key)).location,
+        redirectBeforeLookup(rules, asked(key))!.location,
+      ]) {
         assert.match(location, /^[\x21-\x7e]*$/)
         assert.equal(new URL(location, 'http://site.example:9000').host, 'site.example:9000', location)
       }
     }),
   )
-  assert.equal(redirectionOf('/ä b\u0001').location, '/%C3%A4%20b%01')
+  assert.equal(objectRedirect('/ä b\u0001').location, '/%C3%A4%20b%01')
 })
 
 test('R12: what a visitor asked with goes along, and never as a header of its own', () => {
   const elsewhere = site('<RedirectAllRequestsTo><HostName>new.example</HostName></RedirectAllRequestsTo>')
-  assert.equal(redirectedFirst(elsewhere, asked('a', 'b=c&d'))?.location, 'http://new.example/a?b=c&d')
-  assert.equal(redirectedFirst(elsewhere, asked('a', 'x y\u00fc'))?.location, 'http://new.example/a?x%20y%C3%BC')
+  assert.equal(redirectBeforeLookup(elsewhere, asked('a', 'b=c&d'))?.location, 'http://new.example/a?b=c&d')
+  assert.equal(redirectBeforeLookup(elsewhere, asked('a', 'x y\u00fc'))?.location, 'http://new.example/a?x%20y%C3%BC')
   const rules = pages(rule(prefix('old/'), '<ReplaceKeyPrefixWith>new/</ReplaceKeyPrefixWith>'))
-  assert.equal(redirectedFirst(rules, asked('old/k', 'q'))?.location, 'http://site.example:9000/new/k?q')
+  assert.equal(redirectBeforeLookup(rules, asked('old/k', 'q'))?.location, 'http://site.example:9000/new/k?q')
   const gone = pages(rule(error(404), '<ReplaceKeyWith>gone</ReplaceKeyWith>'))
-  assert.equal(redirectedOnError(gone, asked('k', 'q'), 404)?.location, 'http://site.example:9000/gone?q')
-  assert.equal(toFolder(asked('a', 'q')).location, '/a/?q')
+  assert.equal(redirectOnError(gone, asked('k', 'q'), 404)?.location, 'http://site.example:9000/gone?q')
+  assert.equal(redirectToFolder(asked('a', 'q')).location, '/a/?q')
 })

@@ -1,14 +1,14 @@
-/** What a website does with a request: where it sends it, which page it shows. Looking pages up is done elsewhere. */
+/** Decides how a website answers a request: which redirect, which page. Pages are looked up by the caller. */
 import type { RoutingRule, Website, WebsiteRedirect } from './documents/website.ts'
 
-/** What a visitor asked for. */
+/** A website request. */
 export interface WebsiteVisit {
-  /** As asked, before the name of an index is put behind it. */
+  /** As requested, before the index suffix is appended. */
   readonly key: string
   readonly scheme: 'http' | 'https'
-  /** As the visitor wrote it, with its port. */
+  /** The Host header, with its port. */
   readonly host: string
-  /** As the visitor wrote it, without its mark; empty when there is none. */
+  /** As sent, without the question mark; empty when there is none. */
   readonly query: string
 }
 
@@ -24,20 +24,23 @@ const FOUND = 302
 
 const encodedPath = (key: string): string => encodeURIComponent(key).replaceAll('%2F', '/')
 
-/** What stands in no Location as it is: spaces, controls and everything beyond ASCII. */
+/** Percent-encodes the bytes that a Location header cannot carry: spaces, controls and everything beyond ASCII. */
 const encodedLocation = (text: string): string =>
   Buffer.from(text, 'utf8')
     .toString('latin1')
     .replace(/[^\x21-\x7e]/g, byte => `%${byte.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`)
 
-/** R28. Where the object itself sends those who ask for it. */
-export const redirectionOf = (redirect: string): Redirection => ({ status: MOVED, location: encodedLocation(redirect) })
+/** R28. The redirect that the object's own metadata names. */
+export const objectRedirect = (redirect: string): Redirection => ({
+  status: MOVED,
+  location: encodedLocation(redirect),
+})
 
-/** The query goes along with a redirect, except with one that an object's own metadata names. */
-const asked = ({ query }: WebsiteVisit): string => (query === '' ? '' : `?${encodedLocation(query)}`)
+/** Redirects keep the query string, except those from an object's own metadata. */
+const queryText = ({ query }: WebsiteVisit): string => (query === '' ? '' : `?${encodedLocation(query)}`)
 
-function follow({ redirect, keyPrefix = '' }: RoutingRule, visited: WebsiteVisit): Redirection {
-  return { status: redirect.status, location: locationOf(redirect, keyPrefix, visited) + asked(visited) }
+function follow({ redirect, keyPrefix = '' }: RoutingRule, visit: WebsiteVisit): Redirection {
+  return { status: redirect.status, location: locationOf(redirect, keyPrefix, visit) + queryText(visit) }
 }
 
 function locationOf(to: WebsiteRedirect, keyPrefix: string, { key, scheme, host }: WebsiteVisit): string {
@@ -46,36 +49,36 @@ function locationOf(to: WebsiteRedirect, keyPrefix: string, { key, scheme, host 
   return `${to.protocol ?? scheme}://${to.hostName ?? host}/${path}`
 }
 
-/** Where a visitor is sent without a look at any page. Rules that wait for an error are none of these. */
-export function redirectedFirst(website: Website, visited: WebsiteVisit): Redirection | undefined {
-  const { key, scheme } = visited
+/** The redirect that applies before any page is looked up. Rules with an error condition do not count. */
+export function redirectBeforeLookup(website: Website, visit: WebsiteVisit): Redirection | undefined {
+  const { key, scheme } = visit
   if (website.kind === 'redirect') {
     const { protocol = scheme, hostName } = website
-    return { status: MOVED, location: `${protocol}://${hostName}/${encodedPath(key)}${asked(visited)}` }
+    return { status: MOVED, location: `${protocol}://${hostName}/${encodedPath(key)}${queryText(visit)}` }
   }
   const rule = website.rules.find(
     ({ errorStatus, keyPrefix = '' }) => errorStatus === undefined && key.startsWith(keyPrefix),
   )
-  return rule && follow(rule, visited)
+  return rule && follow(rule, visit)
 }
 
-/** Where a visitor is sent in place of this error. */
-export function redirectedOnError({ rules }: Pages, visited: WebsiteVisit, status: number): Redirection | undefined {
+/** The redirect that replaces this error. */
+export function redirectOnError({ rules }: Pages, visit: WebsiteVisit, status: number): Redirection | undefined {
   const rule = rules.find(
-    ({ errorStatus, keyPrefix = '' }) => errorStatus === status && visited.key.startsWith(keyPrefix),
+    ({ errorStatus, keyPrefix = '' }) => errorStatus === status && visit.key.startsWith(keyPrefix),
   )
-  return rule && follow(rule, visited)
+  return rule && follow(rule, visit)
 }
 
-/** The page to look for: a folder stands for its index. */
+/** The key of the page: a folder is served by its index. */
 export const pageKey = ({ indexSuffix }: Pages, key: string): string =>
   key === '' || key.endsWith('/') ? key + indexSuffix : key
 
-/** The index of a folder whose name was asked for without the slash behind it. */
+/** The index of a folder that was requested without its trailing slash. */
 export const folderIndex = ({ indexSuffix }: Pages, key: string): string => `${key}/${indexSuffix}`
 
-/** To the folder itself. A slash or backslash in front would make the rest of the path the name of another host. */
-export const toFolder = (visited: WebsiteVisit): Redirection => ({
+/** Redirects to the folder. An unencoded leading slash or backslash would turn the path into another host's name. */
+export const redirectToFolder = (visit: WebsiteVisit): Redirection => ({
   status: FOUND,
-  location: `/${encodedPath(visited.key).replace(/^\/+/, slashes => '%2F'.repeat(slashes.length))}/${asked(visited)}`,
+  location: `/${encodedPath(visit.key).replace(/^\/+/, slashes => '%2F'.repeat(slashes.length))}/${queryText(visit)}`,
 })

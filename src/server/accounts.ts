@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
 import { Fault } from '../model/faults.ts'
-import { BadAccounts, type GivenAccount, readAccountsFile } from '../rules/accounts-file.ts'
+import { type DeclaredAccount, InvalidAccountsFile, readAccountsFile } from '../rules/accounts-file.ts'
 import { Accounts, generateAccessKey } from '../store/identity/accounts.ts'
 import { applyAccounts } from '../store/identity/apply-accounts.ts'
 import type { RootKey } from '../store/identity/identity-cache.ts'
@@ -28,7 +28,7 @@ export async function readText(disk: Disk, path: string): Promise<string> {
 /** Read before anything is opened, so that a file that is wrong has no effect. */
 export async function accountsGiven(
   config: Pick<Config, 'accounts' | 'listen' | 'console'>,
-): Promise<readonly GivenAccount[]> {
+): Promise<readonly DeclaredAccount[]> {
   const { accounts } = config
   if (accounts === undefined) return []
   const text = await readText(realDisk, accounts).catch((error: NodeJS.ErrnoException) => {
@@ -39,7 +39,7 @@ export async function accountsGiven(
   return given
 }
 
-function refuseWeak(file: string, given: readonly GivenAccount[]): void {
+function refuseWeak(file: string, given: readonly DeclaredAccount[]): void {
   for (const key of given
     .flatMap(({ accessKeys, users }) => [accessKeys, ...users.map(one => one.accessKeys)])
     .flat()) {
@@ -50,7 +50,7 @@ function refuseWeak(file: string, given: readonly GivenAccount[]): void {
 }
 
 /** What the file names is there afterwards, at every start again. */
-export function ensureAccounts(store: Store, given: readonly GivenAccount[], file = ''): Promise<void> {
+export function ensureAccounts(store: Store, given: readonly DeclaredAccount[], file = ''): Promise<void> {
   return refusing(file, () => applyAccounts(new Accounts(store.context), given))
 }
 
@@ -58,7 +58,7 @@ async function refusing<T>(file: string, use: () => Promise<T>): Promise<T> {
   try {
     return await use()
   } catch (error) {
-    if (error instanceof BadAccounts) throw new BadConfig(`${file}: ${error.message}`)
+    if (error instanceof InvalidAccountsFile) throw new BadConfig(`${file}: ${error.message}`)
     if (error instanceof Fault) throw new BadConfig(`${file}: ${String(error.detail.reason ?? error.message)}`)
     throw error
   }

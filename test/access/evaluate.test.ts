@@ -80,8 +80,8 @@ test('G7: what is not told yet refuses nobody whom it could still let in, nor le
   fc.assert(
     fc.property(accessRequest, request => {
       const keys = ['requestobjecttagkeys', 'requestobjecttag/', 'prefix', 'sourceip']
-      const best = evaluate({ ...request, untold: { keys, assume: 'for' } }).allowed
-      const worst = evaluate({ ...request, untold: { keys, assume: 'against' } }).allowed
+      const best = evaluate({ ...request, deferred: { keys, assume: 'allow' } }).allowed
+      const worst = evaluate({ ...request, deferred: { keys, assume: 'deny' } }).allowed
       const { allowed } = evaluate(request)
       assert((best || !allowed) && (allowed || !worst))
       if (best !== worst) assert.notDeepEqual(unansweredKeys(request, keys), [])
@@ -100,8 +100,8 @@ test('A34 G7: who learns that a key is missing is who the reference says could h
       const isTold = mayLearnAbsence(request).allowed
       assert.equal(isTold, referenceTellsAbsence(request))
       const keys = ['prefix', 'max-keys', 'sourceip', 'securetransport']
-      const best = mayLearnAbsence({ ...request, untold: { keys, assume: 'for' } }).allowed
-      const worst = mayLearnAbsence({ ...request, untold: { keys, assume: 'against' } }).allowed
+      const best = mayLearnAbsence({ ...request, deferred: { keys, assume: 'allow' } }).allowed
+      const worst = mayLearnAbsence({ ...request, deferred: { keys, assume: 'deny' } }).allowed
       assert((best || !isTold) && (isTold || !worst))
       if (best !== worst) assert.notDeepEqual(absenceDependsOn(request, keys), [])
       if (best !== worst) seen.open += 1

@@ -45,9 +45,9 @@ test('D29 R31 R99 R106 G6 G7: every caller, grant, mode, block, policy and actio
     for (const { name, caller } of ASKERS) {
       for (const action of ACTIONS.keys()) {
         if (!isNext()) continue
-        const { on, judgedBy } = actionFacts(action)
+        const { on, authorizedBy } = actionFacts(action)
         if (on === 'service' || action === 'CreateBucket') continue
-        const about = on === 'bucket' ? 'bucket' : judgedBy === 'bucket' ? 'new' : 'stored'
+        const about = on === 'bucket' ? 'bucket' : authorizedBy === 'bucket' ? 'new' : 'stored'
         const request = requestOf(state, caller, { action, about })
         const { allowed, reasons } = evaluate(request)
         if (allowed !== referenceAllows(request)) {

@@ -68,7 +68,7 @@ test('a value of another type is refused, and no message repeats a secret', asyn
     { durability: true },
   ]) {
     await assert.rejects(Holdfast.start(options as HoldfastOptions), (error: Error) => {
-      assert(error instanceof TypeError || error.name === 'BadAccounts', `${JSON.stringify(options)}: ${error}`)
+      assert(error instanceof TypeError || error.name === 'InvalidAccountsFile', `${JSON.stringify(options)}: ${error}`)
       assert(!error.message.includes('hush'))
       return true
     })

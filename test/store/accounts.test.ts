@@ -12,7 +12,7 @@ import {
 } from '../../src/model/account.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { ACCOUNT_LIMITS } from '../../src/rules/accounts.ts'
-import { BadAccounts, readAccountsFile } from '../../src/rules/accounts-file.ts'
+import { InvalidAccountsFile, readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { openFolder, openMemory } from '../../src/server/compose.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { Accounts } from '../../src/store/identity/accounts.ts'
@@ -353,7 +353,7 @@ test('a file that contradicts what is there is refused before anything of it is 
     ]
     for (const [account, message] of bad) {
       await assert.rejects(applyAccounts(accounts, given({ accounts: [fresh, account] })), (error: unknown) => {
-        assert(error instanceof BadAccounts)
+        assert(error instanceof InvalidAccountsFile)
         assert.match(error.message, message)
         return true
       })

@@ -7,7 +7,7 @@ import { parseXml } from '../../lib/xml-reader.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Action } from '../../rules/access/actions.ts'
-import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import type { OperationScope } from '../context.ts'
 import { type Header, needs, type Operation, type OperationResponse, operation } from '../operation.ts'
 import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
@@ -106,13 +106,13 @@ export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
   return {
     async show(ctx: OperationScope): Promise<XmlDocument | undefined> {
       const text = await stored.text(ctx)
-      return text === undefined ? undefined : sameDocument(parseXml(text))
+      return text === undefined ? undefined : documentFromTree(parseXml(text))
     },
     read(root: XmlNode): XmlNode {
       check(root)
       return root
     },
-    keep: (ctx: OperationScope, root: XmlNode): Promise<void> => stored.put(ctx, documentText(sameDocument(root))),
+    keep: (ctx: OperationScope, root: XmlNode): Promise<void> => stored.put(ctx, documentText(documentFromTree(root))),
     drop: stored.remove,
   }
 }

@@ -3,7 +3,7 @@ import type { XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 import { readLifecycle } from '../../rules/documents/lifecycle.ts'
 import { checkTransitions } from '../../rules/documents/transitions.ts'
-import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import type { OperationScope } from '../context.ts'
 import { maybe, oneOf } from '../inputs.ts'
 import type { Header } from '../operation.ts'
@@ -42,7 +42,7 @@ async function sizeStored(ctx: OperationScope): Promise<readonly Header[]> {
 
 function keep(ctx: OperationScope, root: XmlNode): Promise<void> {
   const size = sizeSent.decode(ctx.request)
-  const text = documentText(sameDocument(root))
+  const text = documentText(documentFromTree(root))
   const opening = `<${root.name}`
   return stored.put(ctx, size === undefined ? text : text.replace(opening, `${opening} ${ATTRIBUTE}="${size}"`))
 }

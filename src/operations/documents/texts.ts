@@ -5,7 +5,7 @@ import type { XmlDocument } from '../../lib/xml-writer.ts'
 import type { Pairs } from '../../model/version.ts'
 import { readCors } from '../../rules/documents/cors.ts'
 import { type BucketEncryption, encryptionDocument, readBucketEncryption } from '../../rules/documents/encryption.ts'
-import { documentText, sameDocument } from '../../rules/documents/tree.ts'
+import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import { readWebsite } from '../../rules/documents/website.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
 import type { OperationScope } from '../context.ts'
@@ -51,7 +51,7 @@ const tagText = storedAs('tagging')
 
 async function shownTags(ctx: OperationScope): Promise<XmlDocument | undefined> {
   const text = await tagText.text(ctx)
-  return text === undefined ? undefined : sameDocument(parseXml(text))
+  return text === undefined ? undefined : documentFromTree(parseXml(text))
 }
 
 export const tagging: DocumentKind<Pairs> = {

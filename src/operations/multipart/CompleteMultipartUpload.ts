@@ -14,7 +14,7 @@ import {
   decodeContentMd5,
 } from '../../rules/checksum.ts'
 import { quotedEtag } from '../../rules/etag.ts'
-import { checkListedChecksum, judgeCompletion } from '../../rules/part-checksums.ts'
+import { checkListedChecksum, verifyCompletionChecksum } from '../../rules/part-checksums.ts'
 import type { Precondition } from '../../rules/precondition.ts'
 import { streamChecksum } from '../../store/content/body-checksum.ts'
 import { listDigest } from '../../store/uploads/completion.ts'
@@ -104,9 +104,9 @@ async function checksumOf(
   for (const [index, { number, etag, sums }] of said.listed.entries()) {
     checkListedChecksum(declared, sums, summed[index]!, { uploadId: id, number, etag })
   }
-  const { checksum, unproven } = judgeCompletion(declared, said.type, said.claim, summed)
-  if (unproven !== undefined) {
-    checkClaim(unproven, await streamChecksum(unproven.algorithm, read()))
+  const { checksum, unverified } = verifyCompletionChecksum(declared, said.type, said.claim, summed)
+  if (unverified !== undefined) {
+    checkClaim(unverified, await streamChecksum(unverified.algorithm, read()))
   }
   return checksum
 }

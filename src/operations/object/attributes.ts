@@ -7,8 +7,8 @@ import {
   checkAclSupported,
   checkNotPublic,
   expandCanned,
+  newObjectOwner,
   OBJECT_CANNED,
-  ownerOfNew,
   readCanned,
 } from '../../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
@@ -169,7 +169,7 @@ export function ownership(ctx: OperationScope, takesExecRead = true): { owner: s
   const bucketOwner = ctx.bucket.owner
   const sent = ctx.request.header(':acl')
   const canned = sent === undefined ? undefined : readCanned(sent, allowed)
-  const owner = ownerOfNew({ ownership: mode, bucketOwner, writer: ctx.callerId, canned })
+  const owner = newObjectOwner({ ownership: mode, bucketOwner, writer: ctx.callerId, canned })
   const grants = listFromHeaders(ctx, allowed, { owner, bucketOwner })
   if (grants === undefined) return { owner, grants: expandCanned('private', { owner, bucketOwner }) }
   checkAclSupported(mode, bucketOwner, { canned, grants })

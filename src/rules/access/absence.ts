@@ -1,18 +1,18 @@
 /**
- * Whether a caller may learn that a key does not exist: only who could have listed it. A missing object has no ACL, so
- * nothing but an explicit denial says whether it could have been read.
+ * Decides whether a caller may learn that a key does not exist: only one who could have listed it. A missing object has
+ * no ACL, so only an explicit denial tells whether it could have been read.
  */
 import { type AccessRequest, type AccessVerdict, evaluate, unansweredKeys } from './evaluate.ts'
 import type { Reason } from './reasons.ts'
 
-/** Keys about a listing. The query of another request may hold them too, and must not choose what would be listed. */
+/** Condition keys of a listing. Other requests may carry them in their query and must not choose the listing. */
 const LISTING_KEYS: readonly string[] = ['prefix', 'delimiter', 'max-keys']
 
 const isOfListing = (key: string): boolean => LISTING_KEYS.includes(key)
 
 /** The listing that would show the key and nothing else. */
 function listingOf(request: AccessRequest): AccessRequest {
-  const { resource, context, untold } = request
+  const { resource, context, deferred } = request
   return {
     ...request,
     action: 'ListBucket',
@@ -20,11 +20,11 @@ function listingOf(request: AccessRequest): AccessRequest {
     object: undefined,
     context: {
       *[Symbol.iterator]() {
-        for (const said of context) if (!isOfListing(said[0])) yield said
+        for (const entry of context) if (!isOfListing(entry[0])) yield entry
         if (resource.key !== undefined) yield ['prefix', [resource.key]] as const
       },
     },
-    untold: untold && { ...untold, keys: untold.keys.filter(key => !isOfListing(key)) },
+    deferred: deferred && { ...deferred, keys: deferred.keys.filter(key => !isOfListing(key)) },
   }
 }
 
@@ -37,7 +37,7 @@ export function mayLearnAbsence(request: AccessRequest): AccessVerdict {
   return evaluate(listingOf(request))
 }
 
-/** Condition keys on which that depends, among those that nobody has answered. */
+/** Unanswered condition keys that decide whether the caller may learn it. */
 export function absenceDependsOn(request: AccessRequest, keys: readonly string[]): string[] {
   const ofListing = keys.filter(key => !isOfListing(key))
   const found = [...unansweredKeys(request, keys, ['Deny']), ...unansweredKeys(listingOf(request), ofListing)]

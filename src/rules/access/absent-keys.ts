@@ -1,10 +1,10 @@
 /**
- * Condition keys that the documentation of IAM and S3 defines and that no request has a value for here: there are no
- * roles, organizations, private networks, access points or batch jobs. Policies may ask about them, and they count as
- * absent: `Null`, `…IfExists` and negated comparisons hold, every other comparison fails.
+ * Condition keys that IAM and S3 document and that never have a value here, since there are no roles, organizations,
+ * private networks, access points or batch jobs. Policies may use them, and they count as absent: `Null`, `…IfExists`
+ * and negated comparisons hold, every other comparison fails.
  */
 
-/** With several values each. */
+/** Multivalued keys. */
 export const ABSENT_LISTS = [
   'calledvia',
   'inventoryaccessibleoptionalfields',
@@ -80,5 +80,5 @@ export const ABSENT_KEYS: readonly string[] = [
   'vpcsourceip',
 ]
 
-/** A tag's name follows these. Tags of buckets count only where attribute-based access is offered, which it is not. */
+/** Prefixes of tag keys. Bucket tags count only with attribute-based access control, which is not supported. */
 export const ABSENT_TAGS: readonly string[] = ['accesspointtag/', 'buckettag/', 'principaltag/', 'resourcetag/']

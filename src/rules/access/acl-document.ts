@@ -1,4 +1,4 @@
-/** Reads an AccessControlPolicy document (R30, R31, G10). Grantees stay names until `acl-request.ts` resolves them. */
+/** Reads an AccessControlPolicy document (R30, R31, G10). `acl-request.ts` resolves the grantees' names. */
 import {
   attribute,
   BadXml,
@@ -15,12 +15,12 @@ import { PERMISSIONS } from './acl.ts'
 import { GRANTS_MAX, type RequestedGrant } from './acl-request.ts'
 import { GRANTEE_TYPES } from './names.ts'
 
-/** Where the dialects differ about a document (D14, D16, D21). */
+/** Differences between the dialects (D14, D16, D21). */
 export interface AclDocumentForm {
   readonly mayHaveNoGrants: boolean
-  /** A grantee that does not say its type has that of its child. */
+  /** A grantee without a type attribute has the type of its child. */
   readonly infersType: boolean
-  /** The list may be called `Grants`. */
+  /** The grants element may be called `Grants`. */
   readonly acceptsGrantsAsList: boolean
 }
 
@@ -29,7 +29,7 @@ export interface AclDocument {
   readonly grants: readonly RequestedGrant[]
 }
 
-/** Which child names the grantee. */
+/** The child element that names the grantee. */
 const CHILD = { id: 'ID', uri: 'URI', email: 'EmailAddress' } as const
 
 /** R107. A document that does not validate is refused as a whole. */
@@ -48,10 +48,11 @@ function readDocument(root: XmlNode, form: AclDocumentForm): AclDocument {
   const owner = requiredChild(root, 'Owner')
   onlyChildren(owner, 'ID', 'DisplayName')
   const [list, another] = root.children.filter(({ name }) => lists.includes(name))
-  if (list === undefined || another !== undefined) throw new BadXml('there must be one list of grants')
+  if (list === undefined || another !== undefined)
+    throw new BadXml('the document must have exactly one AccessControlList')
   onlyChildren(list, 'Grant')
-  if (list.children.length === 0 && !form.mayHaveNoGrants) throw new BadXml('the list is empty')
-  if (list.children.length > GRANTS_MAX) throw new BadXml('the list is too long')
+  if (list.children.length === 0 && !form.mayHaveNoGrants) throw new BadXml('the AccessControlList is empty')
+  if (list.children.length > GRANTS_MAX) throw new BadXml(`the AccessControlList has more than ${GRANTS_MAX} grants`)
   return { ownerId: named(owner, 'ID'), grants: list.children.map(grant => readGrant(grant, form)) }
 }
 
@@ -59,9 +60,9 @@ function readGrant(grant: XmlNode, form: AclDocumentForm): RequestedGrant {
   onlyChildren(grant, 'Grantee', 'Permission')
   const grantee = requiredChild(grant, 'Grantee')
   const permission = childWord(grant, 'Permission', PERMISSIONS)
-  if (permission === undefined) throw new BadXml('a grant has no permission')
+  if (permission === undefined) throw new BadXml('a grant has no Permission')
   const by = granteeKind(grantee, form)
-  // A display name may stand beside any of them and says nothing.
+  // A display name may accompany any of them and is ignored.
   onlyChildren(grantee, CHILD[by], 'DisplayName')
   return { by, value: named(grantee, CHILD[by]), permission }
 }
@@ -75,7 +76,7 @@ function granteeKind(grantee: XmlNode, { infersType }: AclDocumentForm): Request
   }
   if (!infersType) throw new BadXml('a grantee has no type')
   const kinds = (['id', 'uri', 'email'] as const).filter(by => child(grantee, CHILD[by]) !== undefined)
-  if (kinds.length !== 1) throw new BadXml('a grantee does not say whom it means')
+  if (kinds.length !== 1) throw new BadXml('a grantee must have exactly one of ID, URI and EmailAddress')
   return kinds[0]!
 }
 

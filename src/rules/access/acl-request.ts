@@ -1,6 +1,6 @@
 /**
- * What a client asks for when it sets an ACL: a canned name, grant headers, or a document, and never two of them. The
- * grantees are names until they have been looked up; the look-ups are somebody else's, so that this stays pure.
+ * A request that sets an ACL has a canned name, grant headers, or a document, and never two of them. Grantees are
+ * resolved through a directory that the caller passes in, so that this stays pure.
  */
 import { Fault } from '../../model/faults.ts'
 import type { Grant, Permission } from '../../model/version.ts'
@@ -14,7 +14,7 @@ export interface RequestedGrant {
   readonly permission: Permission
 }
 
-/** What is known about the accounts that a request names. */
+/** Looks up the accounts that a request names. */
 export interface GranteeDirectory {
   readonly isCanonicalId: (id: string) => boolean
   /** Canonical ids of all accounts with this address. */
@@ -29,7 +29,7 @@ export interface AclSources {
   readonly hasBody: boolean
 }
 
-/** R56. Where an ACL may come by header only, and may be left out. */
+/** R56. For requests where an ACL is optional and comes in headers only. */
 export function checkOneHeaderKind({ canned, hasGrantHeaders }: Omit<AclSources, 'hasBody'>): void {
   if (canned === undefined || !hasGrantHeaders) return
   throw new Fault('InvalidRequest', {
@@ -37,7 +37,7 @@ export function checkOneHeaderKind({ canned, hasGrantHeaders }: Omit<AclSources,
   })
 }
 
-/** R102. Where an ACL is what the request is for: exactly one of the three. */
+/** R102. For requests that set an ACL: exactly one of the three sources. */
 export function chooseSource(sources: AclSources): 'canned' | 'headers' | 'body' {
   checkOneHeaderKind(sources)
   const hasHeader = sources.canned !== undefined || sources.hasGrantHeaders
@@ -48,13 +48,13 @@ export function chooseSource(sources: AclSources): 'canned' | 'headers' | 'body'
   throw new Fault('MissingSecurityHeader', { MissingHeaderName: headerName('acl') })
 }
 
-/** What faults call the parts of a grantee, by where it was written. */
+/** Argument names in faults, by the source of the grant. */
 const ARGUMENTS = {
   body: { id: 'CanonicalUser/ID', uri: 'Group/URI' },
   header: { id: 'id', uri: 'uri' },
 } as const
 
-/** R56, G10. Names become accounts and groups; order and duplicates stay as they were sent. */
+/** R56, G10. Resolves names to accounts and groups; keeps order and duplicates as sent. */
 export function resolveGrants(
   requested: readonly RequestedGrant[],
   directory: GranteeDirectory,
@@ -68,7 +68,7 @@ export function resolveGrants(
   })
 }
 
-/** G10. A list never changes who owns the resource. */
+/** G10. An ACL never changes the owner of the resource. */
 export function checkSameOwner(ownerId: string, currentOwner: string, directory: GranteeDirectory): void {
   if (ownerId === currentOwner) return
   knownId(ownerId, directory, ARGUMENTS.body.id)

@@ -11,8 +11,8 @@ import {
   effectiveAcl,
   expandCanned,
   isPublicAcl,
+  newObjectOwner,
   OBJECT_CANNED,
-  ownerOfNew,
   permissionFor,
   readCanned,
 } from './acl.ts'
@@ -96,8 +96,8 @@ test('G2: every action reads back from its names in both dialects', () => {
 })
 
 test('G6: the owner of a new object follows the bucket’s mode', () => {
-  const own = (ownership: Parameters<typeof ownerOfNew>[0]['ownership'], canned?: Canned) =>
-    ownerOfNew({ ownership, bucketOwner: B, writer: O, canned })
+  const own = (ownership: Parameters<typeof newObjectOwner>[0]['ownership'], canned?: Canned) =>
+    newObjectOwner({ ownership, bucketOwner: B, writer: O, canned })
   assert.equal(own('ObjectWriter'), O)
   assert.equal(own('ObjectWriter', 'bucket-owner-full-control'), O)
   assert.equal(own('BucketOwnerPreferred'), O)

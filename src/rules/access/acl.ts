@@ -1,6 +1,6 @@
 /**
- * Access control lists: what a canned ACL stands for, which permission gives which actions, who owns a new object,
- * and what of a list counts under the bucket's ownership mode.
+ * Access control lists: the expansion of canned ACLs, the permission that each action needs, the owner of a new
+ * object, and the effective ACL under the bucket's ownership mode.
  */
 import { EXEC_CANONICAL_ID } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
@@ -22,7 +22,7 @@ export type Canned =
 
 export const PERMISSIONS: readonly Permission[] = ['FULL_CONTROL', 'READ', 'WRITE', 'READ_ACP', 'WRITE_ACP']
 
-/** Canned ACLs of an object; `exec-read` is apart, since not every operation takes it. */
+/** Canned ACLs of an object, without `exec-read`, which only some operations accept. */
 export const OBJECT_CANNED: readonly Canned[] = [
   'private',
   'public-read',
@@ -36,17 +36,17 @@ export const BUCKET_CANNED: readonly Canned[] = [...OBJECT_CANNED, 'log-delivery
 
 export { EXEC_CANONICAL_ID }
 
-/** R32. The canned ACL that a header names, among those that the operation takes. */
+/** R32. The canned ACL that a header names, among those that the operation accepts. */
 export function readCanned(value: string, allowed: readonly Canned[]): Canned {
   const canned = value === EXEC_READ_NAME ? 'exec-read' : value
   const found = allowed.find(name => name === canned)
-  // The neutral name of exec-read is ours alone: a client that sends it has made it up.
+  // The neutral name `exec-read` is internal and not valid on the wire.
   if (found !== undefined && value !== 'exec-read') return found
   throw new Fault('InvalidArgument', { ArgumentName: headerName('acl'), ArgumentValue: value })
 }
 
 export interface Owners {
-  /** Canonical id of whoever owns the resource that the list is for. */
+  /** Canonical id of the resource's owner. */
   readonly owner: string
   readonly bucketOwner: string
 }
@@ -54,7 +54,7 @@ export interface Owners {
 const group = (grantee: Group, permission: Permission): Grant => ({ grantee, group: true, permission })
 const account = (grantee: string, permission: Permission): Grant => ({ grantee, group: false, permission })
 
-/** G9. On a bucket both owners are the same, so that the two bucket-owner lists fall together with `private`. */
+/** G9. On a bucket both owners are the same, so the two bucket-owner ACLs equal `private`. */
 export function expandCanned(canned: Canned, { owner, bucketOwner }: Owners): Grant[] {
   const own = account(owner, 'FULL_CONTROL')
   switch (canned) {
@@ -77,7 +77,7 @@ export function expandCanned(canned: Canned, { owner, bucketOwner }: Owners): Gr
   }
 }
 
-/** Which single permission gives an action, by what the list stands on. FULL_CONTROL gives every one of them. */
+/** The permission that a bucket's ACL must grant for an action. FULL_CONTROL includes all of them. */
 const ON_BUCKET: ReadonlyMap<Action, Permission> = new Map<Action, Permission>([
   ['ListBucket', 'READ'],
   ['ListBucketVersions', 'READ'],
@@ -88,7 +88,7 @@ const ON_BUCKET: ReadonlyMap<Action, Permission> = new Map<Action, Permission>([
   ['PutBucketAcl', 'WRITE_ACP'],
 ])
 
-/** WRITE on an object is kept and shown, and gives nothing (R31). */
+/** WRITE on an object is stored and shown but grants nothing (R31). */
 const ON_OBJECT: ReadonlyMap<Action, Permission> = new Map<Action, Permission>([
   ['GetObject', 'READ'],
   ['GetObjectVersion', 'READ'],
@@ -100,7 +100,7 @@ const ON_OBJECT: ReadonlyMap<Action, Permission> = new Map<Action, Permission>([
   ['PutObjectVersionAcl', 'WRITE_ACP'],
 ])
 
-/** Where the list that can give this action stands, and the permission it takes; undefined when no list can. */
+/** The ACL and the permission that can grant this action; undefined when no ACL can. */
 export function permissionFor(action: Action) {
   const onBucket = ON_BUCKET.get(action)
   if (onBucket !== undefined) return { on: 'bucket', permission: onBucket } as const
@@ -110,21 +110,21 @@ export function permissionFor(action: Action) {
 
 const PUBLIC_GROUPS: readonly string[] = ['AllUsers', 'AuthenticatedUsers'] satisfies readonly Group[]
 
-/** Whether a grant reaches people whom nobody has named. */
+/** Whether a grant reaches callers beyond named accounts. */
 export const isPublicGrant = (grant: Grant): boolean => grant.group && PUBLIC_GROUPS.includes(grant.grantee)
 
 export const isPublicAcl = (grants: readonly Grant[]): boolean => grants.some(isPublicGrant)
 
-export interface Writing {
+export interface NewObjectWrite {
   readonly ownership: ObjectOwnership
   readonly bucketOwner: string
-  /** Canonical id of whoever writes. */
+  /** Canonical id of the caller that writes. */
   readonly writer: string
   readonly canned: Canned | undefined
 }
 
 /** G6. The owner of a new object. */
-export function ownerOfNew({ ownership, bucketOwner, writer, canned }: Writing): string {
+export function newObjectOwner({ ownership, bucketOwner, writer, canned }: NewObjectWrite): string {
   switch (ownership) {
     case 'ObjectWriter':
       return writer
@@ -135,32 +135,28 @@ export function ownerOfNew({ ownership, bucketOwner, writer, canned }: Writing):
   }
 }
 
-/** What is stored, shown and owned counts only as far as the bucket's mode lets it. */
-export interface EffectiveAclInput {
+/** An ACL with the owner of its resource. */
+export interface OwnedAcl {
   readonly ownerCanonicalId: string
   readonly grants: readonly Grant[]
 }
 
-/** G6. Under BucketOwnerEnforced everything is the bucket owner's and every list reads "owner FULL_CONTROL". */
-export function effectiveAcl(
-  listed: EffectiveAclInput,
-  ownership: ObjectOwnership,
-  bucketOwner: string,
-): EffectiveAclInput {
-  if (ownership !== 'BucketOwnerEnforced') return listed
+/** G6. Under BucketOwnerEnforced the bucket owner owns everything and every ACL reads "owner FULL_CONTROL". */
+export function effectiveAcl(stored: OwnedAcl, ownership: ObjectOwnership, bucketOwner: string): OwnedAcl {
+  if (ownership !== 'BucketOwnerEnforced') return stored
   return { ownerCanonicalId: bucketOwner, grants: [account(bucketOwner, 'FULL_CONTROL')] }
 }
 
-/** A list as a request asks for it. */
+/** An ACL as a request sets it. */
 export interface RequestedAcl {
-  /** Undefined for one that lists its grants. */
+  /** Undefined for an explicit list of grants. */
   readonly canned: Canned | undefined
   readonly grants: readonly Grant[]
 }
 
 /**
- * G6, G10. Whether an ACL may be set at all. Where lists do not count, the only one is what every list reads there:
- * by its canned name, or in so many words, as it is shown.
+ * G6, G10. Under BucketOwnerEnforced the only acceptable ACL is the effective one, by its canned name or as the
+ * explicit grant that reads show.
  */
 export function checkAclSupported(
   ownership: ObjectOwnership,
@@ -168,14 +164,15 @@ export function checkAclSupported(
   { canned, grants }: RequestedAcl,
 ): void {
   if (ownership !== 'BucketOwnerEnforced' || canned === 'bucket-owner-full-control') return
-  const isSameInWords = canned === undefined && grants.length > 0 && grants.every(grant => isOwners(grant, bucketOwner))
-  if (!isSameInWords) throw new Fault('AccessControlListNotSupported')
+  const isEffective =
+    canned === undefined && grants.length > 0 && grants.every(grant => isOwnerFullControl(grant, bucketOwner))
+  if (!isEffective) throw new Fault('AccessControlListNotSupported')
 }
 
-const isOwners = ({ group: isGroup, grantee, permission }: Grant, owner: string): boolean =>
+const isOwnerFullControl = ({ group: isGroup, grantee, permission }: Grant, owner: string): boolean =>
   !isGroup && grantee === owner && permission === 'FULL_CONTROL'
 
-/** G10. BlockPublicAcls refuses a list that would reach everyone, wherever it comes in. */
+/** G10. BlockPublicAcls refuses a public ACL in every request that can set one. */
 export function checkNotPublic(grants: readonly Grant[], blockPublicAcls: boolean): void {
   if (blockPublicAcls && isPublicAcl(grants)) throw new Fault('AccessDenied')
 }

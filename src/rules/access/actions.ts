@@ -1,15 +1,15 @@
 /**
- * Everything that can be permitted or refused, by its neutral name. A dialect puts its prefix before the name
- * (`names.ts`); an operation says which of these it needs.
+ * All actions by their neutral names. A dialect adds its prefix (`names.ts`); an operation declares which of these it
+ * needs.
  */
 
-export type On = 'service' | 'bucket' | 'object'
+export type ResourceType = 'service' | 'bucket' | 'object'
 
 interface ActionFacts {
-  /** What the resource of the action is. */
-  readonly on: On
-  /** Whose permission counts. Making and removing objects is the bucket owner's business, whoever owns the object. */
-  readonly judgedBy: 'bucket' | 'object'
+  /** The type of the action's resource. */
+  readonly on: ResourceType
+  /** Whose owner authorizes it. The bucket owner controls creating and removing objects, even those of others. */
+  readonly authorizedBy: 'bucket' | 'object'
 }
 
 const ON_SERVICE = ['ListAllMyBuckets'] as const
@@ -91,19 +91,18 @@ export type Action =
 const rows = (names: readonly Action[], facts: ActionFacts): [Action, ActionFacts][] => names.map(name => [name, facts])
 
 export const ACTIONS: ReadonlyMap<Action, ActionFacts> = new Map<Action, ActionFacts>([
-  ...rows(ON_SERVICE, { on: 'service', judgedBy: 'bucket' }),
-  ...rows(ON_BUCKET, { on: 'bucket', judgedBy: 'bucket' }),
-  ...rows(ON_OBJECT_BY_BUCKET, { on: 'object', judgedBy: 'bucket' }),
-  ...rows(ON_OBJECT, { on: 'object', judgedBy: 'object' }),
+  ...rows(ON_SERVICE, { on: 'service', authorizedBy: 'bucket' }),
+  ...rows(ON_BUCKET, { on: 'bucket', authorizedBy: 'bucket' }),
+  ...rows(ON_OBJECT_BY_BUCKET, { on: 'object', authorizedBy: 'bucket' }),
+  ...rows(ON_OBJECT, { on: 'object', authorizedBy: 'object' }),
 ])
 
 export function actionFacts(action: Action): ActionFacts {
   const facts = ACTIONS.get(action)
-  // An action that the table does not have must never be judged by some other row's rules.
-  if (facts === undefined) throw new Error(`no action is called ${action}`)
+  if (facts === undefined) throw new Error(`unknown action ${action}`)
   return facts
 }
 
-/** Configuring a bucket, its ACL included, or removing it. */
+/** Whether the action configures a bucket, including its ACL, or removes it. */
 export const changesBucket = (action: Action): boolean =>
   actionFacts(action).on === 'bucket' && /^(?:Put|Delete)/.test(action)

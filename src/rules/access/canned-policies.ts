@@ -1,4 +1,4 @@
-/** Policies by name, for users who need nothing special. They speak of the buckets of the user's own account. */
+/** Predefined policies by name. They apply to the buckets of the user's own account. */
 
 interface Canned {
   readonly meaning: string
@@ -7,7 +7,7 @@ interface Canned {
 
 const READING = ['Get*', 'List*']
 
-/** Data, not settings: neither locks and ACLs nor the buckets themselves. */
+/** Object data only: no locks, ACLs or buckets. */
 const WRITING = [
   ...['PutObject', 'PutObjectTagging', 'PutObjectVersionTagging', 'AbortMultipartUpload'],
   ...['DeleteObject', 'DeleteObjectVersion', 'DeleteObjectTagging', 'DeleteObjectVersionTagging'],
@@ -21,7 +21,7 @@ export const CANNED_POLICIES: Readonly<Record<string, Canned>> = {
 
 export const CANNED_NAMES: readonly string[] = Object.keys(CANNED_POLICIES)
 
-/** The document of a canned policy, limited to some buckets when they are named; undefined when there is none. */
+/** The document of a canned policy, limited to `buckets` if given; undefined for an unknown name. */
 export function cannedPolicy(name: string, buckets: readonly string[] = []): object | undefined {
   const canned = Object.hasOwn(CANNED_POLICIES, name) ? CANNED_POLICIES[name] : undefined
   if (canned === undefined) return undefined

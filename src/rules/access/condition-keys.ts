@@ -1,12 +1,11 @@
 /**
- * The condition keys that policies may ask about, by their neutral names. The edge fills in those that describe the
- * request; those that follow from the caller, the bucket and the object are filled in by the evaluator itself, so that
- * nobody can forget or forge them.
+ * The condition keys that policies may use, by their neutral names. The edge provides those that describe the request;
+ * the evaluator derives those of the caller, the bucket and the object itself, so that a request cannot forge them.
  */
 
 import { ABSENT_KEYS, ABSENT_LISTS, ABSENT_TAGS } from './absent-keys.ts'
 
-/** Neutral key → its values in this request. A key that does not apply is absent. */
+/** Neutral key to its values in this request. A key without a value is absent. */
 export type ConditionContext = ReadonlyMap<string, readonly string[]>
 
 export const REQUEST_KEYS = [
@@ -52,7 +51,7 @@ export const REQUEST_KEYS = [
   'website-redirect-location',
 ] as const
 
-/** Filled in by the evaluator from the caller and the bucket. */
+/** Derived by the evaluator from the caller and the bucket. */
 export const DERIVED_KEYS = [
   'principalaccount',
   'principalarn',
@@ -64,10 +63,10 @@ export const DERIVED_KEYS = [
   'viaawsservice',
 ] as const
 
-/** A tag's name follows these: `existingobjecttag/colour`. The first kind is filled in from the object. */
+/** Prefixes of tag keys, as in `existingobjecttag/colour`. The evaluator derives existing tags from the object. */
 export const EXISTING_TAG = 'existingobjecttag/'
 export const REQUEST_TAG = 'requestobjecttag/'
-/** Tags that a new bucket gets. */
+/** Tags of a bucket in CreateBucket. */
 export const BUCKET_TAG = 'requesttag/'
 
 const TAGS: readonly string[] = [EXISTING_TAG, REQUEST_TAG, BUCKET_TAG, ...ABSENT_TAGS]
@@ -81,5 +80,5 @@ export function isConditionKey(key: string): boolean {
 
 const SEVERAL_VALUES: ReadonlySet<string> = new Set(['requestobjecttagkeys', 'tagkeys', ...ABSENT_LISTS])
 
-/** Keys that may stand as `${…}` inside a pattern or a value: each has at most one value. */
+/** Keys that may be used as a policy variable `${…}`: those with at most one value. */
 export const isVariable = (key: string): boolean => isConditionKey(key) && !SEVERAL_VALUES.has(key)

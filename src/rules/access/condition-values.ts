@@ -1,14 +1,11 @@
-/**
- * What a request says about tags and locks, by the condition keys under which policies ask about it: the same whether
- * a header or a document said it.
- */
+/** Condition values for the tags and locks of a request, the same whether they come from a header or a document. */
 import type { Lock, Pairs } from '../../model/version.ts'
 import { formatTimestamp } from '../http-date.ts'
 import { BUCKET_TAG, REQUEST_TAG } from './condition-keys.ts'
 
 export type ConditionValues = readonly (readonly [key: string, values: readonly string[]])[]
 
-/** Keys that a document of tags answers; one that ends with a slash stands for all that begin so. */
+/** Keys that a tag document provides; one that ends with a slash stands for all keys with that prefix. */
 export const KEYS_FROM_TAGS = [REQUEST_TAG, 'requestobjecttagkeys'] as const
 
 export function conditionsFromTags(tags: Pairs): ConditionValues {
@@ -19,7 +16,7 @@ export function conditionsFromTags(tags: Pairs): ConditionValues {
   ]
 }
 
-/** Keys that the tags of a new bucket answer. */
+/** Keys that the tags of a new bucket provide. */
 export const KEYS_FROM_BUCKET_TAGS = [BUCKET_TAG, 'tagkeys'] as const
 
 export function conditionsFromBucketTags(tags: Pairs): ConditionValues {
@@ -37,10 +34,10 @@ export const KEYS_FROM_RETENTION = [
 ] as const
 
 const DAY_MS = 86_400_000
-/** Conditions know years of four digits: what lies beyond is as far as they see. */
+/** Condition dates have four-digit years; later dates are clamped. */
 const DATE_MAX = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 
-/** A day that has begun counts as one: whoever asks for ten days from now gets ten, however long the request took. */
+/** A started day counts as a whole one: a client that retains for ten days gets ten, despite the time in transit. */
 export const conditionsFromDate = (until: number, now: number): ConditionValues => [
   ['object-lock-retain-until-date', [formatTimestamp(Math.min(until, DATE_MAX))]],
   ['object-lock-remaining-retention-days', [String(Math.ceil((until - now) / DAY_MS))]],

@@ -1,4 +1,4 @@
-/** Conditions of a policy statement: reading them, and whether one holds for a request. */
+/** Conditions of a policy statement: parsing and evaluation. */
 import type { SocketAddress } from 'node:net'
 import { type AddressRange, contains, readAddress, readRange } from './addresses.ts'
 import { type ConditionContext, isConditionKey } from './condition-keys.ts'
@@ -15,7 +15,7 @@ export interface Operator {
   readonly family: 'string' | 'like' | 'number' | 'date' | 'bool' | 'address' | 'arn' | 'null'
   readonly relation: Relation
   readonly negated: boolean
-  /** Letters of either case are the same. */
+  /** Case-insensitive. */
   readonly folded: boolean
 }
 
@@ -29,7 +29,7 @@ export type ConditionValue =
 export interface Condition {
   readonly key: string
   readonly operator: Operator
-  /** How a key with several values is judged; `plain` for one that has at most one. */
+  /** How a multivalued key is evaluated; `plain` without a quantifier. */
   readonly quantifier: 'plain' | 'any' | 'all'
   readonly ifExists: boolean
   readonly values: readonly ConditionValue[]
@@ -123,7 +123,7 @@ const READERS: Record<Operator['family'], (text: string, form: ValueForm) => Con
   },
 }
 
-/** Not so the names of variables: that of a tag in one keeps its case. */
+/** Folds everything but variables: a tag name in a variable is case-sensitive. */
 const folded = (text: string, variables: boolean): string =>
   variables ? text.replace(/(\$\{[^}]*\})|[^$]+|\$/g, (piece, variable) => variable ?? foldCase(piece)) : foldCase(text)
 
@@ -139,7 +139,7 @@ function readNumber(text: string): number | undefined {
   return /^-?\d{1,15}(?:\.\d{1,15})?$/.test(text) ? Number(text) : undefined
 }
 
-/** Field by field, so that a star in one field never swallows a colon; the last field takes whatever is left. */
+/** Splits an ARN into fields, so that a star in one field never matches a colon; the last field takes the rest. */
 function arnFields(text: string): string[] | undefined {
   const all = text.split(':')
   if (all.length < ARN_FIELDS || all[0] !== 'arn') return undefined
@@ -147,7 +147,7 @@ function arnFields(text: string): string[] | undefined {
 }
 
 function readArn(text: string, variables: boolean): ConditionValue | undefined {
-  // A variable's name has a colon of its own, which is no border between fields.
+  // The colon in a variable's name does not separate fields.
   const covered = text.replace(/\$\{[^}]*\}/g, variable => variable.replaceAll(':', '\0'))
   const fields = arnFields(covered)?.map(field =>
     readTemplate(field.replaceAll('\0', ':'), { wildcards: true, variables }),
@@ -156,8 +156,8 @@ function readArn(text: string, variables: boolean): ConditionValue | undefined {
 }
 
 /**
- * Whether a condition holds. `unknown` is the answer for a negated comparison with a variable that has no value: an
- * allowing statement must not apply because of what nobody knows, and a denying one must.
+ * Whether a condition holds. `unknown` is the result of a negated comparison with an unresolved variable: such a
+ * condition must not make an Allow apply, and must not keep a Deny from applying.
  */
 export function holds(condition: Condition, context: ConditionContext, unknown: boolean): boolean {
   const { operator, values, quantifier } = condition
@@ -174,7 +174,7 @@ export function holds(condition: Condition, context: ConditionContext, unknown: 
     const read = actualOf(text, operator)
     return values.some(value => valueMatches(value, read, { operator, context })) !== operator.negated
   }
-  // Without a quantifier a negated comparison is the opposite of the plain one: no value may match.
+  // Without a quantifier a negated comparison is the negation of the plain one: no value may match.
   return quantifier === 'all' || (quantifier === 'plain' && operator.negated) ? actual.every(one) : actual.some(one)
 }
 
@@ -185,7 +185,7 @@ function isUnresolved(value: ConditionValue, context: ConditionContext): boolean
   return templatesOf(value).some(template => resolve(template, context) === undefined)
 }
 
-/** Whether a value names one fixed thing: no wildcard and no variable in it. */
+/** Whether a value is fixed: it has no wildcard and no variable. */
 export const isFixed = (value: ConditionValue): boolean =>
   templatesOf(value).every(template => template.pattern?.literal !== undefined)
 
@@ -194,7 +194,7 @@ interface Comparison {
   readonly context: ConditionContext
 }
 
-/** A value of the request, read once for all values of the policy that it is compared with. */
+/** A value of the request, parsed once for all policy values that it is compared with. */
 interface Actual {
   readonly text: string
   readonly fields: readonly string[] | undefined
@@ -231,7 +231,7 @@ function valueMatches(value: ConditionValue, actual: Actual, comparison: Compari
 function templateMatches(template: Template, text: string, { operator, context }: Comparison): boolean {
   const pattern = resolve(template, context)
   if (pattern === undefined) return false
-  // What a variable brought in has not been folded yet.
+  // The value of a variable is not folded yet.
   if (operator.folded && template.pattern === undefined) return foldCase(pattern.literal!) === text
   return matches(pattern, text)
 }

@@ -3,8 +3,8 @@ const EPOCH_SECONDS = /^\d{1,12}$/
 const MINUTE_MS = 60_000
 
 /**
- * A date as conditions write it: ISO 8601 or seconds since 1970, in milliseconds. Read digit by digit, since runtimes
- * differ on dates such as the 30th of February; they are refused.
+ * Parses a condition's date, ISO 8601 or seconds since 1970, into milliseconds. It is parsed field by field, since
+ * runtimes differ on dates such as 30 February, which are refused.
  */
 export function readDate(text: string): number | undefined {
   if (EPOCH_SECONDS.test(text)) return Number(text) * 1000
@@ -15,7 +15,7 @@ export function readDate(text: string): number | undefined {
   const fraction = Number((match[7] ?? '').padEnd(3, '0').slice(0, 3))
   const at = Date.UTC(year!, month! - 1, day, hour, minute, second, fraction)
   const read = new Date(at)
-  // Years below 100 come back as 19xx; months and days beyond the end roll over.
+  // Date.UTC maps years below 100 to 19xx and rolls excess months and days over.
   if (read.getUTCFullYear() !== year || read.getUTCMonth() !== month! - 1 || read.getUTCDate() !== day) return undefined
   return at - zoneMinutes(match[8]) * MINUTE_MS
 }

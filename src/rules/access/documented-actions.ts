@@ -1,6 +1,6 @@
 /**
- * Actions that S3's documentation defines and that nothing here asks for. Policies may name them, so that one written
- * for S3 is accepted as it is; they allow and deny nothing.
+ * Actions that S3 documents and that no operation here needs. Policies may name them, so that a policy written for S3
+ * is accepted unchanged; they have no effect.
  */
 const ON_BUCKET = [
   'CreateBucketMetadataTableConfiguration',
@@ -43,7 +43,7 @@ const ON_OBJECT = [
   'UpdateObjectEncryption',
 ]
 
-/** About the account, or about resources that do not exist here. */
+/** Actions on the account, or on resources that do not exist here. */
 const ON_SERVICE = [
   'CreateAccessPoint',
   'CreateJob',

@@ -1,6 +1,6 @@
 /**
- * G7. The one place that decides whether a caller may do something, and says why. It knows no dialect, no clock and no
- * store: whoever asks hands in the facts. The order of its steps is that of the requirements (G7).
+ * G7. The one place that decides whether a caller is allowed an action, with the reasons. It depends on no dialect,
+ * clock or store: the caller passes in all facts. The steps follow the order of the requirements (G7).
  */
 import type { Account, Caller } from '../../model/caller.ts'
 import { Fault } from '../../model/faults.ts'
@@ -13,7 +13,7 @@ import { accountArn, neutralConditionValue, userArn } from './names.ts'
 import type { Policy } from './policy.ts'
 import { bucketPolicy, identityPolicy } from './policy-cache.ts'
 import { type Reason, refusalCode } from './reasons.ts'
-import { applying, type DeferredKeys, isDeferred, NONE_DEFERRED, type Question } from './statements.ts'
+import { applicableStatements, type DeferredKeys, isDeferred, NONE_DEFERRED, type Question } from './statements.ts'
 
 export interface EffectiveBlock {
   readonly blockPublicAcls: boolean
@@ -25,7 +25,7 @@ export interface EffectiveBlock {
 export interface BucketFacts {
   readonly ownerAccountId: string
   readonly ownerCanonicalId: string
-  /** The text as it was given. */
+  /** The document as stored. */
   readonly policy: string | undefined
   readonly grants: readonly Grant[]
   readonly ownership: ObjectOwnership
@@ -41,27 +41,27 @@ export interface ObjectFacts {
 export interface AccessRequest {
   readonly caller: Caller
   readonly action: Action
-  /** Neither for what concerns the whole account, a bucket alone for what concerns the bucket. */
+  /** Empty for actions on the account, a bucket without a key for actions on the bucket. */
   readonly resource: { readonly bucket?: string; readonly key?: string }
-  /** Undefined where there is none yet, or none at all. */
+  /** Undefined when the bucket does not exist or the action has none. */
   readonly bucket: BucketFacts | undefined
-  /** The stored object that the action is about; undefined where there is none, and for one that is being made. */
+  /** The stored object; undefined when there is none, or when the request creates it. */
   readonly object: ObjectFacts | undefined
-  /** What the request says, by neutral condition key. Gone through only when a policy asks. */
+  /** Condition values of the request by neutral key. Iterated only when a policy needs them. */
   readonly context: Iterable<readonly [key: string, values: readonly string[]]>
-  /** What is not known yet about the request, and how that counts. */
-  readonly untold?: DeferredKeys | undefined
-  /** The caller began the upload that the action is about. */
+  /** Condition keys without a value yet, and what to assume about them. */
+  readonly deferred?: DeferredKeys | undefined
+  /** The caller initiated the upload. */
   readonly isInitiator?: boolean
-  /** The action is about an object that the request creates, and that its writer will own. */
+  /** The action is on an object that the request creates and that its writer will own. */
   readonly ofNewObject?: boolean
-  /** Lists do not give this to a caller without a name: beginning an upload, copying. */
+  /** ACLs cannot grant this to an anonymous caller: initiating an upload, copying. */
   readonly anonymousNeedsPolicy?: boolean
 }
 
 export interface AccessVerdict {
   readonly allowed: boolean
-  /** What decided, most important first. Never empty. */
+  /** The decisive reasons, most important first. Never empty. */
   readonly reasons: readonly Reason[]
 }
 
@@ -69,27 +69,27 @@ const POLICY_ACTIONS: readonly Action[] = ['GetBucketPolicy', 'PutBucketPolicy',
 const UPLOAD_ACTIONS: readonly Action[] = ['AbortMultipartUpload', 'ListMultipartUploadParts']
 const ACL_WRITES: readonly Action[] = ['PutObjectAcl', 'PutObjectVersionAcl']
 
-/** What one side says: the reasons for which it allows, empty when it does not, and what held it back. */
-interface Voice {
+/** The grants of one side: the reasons for which it allows, and the grants that a rule withheld. */
+interface SideGrants {
   readonly allows: readonly Reason[]
   readonly withheld: readonly Reason[]
 }
 
-const SILENT: Voice = { allows: [], withheld: [] }
+const NO_GRANTS: SideGrants = { allows: [], withheld: [] }
 
 export function evaluate(request: AccessRequest): AccessVerdict {
   let policies: Policies
   try {
     policies = policiesOf(request)
   } catch (error) {
-    // It was accepted once, so this is damage. What it denied cannot be known, hence everything is denied.
+    // A stored policy was valid once, so it is damaged. Its denials are unknown, hence everything is denied.
     if (error instanceof Fault) return { allowed: false, reasons: [{ kind: 'unreadable policy' }] }
     throw error
   }
-  const question = new Asked(request)
+  const question = new LazyQuestion(request)
   const denials = denialsOf(request, policies, question)
   if (denials.length > 0) return { allowed: false, reasons: denials }
-  return withoutDenial(request, policies, question)
+  return evaluateGrants(request, policies, question)
 }
 
 export function authorize(request: AccessRequest): void {
@@ -97,22 +97,22 @@ export function authorize(request: AccessRequest): void {
   if (!allowed) throw new Fault(refusalCode(reasons))
 }
 
-/** Condition keys that statements about this request ask for, and that nobody has answered. */
+/** Condition keys among `keys` that statements matching this request use. */
 export function unansweredKeys(
   request: AccessRequest,
   keys: readonly string[],
   effects: readonly ('Allow' | 'Deny')[] = ['Allow', 'Deny'],
 ): string[] {
-  const untold: DeferredKeys = { keys, assume: 'holds' }
-  const needed = needsWriting(request) ? [request, writingOf(request)] : [request]
+  const deferred: DeferredKeys = { keys, assume: 'match' }
+  const needed = needsPutObject(request) ? [request, asPutObject(request)] : [request]
   const { identity, bucket } = policiesOf(request)
   const policies = [...identity, ...(bucket === undefined ? [] : [bucket])]
   const found = needed.flatMap(one => {
-    const question = new Asked({ ...one, untold })
-    return policies.flatMap(policy => effects.flatMap(effect => applying(policy, effect, question)))
+    const question = new LazyQuestion({ ...one, deferred })
+    return policies.flatMap(policy => effects.flatMap(effect => applicableStatements(policy, effect, question)))
   })
   const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
-  return [...new Set(asked.filter(key => isDeferred(key, untold)))].sort()
+  return [...new Set(asked.filter(key => isDeferred(key, deferred)))].sort()
 }
 
 interface Policies {
@@ -127,12 +127,14 @@ function policiesOf({ caller, bucket }: AccessRequest): Policies {
   }
 }
 
-/** What is asked of policies. A class, so that all have one shape: a literal with a getter would get its own. */
-class Asked implements Question {
+/**
+ * Builds its context on first use, since most requests meet no policy. A class, so that all questions share a shape.
+ */
+class LazyQuestion implements Question {
   readonly caller: Caller
   readonly action: Action
   readonly resource: string
-  readonly untold: DeferredKeys
+  readonly deferred: DeferredKeys
   readonly #request: AccessRequest
   #context: ConditionContext | undefined
 
@@ -141,19 +143,18 @@ class Asked implements Question {
     this.caller = request.caller
     this.action = request.action
     this.resource = key === undefined ? (bucket ?? '*') : `${bucket}/${key}`
-    this.untold = request.untold ?? NONE_DEFERRED
+    this.deferred = request.deferred ?? NONE_DEFERRED
     this.#request = request
   }
 
-  /** Most requests meet no policy at all, and nobody asks for it. */
   get context(): ConditionContext {
-    this.#context ??= wholeContext(this.#request)
+    this.#context ??= buildContext(this.#request)
     return this.#context
   }
 }
 
-/** What the request says, and what follows from the caller, the bucket and the object. */
-function wholeContext({ caller, context, bucket, object }: AccessRequest): ConditionContext {
+/** The request's condition values, overridden by those derived from the caller, the bucket and the object. */
+function buildContext({ caller, context, bucket, object }: AccessRequest): ConditionContext {
   const full = new Map<string, readonly string[]>()
   for (const [key, values] of context) {
     full.set(
@@ -189,7 +190,7 @@ function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [strin
 
 const accountOf = (caller: Caller): Account | undefined => (caller.kind === 'anonymous' ? undefined : caller.account)
 
-/** Step 1. The owner's account key always reaches the bucket's policy, or a slip in it could never be mended. */
+/** Step 1. The owner's account key can always change the bucket policy, or a mistake in it could never be undone. */
 function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies, question: Question): Reason[] {
   const reasons = identityReasons(policies, 'Deny', question)
   const isOwnersKey = caller.kind === 'account' && caller.account.accountId === bucket?.ownerAccountId
@@ -200,7 +201,7 @@ function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies
 function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question: Question): Reason[] {
   if (policies.identity.length === 0) return []
   return policies.identity.flatMap((policy, number) =>
-    applying(policy, effect, question).map(
+    applicableStatements(policy, effect, question).map(
       ({ statement, index }): Reason => ({
         kind: 'statement',
         policy: 'identity',
@@ -214,7 +215,7 @@ function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question:
 }
 
 function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Question, reach?: 'caller'): Reason[] {
-  return applying(policy, effect, question)
+  return applicableStatements(policy, effect, question)
     .filter(found => reach === undefined || found.reach === reach)
     .map(({ statement, index }) => ({
       kind: 'statement',
@@ -227,46 +228,46 @@ function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Quest
 }
 
 /** Steps 2 to 8. */
-function withoutDenial(request: AccessRequest, policies: Policies, question: Question): AccessVerdict {
+function evaluateGrants(request: AccessRequest, policies: Policies, question: Question): AccessVerdict {
   const { caller, bucket, action } = request
   const account = accountOf(caller)
   if (account !== undefined && request.isInitiator === true && UPLOAD_ACTIONS.includes(action)) {
     return { allowed: true, reasons: [{ kind: 'ownership', rule: 'initiator of the upload' }] }
   }
-  const identity = identityVoice(caller, policies, question)
-  const policy = bucket === undefined ? SILENT : policyVoice(request, bucket, policies, question)
+  const identity = identityGrants(caller, policies, question)
+  const policy = bucket === undefined ? NO_GRANTS : bucketPolicyGrants(request, bucket, policies, question)
   if (isOwner(request)) {
     const decision = decide(identity.allows, policy.allows, {
       withheld: policy.withheld,
       rule: 'resource owner',
       side: 'either',
     })
-    return decision.allowed && needsWriting(request) ? andWriteObject(decision, request, policies) : decision
+    return decision.allowed && needsPutObject(request) ? requirePutObject(decision, request, policies) : decision
   }
-  const decision = forOthers(request, identity, policy)
+  const decision = evaluateNonOwner(request, identity, policy)
   if (!decision.allowed || bucket === undefined || !POLICY_ACTIONS.includes(action)) return decision
   return refused([{ kind: 'ownership', rule: 'policy of another account' }])
 }
 
 /** Steps 6 to 8. */
-function forOthers(request: AccessRequest, identity: Voice, policy: Voice): AccessVerdict {
+function evaluateNonOwner(request: AccessRequest, identity: SideGrants, policy: SideGrants): AccessVerdict {
   const { caller, bucket } = request
-  const acl = bucket === undefined ? SILENT : aclVoice(request, bucket)
+  const acl = bucket === undefined ? NO_GRANTS : aclGrants(request, bucket)
   const granted = [...policy.allows, ...acl.allows]
   const withheld = [...policy.withheld, ...acl.withheld]
   if (caller.kind === 'anonymous') return decide([], granted, { withheld, rule: 'anonymous', side: 'resource' })
-  // What concerns no existing bucket is the caller's own affair.
+  // An action on no existing bucket concerns the caller's own account only.
   if (bucket === undefined) {
     return decide(identity.allows, [], { withheld: [], rule: 'own account', side: 'identity' })
   }
-  const lacking = lackingSide(identity.allows, granted)
+  const lacking = missingSide(identity.allows, granted)
   if (lacking !== undefined) return refused([{ kind: 'nothing allows', side: lacking }, ...withheld])
   return { allowed: true, reasons: [...granted, ...identity.allows] }
 }
 
 type Rule = Extract<Reason, { kind: 'ownership' }>['rule']
 
-function lackingSide(
+function missingSide(
   identity: readonly Reason[],
   resource: readonly Reason[],
 ): 'identity' | 'resource' | 'both' | undefined {
@@ -274,14 +275,18 @@ function lackingSide(
   return resource.length === 0 ? 'resource' : undefined
 }
 
-interface Case {
+interface DecisionInput {
   readonly withheld: readonly Reason[]
   readonly rule: Rule
-  /** Where a grant is missing when there is none. */
+  /** The side to name when there is no grant. */
   readonly side: 'identity' | 'resource' | 'either'
 }
 
-function decide(one: readonly Reason[], other: readonly Reason[], { withheld, rule, side }: Case): AccessVerdict {
+function decide(
+  one: readonly Reason[],
+  other: readonly Reason[],
+  { withheld, rule, side }: DecisionInput,
+): AccessVerdict {
   const reasons = [...one, ...other]
   if (reasons.length === 0) return refused([{ kind: 'nothing allows', side }, ...withheld])
   return { allowed: true, reasons: [...reasons, { kind: 'ownership', rule }] }
@@ -290,24 +295,29 @@ function decide(one: readonly Reason[], other: readonly Reason[], { withheld, ru
 const refused = (reasons: readonly Reason[]): AccessVerdict => ({ allowed: false, reasons })
 
 /** Step 2. */
-function identityVoice(caller: Caller, policies: Policies, question: Question): Voice {
+function identityGrants(caller: Caller, policies: Policies, question: Question): SideGrants {
   if (caller.kind === 'account') return { allows: [{ kind: 'account key' }], withheld: [] }
   return { allows: identityReasons(policies, 'Allow', question), withheld: [] }
 }
 
-/** Whose permission counts. Under BucketOwnerEnforced that is always the bucket owner's. */
+/** The owner whose permission counts. Under BucketOwnerEnforced it is always the bucket owner. */
 function resourceOwner({ action, bucket, object }: AccessRequest): string | undefined {
   if (bucket === undefined) return undefined
-  if (object === undefined || actionFacts(action).judgedBy === 'bucket') return bucket.ownerCanonicalId
+  if (object === undefined || actionFacts(action).authorizedBy === 'bucket') return bucket.ownerCanonicalId
   return effectiveAcl(object, bucket.ownership, bucket.ownerCanonicalId).ownerCanonicalId
 }
 
 /** Step 3. */
-function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Policies, question: Question): Voice {
-  if (policies.bucket === undefined) return SILENT
+function bucketPolicyGrants(
+  request: AccessRequest,
+  bucket: BucketFacts,
+  policies: Policies,
+  question: Question,
+): SideGrants {
+  if (policies.bucket === undefined) return NO_GRANTS
   const isDelegated = request.caller.kind !== 'user' || identityReasons(policies, 'Allow', question).length > 0
   const allows = bucketReasons(policies.bucket, 'Allow', question, isDelegated ? undefined : 'caller')
-  if (allows.length === 0) return SILENT
+  if (allows.length === 0) return NO_GRANTS
   if (resourceOwner(request) !== bucket.ownerCanonicalId) {
     return { allows: [], withheld: [{ kind: 'ownership', rule: 'object of another owner' }] }
   }
@@ -323,21 +333,21 @@ function policyVoice(request: AccessRequest, bucket: BucketFacts, policies: Poli
 }
 
 /** Step 4. */
-function aclVoice(request: AccessRequest, bucket: BucketFacts): Voice {
+function aclGrants(request: AccessRequest, bucket: BucketFacts): SideGrants {
   const { caller, object } = request
-  // The right to create the object includes naming its ACL. Named writers own what they create and do not come here.
+  // Permission to create an object includes setting its ACL. Named writers own what they create and never get here.
   const wanted = permissionFor(request.ofNewObject === true ? 'PutObject' : request.action)
-  if (wanted === undefined || (caller.kind === 'anonymous' && request.anonymousNeedsPolicy === true)) return SILENT
-  const listed = wanted.on === 'bucket' ? bucket : object
-  if (listed === undefined) return SILENT
-  const { grants } = effectiveAcl(listed, bucket.ownership, bucket.ownerCanonicalId)
+  if (wanted === undefined || (caller.kind === 'anonymous' && request.anonymousNeedsPolicy === true)) return NO_GRANTS
+  const resource = wanted.on === 'bucket' ? bucket : object
+  if (resource === undefined) return NO_GRANTS
+  const { grants } = effectiveAcl(resource, bucket.ownership, bucket.ownerCanonicalId)
   const allows: Reason[] = []
   const withheld: Reason[] = []
   for (const [index, grant] of grants.entries()) {
     if (grant.permission !== wanted.permission && grant.permission !== 'FULL_CONTROL') continue
     if (!reaches(grant, caller)) continue
-    const isVoid = bucket.publicAccessBlock.ignorePublicAcls && isPublicGrant(grant)
-    if (isVoid) withheld.push({ kind: 'block', block: 'IgnorePublicAcls' })
+    const isIgnored = bucket.publicAccessBlock.ignorePublicAcls && isPublicGrant(grant)
+    if (isIgnored) withheld.push({ kind: 'block', block: 'IgnorePublicAcls' })
     else allows.push({ kind: 'grant', on: wanted.on, index, grant })
   }
   return { allows, withheld }
@@ -354,19 +364,19 @@ function isOwner(request: AccessRequest): boolean {
   return account !== undefined && account.canonicalId === resourceOwner(request)
 }
 
-/** R106. Who changes the ACL of an object of the own account must be allowed to write the object as well. */
-const needsWriting = (request: AccessRequest): boolean => ACL_WRITES.includes(request.action) && isOwner(request)
+/** R106. Changing the ACL of an object in the caller's own account also requires permission to write the object. */
+const needsPutObject = (request: AccessRequest): boolean => ACL_WRITES.includes(request.action) && isOwner(request)
 
-const writingOf = (request: AccessRequest): AccessRequest => ({ ...request, action: 'PutObject' })
+const asPutObject = (request: AccessRequest): AccessRequest => ({ ...request, action: 'PutObject' })
 
-function andWriteObject(decision: AccessVerdict, request: AccessRequest, policies: Policies): AccessVerdict {
-  const writing = writingOf(request)
-  const question = new Asked(writing)
+function requirePutObject(decision: AccessVerdict, request: AccessRequest, policies: Policies): AccessVerdict {
+  const writing = asPutObject(request)
+  const question = new LazyQuestion(writing)
   const { bucket } = policies
   const isDenied = identityReasons(policies, 'Deny', question).length > 0
-  const byIdentity = isDenied ? [] : identityVoice(request.caller, policies, question).allows
-  const isBarred = bucket === undefined || bucketReasons(bucket, 'Deny', question).length > 0
-  const byPolicy = isBarred ? [] : policyVoice(writing, request.bucket!, policies, question).allows
+  const byIdentity = isDenied ? [] : identityGrants(request.caller, policies, question).allows
+  const hasNoGrant = bucket === undefined || bucketReasons(bucket, 'Deny', question).length > 0
+  const byPolicy = hasNoGrant ? [] : bucketPolicyGrants(writing, request.bucket!, policies, question).allows
   if (byIdentity.length + byPolicy.length > 0) return decision
   return refused([{ kind: 'nothing allows', side: 'writing the object' }])
 }

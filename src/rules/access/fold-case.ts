@@ -1,8 +1,8 @@
 const ASCII = /^[\0-\x7f]*$/
 
 /**
- * Lower case, but only for letters that come back when raised again. A look-alike such as the Kelvin sign falls
- * together with `k` in plain lower-casing, and a name made with it would pass for another.
+ * Lower case, but only for letters that round-trip through upper case. Plain lower-casing maps look-alikes such as the
+ * Kelvin sign to `k`, so that a name spelt with one would pass for another.
  */
 export function foldCase(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase()

@@ -1,10 +1,10 @@
-/** Grant headers (R56): each names a permission, its value is a list such as `id="…", uri="…", emailAddress="…"`. */
+/** Grant headers (R56): each grants a permission to a list such as `id="…", uri="…", emailAddress="…"`. */
 import { Fault } from '../../model/faults.ts'
 import type { Permission } from '../../model/version.ts'
 import { GRANTS_MAX, type RequestedGrant } from './acl-request.ts'
 import { headerName } from './names.ts'
 
-/** Neutral header names and what they grant, in the order in which the grants are listed. */
+/** Neutral header names and the permission they grant, in the order of the resulting grants. */
 export const GRANT_HEADERS: ReadonlyMap<string, Permission> = new Map<string, Permission>([
   ['grant-full-control', 'FULL_CONTROL'],
   ['grant-read', 'READ'],
@@ -19,10 +19,10 @@ const KINDS: ReadonlyMap<string, RequestedGrant['by']> = new Map([
   ['emailAddress', 'email'],
 ] as const)
 
-/** One grantee and the comma or the end after it. The quotes may be missing, as some clients leave them out. */
+/** One grantee and the comma or end after it. Quotes are optional, since some clients omit them. */
 const GRANTEE = /[ \t]*([^=,"\s]+)[ \t]*=[ \t]*(?:"([^"]*)"|([^",\s]+))[ \t]*(,|$)/y
 
-/** `sent` holds neutral header names and their values. */
+/** `sent` maps neutral header names to their values. */
 export function readGrantHeaders(sent: ReadonlyMap<string, string>): RequestedGrant[] {
   const grants: RequestedGrant[] = []
   for (const [header, permission] of GRANT_HEADERS) {

@@ -1,13 +1,13 @@
-/** Whether a bucket policy lets in people whom nobody has named (G8). */
+/** Whether a bucket policy is public: it allows callers beyond named ones (G8). */
 import { Fault } from '../../model/faults.ts'
 import { type Condition, isFixed } from './conditions.ts'
 import type { Policy, Statement } from './policy.ts'
 
-/** A range of addresses that is larger than this names nobody. */
+/** An address range with a shorter prefix counts as public. */
 const V4_BITS_MIN = 8
 const V6_BITS_MIN = 32
 
-/** A fixed value of these names somebody. Those that no request has let nobody in at all. */
+/** A fixed value of these keys restricts a statement to known callers. Those without a value here admit no caller. */
 const CALLER_KEYS: readonly string[] = [
   'dataaccesspointaccount',
   'dataaccesspointarn',
@@ -22,21 +22,21 @@ const CALLER_KEYS: readonly string[] = [
 ]
 
 export function isPublicPolicy(policy: Policy): boolean {
-  return policy.statements.some(letsInEveryone)
+  return policy.statements.some(isPublicStatement)
 }
 
-/** BlockPublicPolicy refuses to store such a policy. */
+/** BlockPublicPolicy refuses to store a public policy. */
 export function checkPolicyNotPublic(policy: Policy, blockPublicPolicy: boolean): void {
   if (blockPublicPolicy && isPublicPolicy(policy)) throw new Fault('AccessDenied')
 }
 
-function letsInEveryone({ effect, principals, conditions }: Statement): boolean {
+function isPublicStatement({ effect, principals, conditions }: Statement): boolean {
   if (effect !== 'Allow') return false
-  return principals!.of.some(principal => principal.kind === 'everyone') && !conditions.some(narrows)
+  return principals!.of.some(principal => principal.kind === 'everyone') && !conditions.some(restrictsCaller)
 }
 
-/** Only a comparison that fails for callers without the key, and that names fixed ones, keeps strangers out. */
-function narrows({ key, operator, quantifier, ifExists, values }: Condition): boolean {
+/** Only a comparison with fixed values that fails for callers without the key restricts the statement. */
+function restrictsCaller({ key, operator, quantifier, ifExists, values }: Condition): boolean {
   if (operator.negated || ifExists || quantifier === 'all') return false
   if (key === 'sourceip') return operator.family === 'address' && values.every(isSmallRange)
   if (!CALLER_KEYS.includes(key)) return false

@@ -1,4 +1,4 @@
-/** Whether access logs may be put into a bucket: its owner says so by its list, or by a statement for the service. */
+/** Whether access logs may be delivered to a bucket: by its ACL, or by a statement for the service principal. */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import { effectiveAcl } from './acl.ts'
@@ -6,13 +6,13 @@ import type { ConditionContext } from './condition-keys.ts'
 import { bucketArn, LOGGING_SERVICES } from './names.ts'
 import type { Policy, Statement } from './policy.ts'
 import { bucketPolicy } from './policy-cache.ts'
-import { applying, NONE_DEFERRED } from './statements.ts'
+import { applicableStatements, NONE_DEFERRED } from './statements.ts'
 
 const namesService = ({ principals }: Statement): boolean =>
   principals?.of.some(principal => principal.kind === 'service' && principal.name === 'logging') === true
 
-/** Who delivers is no caller: a statement that names the service is read as one about everybody. */
-function asTheService({ statements }: Policy): Policy {
+/** The service is no caller, so a statement that names it is evaluated as one about everyone. */
+function serviceAsEveryone({ statements }: Policy): Policy {
   return {
     statements: statements.map(statement =>
       namesService(statement)
@@ -22,11 +22,11 @@ function asTheService({ statements }: Policy): Policy {
   }
 }
 
-/** What the service alone may by a policy: that everybody may is no wish for logs. */
-const forTheService = (policy: Policy): Policy => ({ statements: policy.statements.filter(namesService) })
+/** Keeps the statements that name the service: allowing everyone does not ask for log delivery. */
+const serviceStatementsOnly = (policy: Policy): Policy => ({ statements: policy.statements.filter(namesService) })
 
-function byAcl({ owner, ownership, grants: listed }: Bucket): boolean {
-  const { grants } = effectiveAcl({ ownerCanonicalId: owner, grants: listed }, ownership ?? 'ObjectWriter', owner)
+function isGrantedByAcl({ owner, ownership, grants: stored }: Bucket): boolean {
+  const { grants } = effectiveAcl({ ownerCanonicalId: owner, grants: stored }, ownership ?? 'ObjectWriter', owner)
   const has = (permission: string): boolean =>
     grants.some(
       grant =>
@@ -41,7 +41,7 @@ export interface Delivery {
   readonly key: string
   /** The bucket whose log it is. */
   readonly source: string
-  /** The account that owns both; undefined when there is none any more. */
+  /** The account that owns both; undefined when it no longer exists. */
   readonly account: string | undefined
 }
 
@@ -60,23 +60,26 @@ const contextOf = ({ source, account }: Delivery): ConditionContext =>
         ] as const)),
   ])
 
-/** `policy` is the target's, as it was given. */
+/** `policy` is the target's document as stored. */
 export function mayDeliverLogs(delivery: Delivery, policy: string | undefined): boolean {
   const { target, key } = delivery
-  if (policy === undefined) return byAcl(target)
+  if (policy === undefined) return isGrantedByAcl(target)
   const question = {
     caller: { kind: 'anonymous' },
     action: 'PutObject',
     resource: `${target.name}/${key}`,
     context: contextOf(delivery),
-    untold: NONE_DEFERRED,
+    deferred: NONE_DEFERRED,
   } as const
   try {
     const read = bucketPolicy(policy)
-    if (applying(asTheService(read), 'Deny', question).length > 0) return false
-    return byAcl(target) || applying(asTheService(forTheService(read)), 'Allow', question).length > 0
+    if (applicableStatements(serviceAsEveryone(read), 'Deny', question).length > 0) return false
+    return (
+      isGrantedByAcl(target) ||
+      applicableStatements(serviceAsEveryone(serviceStatementsOnly(read)), 'Allow', question).length > 0
+    )
   } catch (error) {
-    // It was accepted once, so this is damage: what it denied cannot be known.
+    // A stored policy was valid once, so it is damaged and its denials are unknown.
     if (error instanceof Fault) return false
     throw error
   }

@@ -1,6 +1,6 @@
 /**
- * The names that the two dialects spell differently, as far as access rules meet them: the only file of these rules
- * that knows there are two. Both spellings are read everywhere; stored and compared is the neutral form.
+ * Names that the two dialects spell differently, as far as access rules use them; no other file of these rules knows
+ * that there are two. Both spellings are accepted everywhere and compared in the neutral form.
  */
 import { foldCase } from './fold-case.ts'
 
@@ -10,17 +10,17 @@ const ACCOUNT_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):root$/
 const USER_PRINCIPAL = /^arn:(?:svc|aws):iam::(\d{12}):user\/(.+)$/s
 const KEY_PREFIX = /^(?:svc|s3|aws):/
 const HEADER_PREFIX = /^x-(?:svc|amz)-/
-/** Services whose condition keys requests to other services have too. */
+/** Services whose condition keys also apply to requests to other services. */
 const CROSS_SERVICE_KEY = /^(?:codebuild|ec2|glue|identitystore|lambda|ssm):/
 
 const ROLE_PRINCIPAL = /^arn:(?:svc|aws):iam::\d{12}:role\/[\w+=,.@/-]+$/
 const SESSION_PRINCIPAL = /^arn:(?:svc|aws):sts::\d{12}:(?:assumed-role\/[\w+=,.@-]+|federated-user)\/[\w+=,.@-]+$/
 const PROVIDER = /^arn:(?:svc|aws):iam::\d{12}:(?:saml|oidc)-provider\/[\w+=,.@:/-]+$/
-/** A provider of web identities, by its host. */
+/** A web identity provider, by its host. */
 const WEB_PROVIDER = /^(?:[a-z0-9-]+\.)+[a-z]{2,}$/
 const SERVICE_PRINCIPAL = /^[a-z0-9][a-z0-9.-]*\.(?:amazonaws\.com(?:\.cn)?|aws\.internal|svc)$/
 
-/** The names under which a principal's accounts and users are listed. */
+/** The members of a Principal that list accounts and users. */
 export const PRINCIPAL_KEYS: readonly string[] = ['SVC', 'AWS']
 
 /** The service principal that delivers access logs. */
@@ -28,7 +28,7 @@ export const LOGGING_SERVICES: readonly string[] = ['logging.svc', 'logging.s3.a
 
 const HEADER = 'x-svc'
 
-/** A neutral header name as fault details carry it; the edge turns it into the dialect of the answer. */
+/** A header name for fault details; the edge translates it into the dialect of the response. */
 export const headerName = (neutral: string): string => `${HEADER}-${neutral}`
 
 /** An action as a policy writes it, without its prefix; undefined when it belongs to no dialect. */
@@ -38,10 +38,10 @@ export function neutralAction(text: string): string | undefined {
   return ACTION_PREFIX.test(folded) ? folded.replace(ACTION_PREFIX, '') : undefined
 }
 
-/** The action's name in each dialect, for whoever lists permissions. */
+/** The action's name in each dialect. */
 export const actionNames = (action: string): readonly [string, string] => [`svc:${action}`, `s3:${action}`]
 
-/** What a resource pattern says after its prefix: `bucket` or `bucket/key`. */
+/** A resource pattern without its ARN prefix: `bucket` or `bucket/key`. */
 export function neutralResource(text: string): string | undefined {
   if (text === '*') return '*'
   return RESOURCE_PREFIX.test(text) ? text.replace(RESOURCE_PREFIX, '') : undefined
@@ -50,11 +50,11 @@ export function neutralResource(text: string): string | undefined {
 export type PrincipalName =
   | { readonly kind: 'account'; readonly accountId: string }
   | { readonly kind: 'user'; readonly accountId: string; readonly name: string }
-  | Elsewhere
+  | ForeignPrincipal
 
-/** A principal that a policy may name and that no caller of this server is: a role, a session, another service. */
-export interface Elsewhere {
-  readonly kind: 'elsewhere'
+/** A valid principal that no caller of this server can be: a role, a session, another service. */
+export interface ForeignPrincipal {
+  readonly kind: 'foreign'
   readonly name: string
 }
 
@@ -62,36 +62,36 @@ export function readPrincipal(text: string): PrincipalName | undefined {
   if (/^\d{12}$/.test(text)) return { kind: 'account', accountId: text }
   const account = ACCOUNT_PRINCIPAL.exec(text)
   if (account !== null) return { kind: 'account', accountId: account[1]! }
-  if (ROLE_PRINCIPAL.test(text) || SESSION_PRINCIPAL.test(text)) return { kind: 'elsewhere', name: neutralArn(text) }
+  if (ROLE_PRINCIPAL.test(text) || SESSION_PRINCIPAL.test(text)) return { kind: 'foreign', name: neutralArn(text) }
   const user = USER_PRINCIPAL.exec(text)
-  // A wildcard in here would look as if it worked: principals are named one by one or with a lone star.
+  // Principals have no wildcards but the lone star, so a pattern would silently match nothing.
   if (user === null || /[*?]/.test(user[2]!)) return undefined
   return { kind: 'user', accountId: user[1]!, name: user[2]! }
 }
 
-export function readFederated(text: string): Elsewhere | undefined {
-  const isOne = PROVIDER.test(text) || WEB_PROVIDER.test(text)
-  return isOne ? { kind: 'elsewhere', name: neutralArn(text) } : undefined
+export function readFederated(text: string): ForeignPrincipal | undefined {
+  const isProvider = PROVIDER.test(text) || WEB_PROVIDER.test(text)
+  return isProvider ? { kind: 'foreign', name: neutralArn(text) } : undefined
 }
 
 export function readService(
   text: string,
-): Elsewhere | { readonly kind: 'service'; readonly name: 'logging' } | undefined {
+): ForeignPrincipal | { readonly kind: 'service'; readonly name: 'logging' } | undefined {
   if (LOGGING_SERVICES.includes(text)) return { kind: 'service', name: 'logging' }
-  return SERVICE_PRINCIPAL.test(text) ? { kind: 'elsewhere', name: text } : undefined
+  return SERVICE_PRINCIPAL.test(text) ? { kind: 'foreign', name: text } : undefined
 }
 
 export const accountArn = (accountId: string): string => `arn:svc:iam::${accountId}:root`
 export const bucketArn = (bucket: string): string => `arn:svc:svc:::${bucket}`
 export const userArn = (accountId: string, name: string): string => `arn:svc:iam::${accountId}:user/${name}`
 
-/** ARNs compare in one spelling. */
+/** ARNs are compared in one spelling. */
 export const neutralArn = (text: string): string =>
   text.replace(/^arn:aws:s3:/, 'arn:svc:svc:').replace(/^arn:aws:/, 'arn:svc:')
 
 /**
- * A condition key without its prefixes, in lower case. What follows a slash is the name of a tag and keeps its case.
- * Undefined when the text carries no dialect's prefix.
+ * A condition key without its prefixes, in lower case. A tag name follows a slash and keeps its case. Undefined when
+ * the text has no dialect's prefix.
  */
 export function neutralKey(text: string): string | undefined {
   const slash = text.indexOf('/')
@@ -116,7 +116,7 @@ const VALUE_SPELLINGS: ReadonlyMap<string, ReadonlyMap<string, string>> = new Ma
   ],
 ])
 
-/** A condition key's value in the spelling that is compared: a policy holds for requests of both dialects. */
+/** A condition value in its neutral spelling, so that a policy applies to requests of both dialects. */
 export function neutralConditionValue(key: string, value: string): string {
   if (key.endsWith('arn')) return neutralArn(value)
   if (key === 'copy-source') return value.replace(/^\//, '')
@@ -152,7 +152,7 @@ const GROUPS: ReadonlyMap<string, Group> = new Map(
 
 export const groupOf = (uri: string): Group | undefined => GROUPS.get(uri)
 
-/** How a grantee is named, by the type that a document gives it. */
+/** How a grantee is identified, by its `xsi:type`. */
 export const GRANTEE_TYPES: ReadonlyMap<string, 'id' | 'uri' | 'email'> = new Map([
   ['CanonicalUser', 'id'],
   ['Group', 'uri'],
@@ -160,5 +160,5 @@ export const GRANTEE_TYPES: ReadonlyMap<string, 'id' | 'uri' | 'email'> = new Ma
   ['AmazonCustomerByEmail', 'email'],
 ])
 
-/** What headers call the canned list `exec-read`; another dialect's word for it is the edge's to know. */
+/** The header value for the canned ACL `exec-read`; the edge translates other dialects' spelling into it. */
 export const EXEC_READ_NAME = 'svc-exec-read'

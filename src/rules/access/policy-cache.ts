@@ -1,4 +1,4 @@
-/** Policies are stored as the text that was given, and reading one costs more than asking it. */
+/** Policies are stored as text, and parsing one costs more than evaluating it. */
 import { ParseCache } from '../../lib/parse-cache.ts'
 import { type Policy, readIdentityPolicy, readStoredBucketPolicy } from './policy.ts'
 

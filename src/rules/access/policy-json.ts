@@ -1,14 +1,13 @@
 /**
- * JSON as policies are written in it. The language's own reader takes the last of two members with one name and drops
- * the other without a word; in a policy that hides a statement, so here it is an error. Objects become maps: a member
- * called `__proto__` is a member like any other.
+ * A JSON parser for policies. JSON.parse silently keeps the last of two members with one name; in a policy that hides a
+ * statement, so here it is an error. Objects become maps, so that `__proto__` is a member like any other.
  */
 import { malformed } from './malformed.ts'
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject
 export type JsonObject = ReadonlyMap<string, Json>
 
-/** No policy needs more, and a deeper text would only cost stack. */
+/** More than any valid policy needs; bounds the recursion. */
 const DEPTH_MAX = 12
 
 const SPACE = /[ \t\n\r]*/y
@@ -84,7 +83,7 @@ class Reader {
       const text: string = JSON.parse(quoted)
       if (!SURROGATE.test(text)) return text
     } catch {
-      // An escape that JSON does not know; told below like half a character.
+      // An invalid escape is reported below, like a lone surrogate.
     }
     throw malformed('The JSON has a string that is not valid text')
   }

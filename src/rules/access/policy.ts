@@ -1,6 +1,6 @@
 /**
- * G8. Policy documents: JSON text into statements with neutral names. Reading is strict: whatever would be silently
- * ignored or read in two ways is refused, since a statement that does not do what it says is a hole.
+ * G8. Parses policy documents into statements with neutral names. Parsing is strict: anything that would be ignored or
+ * is ambiguous is refused, since a statement that does not do what it says is a security hole.
  */
 import { checkActionsFit, isAnyAction } from './action-patterns.ts'
 import { type Condition, readCondition } from './conditions.ts'
@@ -23,7 +23,7 @@ export const POLICY_BYTES_MAX = 20_480
 export type Principal =
   | { readonly kind: 'everyone' }
   | { readonly kind: 'canonical'; readonly canonicalId: string }
-  /** Who puts access logs into the bucket; no caller is that. */
+  /** The service that delivers access logs; never a caller. */
   | { readonly kind: 'service'; readonly name: 'logging' }
   | PrincipalName
 
@@ -36,11 +36,11 @@ export interface Choice<T> {
 export interface Statement {
   readonly sid: string | undefined
   readonly effect: 'Allow' | 'Deny'
-  /** Whom it is about; undefined in an identity policy, which is about its owner. */
+  /** Undefined in an identity policy, which applies to its user. */
   readonly principals: Choice<Principal> | undefined
-  /** Over folded neutral names. */
+  /** Match case-folded neutral names. */
   readonly actions: Choice<Pattern>
-  /** Over `bucket` and `bucket/key`. */
+  /** Match `bucket` and `bucket/key`. */
   readonly resources: Choice<Template>
   /** All of them must hold. */
   readonly conditions: readonly Condition[]
@@ -65,23 +65,23 @@ const STATEMENT_MEMBERS = [
 const VERSIONS = ['2008-10-17', '2012-10-17']
 const CANONICAL_ID = /^[0-9a-f]{64}$/
 
-/** The policy of a bucket: says whom it is about, and is about that bucket only. */
+/** A bucket policy names its principals, and only resources of that bucket. */
 export function readBucketPolicy(text: string, bucket: string): Policy {
-  return readPolicy(text, { aboutOthers: true, bucket })
+  return readPolicy(text, { namesPrincipals: true, bucket })
 }
 
-/** A bucket's policy that was accepted before: its resources need not be held against the bucket again. */
+/** A stored bucket policy: its resources were checked against the bucket when it was set. */
 export function readStoredBucketPolicy(text: string): Policy {
-  return readPolicy(text, { aboutOthers: true, bucket: undefined })
+  return readPolicy(text, { namesPrincipals: true, bucket: undefined })
 }
 
-/** The policy of a user: is about that user, and may name any bucket. */
+/** A user's policy applies to that user, and may name any bucket. */
 export function readIdentityPolicy(text: string): Policy {
-  return readPolicy(text, { aboutOthers: false, bucket: undefined })
+  return readPolicy(text, { namesPrincipals: false, bucket: undefined })
 }
 
 interface Kind {
-  readonly aboutOthers: boolean
+  readonly namesPrincipals: boolean
   readonly bucket: string | undefined
 }
 
@@ -122,7 +122,7 @@ function readStatement(json: Json, reading: Reading): Statement {
     },
     conditions: readConditions(statement.get('Condition'), variables),
   }
-  // Not of stored policies: one that was accepted must stay readable, or it would refuse everything.
+  // Only new policies are checked: a stored one must stay readable, or it would deny everything.
   if (bucket !== undefined && !actions.except && !resources.except) {
     checkActionsFit(
       read.actions.of,
@@ -132,13 +132,13 @@ function readStatement(json: Json, reading: Reading): Statement {
   return read
 }
 
-function readPrincipals(statement: JsonObject, effect: Statement['effect'], { aboutOthers }: Reading) {
-  if (!aboutOthers) {
+function readPrincipals(statement: JsonObject, effect: Statement['effect'], { namesPrincipals }: Reading) {
+  if (!namesPrincipals) {
     if (!statement.has('Principal') && !statement.has('NotPrincipal')) return undefined
     throw malformed('The policy of a user must not name a principal')
   }
   const { except, json } = one(statement, 'Principal')
-  // Allowing everyone but some is allowing everyone who has no name here yet.
+  // Such a statement would allow every caller that is not listed, including anonymous ones.
   if (except && effect === 'Allow') throw malformed('Allow with NotPrincipal is not allowed.')
   if (json === '*') return { except, of: [{ kind: 'everyone' } as const] }
   if (!(json instanceof Map)) throw malformed('Invalid principal in policy')
@@ -171,7 +171,7 @@ const FAMILIES: ReadonlyMap<string, ReadName> = new Map<string, ReadName>([
 function readAction(text: string): Pattern {
   const name = neutralAction(text)
   const pattern = compileText(name ?? '')
-  // A pattern that no action answers to is a slip of the pen, and in a Deny a dangerous one.
+  // A pattern that matches no action is a typing error, and a dangerous one in a Deny.
   if (!isAnyAction(pattern)) throw malformed(`Policy has invalid action: ${text}`)
   return pattern
 }
@@ -179,7 +179,7 @@ function readAction(text: string): Pattern {
 function readResource(text: string, bucket: string | undefined, variables: boolean): Template {
   const name = neutralResource(text)
   if (name === undefined || name === '') throw malformed(`Policy has invalid resource: ${text}`)
-  // The bucket's part ends at the first slash. It may have wildcards, as long as it can mean this bucket.
+  // The bucket's part ends at the first slash. It may have wildcards that match this bucket.
   const isOurs = bucket === undefined || matches(compileText(name.split('/')[0]!), bucket)
   if (!isOurs) throw malformed(`Policy has invalid resource: ${text}`)
   return readTemplate(name, { wildcards: true, variables })
@@ -200,7 +200,7 @@ function readConditions(json: Json | undefined, variables: boolean): Condition[]
   return conditions
 }
 
-/** A member or its opposite: exactly one of the two must be there. */
+/** Exactly one of a member and its `Not…` form must be present. */
 function one(statement: JsonObject, name: string): { readonly except: boolean; readonly json: Json } {
   const [plain, opposite] = [statement.get(name), statement.get(`Not${name}`)]
   if (plain !== undefined && opposite !== undefined) throw malformed(`A statement has both ${name} and Not${name}`)
@@ -222,7 +222,7 @@ function members(json: Json, known: readonly string[], name: string): JsonObject
   return found
 }
 
-/** One of something may stand without its brackets. */
+/** A single item may omit its brackets. */
 function list(json: Json | undefined, name: string): readonly Json[] {
   const items = Array.isArray(json) ? json : json === undefined ? [] : [json as Json]
   if (items.length === 0) throw malformed(`Missing required field ${name}`)

@@ -1,8 +1,8 @@
 import type { Grant } from '../../model/version.ts'
 
 /**
- * Which side lacks the grant. Inside an account either side is enough; between accounts both are needed, and `both`
- * says that neither is there.
+ * The side that lacks a grant. Within an account either side is enough; across accounts both are needed, and `both`
+ * means that neither grants.
  */
 type Side = 'identity' | 'resource' | 'either' | 'both' | 'writing the object'
 
@@ -12,23 +12,23 @@ const LACKING: Readonly<Record<Side, string>> = {
   either:
     'neither a policy of the user (identity side) nor the bucket policy (resource side) does; one of them is enough',
   both: 'neither a policy of the user (identity side) nor the bucket policy or an ACL (resource side) does; both must',
-  'writing the object': 'who changes its ACL must also be allowed PutObject, which neither side does',
+  'writing the object': 'changing its ACL also requires PutObject, which neither side allows',
 }
 
-/** What decided about a request, for the audit log and for whoever asks for an explanation. */
+/** A reason for an access decision, for the audit log and for explanations. */
 export type Reason =
   | {
       readonly kind: 'statement'
       readonly policy: 'identity' | 'bucket'
       /** Which of the user's policies; 0 for the bucket's. */
       readonly number: number
-      /** Place of the statement in its policy. */
+      /** Index of the statement in its policy. */
       readonly index: number
       readonly sid: string | undefined
       readonly effect: 'Allow' | 'Deny'
     }
   | { readonly kind: 'grant'; readonly on: 'bucket' | 'object'; readonly index: number; readonly grant: Grant }
-  /** The caller uses the account's own key, which its account has not limited. */
+  /** The caller uses the account's own key, which no policy of the account limits. */
   | { readonly kind: 'account key' }
   | {
       readonly kind: 'ownership'
@@ -37,18 +37,18 @@ export type Reason =
         | 'own account'
         | 'anonymous'
         | 'initiator of the upload'
-        /** What the bucket's policy allows does not count for an object that the bucket owner does not own. */
+        /** The bucket policy does not apply to objects that the bucket owner does not own. */
         | 'object of another owner'
         /** D29. No policy lets an anonymous caller configure a bucket. */
         | 'anonymous callers configure no bucket'
-        /** D29. A bucket's policy is for the owner's account alone, whatever it allows to others. */
+        /** D29. Only the owner's account may manage a bucket's policy, whatever it allows to others. */
         | 'policy of another account'
     }
   | { readonly kind: 'block'; readonly block: 'RestrictPublicBuckets' | 'IgnorePublicAcls' }
   | { readonly kind: 'nothing allows'; readonly side: Side }
   | { readonly kind: 'unreadable policy' }
 
-/** How a refusal for these reasons is told. */
+/** The error code of a refusal for these reasons. */
 export const refusalCode = ([first]: readonly Reason[]): 'AccessDenied' | 'MethodNotAllowed' =>
   first?.kind === 'ownership' && first.rule === 'policy of another account' ? 'MethodNotAllowed' : 'AccessDenied'
 

@@ -1,4 +1,4 @@
-/** Which statements of which policies apply to a request. */
+/** Selects the statements of a policy that apply to a request. */
 import type { Caller } from '../../model/caller.ts'
 import type { Action } from './actions.ts'
 import type { ConditionContext } from './condition-keys.ts'
@@ -11,41 +11,45 @@ import { matches } from './wildcard.ts'
 export interface Question {
   readonly caller: Caller
   readonly action: Action
-  /** `bucket` or `bucket/key`; `*` for what concerns no bucket. */
+  /** `bucket` or `bucket/key`; `*` for actions on no bucket. */
   readonly resource: string
   readonly context: ConditionContext
-  readonly untold: DeferredKeys
+  readonly deferred: DeferredKeys
 }
 
-/** What is taken for the answer to conditions that nobody can answer yet. */
+/** Condition keys whose values are not known yet, and what to assume about them. */
 export interface DeferredKeys {
-  /** One that ends with a slash stands for all that begin so. */
+  /** A key that ends with a slash stands for all keys with that prefix. */
   readonly keys: readonly string[]
-  /** Whatever lets the caller in, whatever keeps it out, or that every such condition holds. */
-  readonly assume: 'for' | 'against' | 'holds'
+  /** Assume the outcome that allows the caller, the one that denies it, or that every such condition matches. */
+  readonly assume: 'allow' | 'deny' | 'match'
 }
 
-export const NONE_DEFERRED: DeferredKeys = { keys: [], assume: 'for' }
+export const NONE_DEFERRED: DeferredKeys = { keys: [], assume: 'allow' }
 
 /**
- * How a statement reaches the caller. `account` means that it names the caller's account and not the caller: such a
- * statement hands the right to the account, and what its users get of it is for their own policies to say.
+ * How a statement reaches the caller. `account` means that it names the caller's account and not the user: it
+ * delegates the permission to the account, whose identity policies decide which users have it.
  */
 export type Reach = 'caller' | 'account'
 
-export interface Applying {
+export interface ApplicableStatement {
   readonly statement: Statement
   readonly index: number
   readonly reach: Reach
 }
 
 /** The statements of one effect that apply, in the order of the policy. */
-export function applying(policy: Policy, effect: Statement['effect'], question: Question): Applying[] {
-  const found: Applying[] = []
+export function applicableStatements(
+  policy: Policy,
+  effect: Statement['effect'],
+  question: Question,
+): ApplicableStatement[] {
+  const found: ApplicableStatement[] = []
   for (const [index, statement] of policy.statements.entries()) {
     if (statement.effect !== effect) continue
     const reach = reachOf(statement.principals, question.caller)
-    if (reach !== undefined && concerns(statement, question)) found.push({ statement, index, reach })
+    if (reach !== undefined && statementMatches(statement, question)) found.push({ statement, index, reach })
   }
   return found
 }
@@ -64,7 +68,7 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   const wholeAccount = caller.kind === 'account' ? 'caller' : 'account'
   switch (principal.kind) {
     case 'service':
-    case 'elsewhere':
+    case 'foreign':
       return undefined
     case 'canonical':
       return principal.canonicalId === account.canonicalId ? wholeAccount : undefined
@@ -77,16 +81,16 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   }
 }
 
-function concerns(statement: Statement, question: Question): boolean {
-  const { action, resource, untold } = question
+function statementMatches(statement: Statement, question: Question): boolean {
+  const { action, resource, deferred } = question
   const isDeny = statement.effect === 'Deny'
   const name = foldCase(action)
-  if (!chosen(statement.actions, pattern => matches(pattern, name))) return false
+  if (!choiceMatches(statement.actions, pattern => matches(pattern, name))) return false
   const { context } = question
-  if (!isDeny && statement.resources.except && hasUnknown(statement.resources, context)) return false
-  if (!chosen(statement.resources, template => templateMatches(template, resource, context))) return false
+  if (!isDeny && statement.resources.except && hasUnresolved(statement.resources, context)) return false
+  if (!choiceMatches(statement.resources, template => templateMatches(template, resource, context))) return false
   return statement.conditions.every(condition =>
-    isDeferred(condition.key, untold) ? assumed(untold, isDeny) : holds(condition, context, isDeny),
+    isDeferred(condition.key, deferred) ? assumed(deferred, isDeny) : holds(condition, context, isDeny),
   )
 }
 
@@ -94,9 +98,9 @@ export const isDeferred = (key: string, { keys }: DeferredKeys): boolean =>
   keys.some(one => (one.endsWith('/') ? key.startsWith(one) : key === one))
 
 const assumed = ({ assume }: DeferredKeys, isDeny: boolean): boolean =>
-  assume === 'holds' || (assume === 'for' ? !isDeny : isDeny)
+  assume === 'match' || (assume === 'allow' ? !isDeny : isDeny)
 
-const chosen = <T>(choice: Choice<T>, is: (item: T) => boolean): boolean => choice.of.some(is) !== choice.except
+const choiceMatches = <T>(choice: Choice<T>, is: (item: T) => boolean): boolean => choice.of.some(is) !== choice.except
 
-const hasUnknown = (choice: Choice<Template>, context: ConditionContext): boolean =>
+const hasUnresolved = (choice: Choice<Template>, context: ConditionContext): boolean =>
   choice.of.some(template => resolve(template, context) === undefined)

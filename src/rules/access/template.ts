@@ -1,6 +1,6 @@
 /**
- * Text of a policy that may hold variables: `${username}` stands for the caller's name. What a variable brings in is
- * taken letter by letter: a star in a user's name is no wildcard.
+ * Policy text with variables: `${username}` stands for the caller's name. Values of variables are literal: a star in
+ * a user's name is no wildcard.
  */
 import { type ConditionContext, isVariable } from './condition-keys.ts'
 import { malformed } from './malformed.ts'
@@ -10,21 +10,21 @@ import { compile, literalTokens, matches, type Pattern, type Tokens, wildcardTok
 type Part = Tokens | { readonly variable: string }
 
 export interface Template {
-  /** What it is put together from for each request; none where there is no variable. */
+  /** The parts to assemble for each request; empty when there is no variable. */
   readonly parts: readonly Part[]
-  /** Ready made where there is no variable. */
+  /** Compiled in advance when there is no variable. */
   readonly pattern: Pattern | undefined
 }
 
 export interface Reading {
   /** Whether `*` and `?` are wildcards. */
   readonly wildcards: boolean
-  /** Whether `${…}` is a variable: the older version of the language takes it as it stands. */
+  /** Whether `${…}` is a variable: the older policy version takes it literally. */
   readonly variables: boolean
 }
 
 const VARIABLE = /\$\{([^}]*)\}/g
-/** `${*}` is a star that is no wildcard. */
+/** `${*}` is a literal star. */
 const ESCAPED = new Set(['*', '?', '$'])
 
 export function readTemplate(text: string, { wildcards, variables }: Reading): Template {

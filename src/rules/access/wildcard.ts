@@ -1,8 +1,8 @@
 /**
- * Patterns with `*` (any run of characters) and `?` (one character). A pattern is cut at its stars; the first and the
- * last piece are compared in place and each piece between is looked for once, from left to right, never going back.
- * Short pieces of plain letters are left to the language's own search. The search for others keeps all partial matches
- * as bits, so that its work is text × piece / 32 whatever the pattern is like.
+ * Patterns with `*` (any run of characters) and `?` (one character). A pattern is split at its stars; the first and
+ * last piece are compared in place and each piece between is searched once, left to right, without backtracking. Short
+ * literal pieces use `indexOf`. Others use a bit-parallel search (shift-and), so that the work is at most
+ * text × piece / 32 for any pattern.
  */
 
 /** Any run of characters, and any one character, among the code points of a pattern. */
@@ -13,17 +13,17 @@ export const ANY_ONE = -2
 export type Tokens = readonly number[]
 
 export interface Pattern {
-  /** The text it stands for, when it has no wildcard. */
+  /** The exact text, when there is no wildcard. */
   readonly literal: string | undefined
-  /** What a text must begin with, when the only wildcard is a star at the end: by far the most common kind. */
+  /** The required prefix, when the only wildcard is a trailing star: by far the most common kind. */
   readonly prefix: string | undefined
-  /** The pieces between the runs as texts, where all of them are plain and short. */
+  /** The pieces between stars as texts, when all are literal and short. */
   readonly texts: readonly string[] | undefined
-  /** The pieces otherwise; none are kept where one of those above says it all. */
+  /** The pieces otherwise; empty when one of the fields above is set. */
   readonly pieces: readonly Tokens[]
 }
 
-/** Counts the steps of a match, for those who must prove that there is an end to them. */
+/** Counts the steps of a match, so that tests can bound them. */
 export interface MatchBudget {
   steps: number
 }
@@ -45,7 +45,7 @@ export function compile(tokens: Tokens): Pattern {
     if (token === ANY_RUN) pieces.push([])
     else pieces.at(-1)!.push(token)
   }
-  // Stars in a row leave empty pieces between them, which are found everywhere.
+  // Adjacent stars leave empty pieces between them, which match anywhere.
   const kept = pieces.filter((piece, index) => piece.length > 0 || index === 0 || index === pieces.length - 1)
   const isPrefix = kept.length === 2 && kept[1]!.length === 0 && !kept[0]!.includes(ANY_ONE)
   if (plain) return { ...NONE, literal: textOf(tokens) }
@@ -111,14 +111,14 @@ function fits(piece: Tokens, points: Tokens, at: number, work: MatchBudget): boo
   return true
 }
 
-/** One row of bits for each ASCII character; others are looked up one by one. */
+/** One row of bits per ASCII character; others are in a map. */
 const ROWS = 128
 
 /** Bits of the piece under search, made anew for each: there is no waiting in between, so one place serves all. */
 let rows = new Int32Array(ROWS)
 let state = new Int32Array(1)
 
-/** Where the leftmost place of a piece ends, or undefined when it is nowhere between the two borders. */
+/** The end of the leftmost match of a piece between `from` and `to`; undefined when there is none. */
 function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: MatchBudget) {
   const words = Math.ceil(piece.length / WORD_BITS)
   const others = prepare(piece, words)
@@ -129,7 +129,7 @@ function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: n
     const isCommon = point < ROWS
     const mask = isCommon ? rows : (others.get(point) ?? elsewhere)
     const base = isCommon ? point * words : 0
-    // A match may begin at every place, so a one is shifted in.
+    // A match may begin at every position, so a one is shifted in.
     let carry = 1
     for (let word = 0; word < words; word += 1) {
       const before = state[word]!
@@ -142,7 +142,7 @@ function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: n
   return undefined
 }
 
-/** Which positions of the piece accept which character: rows for ASCII, the rest as they come, `ANY_ONE` else. */
+/** Bit masks of the positions that accept each character: rows for ASCII, a map for others, `ANY_ONE` as default. */
 function prepare(piece: Tokens, words: number): ReadonlyMap<number, Int32Array> {
   if (rows.length < ROWS * words) rows = new Int32Array(ROWS * words)
   if (state.length < words) state = new Int32Array(words)

@@ -1,4 +1,4 @@
-/** CORS rules of a bucket: what may stand in them, and which of them a browser's request meets. */
+/** CORS rules of a bucket: parsing, and matching a browser's request. */
 import { BadXml, childInteger, children, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import { Fault } from '../../model/faults.ts'
 
@@ -14,7 +14,7 @@ export interface CorsRule {
 export const CORS_RULES_MAX = 100
 const ID_CHARACTERS_MAX = 255
 export const CORS_METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'HEAD']
-/** Values go out as headers: nothing that could end one, and nothing that needs a coding. */
+/** Values are sent as headers, so only characters that a header can carry unencoded are accepted. */
 const ORIGIN = /^[\x21-\x7e]+$/
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
@@ -23,7 +23,8 @@ const stars = (text: string): number => text.split('*').length - 1
 
 export function readCors(root: XmlNode): CorsRule[] {
   onlyChildren(rootNamed(root, 'CORSConfiguration'), 'CORSRule')
-  if (root.children.length === 0 || root.children.length > CORS_RULES_MAX) throw new BadXml('too few or too many rules')
+  if (root.children.length === 0 || root.children.length > CORS_RULES_MAX)
+    throw new BadXml(`the document must have 1 to ${CORS_RULES_MAX} rules`)
   return root.children.map(readRule)
 }
 
@@ -32,11 +33,13 @@ function readRule(rule: XmlNode): CorsRule {
   const texts = (name: string): string[] => children(rule, name).map(({ text }) => text)
   const origins = texts('AllowedOrigin')
   const methods = texts('AllowedMethod')
-  if (origins.length === 0 || methods.length === 0) throw new BadXml('a rule lacks origins or methods')
+  if (origins.length === 0 || methods.length === 0) throw new BadXml('a rule has no AllowedOrigin or no AllowedMethod')
   const id = childText(rule, 'ID')
-  if (id !== undefined && id.length > ID_CHARACTERS_MAX) throw refused('The ID of a rule is too long')
+  if (id !== undefined && id.length > ID_CHARACTERS_MAX)
+    throw refused(`The ID of a rule cannot have more than ${ID_CHARACTERS_MAX} characters`)
   const maxAgeSeconds = childInteger(rule, 'MaxAgeSeconds')
-  if (maxAgeSeconds !== undefined && Math.abs(maxAgeSeconds) > 0x7fffffff) throw new BadXml('no such age')
+  if (maxAgeSeconds !== undefined && Math.abs(maxAgeSeconds) > 0x7fffffff)
+    throw new BadXml('MaxAgeSeconds is out of range')
   const headers = texts('AllowedHeader')
   const exposed = texts('ExposeHeader')
   for (const origin of origins) checkPattern('AllowedOrigin', origin, ORIGIN)
@@ -46,24 +49,24 @@ function readRule(rule: XmlNode): CorsRule {
     throw refused(`Found unsupported HTTP method in CORS config. Unsupported method is ${method.slice(0, 50)}`)
   }
   for (const header of exposed) {
-    if (!HEADER.test(header)) throw refused('ExposeHeader is not the name of a header.')
+    if (!HEADER.test(header)) throw refused('ExposeHeader is not a valid header name.')
     if (stars(header) === 0) continue
     throw refused(`ExposeHeader "${header}" contains wildcard. We currently do not support wildcard for ExposeHeader.`)
   }
   return { id, origins, methods, headers, exposed, maxAgeSeconds }
 }
 
-/** A56. What is stored here is sent to browsers later. */
+/** A56. Stored values are later sent to browsers as headers. */
 function checkPattern(name: string, value: string, form: RegExp): void {
-  if (!form.test(value)) throw refused(`${name} has characters that a header cannot carry.`)
+  if (!form.test(value)) throw refused(`${name} contains characters that are not valid in a header.`)
   if (stars(value) > 1) throw refused(`${name} "${value}" can not have more than one wildcard.`)
 }
 
 export interface CorsRequest {
   readonly origin: string
-  /** The method that is used, or that a preflight asks for. */
+  /** The method used, or requested by a preflight. */
   readonly method: string
-  /** Headers that a preflight asks for, in lower case. */
+  /** Headers requested by a preflight, in lower case. */
   readonly headers: readonly string[]
 }
 
@@ -74,7 +77,7 @@ function matchesPattern(pattern: string, text: string): boolean {
   return text.length >= before.length + after.length && text.startsWith(before) && text.endsWith(after)
 }
 
-/** The first rule that lets the request through, and whether it does so for every origin. */
+/** The first rule that allows the request, and whether it allows every origin. */
 export function matchingRule(
   rules: readonly CorsRule[],
   request: CorsRequest,

@@ -1,16 +1,16 @@
-/** Default encryption of a bucket. Stored with the neutral names of algorithms; both dialects' names are read. */
+/** Default encryption of a bucket. Algorithms are stored by their neutral names; both dialects' names are accepted. */
 import { BadXml, child, childFlag, children, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 
 export interface BucketEncryption {
-  /** Undefined: nothing is encrypted unless the request asks for it. */
+  /** Undefined: objects are encrypted only when the request asks for it. */
   readonly algorithm: 'AES256' | 'verenc' | undefined
-  /** The client asked for its own double form; everything is encrypted twice anyway, so this is only said again. */
+  /** The client asked for `aws:kms:dsse`. Kept only to be shown again, since all data are encrypted twice anyway. */
   readonly isDouble: boolean
   readonly keyId: string | undefined
   readonly bucketKey: boolean | undefined
-  /** R68. Objects under keys of the client's own are refused. */
+  /** R68. Refuses objects with customer-provided keys. */
   readonly blocksCustomerKeys: boolean
 }
 
@@ -26,11 +26,12 @@ const ALGORITHMS: ReadonlyMap<string, Pick<BucketEncryption, 'algorithm' | 'isDo
 export function readBucketEncryption(root: XmlNode): BucketEncryption {
   onlyChildren(rootNamed(root, 'ServerSideEncryptionConfiguration'), 'Rule')
   const [rule, another] = children(root, 'Rule')
-  if (rule === undefined || another !== undefined) throw new BadXml('there must be one rule')
+  if (rule === undefined || another !== undefined) throw new BadXml('the document must have exactly one Rule')
   onlyChildren(rule, 'ApplyServerSideEncryptionByDefault', 'BucketKeyEnabled', 'BlockedEncryptionTypes')
   const byDefault = child(rule, 'ApplyServerSideEncryptionByDefault')
   const blocked = child(rule, 'BlockedEncryptionTypes')
-  if (byDefault === undefined && blocked === undefined) throw new BadXml('the rule says nothing')
+  if (byDefault === undefined && blocked === undefined)
+    throw new BadXml('the rule must have ApplyServerSideEncryptionByDefault or BlockedEncryptionTypes')
   return {
     ...(byDefault === undefined ? NO_DEFAULT : readDefault(byDefault)),
     bucketKey: childFlag(rule, 'BucketKeyEnabled'),
@@ -43,13 +44,13 @@ const NO_DEFAULT = { algorithm: undefined, isDouble: false, keyId: undefined } a
 function readDefault(node: XmlNode): Pick<BucketEncryption, 'algorithm' | 'isDouble' | 'keyId'> {
   onlyChildren(node, 'SSEAlgorithm', 'KMSMasterKeyID')
   const found = ALGORITHMS.get(childText(node, 'SSEAlgorithm')?.trim() ?? '')
-  if (found === undefined) throw new BadXml('no such algorithm')
+  if (found === undefined) throw new BadXml('SSEAlgorithm is not a supported algorithm')
   const keyId = childText(node, 'KMSMasterKeyID')
   if (keyId === undefined) return { ...found, keyId }
   const reason =
     found.algorithm === 'AES256'
-      ? 'a KMSMasterKeyID is not applicable if the default sse algorithm has keys of its own'
-      : 'The KMSMasterKeyID is empty or too long'
+      ? 'a KMSMasterKeyID is not applicable if the default sse algorithm is not verenc or aws:kms'
+      : `The KMSMasterKeyID must have 1 to ${KEY_ID_CHARACTERS_MAX} characters`
   if (found.algorithm === 'AES256' || keyId === '' || keyId.length > KEY_ID_CHARACTERS_MAX) {
     throw new Fault('InvalidArgument', { reason, ArgumentName: 'KMSMasterKeyID', ArgumentValue: keyId.slice(0, 100) })
   }
@@ -59,17 +60,18 @@ function readDefault(node: XmlNode): Pick<BucketEncryption, 'algorithm' | 'isDou
 function readBlocked(node: XmlNode): boolean {
   onlyChildren(node, 'EncryptionType')
   const types = children(node, 'EncryptionType').map(type => type.text.trim())
-  if (types.length === 0 || types.some(type => type !== 'NONE' && type !== 'SSE-C')) throw new BadXml('no such type')
+  if (types.length === 0 || types.some(type => type !== 'NONE' && type !== 'SSE-C'))
+    throw new BadXml('EncryptionType must be NONE or SSE-C')
   return types.includes('SSE-C')
 }
 
-/** What a reader calls the algorithm whose keys are named, and its double form. */
+/** A dialect's names for the algorithm with named keys, and for its double form. */
 export interface EncryptionNames {
   readonly named: string
   readonly double: string
 }
 
-/** As it is stored: both forms must come back. */
+/** The stored names, from which both forms can be told apart again. */
 const STORED_NAMES: EncryptionNames = { named: 'verenc', double: 'aws:kms:dsse' }
 
 export function encryptionDocument(encryption: BucketEncryption, names: EncryptionNames = STORED_NAMES): XmlDocument {

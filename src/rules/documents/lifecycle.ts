@@ -1,4 +1,4 @@
-/** Lifecycle rules of a bucket, from their document. What they mean for one object or upload is in `lifecycle.ts`. */
+/** Parses the lifecycle rules of a bucket. `../lifecycle.ts` evaluates them for an object or upload. */
 import { createHash } from 'node:crypto'
 import { ParseCache } from '../../lib/parse-cache.ts'
 import {
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000
 const DAYS_MAX = 0x7fffffff
 
 const ACTIONS = ['Expiration', 'NoncurrentVersionExpiration', 'AbortIncompleteMultipartUpload'] as const
-/** No class has a tier of its own: nothing is ever moved, and a client that asks for it finds its rule again. */
+/** No storage class has a tier of its own: transitions are stored and shown, and never carried out. */
 const IGNORED = ['Transition', 'NoncurrentVersionTransition'] as const
 
 const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
@@ -37,7 +37,8 @@ const invalid = (reason: string, name: string, value: string | number): Fault =>
 export function readLifecycle(root: XmlNode): LifecycleRule[] {
   onlyChildren(rootNamed(root, 'LifecycleConfiguration'), 'Rule')
   const count = root.children.length
-  if (count === 0 || count > LIFECYCLE_RULES_MAX) throw new BadXml('too few or too many rules')
+  if (count === 0 || count > LIFECYCLE_RULES_MAX)
+    throw new BadXml(`the document must have 1 to ${LIFECYCLE_RULES_MAX} rules`)
   const rules = root.children.map(readRule)
   const ids = new Set<string>()
   for (const { id } of rules) {
@@ -49,7 +50,7 @@ export function readLifecycle(root: XmlNode): LifecycleRule[] {
   return rules
 }
 
-/** A rule without a name gets one that follows from what it says, so that reading it again gives the same. */
+/** A rule without an ID gets one derived from its content, so that parsing it again gives the same. */
 function nameOf(rule: XmlNode, index: number): string {
   const hash = createHash('sha256').update(`${index}`)
   const walk = (node: XmlNode): void => {
@@ -68,7 +69,7 @@ function readRule(rule: XmlNode, index: number): LifecycleRule {
     throw invalid(`ID length should not exceed allowed limit of ${ID_CHARACTERS_MAX}`, 'ID', id.slice(0, 300))
   }
   const status = childWord(rule, 'Status', ['Enabled', 'Disabled'])
-  if (status === undefined) throw new BadXml('a rule lacks Status')
+  if (status === undefined) throw new BadXml('a rule has no Status')
   const filter = readFilter(rule)
   const read: LifecycleRule = {
     id: id === '' ? nameOf(rule, index) : id,
@@ -86,7 +87,7 @@ function readRule(rule: XmlNode, index: number): LifecycleRule {
   return read
 }
 
-/** Uploads have no tags and no size yet, and markers never have: such a filter would never do what it says. */
+/** Uploads have no tags and no size yet, and delete markers never do: such a filter would never match. */
 function checkTogether({ filter, removesLoneMarkers, abortAfterDays }: LifecycleRule): void {
   const narrows = filter.tags.length > 0 || filter.largerThan !== undefined || filter.smallerThan !== undefined
   if (!narrows) return
@@ -108,11 +109,11 @@ function readFilter(rule: XmlNode): LifecycleFilter {
   }
   if (prefix !== undefined) throw refused('Filter and Prefix cannot be used in the same Lifecycle Rule')
   onlyChildren(filter, 'And', ...PREDICATES)
-  if (filter.children.length > 1) throw new BadXml('a filter has one predicate, or And')
+  if (filter.children.length > 1) throw new BadXml('a Filter must have one predicate or one And')
   const and = child(filter, 'And')
   if (and === undefined) return readPredicates(filter)
   onlyChildren(and, ...PREDICATES)
-  if (and.children.length === 0) throw new BadXml('And of nothing')
+  if (and.children.length === 0) throw new BadXml('And is empty')
   return readPredicates(and)
 }
 
@@ -152,7 +153,8 @@ type Expiration = Pick<LifecycleRule, 'expireAfterDays' | 'expireAt' | 'removesL
 function readExpiration(node: XmlNode | undefined): Expiration {
   if (node === undefined) return { expireAfterDays: undefined, expireAt: undefined, removesLoneMarkers: false }
   onlyChildren(node, 'Days', 'Date', 'ExpiredObjectDeleteMarker')
-  if (node.children.length !== 1) throw new BadXml('Expiration has one of its three elements')
+  if (node.children.length !== 1)
+    throw new BadXml('Expiration must have exactly one of Days, Date and ExpiredObjectDeleteMarker')
   const date = childText(node, 'Date')
   return {
     expireAfterDays: readDays(node, 'Days', 'Expiration'),
@@ -163,7 +165,7 @@ function readExpiration(node: XmlNode | undefined): Expiration {
 
 function readMidnight(date: string): number {
   const at = parseTimestamp(date)
-  if (at === undefined) throw new BadXml('not a date')
+  if (at === undefined) throw new BadXml('Date is not a valid date')
   if (at % DAY_MS !== 0) throw invalid("'Date' must be at midnight GMT", 'Date', date)
   return at
 }
@@ -173,7 +175,7 @@ function readNoncurrent(node: XmlNode | undefined): LifecycleRule['noncurrent'] 
   onlyChildren(node, 'NoncurrentDays', 'NewerNoncurrentVersions')
   const days = readDays(node, 'NoncurrentDays', 'NoncurrentVersionExpiration')
   const keepNewest = childInteger(node, 'NewerNoncurrentVersions')
-  if (days === undefined && keepNewest === undefined) throw new BadXml('NoncurrentVersionExpiration of nothing')
+  if (days === undefined && keepNewest === undefined) throw new BadXml('NoncurrentVersionExpiration is empty')
   if (keepNewest !== undefined && (keepNewest < 1 || keepNewest > NEWER_VERSIONS_MAX)) {
     throw invalid("'NewerNoncurrentVersions' must be from 1 to 100", 'NewerNoncurrentVersions', keepNewest)
   }
@@ -184,11 +186,11 @@ function readAbort(node: XmlNode | undefined): number | undefined {
   if (node === undefined) return undefined
   onlyChildren(node, 'DaysAfterInitiation')
   const days = readDays(node, 'DaysAfterInitiation', 'AbortIncompleteMultipartUpload')
-  if (days === undefined) throw new BadXml('AbortIncompleteMultipartUpload lacks DaysAfterInitiation')
+  if (days === undefined) throw new BadXml('AbortIncompleteMultipartUpload has no DaysAfterInitiation')
   return days
 }
 
 const memo = new ParseCache(text => readLifecycle(parseXml(text)))
 
-/** The rules of a stored document. Every read and write of an object asks for them. */
+/** The rules of a stored document. Every read and write of an object needs them. */
 export const lifecycleRules = (text: string): readonly LifecycleRule[] => memo.get(text)

@@ -1,4 +1,4 @@
-/** Where a bucket's access log goes: nowhere, or below a prefix of another bucket. */
+/** The logging configuration of a bucket: the target bucket and prefix of its access log. */
 import { BadXml, child, onlyChildren, requiredText, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlDocument } from '../../lib/xml-writer.ts'
 import { Fault, notImplemented } from '../../model/faults.ts'
@@ -9,24 +9,24 @@ export interface Logging {
   readonly targetPrefix: string
 }
 
-/** What is put behind the prefix: the time and something unique. */
+/** The length of a log object's name after the prefix: a timestamp and a unique suffix. */
 export const LOG_NAME_BYTES = 36
 const PREFIX_BYTES_MAX = LIMITS.keyBytesMax - LOG_NAME_BYTES
 
-/** Undefined when there shall be none. */
+/** Undefined when logging is disabled. */
 export function readLogging(root: XmlNode): Logging | undefined {
   onlyChildren(rootNamed(root, 'BucketLoggingStatus'), 'LoggingEnabled')
   const enabled = child(root, 'LoggingEnabled')
   if (enabled === undefined) return undefined
   onlyChildren(enabled, 'TargetBucket', 'TargetPrefix', 'TargetGrants', 'TargetObjectKeyFormat')
-  // Lists on single logs are not kept, and dates in paths are not made: neither must seem to be.
+  // Per-log ACLs and partitioned prefixes are not supported, and must not seem to be.
   if ((child(enabled, 'TargetGrants')?.children.length ?? 0) > 0) {
     throw notImplemented('element', 'TargetGrants')
   }
   checkKeyFormat(enabled)
   const targetBucket = requiredText(enabled, 'TargetBucket')
   const targetPrefix = requiredText(enabled, 'TargetPrefix')
-  if (targetBucket === '') throw new BadXml('no target')
+  if (targetBucket === '') throw new BadXml('TargetBucket is empty')
   if (Buffer.byteLength(targetPrefix) > PREFIX_BYTES_MAX || targetPrefix.includes('\0')) {
     throw new Fault('InvalidArgument', { ArgumentName: 'TargetPrefix', ArgumentValue: targetPrefix.slice(0, 100) })
   }
@@ -37,7 +37,7 @@ function checkKeyFormat(enabled: XmlNode): void {
   const format = child(enabled, 'TargetObjectKeyFormat')
   if (format === undefined) return
   onlyChildren(format, 'SimplePrefix', 'PartitionedPrefix')
-  if (format.children.length !== 1) throw new BadXml('one format of keys')
+  if (format.children.length !== 1) throw new BadXml('TargetObjectKeyFormat must have exactly one format')
   if (child(format, 'PartitionedPrefix') !== undefined) throw notImplemented('element', 'PartitionedPrefix')
 }
 

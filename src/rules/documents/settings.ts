@@ -1,4 +1,4 @@
-/** The small configurations that stand in a bucket's own record: one reader and one writer each. */
+/** The small configurations that are part of a bucket's record: one parser and one writer each. */
 import {
   BadXml,
   child,
@@ -34,7 +34,7 @@ export const versioningDocument = ({ versioning }: Pick<Bucket, 'versioning'>): 
 export function readRequesterPays(root: XmlNode): boolean {
   onlyChildren(rootNamed(root, 'RequestPaymentConfiguration'), 'Payer')
   const payer = childWord(root, 'Payer', ['BucketOwner', 'Requester'])
-  if (payer === undefined) throw new BadXml('nobody pays')
+  if (payer === undefined) throw new BadXml('RequestPaymentConfiguration has no Payer')
   return payer === 'Requester'
 }
 
@@ -43,7 +43,7 @@ export const requestPaymentDocument = (requesterPays: boolean): XmlDocument => (
   write: to => void to.leaf('Payer', requesterPays ? 'Requester' : 'BucketOwner'),
 })
 
-/** Elements of a public access block, in the order in which they are shown. */
+/** Elements of a public access block, in the order of the response. */
 const BLOCKS = [
   ['BlockPublicAcls', 'blockPublicAcls'],
   ['IgnorePublicAcls', 'ignorePublicAcls'],
@@ -76,10 +76,10 @@ export const OWNERSHIPS: readonly Ownership[] = ['BucketOwnerPreferred', 'Object
 export function readOwnership(root: XmlNode): Ownership {
   onlyChildren(rootNamed(root, 'OwnershipControls'), 'Rule')
   const [rule, another] = children(root, 'Rule')
-  if (rule === undefined || another !== undefined) throw new BadXml('there must be one rule')
+  if (rule === undefined || another !== undefined) throw new BadXml('OwnershipControls must have exactly one Rule')
   onlyChildren(rule, 'ObjectOwnership')
   const ownership = childWord(rule, 'ObjectOwnership', OWNERSHIPS)
-  if (ownership === undefined) throw new BadXml('the rule says nothing')
+  if (ownership === undefined) throw new BadXml('the rule has no ObjectOwnership')
   return ownership
 }
 
@@ -92,10 +92,10 @@ const RETENTION_DAYS_MAX = 36_500
 const RETENTION_YEARS_MAX = 100
 const DAYS_PER_YEAR = 365
 
-/** G19. Undefined: locks are on, and nothing is retained by default. */
+/** G19. Undefined when object lock is enabled without a default retention. */
 export function readLockConfiguration(root: XmlNode): DefaultRetention | undefined {
   onlyChildren(rootNamed(root, 'ObjectLockConfiguration'), 'ObjectLockEnabled', 'Rule')
-  if (childWord(root, 'ObjectLockEnabled', ['Enabled']) === undefined) throw new BadXml('locks are not enabled')
+  if (childWord(root, 'ObjectLockEnabled', ['Enabled']) === undefined) throw new BadXml('ObjectLockEnabled is missing')
   const rule = child(root, 'Rule')
   if (rule === undefined) return undefined
   onlyChildren(rule, 'DefaultRetention')
@@ -104,8 +104,9 @@ export function readLockConfiguration(root: XmlNode): DefaultRetention | undefin
   const mode = childWord(retention, 'Mode', ['GOVERNANCE', 'COMPLIANCE'])
   const days = childInteger(retention, 'Days')
   const years = childInteger(retention, 'Years')
-  if (mode === undefined) throw new BadXml('retention has no mode')
-  if ((days === undefined) === (years === undefined)) throw new BadXml('retention has either days or years')
+  if (mode === undefined) throw new BadXml('DefaultRetention has no Mode')
+  if ((days === undefined) === (years === undefined))
+    throw new BadXml('DefaultRetention must have either Days or Years')
   checkPeriod(days, RETENTION_DAYS_MAX)
   checkPeriod(years, RETENTION_YEARS_MAX)
   const word = mode === 'GOVERNANCE' ? 'governance' : 'compliance'

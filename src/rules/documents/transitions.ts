@@ -1,23 +1,23 @@
 /**
- * Transitions of lifecycle rules, as S3 documents them. They are validated, kept and shown; no storage class has a tier
- * of its own here, so nothing is moved. Documents that were stored before this check are not judged by it.
+ * Validates the transitions of lifecycle rules as S3 documents them. They are stored and shown but never carried out,
+ * since no storage class has a tier of its own here. Stored documents are not validated again.
  */
 import { BadXml, child, childInteger, children, childText, onlyChildren, type XmlNode } from '../../lib/xml.ts'
 import { Fault } from '../../model/faults.ts'
 import { parseTimestamp } from '../http-date.ts'
 
-/** In the order in which an object may pass through them. */
+/** In the order of permitted transitions. */
 const CLASSES = ['STANDARD_IA', 'INTELLIGENT_TIERING', 'ONEZONE_IA', 'GLACIER_IR', 'GLACIER', 'DEEP_ARCHIVE'] as const
 type Class = (typeof CLASSES)[number]
 
-/** An object stays so long before it enters one of these, and in it before it leaves. */
+/** An object stays at least this long before it enters one of these classes, and before it leaves it. */
 const INFREQUENT: readonly Class[] = ['STANDARD_IA', 'ONEZONE_IA']
 const INFREQUENT_DAYS_MIN = 30
 const DAYS_MAX = 0x7fffffff
 const DAY_MS = 86_400_000
 const NEWER_VERSIONS_MAX = 100
 
-/** The two kinds of transition, and the elements that they are written with. */
+/** The two kinds of transition and their element names. */
 const CURRENT = { action: 'Transition', days: 'Days', expiration: 'Expiration' } as const
 const NONCURRENT = {
   action: 'NoncurrentVersionTransition',
@@ -28,7 +28,7 @@ type Kind = typeof CURRENT | typeof NONCURRENT
 
 interface Transition {
   readonly storageClass: Class
-  /** Of an action by date: that date, in days since 1970. */
+  /** For an action with a date: that date in days since 1970. */
   readonly days: number
   readonly byDate: boolean
 }
@@ -37,7 +37,7 @@ const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason 
 const invalid = (reason: string, name: string, value: string | number): Fault =>
   new Fault('InvalidArgument', { reason, ArgumentName: name, ArgumentValue: value })
 
-/** Refuses rules whose transitions S3 would refuse. The document is known to be one of lifecycle rules. */
+/** Refuses rules whose transitions S3 would refuse. The document is a valid lifecycle configuration otherwise. */
 export function checkTransitions(root: XmlNode): void {
   for (const rule of root.children) {
     for (const kind of [CURRENT, NONCURRENT]) checkKind(rule, kind)
@@ -67,10 +67,10 @@ function readTransition(node: XmlNode, { action, days: name }: Kind): Transition
   onlyChildren(node, name, 'StorageClass', isCurrent ? 'Date' : 'NewerNoncurrentVersions')
   const text = childText(node, 'StorageClass')?.trim()
   const storageClass = CLASSES.find(one => one === text)
-  if (storageClass === undefined) throw new BadXml(`${action} has no StorageClass that there is`)
+  if (storageClass === undefined) throw new BadXml(`${action} has no valid StorageClass`)
   checkNewer(node)
   const [days, date] = [childInteger(node, name), isCurrent ? childText(node, 'Date') : undefined]
-  if ((days === undefined) === (date === undefined)) throw new BadXml(`${action} has one time`)
+  if ((days === undefined) === (date === undefined)) throw new BadXml(`${action} must have exactly one time`)
   if (date !== undefined) return { storageClass, days: midnight(date), byDate: true }
   if (days! < 0 || days! > DAYS_MAX) throw invalid(`'${name}' in ${action} action must be nonnegative`, name, days!)
   if (INFREQUENT.includes(storageClass) && days! < INFREQUENT_DAYS_MIN) {
@@ -89,12 +89,12 @@ function checkNewer(node: XmlNode): void {
 /** In days since 1970. */
 function midnight(date: string): number {
   const at = parseTimestamp(date)
-  if (at === undefined) throw new BadXml('not a date')
+  if (at === undefined) throw new BadXml('Date is not a valid date')
   if (at % DAY_MS !== 0) throw invalid("'Date' must be at midnight GMT", 'Date', date)
   return at / DAY_MS
 }
 
-/** When the object or version expires; nothing of a rule that removes markers, or none at all. */
+/** The time of the rule's expiration; undefined when it has none or only removes markers. */
 function expirationOf(node: XmlNode | undefined, { days: name }: Kind): Omit<Transition, 'storageClass'> | undefined {
   if (node === undefined) return undefined
   const date = childText(node, 'Date')
@@ -103,7 +103,7 @@ function expirationOf(node: XmlNode | undefined, { days: name }: Kind): Omit<Tra
   return days === undefined ? undefined : { days, byDate: false }
 }
 
-/** From each class only to a later one, at a later time. */
+/** Transitions go to a later class only at a later time. */
 function checkOrder(transitions: readonly Transition[], { action, days: name }: Kind): void {
   const ordered = [...transitions].sort((a, b) => CLASSES.indexOf(a.storageClass) - CLASSES.indexOf(b.storageClass))
   for (const [index, { storageClass, days, byDate }] of ordered.entries()) {

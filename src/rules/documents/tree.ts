@@ -1,4 +1,4 @@
-/** A document that was read and found right, written again: its elements, without namespaces and layout. */
+/** Renders a validated document again: its elements, without namespaces and whitespace. */
 import type { XmlNode } from '../../lib/xml.ts'
 import { renderRoot, type XmlDocument, type XmlWriter } from '../../lib/xml-writer.ts'
 
@@ -12,12 +12,12 @@ function writeNode(to: XmlWriter, node: XmlNode): void {
   to.close()
 }
 
-export const sameDocument = (root: XmlNode): XmlDocument => ({
+export const documentFromTree = (root: XmlNode): XmlDocument => ({
   root: root.name,
   write(to) {
     for (const child of root.children) writeNode(to, child)
   },
 })
 
-/** As it is stored. */
+/** The stored form of a document. */
 export const documentText = (document: XmlDocument): string => renderRoot(document).toString('utf8')

@@ -22,7 +22,7 @@ export interface WebsiteRedirect {
 
 export interface RoutingRule {
   readonly keyPrefix: string | undefined
-  /** The status that would be answered otherwise. */
+  /** The error status that the rule replaces. */
   readonly errorStatus: number | undefined
   readonly redirect: WebsiteRedirect
 }
@@ -39,8 +39,8 @@ export type Website =
 export const ROUTING_RULES_MAX = 50
 const KEY_BYTES_MAX = 1024
 const HOST_NAME = /^[A-Za-z0-9.\-_:[\]]{1,255}$/
-// Parts of a Location header: nothing that could end it.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// Values become part of a Location header and must not end it.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: it matches exactly these characters
 const CONTROL = /[\0-\x1f\x7f]/
 
 const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
@@ -50,16 +50,16 @@ const invalid = (name: string, value: string, reason: string): Fault =>
 export function readWebsite(root: XmlNode): Website {
   const parts = ['IndexDocument', 'ErrorDocument', 'RedirectAllRequestsTo', 'RoutingRules']
   onlyChildren(rootNamed(root, 'WebsiteConfiguration'), ...parts)
-  const elsewhere = child(root, 'RedirectAllRequestsTo')
-  if (elsewhere === undefined) return readPages(root)
+  const redirectAll = child(root, 'RedirectAllRequestsTo')
+  if (redirectAll === undefined) return readPages(root)
   if (root.children.length > 1) {
     const reason = 'RedirectAllRequestsTo cannot be provided in conjunction with other Routing Rules.'
     throw invalid('RedirectAllRequestsTo', 'not null', reason)
   }
-  onlyChildren(elsewhere, 'HostName', 'Protocol')
-  const hostName = readHostName(elsewhere)
-  if (hostName === undefined) throw new BadXml('RedirectAllRequestsTo lacks HostName')
-  return { kind: 'redirect', hostName, protocol: readProtocol(elsewhere) }
+  onlyChildren(redirectAll, 'HostName', 'Protocol')
+  const hostName = readHostName(redirectAll)
+  if (hostName === undefined) throw new BadXml('RedirectAllRequestsTo has no HostName')
+  return { kind: 'redirect', hostName, protocol: readProtocol(redirectAll) }
 }
 
 function readPages(root: XmlNode): Website {
@@ -101,7 +101,9 @@ function readRule(node: XmlNode): RoutingRule {
   if (condition === undefined) return { keyPrefix: undefined, errorStatus: undefined, redirect }
   onlyChildren(condition, 'KeyPrefixEquals', 'HttpErrorCodeReturnedEquals')
   if (condition.children.length === 0) {
-    throw refused('Condition cannot be empty. To redirect all requests without a condition, leave it out.')
+    throw refused(
+      "Condition cannot be empty. To redirect all requests without a condition, the condition element shouldn't be present.",
+    )
   }
   const errorStatus = readStatus(condition, 'HttpErrorCodeReturnedEquals', /^[45]\d\d$/)
   return { keyPrefix: childText(condition, 'KeyPrefixEquals'), errorStatus, redirect }
@@ -110,7 +112,7 @@ function readRule(node: XmlNode): RoutingRule {
 function readRedirect(node: XmlNode): WebsiteRedirect {
   const parts = ['HostName', 'HttpRedirectCode', 'Protocol', 'ReplaceKeyPrefixWith', 'ReplaceKeyWith']
   onlyChildren(node, ...parts)
-  if (node.children.length === 0) throw new BadXml('a redirect that says nothing')
+  if (node.children.length === 0) throw new BadXml('Redirect is empty')
   const replaceKeyWith = childText(node, 'ReplaceKeyWith')
   const replacePrefixWith = childText(node, 'ReplaceKeyPrefixWith')
   if (replaceKeyWith !== undefined && replacePrefixWith !== undefined) {
@@ -118,7 +120,7 @@ function readRedirect(node: XmlNode): WebsiteRedirect {
   }
   for (const text of [replaceKeyWith, replacePrefixWith]) {
     if (text !== undefined && (CONTROL.test(text) || Buffer.byteLength(text) > KEY_BYTES_MAX)) {
-      throw refused('The replacement of a key is not a key.')
+      throw refused('The replacement is not a valid object key.')
     }
   }
   return {
@@ -132,7 +134,7 @@ function readRedirect(node: XmlNode): WebsiteRedirect {
 
 function readHostName(node: XmlNode): string | undefined {
   const text = childText(node, 'HostName')
-  if (text !== undefined && !HOST_NAME.test(text)) throw refused('The HostName is not a host name.')
+  if (text !== undefined && !HOST_NAME.test(text)) throw refused('The HostName is not valid.')
   return text
 }
 

@@ -4,7 +4,12 @@
  */
 import { builtInAccount, canonicalIdOf } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
-import { BadAccounts, type GivenAccount, type GivenKey, type GivenUser } from '../../rules/accounts-file.ts'
+import {
+  type DeclaredAccount,
+  type DeclaredKey,
+  type DeclaredUser,
+  InvalidAccountsFile,
+} from '../../rules/accounts-file.ts'
 import type { AccessKeyInfo, Accounts, KeyOwner } from './accounts.ts'
 
 /** Undefined instead of the fault that says there is none. */
@@ -18,34 +23,34 @@ async function ifThere<T>(found: Promise<T>): Promise<T | undefined> {
 }
 
 /** Everything that could be refused is refused before anything is changed. */
-export async function applyAccounts(accounts: Accounts, given: readonly GivenAccount[]): Promise<void> {
+export async function applyAccounts(accounts: Accounts, given: readonly DeclaredAccount[]): Promise<void> {
   for (const account of given) await checkAgainst(accounts, account)
   for (const account of given) await apply(accounts, account)
 }
 
-async function checkAgainst(accounts: Accounts, given: GivenAccount): Promise<void> {
+async function checkAgainst(accounts: Accounts, given: DeclaredAccount): Promise<void> {
   const { accountId, canonicalId, users } = given
   const before = await ifThere(accounts.get(accountId))
   const wanted = canonicalId ?? before?.canonicalId ?? canonicalIdOf(accountId)
   if (before !== undefined && wanted !== before.canonicalId) {
-    throw new BadAccounts(`account ${accountId} has another canonicalId already, and it never changes`)
+    throw new InvalidAccountsFile(`account ${accountId} has another canonicalId already, and it never changes`)
   }
   const holder = await accounts.holderOf(wanted)
   if (holder !== undefined && holder !== accountId) {
-    throw new BadAccounts(`the canonicalId of account ${accountId} is that of account ${holder}`)
+    throw new InvalidAccountsFile(`the canonicalId of account ${accountId} is that of account ${holder}`)
   }
   if (builtInAccount(accountId)?.admin && given.admin === false) {
-    throw new BadAccounts(`account ${accountId} is the root account and always an administrator`)
+    throw new InvalidAccountsFile(`account ${accountId} is the root account and always an administrator`)
   }
   await checkKeys(accounts, given.accessKeys, { accountId, user: undefined })
   for (const user of users) await checkKeys(accounts, user.accessKeys, { accountId, user: user.name })
 }
 
-async function checkKeys(accounts: Accounts, keys: readonly GivenKey[], owner: KeyOwner): Promise<void> {
+async function checkKeys(accounts: Accounts, keys: readonly DeclaredKey[], owner: KeyOwner): Promise<void> {
   for (const { accessKey } of keys) {
     const before = await ifThere(accounts.key(accessKey))
     if (before !== undefined && !belongsTo(before, owner)) {
-      throw new BadAccounts(`access key ${accessKey} belongs to somebody else`)
+      throw new InvalidAccountsFile(`access key ${accessKey} belongs to somebody else`)
     }
   }
 }
@@ -53,7 +58,7 @@ async function checkKeys(accounts: Accounts, keys: readonly GivenKey[], owner: K
 const belongsTo = (key: AccessKeyInfo, { accountId, user }: KeyOwner): boolean =>
   key.accountId === accountId && key.user === user
 
-async function apply(accounts: Accounts, given: GivenAccount): Promise<void> {
+async function apply(accounts: Accounts, given: DeclaredAccount): Promise<void> {
   const { accountId } = given
   const before = await ifThere(accounts.get(accountId))
   // Whoever leaves an account in the file that was deleted wants that one, and so with its users.
@@ -75,7 +80,7 @@ async function apply(accounts: Accounts, given: GivenAccount): Promise<void> {
 /** Names of policies that the file gave; those attached in other ways are not its business. */
 const filePolicyName = (i: number): string => `accounts-file-${i + 1}`
 
-async function applyUser(accounts: Accounts, accountId: string, given: GivenUser): Promise<void> {
+async function applyUser(accounts: Accounts, accountId: string, given: DeclaredUser): Promise<void> {
   const { name } = given
   const user = (await ifThere(accounts.user(accountId, name))) ?? (await accounts.createUser(accountId, name, true))
   const before = user.policies.filter(policy => policy.fromFile).map(({ document }) => document)
@@ -90,7 +95,7 @@ async function applyUser(accounts: Accounts, accountId: string, given: GivenUser
 }
 
 /** A key that somebody disabled stays so: the file says what its secret is, not that it is good. */
-async function applyKey(accounts: Accounts, { accessKey, secretKey }: GivenKey, owner: KeyOwner): Promise<void> {
+async function applyKey(accounts: Accounts, { accessKey, secretKey }: DeclaredKey, owner: KeyOwner): Promise<void> {
   if ((await ifThere(accounts.key(accessKey))) === undefined) {
     await accounts.createKey({ accessKey, secretKey, ...owner })
   } else if (!(await accounts.hasSecret(accessKey, secretKey))) {

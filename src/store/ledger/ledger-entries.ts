@@ -3,7 +3,7 @@ import { Fault } from '../../model/faults.ts'
 import type { LockReason } from '../../model/ledger.ts'
 import type { Lock, Version } from '../../model/version.ts'
 import { lockForLedger } from '../../rules/ledger.ts'
-import { asksForLock } from '../../rules/lock.ts'
+import { requestsLock } from '../../rules/lock.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { reserveRecordSpace } from '../content/ingest.ts'
 import type { StoreContext } from '../store-context.ts'
@@ -25,7 +25,7 @@ export function transactNewVersion<T extends Version | undefined>(
   { bucket, key, lock }: New,
   attempt: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
-  if (!asksForLock(lock)) return transact(context, attempt)
+  if (!requestsLock(lock)) return transact(context, attempt)
   return context.ledgerCommits.append(context, bucket, async (tx, note) => {
     const made = await attempt(tx)
     if (made !== undefined) {

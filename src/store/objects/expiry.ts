@@ -14,7 +14,7 @@ import {
   isDue,
   type LifecycleRule,
   loneMarkerExpirationOf,
-  newerThatCount,
+  newerVersionsNeeded,
   noncurrentExpirationOf,
 } from '../../rules/lifecycle.ts'
 import { mayRemove } from '../../rules/lock.ts'
@@ -77,7 +77,7 @@ export class Expiry {
       const entry = await tx.get(recordKey.older(name, key, seq))
       if (entry === undefined) return 'kept'
       const target = located(entry)
-      const newer = await this.#newer(tx, name, key, target, newerThatCount(rules) + 1)
+      const newer = await this.#newer(tx, name, key, target, newerVersionsNeeded(rules) + 1)
       const since = (newer[0] ?? head.current)?.version.modifiedAt
       if (since === undefined) return 'kept'
       // Without a current version the newest of them is the marker that stands in its place.

@@ -17,7 +17,7 @@ import {
 import { versionFormat } from '../../model/version-record.ts'
 import { lockForLedger } from '../../rules/ledger.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { checkRetainUntil, mayRemove, mayRetain } from '../../rules/lock.ts'
+import { checkRetainUntil, mayChangeRetention, mayRemove } from '../../rules/lock.ts'
 import { checkKey } from '../../rules/naming.ts'
 import {
   ALWAYS,
@@ -221,9 +221,9 @@ export class Objects {
     const change = async (version: Version): Promise<{ lock: Lock; bypassed: boolean }> => {
       if (retention !== undefined) checkRetainUntil(retention.until, this.#context.clock.now())
       const now = await this.#context.lockClock.now()
-      const refusal = mayRetain(version.lock, retention, now, rights.bypass)
+      const refusal = mayChangeRetention(version.lock, retention, now, rights.bypass)
       if (refusal !== undefined) throw lockedFault(refusal, version)
-      const bypassed = mayRetain(version.lock, retention, now, false) !== undefined
+      const bypassed = mayChangeRetention(version.lock, retention, now, false) !== undefined
       return { lock: { ...version.lock, retention }, bypassed }
     }
     try {
