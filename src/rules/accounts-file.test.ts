@@ -55,14 +55,14 @@ const BAD: readonly (readonly [string, RegExp])[] = [
   [one({ accesskeys: [] }), /accounts\[0\]\.accesskeys is unknown/],
   [one({ accessKeys: [{ accessKey: 'a/b/c', secretKey: 'x' }] }), /accessKeys\[0\]: accessKey is not/],
   [one({ accessKeys: [{ accessKey: 'AKONE' }] }), /accessKeys\[0\]\.secretKey is missing/],
-  [one({ accessKeys: [KEY, KEY] }), /access key AKONE is given twice/],
-  [one({ users: [{ name: 'u' }, { name: 'u' }] }), /user u is given twice/],
+  [one({ accessKeys: [KEY, KEY] }), /access key AKONE is declared twice/],
+  [one({ users: [{ name: 'u' }, { name: 'u' }] }), /user u is declared twice/],
   [user({ name: 'a/b' }), /users\[0\]: name is not/],
   [user({ policies: ['x'] }), /policies\[0\] is not an object/],
   [user({ policies: [{ Version: '2012-10-17' }] }), /policies\[0\]: /],
   [user({ accessKeys: [KEY] }).replace('"users"', `"accessKeys":[${JSON.stringify(KEY)}],"users"`), /declared twice/],
-  [twoAccounts({ accountId: ID }), /account 111111111111 is given twice/],
-  [twoAccounts({ accountId: '222222222222', accessKeys: [KEY] }), /access key AKONE is given twice/],
+  [twoAccounts({ accountId: ID }), /account 111111111111 is declared twice/],
+  [twoAccounts({ accountId: '222222222222', accessKeys: [KEY] }), /access key AKONE is declared twice/],
 ]
 
 test('what is wrong is named with its place, and no secret is told', () => {
@@ -85,5 +85,5 @@ test('two accounts never have one canonical id', () => {
     { accountId: ID, canonicalId },
     { accountId: '222222222222', canonicalId },
   ]
-  assert.throws(() => readAccountsFile(JSON.stringify({ accounts })), /canonicalId .* is given twice/)
+  assert.throws(() => readAccountsFile(JSON.stringify({ accounts })), /canonicalId .* is declared twice/)
 })

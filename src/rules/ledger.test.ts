@@ -105,7 +105,7 @@ test('P31: dropped, doubled, moved, exchanged and added lines are noticed', () =
 test('P31: the end cut off, at any place and with any older closing line, is noticed', () => {
   const lines = ledger(6)
   for (let left = 0; left < lines.length; left++) {
-    assert.match(problemOf(lines.slice(0, left))?.reason ?? '', /cut off/)
+    assert.match(problemOf(lines.slice(0, left))?.reason ?? '', /truncated/)
     if (left === 0 || left === lines.length - 1) continue
     assert(problemOf([...lines.slice(0, left), lines.at(-1)!]) !== undefined, 'cut before its closing line')
   }
@@ -113,7 +113,7 @@ test('P31: the end cut off, at any place and with any older closing line, is not
   const earlier = ledger(3)
   assert.equal(problemOf(earlier), undefined)
   const kept = { entries: 6, last: verifyLedger(lines).last! }
-  assert.match(problemOf(earlier, { earlier: kept })?.reason ?? '', /cut off/)
+  assert.match(problemOf(earlier, { earlier: kept })?.reason ?? '', /truncated/)
   assert.equal(problemOf(lines, { earlier: { entries: 3, last: verifyLedger(earlier).last! } }), undefined)
   const rewritten = ledger(6, KEY, NAME, i => ({ ...noteOf(i), key: 'other' }) as LedgerNote)
   const problem = problemOf(rewritten, { earlier: { entries: 3, last: verifyLedger(earlier).last! } })
@@ -145,5 +145,5 @@ test('P31: what is no ledger at all is said to be none, and nothing throws', () 
     }),
   )
   const check = new LedgerCheck()
-  assert.match(check.end().problem?.reason ?? '', /cut off/)
+  assert.match(check.end().problem?.reason ?? '', /truncated/)
 })

@@ -187,7 +187,7 @@ test('explain: retention stops until it is over; governance yields to a bypass t
     assert.match(explanationText(other), /the caller does not have that permission/)
     clock.move(11 * DAY_MS)
     assert.equal(short(await ask(deleting)), 'allowed access')
-    assert.match(explanationText(await ask(deleting)), /which is over/)
+    assert.match(explanationText(await ask(deleting)), /\(expired\)/)
   }))
 
 test('explain: what is missing, and who may learn that; questions that make no sense', () =>

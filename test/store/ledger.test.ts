@@ -222,7 +222,7 @@ test('P24 P31: a store put back to an older day does not go on from a later expo
   await store.context.meta.commit({ checks: [], writes: [{ key: head.key, value: head.value }, entry] })
   assert.equal((await store.ledger.verify('bucket')).problem, undefined)
   const { problem } = await store.ledger.verify('bucket', { entries: kept.entries, last: kept.last! })
-  assert.match(problem?.reason ?? '', /cut off/)
+  assert.match(problem?.reason ?? '', /truncated/)
 })
 
 test('P31: since when and by whom a version is held', async () => {
