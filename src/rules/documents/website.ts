@@ -102,7 +102,8 @@ function readRule(node: XmlNode): RoutingRule {
   onlyChildren(condition, 'KeyPrefixEquals', 'HttpErrorCodeReturnedEquals')
   if (condition.children.length === 0) {
     throw refused(
-      "Condition cannot be empty. To redirect all requests without a condition, the condition element shouldn't be present.",
+      'Condition cannot be empty. To redirect all requests without a condition, ' +
+        "the condition element shouldn't be present.",
     )
   }
   const errorStatus = readStatus(condition, 'HttpErrorCodeReturnedEquals', /^[45]\d\d$/)
