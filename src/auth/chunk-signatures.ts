@@ -4,14 +4,15 @@
  */
 import { createHash, type Hash } from 'node:crypto'
 import { BodyDigest } from '../digest/body-digest.ts'
-import { BLOCK_BYTES } from '../digest/shared-blocks.ts'
 import { Fault } from '../model/faults.ts'
 import type { SignatureChain } from './payload-rule.ts'
 import { EMPTY_SHA256, hmac, sameSignature, sha256Hex } from './signing.ts'
 
+/** A longer chunk is hashed beside the event loop. */
+const LOOP_BYTES_MAX = 256 * 1024
+
 interface Chunk {
   readonly claimed: string
-  /** Long ones are hashed beside the event loop. */
   readonly hash: Hash | BodyDigest | undefined
   left: number
   isWhole: boolean
@@ -19,7 +20,7 @@ interface Chunk {
 
 const hashFor = (size: number): Chunk['hash'] => {
   if (size === 0) return undefined
-  return size > BLOCK_BYTES ? new BodyDigest('sha256') : createHash('sha256')
+  return size > LOOP_BYTES_MAX ? new BodyDigest('sha256') : createHash('sha256')
 }
 
 export class ChunkSignatures {

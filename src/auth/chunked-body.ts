@@ -3,7 +3,6 @@
  * Data is handed on as it comes, before its signature has been seen: whoever reads must commit nothing until the end,
  * and learns from a fault on the way that there is nothing to commit.
  */
-import type { BorrowableBody } from '../digest/borrowed-body.ts'
 import { Fault } from '../model/faults.ts'
 import { ChunkSignatures } from './chunk-signatures.ts'
 import type { ChunkRule } from './payload-rule.ts'
@@ -17,15 +16,7 @@ const SIGNED_LINE = /^([0-9a-fA-F]{1,16});chunk-signature=(.*)$/
 
 export function decodeChunks(body: AsyncIterable<Buffer>, rule: ChunkRule): AsyncIterable<Buffer> {
   const decoder = new ChunkDecoder(rule)
-  const plain = checkedData(dataOf(body, decoder), decoder)
-  if (!('lend' in body)) return plain
-  const source = body as BorrowableBody
-  const lend: BorrowableBody['lend'] = () => {
-    // Lines are taken out before bytes are put where they are lent: data lies there without gaps.
-    const loan = source.lend(decoder)
-    return loan && { bytes: checkedData(loan.bytes, decoder), end: loan.end }
-  }
-  return Object.assign(plain, { lend })
+  return checkedData(dataOf(body, decoder), decoder)
 }
 
 async function* dataOf(body: AsyncIterable<Buffer>, decoder: ChunkDecoder): AsyncGenerator<Buffer, void> {

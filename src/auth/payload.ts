@@ -1,6 +1,5 @@
 /** Carries out a payload rule: the body as the client meant it, ending in a fault where it is not what was signed. */
 import { BodyDigest } from '../digest/body-digest.ts'
-import { passThrough } from '../digest/borrowed-body.ts'
 import { Fault } from '../model/faults.ts'
 import { decodeChunks } from './chunked-body.ts'
 import type { PayloadRule } from './payload-rule.ts'
@@ -8,7 +7,7 @@ import type { PayloadRule } from './payload-rule.ts'
 /** Whoever reads must reach the end before anything takes effect: the checks are complete only then. */
 export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): AsyncIterable<Buffer> {
   if (rule.kind === 'chunks') return decodeChunks(body, rule)
-  if (rule.kind === 'sha256') return passThrough(body, bytes => hashedBody(bytes, rule.hex))
+  if (rule.kind === 'sha256') return hashedBody(body, rule.hex)
   return body
 }
 

@@ -4,7 +4,6 @@
  * to be too long for a volume after its first frames were built.
  */
 
-import { sharedBlocks } from '../digest/digest-threads.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { BlobId } from './blobs.ts'
@@ -55,10 +54,8 @@ export class FrameBuilder {
     if (this.#filled === 0) this.#openFrame(copied ? take : 0)
     const piece = chunk.subarray(from, from + take)
     this.#crc = crc32(piece, this.#crc)
-    if (copied) {
-      this.#reserve(take).set(piece)
-      sharedBlocks.giveBack(piece)
-    } else {
+    if (copied) this.#reserve(take).set(piece)
+    else {
       this.#closePiece()
       this.#pieces.push(piece)
       this.pendingBytes += take

@@ -1,14 +1,13 @@
 /**
  * Reads a range of one blob: whole frames in chunks of up to 512 KiB, the next chunk while the last one is consumed,
- * every frame checked before it is handed on. Memory stays flat whatever the length, and however many read at once. The
- * buffers are lent: whoever sends them to somebody else gives them back.
+ * every frame checked before it is handed on. Memory stays flat whatever the length, and however many read at once.
  */
 
-import { outgoingBuffers } from '../digest/buffer-pool.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { DiskFile } from '../lib/disk.ts'
 import { andFinally, andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import { noteExternalBytes } from '../lib/runtime.ts'
 import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
 import {
   type BlobKind,
@@ -93,7 +92,8 @@ class FrameReader {
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
     const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOT_BYTES : 0
-    const payload = outgoingBuffers.acquire(payloadBytes, this.#wanted(first, payloadBytes).length)
+    const payload = Buffer.allocUnsafeSlow(payloadBytes)
+    noteExternalBytes(payloadBytes)
     const marks = Buffer.allocUnsafe(ahead + count * CHECK_BYTES + footBytes)
     const checks = marks.subarray(ahead, ahead + count * CHECK_BYTES)
     const foot = marks.subarray(marks.length - footBytes)

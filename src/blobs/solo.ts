@@ -1,6 +1,5 @@
 /** Blobs that have a file of their own: where it lies, and how it is written while the body still arrives. */
 import { join } from 'node:path'
-import { sharedBlocks } from '../digest/digest-threads.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
 import type { FolderSync } from './folder-sync.ts'
@@ -88,9 +87,7 @@ export class SoloWriter {
     if (this.#pushFailure !== undefined) throw this.#pushFailure
     const position = this.#end
     this.#end += bytes
-    this.#writing = this.#file.write(pieces, position).then(() => {
-      for (const piece of pieces) sharedBlocks.giveBack(piece)
-    })
+    this.#writing = this.#file.write(pieces, position)
     this.#writing.catch(() => {})
     if (position - this.#pushedTo >= PUSH_BYTES) this.#push(position)
   }

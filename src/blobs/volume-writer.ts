@@ -6,7 +6,6 @@
  * it that was not yet acknowledged is refused, and the next batch starts a new volume.
  */
 import { join } from 'node:path'
-import { sharedBlocks } from '../digest/digest-threads.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
 import { FRAME_ALIGNMENT_BYTES, nextBlock, superblockOf, volumeName } from './frames.ts'
@@ -92,7 +91,6 @@ class Volume {
     this.#writing = true
     try {
       await this.#file.write(pieces, start)
-      for (const piece of pieces) sharedBlocks.giveBack(piece)
       // A sync that failed meanwhile may have dropped these bytes as well.
       if (this.failure !== undefined) throw this.failure
     } catch (error) {

@@ -4,8 +4,6 @@
  * spliced, cut or added are an error. Nothing here knows what the bytes are for; see docs/formats/encryption.md.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
-import { outgoingBuffers } from '../digest/buffer-pool.ts'
-import { sharedBlocks } from '../digest/digest-threads.ts'
 import { EMPTY } from '../lib/bytes.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
@@ -97,8 +95,6 @@ export async function* openSealed(
       const wanted = plain.subarray(Math.max(0, start - frameStart), end - frameStart)
       if (wanted.length > 0) yield wanted
     }
-    // Opened frames are bytes of their own: unless one is still incomplete, nobody looks at the sealed ones again.
-    if (assembly.filled === 0) outgoingBuffers.release(chunk)
   }
   if (index !== stop) throw new SealBroken(keys.blobId, index, 'the sealed bytes end early')
 }
@@ -127,7 +123,6 @@ class FrameCipher {
     inner.setAAD(this.#bound)
     const once = inner.update(plain)
     inner.final()
-    sharedBlocks.giveBack(plain)
     const outer = createCipheriv(CIPHER, this.#outer, this.#nonce, CIPHER_OPTIONS)
     outer.setAAD(this.#bound)
     const twice = outer.update(once)
@@ -188,13 +183,9 @@ class FrameAssembly {
       this.#lone = chunk.subarray(at, at + count)
     } else {
       this.#joined ??= Buffer.allocUnsafeSlow(SEALED_FRAME_BYTES)
-      if (this.#lone !== undefined) {
-        this.#joined.set(this.#lone, 0)
-        sharedBlocks.giveBack(this.#lone)
-      }
+      if (this.#lone !== undefined) this.#joined.set(this.#lone, 0)
       this.#lone = undefined
       chunk.copy(this.#joined, this.#filled, at, at + count)
-      sharedBlocks.giveBack(chunk, count)
     }
     this.#filled += count
     return count

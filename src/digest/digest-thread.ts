@@ -1,33 +1,22 @@
 /**
- * A thread that computes digests of bytes in shared blocks: of those that lie in one already where they lie, of others
- * after they were copied. So much may lie ahead of it, so a body that comes faster than it is hashed waits. A thread
- * that fails fails every digest it had: none is ever made up, and none is waited for in vain.
+ * A thread that computes digests. Bytes reach it in buffers that are transferred there and back, so a buffer belongs to
+ * one side at a time and the language enforces it. The number of buffers bounds what may be queued for the thread.
+ *
+ * A thread that fails also fails every digest it had: the upload is refused, never acknowledged unverified.
  */
 import assert from 'node:assert/strict'
 import { Worker } from 'node:worker_threads'
-import { copyShared } from '../lib/bytes.ts'
-import {
-  type DigestAlgorithm,
-  type DigestCommand,
-  type DigestReply,
-  digestWork,
-  type ThreadData,
-} from './digest-work.ts'
-import { md5Batch } from './md5-batch.ts'
-import { md5In } from './md5-in-memory.ts'
-import { md5Lanes } from './md5-lanes.ts'
-import { LANES } from './md5-module.ts'
-import { BLOCK_BYTES, type SharedBlocks } from './shared-blocks.ts'
-import type { SharedMemory } from './wasm.ts'
+import { type DigestAlgorithm, type DigestCommand, type DigestReply, digestProgram } from './digest-program.ts'
 
-/** What a thread may have ahead of it. Bytes that were copied count as the whole block which they take. */
-const AHEAD_BYTES_MAX = 8 * BLOCK_BYTES
-/** What a MiB of MD5 costs compared to the others, of one body or of several together. */
-const MD5_WEIGHT = 2
+/** Large enough that messages cost next to nothing, small enough to stay in a core's cache. */
+export const BUFFER_BYTES = 256 * 1024
+const BUFFERS_MAX = 8
+/** CPU time per byte relative to each other, to spread digests over the threads. */
+const COST: Readonly<Record<DigestAlgorithm, number>> = { md5: 2, sha1: 1, sha256: 1 }
 
-/** A thread, as far as it matters here. */
+/** The part of a `Worker` that is used here. */
 export interface ThreadPort {
-  postMessage(order: DigestCommand): void
+  postMessage(command: DigestCommand, transfer?: ArrayBuffer[]): void
   on(event: 'message', listener: (reply: DigestReply) => void): unknown
   on(event: 'error', listener: (error: unknown) => void): unknown
   on(event: 'exit', listener: (code: number) => void): unknown
@@ -36,274 +25,177 @@ export interface ThreadPort {
 }
 
 /**
- * As text, not as a file: it is found wherever this program is, in a folder, in a bundle or in a single executable. It
- * gets no environment, since secrets may stand there.
+ * The program is passed as text, so it is found in a source tree, in a bundle and in a single executable alike. The
+ * environment stays empty because it may hold secrets.
  */
-export function startThread(memory: SharedMemory): ThreadPort {
-  const given = [
-    "threads: require('node:worker_threads'), crypto: require('node:crypto'), wasm: globalThis.WebAssembly",
-    `md5Lanes: ${md5Lanes}, md5Company: ${md5Batch}`,
-  ]
-  const text = `(${digestWork})({ ${given} })`
-  const workerData: ThreadData = { memory: memory.buffer, md5: md5In(memory, 'thread') }
-  return new Worker(text, { eval: true, workerData, env: {}, execArgv: [] })
+export function startThread(): ThreadPort {
+  const modules = "{ threads: require('node:worker_threads'), crypto: require('node:crypto') }"
+  return new Worker(`(${digestProgram})(${modules})`, { eval: true, env: {}, execArgv: [] })
 }
 
-interface Waiting {
-  readonly bytes: number
-  readonly resolve: () => void
+interface Waiter {
+  readonly resolve: (buffer: ArrayBuffer) => void
   readonly reject: (error: Error) => void
 }
 
-/** Bytes that a thread has still to hash. */
-interface Ahead {
-  readonly block: number
-  /** As much as counts of them. */
-  readonly bytes: number
-}
-
 export class DigestThread {
-  readonly blocks: SharedBlocks
-  readonly #port: ThreadPort
-  readonly #ahead = new Map<number, Ahead>()
-  #aheadBytes = 0
-  /** For room, first come, first served: whoever has much to hash stands in line again for each block. */
-  readonly #line: Waiting[] = []
-  readonly #lanes = new Map<number, DigestStream>()
-  #opened = 0
-  #orders = 0
-  #md5s = 0
-  #others = 0
   failure: Error | undefined
-  /** It has done something: if it fails now, another one may well succeed. */
-  hasWorked = false
+  /** A thread that never answered cannot be started here; one that did may be replaced. */
+  hasAnswered = false
+  /** The cost of all open digests. */
+  load = 0
+  readonly #port: ThreadPort
+  readonly #idle: ArrayBuffer[] = []
+  #allocated = 0
+  readonly #waiters: Waiter[] = []
+  readonly #streams = new Map<number, DigestStream>()
+  #lastId = 0
 
-  constructor(
-    start: (memory: SharedMemory) => ThreadPort,
-    blocks: SharedBlocks,
-    failed: (thread: DigestThread) => void,
-  ) {
-    this.blocks = blocks
-    this.#port = start(blocks.memory)
-    const fail = (why: unknown): void => {
-      this.#fail(why)
-      failed(this)
+  constructor(start: () => ThreadPort, onFailure: (thread: DigestThread) => void) {
+    this.#port = start()
+    const fail = (reason: unknown): void => {
+      this.#fail(reason)
+      onFailure(this)
     }
-    this.#port.on('message', reply => this.#take(reply))
+    this.#port.on('message', reply => this.#receive(reply))
     this.#port.on('error', fail)
-    this.#port.on('exit', code => fail(`it ended with ${code}`))
+    this.#port.on('exit', code => fail(`it exited with code ${code}`))
     this.#port.unref()
   }
 
-  /** What it has to do compared to others. Up to four MD5s count as one: they are computed together. */
-  get load(): number {
-    return MD5_WEIGHT * Math.ceil(this.#md5s / LANES) + this.#others
-  }
-
-  /** One more MD5 would be computed together with those that it has. */
-  get hasCompany(): boolean {
-    return this.#md5s % LANES > 0
-  }
-
   open(algorithm: DigestAlgorithm): DigestStream {
-    const lane = new DigestStream(this, ++this.#opened, algorithm)
-    // Only work that somebody waits for keeps the process running.
-    if (this.#lanes.size === 0) this.#port.ref()
-    this.#lanes.set(lane.number, lane)
-    this.#count(algorithm, 1)
-    this.#port.postMessage({ lane: lane.number, start: algorithm })
-    return lane
+    const stream = new DigestStream(this, ++this.#lastId, algorithm)
+    // Only open digests keep the process running.
+    if (this.#streams.size === 0) this.#port.ref()
+    this.#streams.set(stream.id, stream)
+    this.load += COST[algorithm]
+    this.#port.postMessage({ id: stream.id, start: algorithm })
+    return stream
   }
 
-  close(lane: DigestStream, end: 'digest' | 'nothing'): void {
-    if (this.failure === undefined) this.#port.postMessage({ lane: lane.number, end })
-    if (end === 'nothing') this.#forget(lane)
-  }
-
-  /** Room for so many bytes, at once if there is any. Whoever got it uses it or leaves it. */
-  room(bytes: number): Promise<void> | undefined {
-    if (this.#line.length === 0 && this.#aheadBytes < AHEAD_BYTES_MAX) {
-      this.#aheadBytes += bytes
-      return undefined
+  /** A buffer to fill. It goes to `hash` or `release` without waiting for a client: there are only a few. */
+  acquire(): ArrayBuffer | Promise<ArrayBuffer> {
+    if (this.failure !== undefined) throw this.failure
+    const idle = this.#idle.pop()
+    if (idle !== undefined) return idle
+    if (this.#allocated < BUFFERS_MAX) {
+      this.#allocated++
+      return new ArrayBuffer(BUFFER_BYTES)
     }
-    return new Promise((resolve, reject) => this.#line.push({ bytes, resolve, reject }))
+    return new Promise((resolve, reject) => this.#waiters.push({ resolve, reject }))
   }
 
-  leave(bytes: number): void {
-    this.#aheadBytes -= bytes
-    while (this.#line.length > 0 && this.#aheadBytes < AHEAD_BYTES_MAX) {
-      const next = this.#line.shift()!
-      this.#aheadBytes += next.bytes
-      next.resolve()
-    }
+  release(buffer: ArrayBuffer): void {
+    const waiter = this.#waiters.shift()
+    if (waiter === undefined) this.#idle.push(buffer)
+    else waiter.resolve(buffer)
   }
 
-  /** Hashes bytes of a block that the caller holds, and releases it. */
-  hash({ number: lane }: DigestStream, bytes: Buffer, ahead: Ahead): void {
-    // Its digests have failed, and who asks for one is told so.
-    if (this.failure !== undefined) {
-      this.blocks.release(ahead.block)
+  hash(stream: DigestStream, buffer: ArrayBuffer, bytes: number): void {
+    if (this.failure !== undefined) throw this.failure
+    this.#port.postMessage({ id: stream.id, buffer, bytes }, [buffer])
+  }
+
+  end(stream: DigestStream, end: 'digest' | 'drop'): void {
+    if (this.failure === undefined) this.#port.postMessage({ id: stream.id, end })
+    if (end === 'drop') this.#close(stream)
+  }
+
+  #receive(reply: DigestReply): void {
+    this.hasAnswered = true
+    if ('buffer' in reply) {
+      this.release(reply.buffer)
       return
     }
-    const order = ++this.#orders
-    this.#ahead.set(order, ahead)
-    this.#port.postMessage({ lane, order, at: bytes.byteOffset, bytes: bytes.length })
+    const stream = this.#streams.get(reply.id)
+    if (stream === undefined) return
+    this.#close(stream)
+    stream.resolve(Buffer.from(reply.digest.buffer))
   }
 
-  #take(reply: DigestReply): void {
-    this.hasWorked = true
-    if ('order' in reply) {
-      const done = this.#ahead.get(reply.order)
-      if (done === undefined) return
-      this.#ahead.delete(reply.order)
-      this.blocks.release(done.block)
-      this.leave(done.bytes)
-      return
-    }
-    const lane = this.#lanes.get(reply.lane)
-    if (lane === undefined) return
-    this.#forget(lane)
-    lane.answered(Buffer.from(reply.digest))
+  #close(stream: DigestStream): void {
+    if (!this.#streams.delete(stream.id)) return
+    this.load -= COST[stream.algorithm]
+    if (this.#streams.size === 0) this.#port.unref()
   }
 
-  #forget(lane: DigestStream): void {
-    if (!this.#lanes.delete(lane.number)) return
-    this.#count(lane.algorithm, -1)
-    if (this.#lanes.size === 0) this.#port.unref()
-  }
-
-  #count(algorithm: DigestAlgorithm, change: 1 | -1): void {
-    if (algorithm === 'md5') this.#md5s += change
-    else this.#others += change
-  }
-
-  #fail(why: unknown): void {
+  #fail(reason: unknown): void {
     if (this.failure !== undefined) return
-    const failure = new Error(`a thread that computes digests failed: ${why instanceof Error ? why.message : why}`)
+    const failure = new Error(`a digest thread failed: ${reason instanceof Error ? reason.message : reason}`)
     this.failure = failure
-    for (const { block } of this.#ahead.values()) this.blocks.release(block)
-    this.#ahead.clear()
-    for (const { reject } of this.#line.splice(0)) reject(failure)
-    for (const lane of this.#lanes.values()) lane.failed(failure)
-    this.#lanes.clear()
+    for (const { reject } of this.#waiters.splice(0)) reject(failure)
+    for (const stream of this.#streams.values()) stream.reject(failure)
+    this.#streams.clear()
   }
 }
 
-/** What is left of some pieces. */
-class Pieces {
-  readonly #pieces: readonly Buffer[]
-  #index = 0
-  #from = 0
-
-  constructor(pieces: readonly Buffer[]) {
-    this.#pieces = pieces
-  }
-
-  get first(): Buffer | undefined {
-    const piece = this.#pieces[this.#index]
-    return this.#from === 0 ? piece : piece?.subarray(this.#from)
-  }
-
-  /** At most to the end of the first one. */
-  skip(bytes: number): void {
-    this.#from += bytes
-    if (this.#from < this.#pieces[this.#index]!.length) return
-    this.#index++
-    this.#from = 0
-  }
-
-  /** Copies as many as there is room for, up to one that is none of these; returns how many bytes that were. */
-  copy(into: Buffer, isOne: (piece: Buffer) => boolean): number {
-    let used = 0
-    for (let piece = this.first; piece !== undefined && isOne(piece); piece = this.first) {
-      const taken = piece.subarray(0, into.length - used)
-      copyShared(taken, into, used)
-      used += taken.length
-      this.skip(taken.length)
-      if (used === into.length) break
-    }
-    return used
-  }
-}
-
-/** One digest on its way through a thread. */
+/** One digest that a thread computes. */
 export class DigestStream {
-  readonly number: number
+  readonly id: number
   readonly algorithm: DigestAlgorithm
   readonly #thread: DigestThread
-  #isTaking = false
-  #isClosed = false
-  #resolve: ((digest: Buffer) => void) | undefined
-  #reject: ((error: Error) => void) | undefined
+  #isWriting = false
+  #isEnded = false
+  resolve: (digest: Buffer) => void = () => {}
+  reject: (error: Error) => void = () => {}
 
-  constructor(thread: DigestThread, number: number, algorithm: DigestAlgorithm) {
+  constructor(thread: DigestThread, id: number, algorithm: DigestAlgorithm) {
     this.#thread = thread
-    this.number = number
+    this.id = id
     this.algorithm = algorithm
   }
 
-  /**
-   * Shared blocks are held until their bytes are hashed; other bytes may be changed when this resolves. Only then may
-   * more of them come.
-   */
-  async take(pieces: readonly Buffer[]): Promise<void> {
-    assert(!this.#isTaking && !this.#isClosed, 'one after the other')
-    this.#isTaking = true
+  /** Resolves when every byte has been copied; only then may the next call follow. */
+  async write(chunks: readonly Buffer[]): Promise<void> {
+    assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
+    this.#isWriting = true
     try {
-      await this.#pass(pieces)
+      await this.#write(chunks)
     } finally {
-      this.#isTaking = false
+      this.#isWriting = false
     }
   }
 
-  async #pass(pieces: readonly Buffer[]): Promise<void> {
+  async #write(chunks: readonly Buffer[]): Promise<void> {
     const thread = this.#thread
-    const { blocks } = thread
-    const left = new Pieces(pieces)
-    for (let piece = left.first; piece !== undefined; piece = left.first) {
-      if (thread.failure !== undefined) throw thread.failure
-      const shared = blocks.blockOf(piece)
-      const counted = shared === undefined ? BLOCK_BYTES : piece.length
-      const waiting = thread.room(counted)
-      if (waiting !== undefined) await waiting
-      if (this.#isClosed) return thread.leave(counted)
-      if (shared !== undefined) {
-        blocks.hold(shared)
-        left.skip(piece.length)
-        thread.hash(this, piece, { block: shared, bytes: counted })
-      } else {
-        const block = blocks.take()
-        const into = blocks.bytesOf(block)
-        const used = left.copy(into, one => blocks.blockOf(one) === undefined)
-        thread.hash(this, into.subarray(0, used), { block, bytes: counted })
+    let index = 0
+    let offset = 0
+    while (index < chunks.length) {
+      const acquired = thread.acquire()
+      const buffer = acquired instanceof Promise ? await acquired : acquired
+      if (this.#isEnded) return thread.release(buffer)
+      const target = new Uint8Array(buffer)
+      let filled = 0
+      while (index < chunks.length && filled < BUFFER_BYTES) {
+        const chunk = chunks[index]!
+        const end = Math.min(chunk.length, offset + BUFFER_BYTES - filled)
+        target.set(chunk.subarray(offset, end), filled)
+        filled += end - offset
+        offset = end
+        if (offset < chunk.length) continue
+        index++
+        offset = 0
       }
+      thread.hash(this, buffer, filled)
     }
   }
 
   digest(): Promise<Buffer> {
-    assert(!this.#isTaking && !this.#isClosed, 'one after the other')
-    this.#isClosed = true
+    assert(!this.#isWriting && !this.#isEnded, 'calls must not overlap')
+    this.#isEnded = true
     const { failure } = this.#thread
     if (failure !== undefined) return Promise.reject(failure)
     return new Promise((resolve, reject) => {
-      this.#resolve = resolve
-      this.#reject = reject
-      this.#thread.close(this, 'digest')
+      this.resolve = resolve
+      this.reject = reject
+      this.#thread.end(this, 'digest')
     })
   }
 
-  /** Nobody will ask for the digest. */
+  /** Drops a digest that is no longer needed. */
   abandon(): void {
-    if (this.#isClosed) return
-    this.#isClosed = true
-    this.#thread.close(this, 'nothing')
-  }
-
-  answered(digest: Buffer): void {
-    this.#resolve?.(digest)
-  }
-
-  failed(error: Error): void {
-    this.#reject?.(error)
+    if (this.#isEnded) return
+    this.#isEnded = true
+    this.#thread.end(this, 'drop')
   }
 }

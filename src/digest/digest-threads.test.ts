@@ -4,10 +4,9 @@ import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { BodyDigest } from './body-digest.ts'
-import { startThread, type ThreadPort } from './digest-thread.ts'
+import type { DigestAlgorithm, DigestCommand } from './digest-program.ts'
+import { BUFFER_BYTES, startThread, type ThreadPort } from './digest-thread.ts'
 import { DigestThreads } from './digest-threads.ts'
-import type { DigestAlgorithm, DigestCommand } from './digest-work.ts'
-import { BLOCK_BYTES } from './shared-blocks.ts'
 
 const direct = (algorithm: DigestAlgorithm, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
@@ -25,10 +24,15 @@ async function digested(digest: BodyDigest, bytes: Buffer, cut: number): Promise
 
 /** A thread that does only what a test makes it do. */
 class Puppet extends EventEmitter implements ThreadPort {
-  readonly orders: DigestCommand[] = []
+  readonly commands: DigestCommand[] = []
+  readonly buffers: ArrayBuffer[] = []
+  sent = 0
   isHeld = true
-  postMessage(order: DigestCommand): void {
-    this.orders.push(order)
+  postMessage(command: DigestCommand): void {
+    this.commands.push(command)
+    if (!('buffer' in command)) return
+    this.buffers.push(command.buffer)
+    this.sent++
   }
   ref(): void {
     this.isHeld = true
@@ -36,15 +40,13 @@ class Puppet extends EventEmitter implements ThreadPort {
   unref(): void {
     this.isHeld = false
   }
-  /** Where the bytes lie that it was to hash. */
-  get places(): number[] {
-    return this.orders.flatMap(order => ('order' in order ? [order.at] : []))
+  get started(): string[] {
+    return this.commands.flatMap(command => ('start' in command ? [command.start] : []))
   }
-  /** Hashes the next so many that it was given, as far as anybody can tell. */
+  /** Sends back the first buffers it holds, as if they were hashed. */
   hash(count = 1): void {
-    for (; count > 0; count--) this.emit('message', { order: ++this.#hashed })
+    for (const buffer of this.buffers.splice(0, count)) this.emit('message', { buffer })
   }
-  #hashed = 0
 }
 
 function puppets(): { readonly threads: DigestThreads; readonly started: Puppet[] } {
@@ -61,8 +63,8 @@ test('a digest is the same whether a thread computes it or not, however the byte
   fc.assert(
     fc.asyncProperty(
       fc.constantFrom('md5', 'sha1', 'sha256'),
-      fc.constantFrom(0, 1, 1000, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 9 * BLOCK_BYTES + 17),
-      fc.constantFrom(65_536, 100_003, BLOCK_BYTES, 10 * BLOCK_BYTES),
+      fc.constantFrom(0, 1, 1000, BUFFER_BYTES - 1, BUFFER_BYTES, BUFFER_BYTES + 1, 9 * BUFFER_BYTES + 17),
+      fc.constantFrom(65_536, 100_003, BUFFER_BYTES, 10 * BUFFER_BYTES),
       async (algorithm: DigestAlgorithm, length, cut) => {
         const bytes = bytesOf(length)
         assert.equal(await digested(new BodyDigest(algorithm), bytes, cut), direct(algorithm, bytes))
@@ -72,7 +74,7 @@ test('a digest is the same whether a thread computes it or not, however the byte
   ))
 
 test('bodies that come in at once do not get into each other, and abandoned ones disturb none', async () => {
-  const bodies = Array.from({ length: 24 }, (_, n) => bytesOf(3 * BLOCK_BYTES + n, n))
+  const bodies = Array.from({ length: 24 }, (_, n) => bytesOf(3 * BUFFER_BYTES + n, n))
   const given = bodies.map(async (bytes, n) => {
     const digest = new BodyDigest(n % 2 === 0 ? 'md5' : 'sha256')
     if (n % 5 !== 4) return digested(digest, bytes, 50_000)
@@ -85,75 +87,84 @@ test('bodies that come in at once do not get into each other, and abandoned ones
   assert.deepEqual(digests, expected)
 })
 
-test('where modules can have no memory, a thread computes MD5s all the same', async () => {
-  const threads = new DigestThreads(({ buffer }) => startThread({ buffer, wasm: undefined }))
-  const bodies = Array.from({ length: 5 }, (_, n) => bytesOf(2 * BLOCK_BYTES + n, n))
-  const digests = await Promise.all(bodies.map(bytes => digested(new BodyDigest('md5', threads), bytes, 70_000)))
-  assert.deepEqual(
-    digests,
-    bodies.map(bytes => direct('md5', bytes)),
-  )
-})
-
-test('a body of up to a block needs no thread', async () => {
+test('a body of less than a buffer needs no thread', async () => {
   const { threads, started } = puppets()
-  const bytes = bytesOf(BLOCK_BYTES - 1)
+  const bytes = bytesOf(BUFFER_BYTES - 1)
   assert.equal(await digested(new BodyDigest('md5', threads), bytes, 1000), direct('md5', bytes))
   assert.equal(started.length, 0)
 })
 
-test('two digests of one body run on two threads, a third has to share', () => {
+test('the two digests of one body run on two threads, and further ones go where there is less to do', () => {
   const { threads, started } = puppets()
-  for (const algorithm of ['sha256', 'md5', 'sha256'] as const) threads.open(algorithm)
+  for (const algorithm of ['sha256', 'md5', 'sha256', 'md5', 'sha256'] as const) threads.open(algorithm)
   assert.deepEqual(
-    started.map(({ orders }) => orders.map(order => ('start' in order ? order.start : ''))),
-    [['sha256', 'sha256'], ['md5']],
+    started.map(thread => thread.started),
+    [
+      ['sha256', 'sha256', 'md5'],
+      ['md5', 'sha256'],
+    ],
   )
 })
 
-test('MD5s stay together up to four, and others go where there is less to do', () => {
+test('bytes that arrive faster than they are hashed wait for a buffer to come back', async () => {
   const { threads, started } = puppets()
-  const signed = Array.from({ length: 6 }, () => ['md5', 'sha256'] as const).flat()
-  const lanes = signed.map(algorithm => threads.open(algorithm)!)
-  const had = (): string[] =>
-    started.map(({ orders }) => orders.map(order => ('start' in order ? order.start : '')).join(' '))
-  // Four of them count as two others do.
-  assert.deepEqual(had(), ['md5 md5 md5 sha256 md5 md5 md5', 'sha256 sha256 sha256 sha256 sha256'])
-  for (const lane of lanes) lane.abandon()
-  for (const { orders } of started) orders.length = 0
-  for (let n = 0; n < 5; n++) threads.open('md5')
-  assert.deepEqual(had(), ['md5 md5 md5 md5', 'md5'])
-})
-
-test('bytes that come faster than they are hashed wait for a block, first come, first served', async () => {
-  const { threads, started } = puppets()
-  const [first, second] = [new BodyDigest('md5', threads), new BodyDigest('md5', threads)]
-  await first.update(bytesOf(BLOCK_BYTES))
-  await second.update(bytesOf(BLOCK_BYTES))
-  const [thread] = started
-  const shared = thread!.places.length
-  let through = 0
-  const large = first.update(bytesOf(8 * BLOCK_BYTES))!.then(() => through++)
+  const digest = new BodyDigest('md5', threads)
+  let isThrough = false
+  const large = digest.update(bytesOf(10 * BUFFER_BYTES))!.then(() => {
+    isThrough = true
+  })
   await new Promise(setImmediate)
-  assert.equal(thread!.places.length, 8, 'no more than this lies ahead of a thread')
-  assert.equal(new Set(thread!.places).size, 8, 'no block is filled again before it was given back')
-  assert.equal(through, 0)
-  thread!.hash(shared)
+  const [thread] = started
+  assert.equal(thread!.sent, 8, 'no more than this is queued for a thread')
+  assert.equal(new Set(thread!.buffers).size, 8, 'a buffer was filled again before it came back')
+  thread!.hash()
+  await new Promise(setImmediate)
+  assert.deepEqual([thread!.sent, isThrough], [9, false])
+  thread!.hash()
   await large
-  assert.equal(through, 1)
+  assert.equal(thread!.sent, 10)
 })
 
-test('a digest that is abandoned while it waits for a block leaves the block to others', async () => {
+test('buffers go to those that wait in the order in which they asked', async () => {
   const { threads, started } = puppets()
-  const [left, other] = [new BodyDigest('md5', threads), new BodyDigest('md5', threads)]
-  const waiting = left.update(bytesOf(9 * BLOCK_BYTES))
+  // Both MD5s share a thread: the digest between them takes the other one.
+  const opened = (['md5', 'sha256', 'sha256', 'md5'] as const).map(algorithm => threads.open(algorithm)!)
   const [thread] = started
-  left.abandon()
+  const streams = [opened[0]!, opened[3]!]
+  const order: number[] = []
+  const writes = streams.map((stream, n) => stream.write([bytesOf((n === 0 ? 8 : 1) * BUFFER_BYTES)]))
+  const last = writes[1]!.then(() => order.push(1))
+  await writes[0]
+  const again = streams[0]!.write([bytesOf(BUFFER_BYTES)]).then(() => order.push(0))
+  await new Promise(setImmediate)
+  assert.deepEqual(order, [])
+  thread!.hash(2)
+  await Promise.all([last, again])
+  assert.deepEqual(order, [1, 0])
+})
+
+test('a digest that is abandoned while it waits for a buffer leaves the buffer to others', async () => {
+  const { threads, started } = puppets()
+  const digest = new BodyDigest('md5', threads)
+  const waiting = digest.update(bytesOf(9 * BUFFER_BYTES))
+  const [thread] = started
+  digest.abandon()
   thread!.hash()
   await waiting
-  assert.equal(thread!.places.length, 8, 'nothing more is sent for it')
-  await other.update(bytesOf(BLOCK_BYTES))
-  assert.equal(thread!.places.length, 9)
+  assert.equal(thread!.sent, 8, 'nothing more is sent for it')
+  await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES))
+  assert.equal(thread!.sent, 9)
+})
+
+test('a buffer that was handed to a thread can no longer be written here', async () => {
+  const port = startThread()
+  const buffer = new ArrayBuffer(16)
+  port.postMessage({ id: 1, start: 'md5' })
+  const back = new Promise<unknown>(resolve => port.on('message', resolve))
+  port.postMessage({ id: 1, buffer, bytes: 16 }, [buffer])
+  assert.equal(buffer.byteLength, 0)
+  assert.equal(((await back) as { buffer: ArrayBuffer }).buffer.byteLength, 16)
+  port.unref()
 })
 
 for (const [how, event, told] of [
@@ -162,25 +173,26 @@ for (const [how, event, told] of [
 ] as const) {
   test(`a thread that ${how} fails what it had, whoever waits for it, and the next one is another`, async () => {
     const { threads, started } = puppets()
-    const digests = [new BodyDigest('md5', threads), new BodyDigest('md5', threads), new BodyDigest('md5', threads)]
-    await digests[0]!.update(bytesOf(BLOCK_BYTES))
-    await digests[1]!.update(bytesOf(BLOCK_BYTES))
-    const [thread] = started
+    const opened = (['md5', 'sha256', 'sha256', 'md5'] as const).map(algorithm => threads.open(algorithm)!)
+    const [first, , , second] = opened
+    await first!.write([bytesOf(BUFFER_BYTES)])
+    const [thread, other] = started
     thread!.hash()
-    const asked = digests[0]!.digest()
-    const waiting = digests[1]!.update(bytesOf(20 * BLOCK_BYTES))!
+    other!.hash()
+    const asked = first!.digest()
+    const waiting = second!.write([bytesOf(20 * BUFFER_BYTES)])
     thread!.emit(event, told)
-    await assert.rejects(asked, /a thread that computes digests failed/)
-    await assert.rejects(waiting, /a thread that computes digests failed/)
-    await assert.rejects(async () => digests[1]!.digest(), /a thread that computes digests failed/)
-    await digests[2]!.update(bytesOf(BLOCK_BYTES))
-    assert.equal(started.length, 2)
-    assert.equal(started[1]!.places.length, 1)
+    await assert.rejects(asked, /a digest thread failed/)
+    await assert.rejects(waiting, /a digest thread failed/)
+    await assert.rejects(async () => second!.digest(), /a digest thread failed/)
+    await new BodyDigest('md5', threads).update(bytesOf(BUFFER_BYTES))
+    assert.equal(started.length, 3)
+    assert.equal(started[2]!.sent, 1)
   })
 }
 
 test('where no thread can be started, digests are computed without', async () => {
-  const bytes = bytesOf(3 * BLOCK_BYTES)
+  const bytes = bytesOf(3 * BUFFER_BYTES)
   const refused = new DigestThreads(() => {
     throw new Error('not permitted')
   })
@@ -194,29 +206,29 @@ test('where no thread can be started, digests are computed without', async () =>
 
 test('a thread that really dies is noticed', async () => {
   const started: ThreadPort[] = []
-  const threads = new DigestThreads(memory => {
-    const thread = startThread(memory)
+  const threads = new DigestThreads(() => {
+    const thread = startThread()
     started.push(thread)
     return thread
   })
   const digest = new BodyDigest('md5', threads)
-  await digest.update(bytesOf(BLOCK_BYTES))
+  await digest.update(bytesOf(BUFFER_BYTES))
   await (started[0] as unknown as { terminate(): Promise<unknown> }).terminate()
   await assert.rejects(async () => {
-    await digest.update(bytesOf(100 * BLOCK_BYTES))
+    await digest.update(bytesOf(100 * BUFFER_BYTES))
     await digest.digest()
-  }, /a thread that computes digests failed/)
+  }, /a digest thread failed/)
 })
 
 test('only work that somebody waits for keeps the process running', async () => {
   const { threads, started } = puppets()
   const digest = new BodyDigest('md5', threads)
-  await digest.update(bytesOf(BLOCK_BYTES))
+  await digest.update(bytesOf(BUFFER_BYTES))
   assert.equal(started[0]!.isHeld, true)
   const asked = digest.digest()
   await new Promise(setImmediate)
   assert.equal(started[0]!.isHeld, true)
-  started[0]!.emit('message', { lane: 1, digest: new Uint8Array(16) })
+  started[0]!.emit('message', { id: 1, digest: new Uint8Array(16) })
   assert.equal((await asked).length, 16)
   assert.equal(started[0]!.isHeld, false)
 })

@@ -1,12 +1,9 @@
 /** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
 import type { IncomingMessage } from 'node:http'
-import type { BodyFilter, BorrowableBody, BorrowedBody } from '../digest/borrowed-body.ts'
-import { sharedBlocks } from '../digest/digest-threads.ts'
-import { noteExternalBytes, releaseBuffer } from '../digest/gc-pressure.ts'
-import { BLOCK_BYTES, BodyBlocks } from '../digest/shared-blocks.ts'
+import { noteExternalBytes } from '../lib/runtime.ts'
 import { Fault } from '../model/faults.ts'
 import { headerValue, type RawRequest } from './raw-request.ts'
-import { type PendingWait, TIMEOUTS, type Timeouts, TransferRate } from './timeouts.ts'
+import { type PendingWait, type Timeouts, TransferRate } from './timeouts.ts'
 
 const ignore = (): void => {}
 
@@ -23,22 +20,12 @@ export interface DiscardLimits {
   readonly waitsBeyond: boolean
 }
 
-export class IncomingBytes implements BorrowableBody, PendingWait {
+export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   readonly #message: IncomingMessage
   readonly #patience: Timeouts
   readonly #request: RawRequest
   /** Of one that somebody reads. */
   #pace: TransferRate | undefined
-  /** Where its bytes are put, when it is lent. */
-  #blocks: BodyBlocks | undefined
-  #sieve: BodyFilter | undefined
-  /** What has come and is to be put there, from `#at` on; all of it lies in `#chunk`, unless some was passed on. */
-  #come: readonly Buffer[] = []
-  #at = 0
-  #chunk: Buffer | undefined
-  /** Nobody waits for a block to be full any longer, and what takes back that this is about to be so. */
-  #isImpatient = false
-  #calm: (() => void) | undefined
   #isListening = false
   /** Short bodies come together with their heads, and are here as soon as the runtime gets to look behind those. */
   #isNew = true
@@ -115,15 +102,6 @@ export class IncomingBytes implements BorrowableBody, PendingWait {
     return { next: () => this.#next(), return: () => this.#stop() }
   }
 
-  /** A short one is read as it comes: it is hashed at its end, where it lies. */
-  lend(sieve?: BodyFilter): BorrowedBody | undefined {
-    if (!(Number(this.#announced()) > BLOCK_BYTES)) return undefined
-    const blocks = new BodyBlocks(sharedBlocks)
-    this.#blocks = blocks
-    this.#sieve = sieve
-    return { bytes: this, end: () => blocks.end() }
-  }
-
   /**
    * Reads the message itself: an iterator of the runtime's watches for every end that a stream can come to, which costs
    * a small body more than its bytes do.
@@ -151,7 +129,7 @@ export class IncomingBytes implements BorrowableBody, PendingWait {
       this.#wake = () => {
         try {
           const come = this.#step()
-          if (come === undefined && !this.#message.destroyed) return this.#waitOn()
+          if (come === undefined && !this.#message.destroyed) return
           this.#stopWaiting()
           if (come !== undefined) return resolve(come)
           this.#isAbandoned = true
@@ -168,74 +146,17 @@ export class IncomingBytes implements BorrowableBody, PendingWait {
 
   /** What is there already: bytes, or the end. */
   #step(): IteratorResult<Buffer> | undefined {
-    if (this.#blocks !== undefined) return this.#fill(this.#blocks)
-    const value = this.#read()
-    if (value === null) return this.#isRead() ? END : undefined
-    return { done: false, value }
-  }
-
-  #read(): Buffer | null {
     const value = this.#message.read() as Buffer | null
-    if (value === null) return null
+    if (value === null) return this.#isRead() ? END : undefined
     this.#bytes += value.length
     this.#unpaced += value.length
     noteExternalBytes(value.length)
-    return value
-  }
-
-  /** The same, a block at a time. */
-  #fill(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
-    for (;;) {
-      for (let piece = this.#come[this.#at++]; piece !== undefined; piece = this.#come[this.#at++]) {
-        const bytes = blocks.fill(piece)
-        if (bytes === 0) {
-          this.#chunk = undefined
-          return { done: false, value: piece }
-        }
-        if (bytes < piece.length) {
-          this.#come = [piece.subarray(bytes), ...this.#come.slice(this.#at)]
-          this.#at = 0
-        }
-        if (blocks.isFull) return { done: false, value: blocks.take() }
-      }
-      if (this.#chunk !== undefined) releaseBuffer(this.#chunk)
-      const chunk = this.#sieve?.failure === undefined ? this.#read() : null
-      this.#chunk = chunk ?? undefined
-      if (chunk === null) return this.#partial(blocks)
-      this.#come = this.#sieve === undefined ? [chunk] : this.#sieve.take(chunk)
-      this.#at = 0
-    }
-  }
-
-  /** What there is when no more can be had for now. */
-  #partial(blocks: BodyBlocks): IteratorResult<Buffer> | undefined {
-    const failure = this.#sieve?.failure
-    const isOver = failure !== undefined || this.#isRead()
-    if (!isOver && !this.#isImpatient) return undefined
-    if (!blocks.isEmpty) return { done: false, value: blocks.take() }
-    if (failure !== undefined) throw failure
-    return isOver ? END : undefined
-  }
-
-  /** Some has come, but not a block of it: what there is goes on if the rest is long in coming. */
-  #waitOn(): void {
-    if (this.#unpaced === 0) return
-    const now = this.#patience.now()
-    this.#pace!.arrived(now, this.#unpaced)
-    this.#pace!.wait(now)
-    this.#unpaced = 0
-    this.#calm ??= this.#patience.after(TIMEOUTS.partialMs, () => {
-      this.#isImpatient = true
-      this.#wake()
-    })
+    return { done: false, value }
   }
 
   #stopWaiting(): void {
     this.#wake = ignore
     this.#refuse = ignore
-    this.#calm?.()
-    this.#calm = undefined
-    this.#isImpatient = false
     this.#pace?.arrived(this.#patience.now(), this.#unpaced)
     this.#unpaced = 0
     this.#patience.end(this)

@@ -3,7 +3,6 @@ import { EventEmitter } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { test } from 'node:test'
-import { outgoingBuffers } from '../digest/buffer-pool.ts'
 import { ManualClock } from '../lib/clock.ts'
 import { ResponseWriter } from './response-writer.ts'
 import { Timeouts } from './timeouts.ts'
@@ -18,13 +17,10 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-type Taken = (error?: Error | null) => void
-
 /** A connection that takes what is written when a test says so. */
 class FakeResponse extends EventEmitter {
   readonly socket: FakeSocket
   readonly writes: number[] = []
-  readonly untaken: Taken[] = []
   destroyed = false
   writableLength = 0
   isEnded = false
@@ -33,13 +29,11 @@ class FakeResponse extends EventEmitter {
     super()
     this.socket = socket
   }
-  write(piece: Buffer, taken: Taken): boolean {
+  write(piece: Buffer): boolean {
     this.writes.push(piece.length / KIB)
-    this.untaken.push(taken)
     return false
   }
-  take(error?: Error): void {
-    for (const taken of this.untaken.splice(0)) taken(error)
+  take(): void {
     this.emit('drain')
   }
   end(): void {
@@ -101,38 +95,4 @@ test('who takes 64 KiB in less than a minute, again and again, gets all of it; w
   assert.equal(socket.destroyed, true)
   await streaming
   assert.equal(response.isEnded, false)
-})
-
-test('a lent buffer is used again when every write of it has succeeded, and only then', async () => {
-  for (const [outcome, expected] of [
-    [undefined, true],
-    [new Error('gone'), false],
-  ] as const) {
-    const { response, sending } = scene()
-    const lent = outgoingBuffers.acquire(512 * KIB)
-    const streaming = sending.stream(chunks(lent))
-    for (let writes = 1; writes <= 4; writes++) {
-      await turn()
-      assert.equal(response.writes.length, writes)
-      assert.notEqual(outgoingBuffers.acquire(512 * KIB).buffer, lent.buffer, 'somebody else has it')
-      response.take(writes === 4 ? outcome : undefined)
-    }
-    await streaming
-    assert.equal(outgoingBuffers.acquire(512 * KIB).buffer === lent.buffer, expected)
-  }
-})
-
-test('a lent buffer that is all of an answer is used again when nothing of it waits, and only then', async () => {
-  for (const [waiting, expected] of [
-    [0, true],
-    [1, false],
-  ] as const) {
-    const { response, sending } = scene()
-    const lent = outgoingBuffers.acquire(64 * KIB)
-    response.writableLength = waiting
-    const ending = sending.end(lent)
-    assert.equal(outgoingBuffers.acquire(64 * KIB).buffer === lent.buffer, expected)
-    response.emit('finish')
-    await ending
-  }
 })

@@ -1,8 +1,6 @@
 /** Sends answers as fast as their clients take them. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { outgoingBuffers } from '../digest/buffer-pool.ts'
-import { recordSlabs } from '../digest/slab-pool.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
@@ -77,20 +75,13 @@ export class ResponseWriter {
     this.bytes += body?.length ?? 0
     this.#response.end(body)
     // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
-    if (this.#response.writableLength > 0) return this.#happens('finish')
-    if (body === undefined) return
-    outgoingBuffers.release(body)
-    recordSlabs.giveBack(body)
+    return this.#response.writableLength > 0 ? this.#happens('finish') : undefined
   }
 
   async #write(piece: Buffer): Promise<void> {
     this.bytes += piece.length
-    // Only a write that succeeded is known to be done with the bytes: others may still hold them for a while.
-    const taken = (error?: Error | null): void => {
-      if (error === undefined || error === null) outgoingBuffers.release(piece)
-    }
     const since = this.#patience.now()
-    if (!this.#response.write(piece, taken)) await this.#happens('drain')
+    if (!this.#response.write(piece)) await this.#happens('drain')
     const isFast = this.#patience.now() - since < FAST_MS
     this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
   }

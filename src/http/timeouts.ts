@@ -7,8 +7,6 @@ import type { Clock } from '../lib/clock.ts'
 export const TIMEOUTS = {
   /** Of a body: without any byte. */
   silentMs: 20_000,
-  /** Of a body: until a block is full, before what has come of it is passed on. */
-  partialMs: 20,
   /** Of a body: over so long it must bring so much, 1 KB a second. */
   windowMs: 60_000,
   windowBytesMin: 60 * 1024,
@@ -38,10 +36,6 @@ export class Timeouts {
 
   now(): number {
     return this.#clock.now()
-  }
-
-  after(ms: number, call: () => void): () => void {
-    return this.#clock.after(ms, call)
   }
 
   begin(wait: PendingWait): void {

@@ -48,11 +48,3 @@ export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
   for (let i = 0; i < prefix.length; i++) if (bytes[i] !== prefix[i]) return false
   return true
 }
-
-/**
- * Copies bytes into memory that threads share. Node's own `set` goes there byte by byte unless both sides lie equally
- * in their words, an eighth as fast; its `fill` copies as into any other memory.
- */
-export function copyShared(from: Uint8Array, to: Buffer, at: number): void {
-  if (from.length > 0) to.fill(from, at, at + from.length)
-}

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto'
 import { crc32c } from '@node-rs/crc32'
-import { crc64 } from '../digest/crc64.ts'
 import { crc32 } from '../lib/crc.ts'
+import { crc64 } from '../lib/crc64.ts'
 import { Fault } from '../model/faults.ts'
 import type { Checksum } from '../model/version.ts'
 import { headerName } from './access/names.ts'

@@ -2,6 +2,7 @@
 
 import type { Certificate } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
+import { relaxCollector } from '../lib/runtime.ts'
 import { IdentityCache } from '../store/identity/identity-cache.ts'
 import { merged, type Sample } from '../telemetry/families.ts'
 import { ProcessMetrics } from '../telemetry/process-metrics.ts'
@@ -29,6 +30,7 @@ export interface RunningServer {
 }
 
 export function serve(config: Config, everything: Log): Promise<RunningServer> {
+  relaxCollector()
   const tell = atLeast(config.logLevel, everything)
   return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
 }

@@ -4,6 +4,7 @@
  */
 
 import type { Certificate } from '../http/listen.ts'
+import { relaxCollector } from '../lib/runtime.ts'
 import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
@@ -115,6 +116,7 @@ class WorkerProcess {
 
 /** `configured`: called before anything is told, once it is known how. */
 export function runWorker(tell: Log, configured: (config: Config) => void): void {
+  relaxCollector()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { EventEmitter } from 'node:events'
+import type { DigestCommand } from '../../src/digest/digest-program.ts'
 import type { ThreadPort } from '../../src/digest/digest-thread.ts'
 import { DigestThreads, digestThreads } from '../../src/digest/digest-threads.ts'
-import type { DigestCommand } from '../../src/digest/digest-work.ts'
 import { checksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import { expectFault } from './parts.ts'
 import { type Client, inBoth, makeBucket } from './server.ts'
@@ -67,8 +67,8 @@ inBoth('A15 PutObject: a large body of which one bit is not what was signed is n
 
 /** A thread that ends when it has got its first bytes. */
 class Dying extends EventEmitter implements ThreadPort {
-  postMessage(order: DigestCommand): void {
-    if ('order' in order) setImmediate(() => this.emit('exit', 1))
+  postMessage(command: DigestCommand): void {
+    if ('buffer' in command) setImmediate(() => this.emit('exit', 1))
   }
   ref(): void {}
   unref(): void {}
@@ -85,6 +85,6 @@ inBoth('PutObject: a large body whose digests were lost on the way is not stored
     Reflect.deleteProperty(digestThreads, 'open')
   }
   assert.ok(await isMissing(client, bucket))
-  assert.ok(log.some(line => JSON.stringify(line).includes('a thread that computes digests failed')))
+  assert.ok(log.some(line => JSON.stringify(line).includes('a digest thread failed')))
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/k', body })).status, 200)
 })

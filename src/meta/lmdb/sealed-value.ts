@@ -3,7 +3,6 @@
  * The key is part of it because a damaged page can also lead a search to a whole record of another key.
  */
 
-import { recordSlabs } from '../../digest/slab-pool.ts'
 import type { ByteSpan } from '../../lib/bytes.ts'
 import { crc32, crc32Of } from '../../lib/crc.ts'
 import { Slab } from '../../lib/slab.ts'
@@ -30,9 +29,6 @@ export function sealValue(key: Buffer, value: Buffer): Buffer {
  * to get them, and their slab with them.
  */
 const readSlab = new Slab(2 ** 16)
-
-/** Longer ones most often hold a content, of which somebody may say when it has been sent. */
-const LENT_FROM_BYTES = 1_024
 
 /** The engine reads everything into the same memory and hands out the same array, whose `length` it sets by hand. */
 class Place implements ByteSpan {
@@ -99,8 +95,7 @@ export class OpenedRecord implements EntryView {
 /** A copy of the value that is sealed under this key. */
 export function openValue(key: Buffer, sealed: Uint8Array): Buffer {
   const { length } = sealed
-  const bytes = Math.max(0, length - SEAL_BYTES)
-  const value = bytes < LENT_FROM_BYTES ? readSlab.cut(bytes) : recordSlabs.lend(bytes)
+  const value = readSlab.cut(Math.max(0, length - SEAL_BYTES))
   if (value.length > 0) value.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, value.length))
   const found = crc32(value, crc32Of(key, 0, key.length)) >>> 0
   if (length < SEAL_BYTES || found !== expectedOf(sealed)) throw new DamagedRecord(Buffer.from(key))

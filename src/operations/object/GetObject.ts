@@ -184,7 +184,7 @@ export const HeadObject = operation({
             headers.push(['content-length', end - start])
             return { status, headers }
           }),
-        () => handle.dismiss(),
+        () => handle.close(),
       ),
     )
   },

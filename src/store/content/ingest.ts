@@ -5,8 +5,6 @@
 import { type Body, DiskFull } from '../../blobs/blobs.ts'
 import { wrapBlobKey } from '../../crypto/key-wrap.ts'
 import { SEALED_FRAME_BYTES, seal } from '../../crypto/sealing.ts'
-import { borrow } from '../../digest/borrowed-body.ts'
-import { sharedBlocks } from '../../digest/digest-threads.ts'
 import { OutcomeUnknown } from '../../meta/meta.ts'
 import { type BlobRecord, blobFormat, type Content, type Slice } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
@@ -58,15 +56,12 @@ export interface Draft {
 class Meter {
   size = 0
   readonly #options: IngestOptions
-  readonly #loan: ReturnType<typeof borrow>
   readonly #source: AsyncIterator<Buffer> | Iterator<Buffer>
   #ended = false
 
   constructor(body: Body, options: IngestOptions) {
     this.#options = options
-    this.#loan = borrow(body)
-    const { bytes } = this.#loan
-    this.#source = Symbol.asyncIterator in bytes ? bytes[Symbol.asyncIterator]() : bytes[Symbol.iterator]()
+    this.#source = Symbol.asyncIterator in body ? body[Symbol.asyncIterator]() : body[Symbol.iterator]()
   }
 
   async next(): Promise<Buffer | undefined> {
@@ -93,14 +88,11 @@ class Meter {
     return new Fault('IncompleteBody', { NumberBytesExpected: expected, NumberBytesProvided: this.size })
   }
 
-  /** The body's source may hold a socket or a file: it is told when nobody will read on, or look at what was read. */
+  /** The source may hold a socket or a file, so one that is not read to its end is closed. */
   async stop(): Promise<void> {
-    try {
-      if (!this.#ended) await this.#source.return?.()
-    } finally {
-      this.#ended = true
-      this.#loan.end()
-    }
+    if (this.#ended) return
+    this.#ended = true
+    await this.#source.return?.()
   }
 
   async *rest(first: readonly Buffer[]): AsyncGenerator<Buffer> {
@@ -171,9 +163,7 @@ async function inlineContent(
   return { kind: 'inline', bytes: Buffer.concat(sealed), seal: { id, key, storageKey: storage.version } }
 }
 
-/** Bytes that may be kept, which those that are lent may not. */
-const joined = (chunks: readonly Buffer[]): Buffer =>
-  chunks.length === 1 && sharedBlocks.blockOf(chunks[0]!) === undefined ? chunks[0]! : Buffer.concat(chunks)
+const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
 
 async function blobDraft(
   context: StoreContext,

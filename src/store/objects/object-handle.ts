@@ -1,5 +1,3 @@
-import { outgoingBuffers } from '../../digest/buffer-pool.ts'
-import { recordSlabs } from '../../digest/slab-pool.ts'
 import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
 import type { Version } from '../../model/version.ts'
 import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-table.ts'
@@ -76,7 +74,6 @@ export class ObjectHandle {
         return step
       },
       return: () => {
-        if (first?.done === false) outgoingBuffers.release(first.value)
         first = undefined
         return bytes.return!()
       },
@@ -86,28 +83,16 @@ export class ObjectHandle {
 
   /**
    * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
-   * have to be read. Lent with their record: whoever gets them is the last to use it, and may say when that is over.
+   * have to be read.
    */
   inline(start: number, end: number): Buffer | undefined {
-    const bytes = this.#inRecord()
-    if (bytes === undefined) return undefined
-    this.close()
-    return bytes.subarray(start, end)
-  }
-
-  #inRecord(): Buffer | undefined {
     const { content } = this.version
-    return content.kind === 'inline' && content.seal === undefined ? content.bytes : undefined
-  }
-
-  /** Closes the handle of an object whose bytes nobody wants, when nobody will look at its record again. */
-  dismiss(): void {
-    const bytes = this.#inRecord()
-    if (bytes !== undefined) recordSlabs.giveBack(bytes)
+    if (content.kind !== 'inline' || content.seal !== undefined) return undefined
     this.close()
+    return content.bytes.subarray(start, end)
   }
 
-  /** The same in one piece, for a range that is short; closes the handle. Lent, as what is read is. */
+  /** The same in one piece, for a range that is short; closes the handle. */
   whole(start: number, end: number): MaybePromise<Buffer> {
     return orElse(
       () =>
@@ -126,10 +111,7 @@ export class ObjectHandle {
   async #joined(start: number, end: number): Promise<Buffer> {
     const chunks: Buffer[] = []
     for await (const chunk of this.read(start, end)) chunks.push(chunk)
-    if (chunks.length === 1) return chunks[0]!
-    const whole = Buffer.concat(chunks)
-    for (const chunk of chunks) outgoingBuffers.release(chunk)
-    return whole
+    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
   /** The part of this number; undefined when the object has none. */

@@ -1,4 +1,4 @@
-/** Bodies whose bytes are put into shared blocks once and hashed, checked, sealed and written from there. */
+/** Bodies on their way from a connection to the disk: hashed, checked, sealed and written as they arrive. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -9,14 +9,11 @@ import { checkedBody } from '../../src/auth/payload.ts'
 import type { PayloadRule } from '../../src/auth/payload-rule.ts'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { ruleFor, wire } from '../../src/auth/suite-chunks.ts'
-import { borrow } from '../../src/digest/borrowed-body.ts'
-import { sharedBlocks } from '../../src/digest/digest-threads.ts'
-import { BLOCK_BYTES } from '../../src/digest/shared-blocks.ts'
+import { BUFFER_BYTES } from '../../src/digest/digest-thread.ts'
 import { IncomingBytes } from '../../src/http/incoming-bytes.ts'
 import type { RawRequest } from '../../src/http/raw-request.ts'
 import { Timeouts } from '../../src/http/timeouts.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
-import type { BodyInspector } from '../../src/store/content/body-inspector.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
 /** Bytes as they come from a client: cut so, over and over. */
@@ -54,17 +51,7 @@ function sentAs(how: SignedHow, body: Buffer, chunkBytes: number): { bytes: Buff
   return { bytes: wire(sent), rule: ruleFor(sent) }
 }
 
-const ALL = sharedBlocks.freeCount
-const ANSWERED_MS_MAX = 20_000
-
-/** All blocks are free again, once the threads have answered. */
-async function assertAllFree(): Promise<void> {
-  const since = performance.now()
-  while (sharedBlocks.freeCount < ALL && performance.now() - since < ANSWERED_MS_MAX) await new Promise(setImmediate)
-  assert.equal(sharedBlocks.freeCount, ALL, 'blocks that nobody gave back')
-}
-
-const bodyLength = fc.constantFrom(BLOCK_BYTES + 1, 2 * BLOCK_BYTES, 700_001, 3 * BLOCK_BYTES + 17, 1_500_000)
+const bodyLength = fc.constantFrom(BUFFER_BYTES + 1, 2 * BUFFER_BYTES, 700_001, 3 * BUFFER_BYTES + 17, 1_500_000)
 const sizes = fc.array(fc.oneof(fc.integer({ min: 500, max: 9_000 }), fc.integer({ min: 60_000, max: 600_000 })), {
   minLength: 1,
   maxLength: 4,
@@ -72,7 +59,6 @@ const sizes = fc.array(fc.oneof(fc.integer({ min: 500, max: 9_000 }), fc.integer
 
 test('a body has the right digest and comes back as it was, however it is cut, signed and sealed', async () => {
   const { store, disk } = await freshStore()
-  // Whoever writes later than it says so would write other bytes than it was given.
   disk.pause = () => new Promise(setImmediate)
   await makeBucket(store, 'bucket')
   const one = fc.record({
@@ -99,44 +85,16 @@ test('a body has the right digest and comes back as it was, however it is cut, s
         assert.ok((await bytesOf(store, { bucket: 'bucket', key: `${n}` })).equals(body), 'other bytes were stored')
       })
       await Promise.all(tags)
-      await assertAllFree()
     }),
     { numRuns: 25 },
   )
 })
 
-for (const how of SIGNED_HOW) {
-  for (const isSealed of [false, true]) {
-    test(`a long body has few blocks at a time: ${how} signed, ${isSealed ? 'sealed' : 'plain'}`, async () => {
-      const { store } = await freshStore()
-      await makeBucket(store, 'bucket')
-      const body = payload(16 * 2 ** 20 + 5)
-      const { bytes, rule } = sentAs(how, body, 65_536)
-      let most = 0
-      function* pieces(): Generator<Buffer> {
-        for (const piece of cut(bytes, [65_536])) {
-          most = Math.max(most, ALL - sharedBlocks.freeCount)
-          yield piece
-        }
-      }
-      await store.objects.put({
-        bucket: 'bucket',
-        key: 'k',
-        owner: OWNER,
-        body: checkedBody(incoming(pieces(), bytes.length), rule),
-        encryption: isSealed ? { by: 'service' } : undefined,
-      })
-      assert.ok(most > 0 && most < 24, `${most} blocks at once`)
-      await assertAllFree()
-    })
-  }
-}
-
 for (const [what, isWritten] of [
   ['breaks off', true],
   ['cannot be written', false],
 ] as const) {
-  test(`a body that ${what} leaves no bytes and no block behind`, async () => {
+  test(`a body that ${what} leaves no bytes behind`, async () => {
     const { store, disk } = await freshStore()
     await makeBucket(store, 'bucket')
     const body = payload(3_000_000)
@@ -158,7 +116,6 @@ for (const [what, isWritten] of [
         encryption: isSealed ? { by: 'service' } : undefined,
       })
       await assert.rejects(put)
-      await assertAllFree()
     }
     await assertWhole(store)
   })
@@ -191,7 +148,6 @@ for (const chunkBytes of [65_536, 300_000]) {
       const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
       assert.equal(await faultOf(put), code)
     }
-    await assertAllFree()
     await assertWhole(store)
   })
 }
@@ -201,73 +157,31 @@ test('G4: a chunk that was not signed so is refused before the client sends more
   const source = new Readable({ read() {} })
   const message = source as unknown as IncomingMessage
   const { bytes, rule } = sentAs('chunks', payload(900_000), 65_536)
-  const loan = borrow(checkedBody(new IncomingBytes(message, new Timeouts(clock), announcing(1_000_000)), rule))
-  const reading = (loan.bytes as AsyncIterable<Buffer>)[Symbol.asyncIterator]().next()
+  const body = checkedBody(new IncomingBytes(message, new Timeouts(clock), announcing(1_000_000)), rule)
+  const reading = (async () => {
+    for await (const _ of body);
+  })()
   bytes[200]! ^= 1
   source.push(bytes.subarray(0, 70_000))
-  await new Promise(setImmediate)
-  await clock.sleep(1_000)
   assert.equal(await faultOf(reading), 'SignatureDoesNotMatch')
-  loan.end()
 })
 
-test('a short body in very many chunks is kept for good', async () => {
+test('a short body in very many chunks is stored as it was', async () => {
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   const body = payload(3_500)
   const { bytes, rule } = sentAs('chunks', body, 1)
   const checked = checkedBody(incoming(cut(bytes, [65_536]), bytes.length), rule)
-  // Between its last byte and its commit somebody else uses the block.
-  const inspection: BodyInspector = {
-    update: () => undefined,
-    abandon: () => {},
-    async end() {
-      const block = sharedBlocks.take()
-      sharedBlocks.bytesOf(block).fill(0)
-      sharedBlocks.release(block)
-      return undefined
-    },
-  }
-  await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked, inspection })
+  await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'k' })).equals(body))
 })
 
-test('where all blocks are taken, bytes are passed on as they come', async () => {
-  const { store } = await freshStore()
-  await makeBucket(store, 'bucket')
-  const taken: number[] = []
-  for (let block = sharedBlocks.spare(); block !== undefined; block = sharedBlocks.spare()) taken.push(block)
-  const body = payload(3_000_000)
-  const { bytes, rule } = sentAs('hash', body, 0)
-  // In the middle of the body there are some again.
-  function* pieces(): Generator<Buffer> {
-    yield* cut(bytes.subarray(0, 1_000_000), [65_536])
-    for (const block of taken.splice(0, 2)) sharedBlocks.release(block)
-    yield* cut(bytes.subarray(1_000_000), [65_536])
-  }
-  const checked = checkedBody(incoming(pieces(), bytes.length), rule)
-  const { etag } = await store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
-  assert.equal(etag, createHash('md5').update(body).digest('hex'))
-  assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'k' })).equals(body))
-  for (const block of taken) sharedBlocks.release(block)
-  await assertAllFree()
-})
-
-test('of a client that stops in the middle of a block, what has come is passed on all the same', async () => {
-  const clock = new ManualClock()
+test('bytes are passed on as they arrive, also when the client then pauses', async () => {
   const source = new Readable({ read() {} })
   const message = source as unknown as IncomingMessage
-  const loan = new IncomingBytes(message, new Timeouts(clock), announcing(1_000_000)).lend()!
-  const bytes = loan.bytes[Symbol.asyncIterator]()
-  const first = bytes.next()
+  const bytes = new IncomingBytes(message, new Timeouts(new ManualClock()), announcing(1_000_000))
+  const chunks = bytes[Symbol.asyncIterator]()
+  const first = chunks.next()
   source.push(Buffer.from('first'))
-  await new Promise(setImmediate)
-  await clock.sleep(1_000)
-  const got = await first
-  assert.equal(got.value?.toString(), 'first')
-  const second = bytes.next()
-  source.push(Buffer.alloc(1_000_000, 2))
-  assert.ok((await second).value?.equals(Buffer.alloc(BLOCK_BYTES - 5, 2)))
-  assert.equal(got.value.toString(), 'first')
-  loan.end()
+  assert.equal((await first).value?.toString(), 'first')
 })
