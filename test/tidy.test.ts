@@ -119,6 +119,25 @@ test('floors: each imports only what stands below it', () => {
   none(bad)
 })
 
+test('imports: no file reaches itself again, not even by its types', () => {
+  const targets = new Map(code.map(source => [relative('src', source.path), importsOf(source)]))
+  const finished = new Set<string>()
+  const circles: string[] = []
+  const visit = (file: string, way: readonly string[]): void => {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '))
+    if (finished.has(file) || way.includes(file)) return
+    for (const target of targets.get(file) ?? []) visit(target, [...way, file])
+    finished.add(file)
+  }
+  for (const file of targets.keys()) visit(file, [])
+  none(circles)
+})
+
+test('control flow: values that may be promises are awaited, not passed to continuations', () => {
+  const bad = core.filter(({ text }) => /\b(andThen|orElse|andFinally)\b/.test(withoutComments(text)))
+  none(bad.map(({ path }) => path))
+})
+
 test('runtimes: what is special for Bun is decided in one place, and no response is destroyed', () => {
   const bad: string[] = []
   for (const { path, text } of core) {

@@ -1,11 +1,10 @@
 /** From a request to the administrator who signed it; everybody else gets one and the same refusal. */
 import { authenticate } from '../auth/authenticate.ts'
-import { ACCESS_KEY_CHARACTERS_MAX } from '../auth/authentication.ts'
+import { ACCESS_KEY_CHARACTERS_MAX, type Authenticated, type Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'
 import { checkedBody } from '../auth/payload.ts'
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import type { RawRequest } from '../http/raw-request.ts'
-import { orElse } from '../lib/maybe-promise.ts'
 import { type Account, actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
@@ -70,12 +69,7 @@ export async function administratorOf(
   const findCredential = async (accessKey: string): Promise<Credential> =>
     (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
   const by = { scheme: ADMIN_SCHEMES[named.name], region, anyRegion, now, findCredential }
-  const { caller, payload } = await orElse(
-    () => authenticate(request, by),
-    error => {
-      throw error instanceof Fault && TELLING.has(error.code) ? signatureMismatch() : error
-    },
-  )
+  const { caller, payload } = await verifySignature(request, by)
   // A user's key never administers, whatever its policies say, so no user can give itself or another more.
   if (caller.kind !== 'account' || !identities.mayAdminister({ account: caller.account, user: undefined })) {
     throw refused()
@@ -84,6 +78,15 @@ export async function administratorOf(
     throw new Fault('InvalidRequest', { reason: 'The signature must cover the hash of the body.' })
   }
   return { administrator: caller, body: checkedBody(body, payload) }
+}
+
+/** A refusal does not tell whether the access key exists. */
+async function verifySignature(request: RawRequest, by: Authentication): Promise<Authenticated> {
+  try {
+    return await authenticate(request, by)
+  } catch (error) {
+    throw error instanceof Fault && TELLING.has(error.code) ? signatureMismatch() : error
+  }
 }
 
 function nobody(accessKey: string, secretKey: string): Credential {

@@ -3,7 +3,8 @@
  * the Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
  */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { isRegionName } from '../rules/naming.ts'
 import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
@@ -44,13 +45,15 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   if (claim.token !== undefined) throw authFault('InvalidToken', {})
   const { signedHeaders, contentHash } = claim
   const canonical = { method: request.method, path: path || '/', pairs, fields, signedHeaders, contentHash }
-  return andThen(findCredential(claim.scope.accessKey, by), credential => {
+  const verified = (credential: Credential): Authenticated => {
     const key = signingKey(scheme, credential, scope)
     checkSignature(canonical, claim, scheme, key)
     const chain = { scheme, key, scope: scope.text, timestamp: claim.timestamp.text, seed: claim.signature }
     const payload = payloadRule(announced, { fields, scheme, chain })
     return { caller: callerOf(credential), payload, region: scope.region, signatureVersion: 'SVC4-HMAC-SHA256' }
-  })
+  }
+  const credential = findCredential(claim.scope.accessKey, by)
+  return credential instanceof Promise ? credential.then(verified) : verified(credential)
 }
 
 function checkSignature(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): void {

@@ -1,5 +1,5 @@
 /** Input and result of checking a signature, common to every signature version. */
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { PayloadRule } from './payload-rule.ts'
@@ -41,11 +41,15 @@ export function findCredential(
   accessKey: string,
   by: Pick<Authentication, 'findCredential'>,
 ): MaybePromise<Credential> {
-  const known = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
-  return andThen(known, found => {
-    if (found === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
-    return found
-  })
+  const found = accessKey.length > ACCESS_KEY_CHARACTERS_MAX ? undefined : by.findCredential(accessKey)
+  return found instanceof Promise
+    ? found.then(credential => requireCredential(accessKey, credential))
+    : requireCredential(accessKey, found)
+}
+
+function requireCredential(accessKey: string, credential: Credential | undefined): Credential {
+  if (credential === undefined) throw new Fault('InvalidAccessKeyId', { SvcAccessKeyId: accessKey })
+  return credential
 }
 
 export function callerOf(credential: Credential): Caller {

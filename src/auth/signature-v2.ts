@@ -5,7 +5,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { trimmed } from '../http/header-text.ts'
 import { headerValues, type RawRequest } from '../http/raw-request.ts'
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import { type Authenticated, type Authentication, callerOf, findCredential } from './authentication.ts'
 import { escapedPath, type HeaderFields } from './canonical.ts'
@@ -117,7 +118,7 @@ export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromi
   const payload = payloadOf(asked.fields, by)
   const headers = extensionHeaders(asked.request, parameters)
   if (headers.has(`${by.scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
-  return andThen(findCredential(accessKey, by), credential => {
+  const verified = (credential: Credential): Authenticated => {
     const text = (path: string, shown: ReadonlyMap<string, string> = headers): string =>
       stringToSign(asked, { expires, parameters, headers: shown, resource: (by.hostBucket ?? '') + path })
     const isSigned = (path: string): boolean => isSignatureV2(credential.secretKey, text(path), signature)
@@ -125,7 +126,9 @@ export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromi
       throw mismatch(accessKey, signature, text(asked.path, withoutSecrets(headers)))
     }
     return { caller: callerOf(credential), payload, region: by.region, signatureVersion: 'AWS' }
-  })
+  }
+  const credential = findCredential(accessKey, by)
+  return credential instanceof Promise ? credential.then(verified) : verified(credential)
 }
 
 /**

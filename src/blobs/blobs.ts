@@ -3,8 +3,6 @@
  * afterwards. A blob has no name until a record points at it: this floor knows ids, places and files, no buckets.
  */
 
-import type { MaybePromise } from '../lib/maybe-promise.ts'
-
 /** 16 bytes: the first six name the process that wrote it, so that a sweep can tell whose unnamed bytes these are. */
 export type BlobId = Buffer
 
@@ -47,7 +45,7 @@ export interface Blobs {
   /** Payload bytes [start, end), every frame checked before any of it is handed on. Streams with back-pressure. */
   read(id: BlobId, place: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
   /** The same in one piece, and at once where it is at hand; undefined where it has to be streamed. */
-  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined>
+  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): Promise<Buffer | undefined>
   /** Frees a file of its own at once; packed bytes come back by compaction. */
   remove(id: BlobId, place: BlobLocation): Promise<void>
 

@@ -5,7 +5,6 @@
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
-import { andFinally, type MaybePromise } from '../lib/maybe-promise.ts'
 import {
   type BlobId,
   type BlobLocation,
@@ -154,15 +153,15 @@ class FileBlobs implements Blobs {
     return readFrames(source, id, place, [start, end])
   }
 
-  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): MaybePromise<Buffer | undefined> {
+  async readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
     checkRange(place, start, end)
     if (place.volume === undefined) return undefined
     const volume = this.#readers.borrow(place.volume)
-    const { file } = volume
-    const giveBack = (): void => this.#readers.giveBack(volume)
-    if (file !== undefined) return andFinally(() => readWholeFrames(file, id, place, [start, end]), giveBack)
-    giveBack()
-    return undefined
+    try {
+      return volume.file === undefined ? undefined : await readWholeFrames(volume.file, id, place, [start, end])
+    } finally {
+      this.#readers.giveBack(volume)
+    }
   }
 
   #soloSource(id: BlobId): FrameSource {

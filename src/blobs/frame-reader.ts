@@ -6,7 +6,7 @@
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { DiskFile } from '../lib/disk.ts'
-import { andFinally, andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
 import {
@@ -69,7 +69,7 @@ class FrameReader {
   }
 
   /** The first chunk: with it the head is checked, in the same read where it is near. */
-  open(first: number, last: number): MaybePromise<Chunk> {
+  open(first: number, last: number): Promise<Chunk> {
     const skipped = frameStart(first, this.#place.frameBytes) - HEAD_BYTES
     if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEAD_BYTES + skipped)
     return this.#apart(first, last)
@@ -77,17 +77,18 @@ class FrameReader {
 
   async #apart(first: number, last: number): Promise<Chunk> {
     const head = Buffer.allocUnsafe(HEAD_BYTES)
-    const checked = andThen(this.#fill([head], 0, head.length), () => this.#checkHead(head))
-    const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, checked])
+    const filled = this.#fill([head], 0, head.length)
+    const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, filled])
+    this.#checkHead(head)
     return chunk
   }
 
-  async chunk(first: number, last: number): Promise<Chunk> {
+  chunk(first: number, last: number): Promise<Chunk> {
     return this.#chunk(first, last, 0)
   }
 
   /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
-  #chunk(first: number, last: number, ahead: number): MaybePromise<Chunk> {
+  async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
     const { frameBytes, length } = this.#place
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
@@ -104,11 +105,10 @@ class FrameReader {
     }
     if (footBytes > 0) pieces.push(foot)
     const filled = this.#fill(pieces, frameStart(first, frameBytes) - ahead, marks.length + payloadBytes)
-    return andThen(filled, () => {
-      if (ahead > 0) this.#checkHead(marks)
-      if (footBytes > 0) this.#checkFoot(foot)
-      return { payload, checks, first, last }
-    })
+    if (filled instanceof Promise) await filled
+    if (ahead > 0) this.#checkHead(marks)
+    if (footBytes > 0) this.#checkFoot(foot)
+    return { payload, checks, first, last }
   }
 
   /** How many frames of the chunk are as they were written, up to the first that is not. */
@@ -144,9 +144,12 @@ class FrameReader {
     const at = this.#place.offset + start
     // Of what is long, a thread reads on while this one sends what it has read before.
     const soon = this.#kind === 'packed' ? this.#file.readSoon?.(pieces, at) : undefined
-    return andThen(soon ?? this.#file.read(pieces, at), got => {
-      if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
-    })
+    const got = soon ?? this.#file.read(pieces, at)
+    return got instanceof Promise ? got.then(count => this.#checkFilled(count, bytes)) : this.#checkFilled(got, bytes)
+  }
+
+  #checkFilled(got: number, bytes: number): void {
+    if (got < bytes) throw new DamagedBlob(this.#id, `the file ends ${bytes - got} bytes early`)
   }
 
   #checkHead(bytes: Buffer): void {
@@ -169,27 +172,26 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
  * Payload bytes [start, end) in one piece, without waiting where the file is at hand; undefined when there are more of
  * them than a reader may take at once.
  */
-export function readWholeFrames(
+export async function readWholeFrames(
   file: DiskFile,
   id: BlobId,
   place: BlobLocation,
   [start, end]: readonly [number, number],
-): MaybePromise<Buffer | undefined> {
+): Promise<Buffer | undefined> {
   const { frameBytes } = place
   const first = Math.floor(start / frameBytes)
   const last = Math.ceil(end / frameBytes)
   if (start >= end || last - first > framesAtOnce(frameBytes)) return undefined
   const reader = new FrameReader(file, id, place, [start, end])
   readers++
-  return andFinally(
-    () =>
-      andThen(reader.open(first, last), chunk => {
-        const sound = reader.soundFrames(chunk)
-        if (sound < last - first) throw damagedFrame(id, first + sound)
-        return reader.bytesOf(chunk, sound)
-      }),
-    () => readers--,
-  )
+  try {
+    const chunk = await reader.open(first, last)
+    const sound = reader.soundFrames(chunk)
+    if (sound < last - first) throw damagedFrame(id, first + sound)
+    return reader.bytesOf(chunk, sound)
+  } finally {
+    readers--
+  }
 }
 
 /** Where the frames are read from. */

@@ -5,7 +5,7 @@
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { memoizeLast } from '../lib/memoize-last.ts'
 import { Fault } from '../model/faults.ts'
-import type { RequestView } from '../operations/operation.ts'
+import type { RequestView } from '../operations/context.ts'
 import { isBucketName } from '../rules/naming.ts'
 
 export interface Address {

@@ -1,73 +1,148 @@
-/** Authenticates a request by its headers and signature, or by a form and the signed policy it carries. */
+/** Authenticates a request by its signature, or by a form and the signed policy that it carries. */
 import { authenticate } from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+import { checkedBody } from '../auth/payload.ts'
+import type { PayloadRule } from '../auth/payload-rule.ts'
+import { EMPTY_SHA256 } from '../auth/signing.ts'
+import type { Slot } from '../http/admission.ts'
 import { Fault } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Operation } from '../operations/operation.ts'
-import type { Address } from './address.ts'
 import type { AccessFacts } from './authorize.ts'
 import { DecodedRequest } from './decoded-request.ts'
 import type { Dialect } from './dialect.ts'
-import type { IncomingRequest } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { authenticateForm, openForm } from './form.ts'
-import { incomingBody } from './incoming-body.ts'
 import type { RequestState } from './request-state.ts'
 
-/** A request after routing. */
-export interface RoutedRequest {
-  readonly known: RequestState
-  readonly address: Address
-  readonly view: DecodedRequest
-  readonly operation: Operation
+/** Sets the state's caller, region, target and body. */
+export async function authenticateRequest(
+  exchange: Exchange,
+  state: RequestState,
+  { takesForm }: Operation,
+  by: Authentication & { readonly facts: AccessFacts },
+): Promise<void> {
+  let authenticated = authenticate(exchange.request, by)
+  if (authenticated instanceof Promise) authenticated = await authenticated
+  exchange.slot.classify(authenticated.caller.kind === 'anonymous')
+  if (takesForm) return authenticatePosted(exchange, state, authenticated, by)
+  const { bucket, key } = state.address
+  state.body = incomingBody(exchange, authenticated.payload, state.request, state.dialect)
+  setCaller(state, authenticated, bucket, key)
 }
 
-/** A request once it is known who asks. */
-export interface AuthenticatedRequest extends Omit<Authenticated, 'payload'> {
-  readonly view: DecodedRequest
-  readonly body: IncomingBody
-  readonly key: string
+function setCaller(
+  state: RequestState,
+  { caller, region, signatureVersion }: Omit<Authenticated, 'payload'>,
+  bucket: string,
+  key: string,
+): void {
+  state.caller = caller
+  state.signatureVersion = signatureVersion
+  state.region = region
+  if (state.bucketRegion !== undefined) state.bucketRegion = region
+  state.target = { bucket, key, versionId: state.request.query('versionId') }
 }
 
-export interface AuthenticationRules extends Authentication {
-  readonly facts: AccessFacts
-}
-
-export function authenticateRequest(
-  incoming: IncomingRequest,
-  routed: RoutedRequest,
-  by: AuthenticationRules,
-): MaybePromise<AuthenticatedRequest> {
-  const { known, address, view, operation } = routed
-  return andThen(authenticate(incoming.request, by), authenticated => {
-    const { caller, payload, region, signatureVersion } = authenticated
-    incoming.slot.classify(caller.kind === 'anonymous')
-    if (operation.takesForm) return enterByForm(incoming, routed, authenticated, by)
-    const body = incomingBody(incoming, payload, view, known.dialect)
-    return { caller, region, signatureVersion, view, key: address.key, body }
-  })
-}
-
-async function enterByForm(
-  incoming: IncomingRequest,
-  { known, address, view }: RoutedRequest,
+async function authenticatePosted(
+  exchange: Exchange,
+  state: RequestState,
   { caller, payload }: Authenticated,
-  by: AuthenticationRules,
-): Promise<AuthenticatedRequest> {
+  by: Authentication & { readonly facts: AccessFacts },
+): Promise<void> {
   if (caller.kind !== 'anonymous' || payload.kind === 'chunks') {
     throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
   }
-  // The form itself names its sender: nothing else can be refused before its fields have been read.
-  await by.facts.bucket(address.bucket)
-  incoming.sendContinue()
-  const speaks = (dialect: Dialect): void => {
-    known.dialect = dialect
+  const { bucket } = state.address
+  // The form's fields identify its sender, so nothing else can be refused before they have been read.
+  await by.facts.bucket(bucket)
+  exchange.sendContinue()
+  const setDialect = (dialect: Dialect): void => {
+    state.dialect = dialect
   }
-  // A hash beside the form is nobody's signature, but it says what the bytes were.
-  const body = payload.kind === 'sha256' ? incomingBody(incoming, payload, view, known.dialect).stream : incoming.body
-  const form = await openForm(incoming.request, body, speaks, known.dialect)
-  known.resource = `/${address.bucket}/${form.key}`
-  const entered = await authenticateForm(form, address.bucket, { ...by, scheme: form.dialect.scheme })
-  incoming.slot.classify(entered.caller.kind === 'anonymous')
-  return { ...entered, view: new DecodedRequest(form.request, form.dialect), key: form.key }
+  // A hash beside the form signs nothing, but the bytes must still match it.
+  const body =
+    payload.kind === 'sha256' ? incomingBody(exchange, payload, state.request, state.dialect).stream : exchange.body
+  const form = await openForm(exchange.request, body, setDialect, state.dialect)
+  state.resource = `/${bucket}/${form.key}`
+  const authenticated = await authenticateForm(form, bucket, { ...by, scheme: form.dialect.scheme })
+  exchange.slot.classify(authenticated.caller.kind === 'anonymous')
+  state.request = new DecodedRequest(form.request, form.dialect)
+  state.body = authenticated.body
+  setCaller(state, authenticated, bucket, form.key)
+}
+
+/** The neutral name of a trailer or header of the dialect. */
+const neutral = (dialect: Dialect, name: string): string =>
+  name.startsWith(dialect.prefix) ? `:${name.slice(dialect.prefix.length)}` : name
+
+/** Bytes that the client announced: the decoded length of chunks, else the length of the body itself. */
+function announcedLength(payload: PayloadRule, view: DecodedRequest): number | undefined {
+  if (payload.kind === 'chunks') return payload.decodedLength
+  return view.byteCount('content-length')
+}
+
+function mayDiffer(payload: PayloadRule, length: number | undefined, view: DecodedRequest): boolean {
+  if (payload.kind !== 'sha256') return payload.kind === 'chunks'
+  return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || view.header('transfer-encoding') !== undefined
+}
+
+export function incomingBody(
+  incoming: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
+  payload: PayloadRule,
+  view: DecodedRequest,
+  dialect: Dialect,
+): IncomingBody {
+  return new CheckedBody(incoming, payload, view, dialect)
+}
+
+/** A class, since most requests have no body: what nobody asks for is not made. */
+class CheckedBody implements IncomingBody {
+  readonly length: number | undefined
+  readonly mayDiffer: boolean
+  readonly #body: AsyncIterable<Buffer>
+  readonly #slot: Slot
+  readonly #payload: PayloadRule
+  readonly #dialect: Dialect
+  readonly #declared: string | undefined
+  #stream: AsyncIterable<Buffer> | undefined
+
+  constructor(
+    { body, slot }: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
+    payload: PayloadRule,
+    view: DecodedRequest,
+    dialect: Dialect,
+  ) {
+    this.#body = body
+    this.#slot = slot
+    this.#payload = payload
+    this.#dialect = dialect
+    this.#declared = view.header(':trailer')
+    this.length = announcedLength(payload, view)
+    this.mayDiffer = mayDiffer(payload, this.length, view)
+  }
+
+  get stream(): AsyncIterable<Buffer> {
+    this.#stream ??= checkedBody(this.#body, this.#payload)
+    return this.#stream
+  }
+
+  reserveMemory(bytes: number): void {
+    this.#slot.reserveMemory(bytes)
+  }
+
+  get hashSigned(): boolean {
+    return this.#payload.kind === 'sha256'
+  }
+
+  get announced(): readonly string[] {
+    const names = this.#declared?.split(',') ?? []
+    return names.map(name => neutral(this.#dialect, name.trim().toLowerCase()))
+  }
+
+  trailers(): ReadonlyMap<string, string> {
+    const payload = this.#payload
+    if (payload.kind !== 'chunks') return new Map()
+    return new Map([...payload.trailers].map(([name, value]) => [neutral(this.#dialect, name), value]))
+  }
 }

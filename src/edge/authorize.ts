@@ -1,12 +1,16 @@
-/** Collects the facts that a decision about access needs, and asks the one evaluator. */
-import { andThen, type MaybePromise } from '../lib/maybe-promise.ts'
+/** Collects the facts that an access decision needs, and asks the evaluator. */
+import { dateHeader } from '../auth/timestamps.ts'
+import { headerValues } from '../http/raw-request.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { callerName } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { AccountLookup } from '../operations/context.ts'
-import type { ObjectName, RequiredPermission } from '../operations/operation.ts'
+import type { Pairs } from '../model/version.ts'
+import type { AccountLookup, ObjectName } from '../operations/context.ts'
+import type { RequiredPermission } from '../operations/operation.ts'
 import { mayLearnAbsence } from '../rules/access/absence.ts'
 import { type Action, actionFacts } from '../rules/access/actions.ts'
+import { type ConditionValues, conditionsFromDate, conditionsFromTags } from '../rules/access/condition-values.ts'
 import {
   type AccessRequest,
   type AccessVerdict,
@@ -15,7 +19,143 @@ import {
   type ObjectFacts,
 } from '../rules/access/evaluate.ts'
 import { describeReason, refusalCode } from '../rules/access/reasons.ts'
-import { type AccessQuestion, RequestConditions } from './access-question.ts'
+import { parseCopySource } from '../rules/copy-source.ts'
+import { parseTimestamp } from '../rules/http-date.ts'
+import { parseTagHeader } from '../rules/tags.ts'
+import type { DecodedRequest } from './decoded-request.ts'
+import type { Exchange } from './exchange.ts'
+import type { RequestState } from './request-state.ts'
+
+/** Headers that answer the condition key of their own name. */
+const FROM_HEADERS = [
+  'acl',
+  'content-sha256',
+  'grant-full-control',
+  'grant-read',
+  'grant-read-acp',
+  'grant-write',
+  'grant-write-acp',
+  'metadata-directive',
+  'object-lock-legal-hold',
+  'object-lock-mode',
+  'object-ownership',
+  'server-side-encryption',
+  'server-side-encryption-customer-algorithm',
+  'server-side-encryption-kms-key-id',
+  'storage-class',
+  'website-redirect-location',
+] as const
+
+/** The source in one spelling, so that a leading slash or an escape cannot evade a condition. */
+function copySource(request: DecodedRequest): string | undefined {
+  const sent = request.header(':copy-source')
+  const source = sent === undefined ? undefined : parseCopySource(sent)
+  return source === undefined ? sent : `${source.bucket}/${source.key}`
+}
+
+/** Tags that this request gives the new object. A malformed header is refused later on. */
+function tags(request: DecodedRequest): Pairs {
+  const sent = request.header(':tagging')
+  const isIgnored = request.header(':copy-source') !== undefined && request.header(':tagging-directive') !== 'REPLACE'
+  if (sent === undefined || isIgnored) return []
+  try {
+    return parseTagHeader(sent)
+  } catch (error) {
+    if (error instanceof Fault) return []
+    throw error
+  }
+}
+
+function retention(request: DecodedRequest, now: number): ConditionValues {
+  const sent = request.header(':object-lock-retain-until-date')
+  const until = sent === undefined ? undefined : parseTimestamp(sent)
+  return until === undefined ? [] : conditionsFromDate(until, now)
+}
+
+/** The time that was signed. With a signature in the query, a date header is not that time. */
+function signingTime(request: DecodedRequest, isInHeader: boolean, isForm: boolean): number | undefined {
+  const sent =
+    isInHeader || isForm
+      ? (request.header(':date') ?? request.header('date'))
+      : (request.query('X-Amz-Date') ?? request.query('X-Svc-Date'))
+  return sent === undefined ? undefined : dateHeader(sent)?.ms
+}
+
+/** How the caller signed; nothing for an unsigned request. */
+function signature({ request }: Exchange, state: RequestState, now: number): ConditionValues {
+  const { signatureVersion, operation } = state
+  if (signatureVersion === undefined) return []
+  const isForm = operation?.takesForm === true
+  const isInHeader = headerValues(request, 'authorization').length > 0
+  const type = isForm ? 'POST' : isInHeader ? 'REST-HEADER' : 'REST-QUERY-STRING'
+  const signedAt = signingTime(state.request, isInHeader, isForm)
+  return [
+    ...(signedAt === undefined ? [] : [['signatureage', [String(now - signedAt)]] as const]),
+    ['authtype', [type]],
+    ['signatureversion', [signatureVersion]],
+  ]
+}
+
+/** Values that do not come from the request itself. */
+export interface ConditionSources {
+  readonly now: number
+  /** The region that this server is in. */
+  readonly region: string
+  /** Values from the request's body, once that has been read. */
+  readonly bodyConditions: ConditionValues
+}
+
+/** Condition values, computed when a policy asks for them: most requests meet no policy. */
+export class RequestConditions implements Iterable<readonly [string, readonly string[]]> {
+  readonly #exchange: Exchange
+  readonly #state: RequestState
+  readonly #name: ObjectName
+  readonly #sources: ConditionSources
+
+  constructor(exchange: Exchange, state: RequestState, name: ObjectName, sources: ConditionSources) {
+    this.#exchange = exchange
+    this.#state = state
+    this.#name = name
+    this.#sources = sources
+  }
+
+  [Symbol.iterator](): Iterator<readonly [string, readonly string[]]> {
+    return this.#values().entries()
+  }
+
+  #values(): Map<string, readonly string[]> {
+    const [{ remoteAddress, secure, tlsVersion }, { request, operation }] = [this.#exchange, this.#state]
+    const { now, region, bodyConditions } = this.#sources
+    const values = new Map<string, readonly string[]>()
+    const set = (key: string, value: string | undefined): void => {
+      if (value !== undefined) values.set(key, [value])
+    }
+    for (const key of FROM_HEADERS) set(key, request.header(`:${key}`))
+    for (const key of ['prefix', 'delimiter', 'max-keys']) set(key, request.query(key))
+    set('copy-source', copySource(request))
+    set('versionid', this.#name.versionId)
+    set('referer', request.header('referer'))
+    set('useragent', request.header('user-agent'))
+    set('if-match', request.header('if-match'))
+    set('if-none-match', request.header('if-none-match'))
+    set('sourceip', remoteAddress.replace(/^::ffff:/, ''))
+    set('securetransport', String(secure))
+    set('tlsversion', tlsVersion)
+    set('requestedregion', region)
+    const createsObject = operation?.createsObject
+    set('objectcreationoperation', createsObject === undefined ? undefined : String(createsObject))
+    set('currenttime', new Date(now).toISOString())
+    set('epochtime', String(Math.floor(now / 1000)))
+    const composed = [
+      ...conditionsFromTags(tags(request)),
+      ...retention(request, now),
+      ...signature(this.#exchange, this.#state, now),
+      ...bodyConditions,
+    ]
+    for (const [key, value] of composed) values.set(key, value)
+    return values
+  }
+}
 
 /** Looks facts up; the composition hands it in, so that the edge knows no store. */
 export interface AccessFacts {
@@ -34,10 +174,17 @@ const NO_BLOCK = {
   restrictPublicBuckets: false,
 }
 
-/** An object that is about to be made, and that the caller will own unless the bucket's mode decides otherwise. */
-function newObject({ caller }: AccessQuestion): ObjectFacts | undefined {
-  if (caller.kind === 'anonymous') return undefined
-  return { ownerCanonicalId: caller.account.canonicalId, grants: [], tags: [] }
+/** What the evaluator needs to know about a bucket. */
+export async function bucketFacts(facts: AccessFacts, accounts: AccountLookup, bucket: Bucket): Promise<BucketFacts> {
+  const policy = bucket.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
+  return {
+    ownerAccountId: accounts.byCanonicalId(bucket.owner)?.accountId ?? '',
+    ownerCanonicalId: bucket.owner,
+    policy,
+    grants: bucket.grants,
+    ownership: bucket.ownership ?? 'ObjectWriter',
+    publicAccessBlock: bucket.publicAccessBlock ?? NO_BLOCK,
+  }
 }
 
 function isAboutMissing({ action, object }: AccessRequest): boolean {
@@ -47,116 +194,110 @@ function isAboutMissing({ action, object }: AccessRequest): boolean {
 
 const REASONS_LOGGED_MAX = 3
 
-/** For the log alone: callers are told that they may not, and an administrator may ask why. */
-const whyNot = (action: Action, { reasons }: AccessVerdict): string =>
+/** For the log alone: callers learn only that access was denied. */
+const refusalReason = (action: Action, { reasons }: AccessVerdict): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
 
-function refusalOf({ request, operation }: AccessQuestion, action: Action, decision: AccessVerdict): Fault {
-  const why = whyNot(action, decision)
-  const code = refusalCode(decision.reasons)
-  if (code === 'AccessDenied') return new Fault(code, { why })
-  return new Fault(code, { Method: request.method, ResourceType: operation.match.on.toUpperCase(), why })
+/** What authorization works with beside the request. */
+export interface AuthorizationContext {
+  readonly facts: AccessFacts
+  readonly accounts: AccountLookup
+  readonly now: number
+  /** The region that this server is in. */
+  readonly region: string
 }
 
-/** What was decided about one action, and why. */
-export interface AccessDecision {
-  readonly action: Action
-  readonly on: ObjectName
-  readonly decision: AccessVerdict
-}
-
+/** Decides about the permissions of one request. Every decision becomes an audit finding of its state. */
 export class Authorizer {
-  readonly #facts: AccessFacts
-  readonly #accounts: AccountLookup
-  readonly #judged: (judgement: AccessDecision) => void
+  readonly #exchange: Exchange
+  readonly #state: RequestState
+  readonly #context: AuthorizationContext
 
-  /** `judged` is told everything that is decided. */
-  constructor(facts: AccessFacts, accounts: AccountLookup, judged: (judgement: AccessDecision) => void = () => {}) {
-    this.#facts = facts
-    this.#accounts = accounts
-    this.#judged = judged
+  constructor(exchange: Exchange, state: RequestState, context: AuthorizationContext) {
+    this.#exchange = exchange
+    this.#state = state
+    this.#context = context
   }
 
-  bucketFacts(bucket: Bucket): MaybePromise<BucketFacts> {
-    const text = bucket.documents.includes('policy') ? this.#facts.document(bucket.name, 'policy') : undefined
-    return andThen(text, policy => ({
-      ownerAccountId: this.#accounts.byCanonicalId(bucket.owner)?.accountId ?? '',
-      ownerCanonicalId: bucket.owner,
-      policy,
-      grants: bucket.grants,
-      ownership: bucket.ownership ?? 'ObjectWriter',
-      publicAccessBlock: bucket.publicAccessBlock ?? NO_BLOCK,
-    }))
-  }
-
-  /** Every need must hold. What a body will say counts as being in the caller's favour until it has been read. */
-  check(asking: AccessQuestion, needs: readonly RequiredPermission[], bucket: Bucket | undefined): MaybePromise<void> {
-    return needs.length === 1 ? this.#checkOne(asking, needs[0]!, bucket) : this.#checkAll(asking, needs, bucket)
-  }
-
-  async #checkAll(
-    asking: AccessQuestion,
-    needs: readonly RequiredPermission[],
-    bucket: Bucket | undefined,
-  ): Promise<void> {
-    for (const need of needs) await this.#checkOne(asking, need, bucket)
-  }
-
-  #checkOne(asking: AccessQuestion, need: RequiredPermission, bucket: Bucket | undefined): MaybePromise<void> {
-    return andThen(this.#requestFor(asking, need, bucket), request => {
-      const isMissing = need.forNewObjectOf === undefined && isAboutMissing(request)
-      // That there is nothing to read is told only to those who could have listed it, whatever else they may do.
+  /**
+   * Every required permission must hold. Without `bodyConditions` the body has not been read, and its condition keys
+   * count in the caller's favour.
+   */
+  async check(required: readonly RequiredPermission[], bodyConditions?: ConditionValues): Promise<void> {
+    for (const permission of required) {
+      const request = await this.#requestFor(permission, bodyConditions)
+      const isMissing = permission.forNewObjectOf === undefined && isAboutMissing(request)
+      // Only callers who could list the bucket learn that an object does not exist, whatever else they may do.
       const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
-      this.#judged({ action: need.action, on: need.on ?? asking.target, decision })
-      if (!decision.allowed) throw refusalOf(asking, need.action, decision)
-    })
+      this.#record(permission, decision)
+      if (!decision.allowed) throw this.#refusal(permission.action, decision)
+    }
   }
 
-  async may(asking: AccessQuestion, need: RequiredPermission, bucket: Bucket | undefined): Promise<boolean> {
-    const decision = evaluate(await this.#requestFor(asking, need, bucket))
-    this.#judged({ action: need.action, on: need.on ?? asking.target, decision })
+  async isAllowed(permission: RequiredPermission, bodyConditions: ConditionValues): Promise<boolean> {
+    const decision = evaluate(await this.#requestFor(permission, bodyConditions))
+    this.#record(permission, decision)
     return decision.allowed
   }
 
-  /** R99. Whoever began an upload may look at its parts and give it up. */
-  async #isInitiator({ view, caller }: AccessQuestion, name: ObjectName): Promise<boolean> {
-    const uploadId = view.query('uploadId')
-    if (uploadId === undefined || caller.kind === 'anonymous') return false
-    return (await this.#facts.initiator(name, uploadId)) === callerName(caller)
+  #record({ action, on = this.#state.target }: RequiredPermission, decision: AccessVerdict): void {
+    this.#state.auditFindings.push({ action, on, decision })
   }
 
-  #requestFor(
-    asking: AccessQuestion,
-    need: RequiredPermission,
-    bucket: Bucket | undefined,
-  ): MaybePromise<AccessRequest> {
-    const name = need.on ?? asking.target
-    const isHere = need.on === undefined || need.on.bucket === bucket?.name
-    const { on, authorizedBy } = actionFacts(need.action)
-    const isStored = need.forNewObjectOf === undefined && on === 'object' && authorizedBy === 'object'
-    const mayInitiate = on === 'object' && asking.operation.ofUpload
-    return andThen(isHere ? bucket : this.#facts.bucket(name.bucket), at =>
-      andThen(at === undefined ? undefined : this.bucketFacts(at), facts =>
-        andThen(isStored ? this.#facts.object(name) : undefined, stored =>
-          andThen(mayInitiate && this.#isInitiator(asking, name), isInitiator => ({
-            caller: asking.caller,
-            action: need.action,
-            resource:
-              on === 'service'
-                ? {}
-                : on === 'bucket'
-                  ? { bucket: name.bucket }
-                  : { bucket: name.bucket, key: name.key },
-            bucket: facts,
-            object: need.forNewObjectOf === 'writer' ? newObject(asking) : stored,
-            context: new RequestConditions(asking, name),
-            untold: asking.deferred,
-            isInitiator,
-            ofNewObject: need.forNewObjectOf === 'writer',
-            anonymousNeedsPolicy: asking.operation.anonymousNeedsPolicy,
-          })),
-        ),
-      ),
-    )
+  #refusal(action: Action, decision: AccessVerdict): Fault {
+    const why = refusalReason(action, decision)
+    const code = refusalCode(decision.reasons)
+    if (code === 'AccessDenied') return new Fault(code, { why })
+    const level = this.#state.operation?.match.on.toUpperCase()
+    return new Fault(code, { Method: this.#exchange.request.method, ResourceType: level, why })
+  }
+
+  /** R99. The initiator of an upload may list its parts and abort it. */
+  async #isInitiator(name: ObjectName): Promise<boolean> {
+    const { request, caller } = this.#state
+    const uploadId = request.query('uploadId')
+    if (uploadId === undefined || caller === undefined || caller.kind === 'anonymous') return false
+    return (await this.#context.facts.initiator(name, uploadId)) === callerName(caller)
+  }
+
+  /** The object to be created. Its writer will own it, unless the ownership mode of the bucket decides otherwise. */
+  #newObject(): ObjectFacts | undefined {
+    const { caller } = this.#state
+    if (caller === undefined || caller.kind === 'anonymous') return undefined
+    return { ownerCanonicalId: caller.account.canonicalId, grants: [], tags: [] }
+  }
+
+  async #requestFor(
+    permission: RequiredPermission,
+    bodyConditions: ConditionValues | undefined,
+  ): Promise<AccessRequest> {
+    const { facts, accounts, now, region } = this.#context
+    const { target, operation } = this.#state
+    const name = permission.on ?? target
+    const { on, authorizedBy } = actionFacts(permission.action)
+    const isNew = permission.forNewObjectOf !== undefined
+    let bucket: MaybePromise<Bucket | undefined> = this.#state.bucket
+    if (permission.on !== undefined && permission.on.bucket !== bucket?.name) bucket = facts.bucket(name.bucket)
+    if (bucket instanceof Promise) bucket = await bucket
+    const ofBucket = bucket === undefined ? undefined : await bucketFacts(facts, accounts, bucket)
+    const stored = !isNew && on === 'object' && authorizedBy === 'object' ? await facts.object(name) : undefined
+    const deferredKeys = bodyConditions === undefined ? (operation?.deferredKeys ?? []) : []
+    return {
+      caller: this.#state.caller!,
+      action: permission.action,
+      resource:
+        on === 'service' ? {} : on === 'bucket' ? { bucket: name.bucket } : { bucket: name.bucket, key: name.key },
+      bucket: ofBucket,
+      object: permission.forNewObjectOf === 'writer' ? this.#newObject() : stored,
+      context: new RequestConditions(this.#exchange, this.#state, name, {
+        now,
+        region,
+        bodyConditions: bodyConditions ?? [],
+      }),
+      deferred: deferredKeys.length > 0 ? { keys: deferredKeys, assume: 'allow' } : undefined,
+      isInitiator: on === 'object' && operation?.ofUpload === true && (await this.#isInitiator(name)),
+      ofNewObject: permission.forNewObjectOf === 'writer',
+      anonymousNeedsPolicy: operation?.anonymousNeedsPolicy === true,
+    }
   }
 }

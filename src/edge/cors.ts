@@ -4,7 +4,7 @@
 import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
-import type { Header } from '../operations/operation.ts'
+import type { Header } from '../operations/context.ts'
 import { CORS_METHODS, type CorsRequest, type CorsRule, matchingRule, readCors } from '../rules/documents/cors.ts'
 import type { Address } from './address.ts'
 import type { AccessFacts } from './authorize.ts'

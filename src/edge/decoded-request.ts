@@ -2,7 +2,7 @@ import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
 import { canBeHeader, headerText, trimmed } from '../http/header-text.ts'
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
-import type { RequestView } from '../operations/operation.ts'
+import type { RequestView } from '../operations/context.ts'
 import { decodeTarget } from './address.ts'
 import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
 

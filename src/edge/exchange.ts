@@ -1,46 +1,43 @@
-/** A request as it comes to the pipeline, and what comes of it. */
-import type { SignatureVersion } from '../auth/authentication.ts'
+/** One request and its response on the wire: the transport's side of it, from the first byte to the last. */
 import type { Slot } from '../http/admission.ts'
 import type { RawRequest } from '../http/raw-request.ts'
-import type { Bucket } from '../model/bucket.ts'
-import type { Caller } from '../model/caller.ts'
-import type { Operation } from '../operations/operation.ts'
-import type { Dialect } from './dialect.ts'
-import type { WireResponse } from './encode-response.ts'
-import type { AuditFinding } from './operation-context.ts'
 
-export interface IncomingRequest {
-  readonly request: RawRequest
-  readonly body: AsyncIterable<Buffer>
-  readonly remoteAddress: string
-  readonly secure: boolean
-  /** `1.3`; undefined without TLS. */
-  readonly tlsVersion: string | undefined
+/** What is recorded about an exchange: by the log, metrics, audit, traces and access logs. */
+export interface ExchangeRecord {
   readonly requestId: string
   readonly hostId: string
-  /** What it takes up while it is under way. */
+  readonly request: RawRequest
+  readonly remoteAddress: string
+  readonly secure: boolean
+  /** Of the response. */
+  status: number
+  /** Until the response was decided. */
+  milliseconds: number
+  /** The client disconnected before the response was decided. */
+  aborted: boolean
+  /** Body bytes in each direction, once the exchange is over. */
+  receivedBytes: number
+  sentBytes: number
+  /** Until the client took the last byte of the response, or disconnected. */
+  totalMilliseconds: number
+}
+
+export interface Exchange extends ExchangeRecord {
+  readonly body: AsyncIterable<Buffer>
+  /** `1.3`; undefined without TLS. */
+  readonly tlsVersion: string | undefined
+  /** Its share of what all requests in flight may take up. */
   readonly slot: Slot
-  /** Tells a waiting client to send its body: only now is it known that somebody will read it. */
+  /** Asks a waiting client for its body. Called only once the body will be read. */
   sendContinue(): void
 }
 
-export interface RequestOutcome {
-  readonly outgoing: WireResponse
-  readonly dialect: Dialect
-  /** For the log: what was asked, of what, by whom, and how it ended. */
-  readonly operation: string
-  readonly resource: string
-  readonly caller: Caller | undefined
-  /** How the caller proved who it is. */
-  readonly signatureVersion?: SignatureVersion | undefined
-  readonly code: string
-  /** What refused it: a statement, a list that does not give it, a lock. */
-  readonly refusalReason?: string | undefined
-  /** What was asked for, and what decided about it on the way: for whoever keeps a record of decisions. */
-  readonly matchedOperation?: Operation | undefined
-  readonly auditFindings?: readonly AuditFinding[]
-  /** The bucket that it is about, if there is one and it was looked at. */
-  readonly bucket?: Bucket | undefined
-  /** Of an answer that began before it was known: how it ended. */
-  readonly ended?: Promise<RequestOutcome>
+export interface WireResponse {
+  readonly status: number
+  readonly headers: [string, string][]
+  readonly body: Buffer | AsyncIterable<Buffer> | undefined
+  /** The connection ends with this response: the rest of the request is not read. */
+  readonly close: boolean
+  /** Of a fault, for the log: a response to HEAD carries none. */
+  readonly message?: string
 }

@@ -5,8 +5,7 @@
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { AccountLookup } from '../operations/context.ts'
-import type { ObjectName } from '../operations/operation.ts'
+import type { AccountLookup, ObjectName } from '../operations/context.ts'
 import { absenceDependsOn, mayLearnAbsence } from '../rules/access/absence.ts'
 import { ACTIONS, type Action, actionFacts } from '../rules/access/actions.ts'
 import { BUCKET_TAG, type ConditionContext, REQUEST_KEYS, REQUEST_TAG } from '../rules/access/condition-keys.ts'
@@ -14,7 +13,7 @@ import { type AccessRequest, type AccessVerdict, evaluate, unansweredKeys } from
 import { foldCase } from '../rules/access/fold-case.ts'
 import { neutralAction } from '../rules/access/names.ts'
 import { type ExplainedRequest, type Explanation, explanationOf, type LockFacts } from '../rules/explanation.ts'
-import { type AccessFacts, Authorizer } from './authorize.ts'
+import { type AccessFacts, bucketFacts } from './authorize.ts'
 
 export interface ExplainParts {
   readonly facts: AccessFacts
@@ -74,26 +73,25 @@ function judged(
 
 export class Explainer {
   readonly #parts: ExplainParts
-  readonly #authorizer: Authorizer
 
   constructor(parts: ExplainParts) {
     this.#parts = parts
-    this.#authorizer = new Authorizer(parts.facts, parts.accounts)
   }
 
   async explain(question: ExplainQuestion): Promise<Explanation> {
+    const { facts, accounts } = this.#parts
     const asked = askedOf(question)
     const { action, bucket: name, key, versionId } = asked
     const { on, authorizedBy } = actionFacts(action)
-    const bucket = name === undefined || action === 'CreateBucket' ? undefined : await this.#parts.facts.bucket(name)
+    const bucket = name === undefined || action === 'CreateBucket' ? undefined : await facts.bucket(name)
     const object = { bucket: name ?? '', key: key ?? '', versionId }
     const isStored = on === 'object' && authorizedBy === 'object'
     const request = {
       caller: asked.as,
       action,
       resource: on === 'service' ? {} : key === undefined ? { bucket: object.bucket } : { bucket: object.bucket, key },
-      bucket: bucket === undefined ? undefined : await this.#authorizer.bucketFacts(bucket),
-      object: isStored ? await this.#parts.facts.object(object) : undefined,
+      bucket: bucket === undefined ? undefined : await bucketFacts(facts, accounts, bucket),
+      object: isStored ? await facts.object(object) : undefined,
       context: this.#context(question, versionId),
     }
     const isMissing = isStored && request.object === undefined

@@ -1,24 +1,25 @@
-/** Where somebody who wants to see things go wrong takes hold of a request. A server that serves has nobody here. */
-import type { IncomingRequest, RequestOutcome } from './exchange.ts'
+/** The hook by which an embedding program makes requests fail on purpose. A server that serves has none. */
+import type { Exchange } from './exchange.ts'
+import type { RequestState } from './request-state.ts'
 
 export interface InterceptedRequest {
   readonly operation: string
   readonly method: string
-  /** Empty for what concerns none. */
+  /** Empty where no bucket is addressed. */
   readonly bucket: string
   readonly key: string
 }
 
 /** Lets a request be answered, or does something else instead: before, around or after. */
 export type FaultInjector = (
-  asked: InterceptedRequest,
-  incoming: IncomingRequest,
-  answer: (incoming: IncomingRequest) => Promise<RequestOutcome>,
-) => Promise<RequestOutcome>
+  request: InterceptedRequest,
+  exchange: Exchange,
+  answer: (exchange: Exchange) => Promise<RequestState>,
+) => Promise<RequestState>
 
-/** Thrown on purpose: the connection ends here, without an answer or in the middle of it. */
+/** Thrown to close the connection without a response, or in the middle of one. */
 export class ConnectionCut extends Error {
   constructor() {
-    super('the connection was cut on purpose')
+    super('the connection was cut by an injected fault')
   }
 }

@@ -1,13 +1,13 @@
-/** The HTTP/1.1 server: bytes in, bytes out. It knows no operation; everything it learns it hands to the pipeline. */
+/** The HTTP/1.1 server: bytes in, bytes out. It knows no operation; it hands every request to the pipeline. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
-import { Admission, type Slot } from '../http/admission.ts'
+import { Admission } from '../http/admission.ts'
 import { breakOff } from '../http/break-off.ts'
 import { ClientConnection, type InFlightRequest } from '../http/connection.ts'
 import { IncomingBytes } from '../http/incoming-bytes.ts'
 import { type Certificate, listen, renew } from '../http/listen.ts'
-import { headerValue, isSpokenVersion, type RawRequest } from '../http/raw-request.ts'
+import { headerValue, isSpokenVersion } from '../http/raw-request.ts'
 import { ResponseWriter } from '../http/response-writer.ts'
 import { TIMEOUTS, Timeouts } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
@@ -15,12 +15,12 @@ import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Random } from '../lib/random.ts'
 import { Fault } from '../model/faults.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
-import type { WireResponse } from './encode-response.ts'
-import type { IncomingRequest, RequestOutcome } from './exchange.ts'
+import type { Exchange, ExchangeRecord, WireResponse } from './exchange.ts'
 import { ConnectionCut } from './fault-injection.ts'
-import { type AnswerIds, faultOfParser, rawAnswer } from './malformed-request.ts'
+import { type ExchangeIds, faultOfParser, NO_REQUEST, rawResponse } from './malformed-request.ts'
 import type { Pipeline } from './pipeline.ts'
-import type { Exchange, Recorder } from './recorder.ts'
+import type { Recorder } from './recorder.ts'
+import { RequestState } from './request-state.ts'
 
 const HEADER_BYTES_MAX = 16 * 1024
 const HEADERS_MS_MAX = 30_000
@@ -47,9 +47,6 @@ const HTTP_OPTIONS = {
   requireHostHeader: false,
 } as const
 
-/** What never became a request. */
-const NO_REQUEST = { method: '', target: '', headers: [] }
-
 const idHeaders = (dialect: Dialect) => ({
   requestIdHeader: wireName(dialect, ':request-id'),
   hostIdHeader: wireName(dialect, ':id-2'),
@@ -63,18 +60,17 @@ function pairs(raw: readonly string[]): [string, string][] {
   return out
 }
 
-/** One request and what is needed to answer it. */
-interface Exchanged extends AnswerIds, InFlightRequest {
+/** An exchange over a connection of this server. */
+interface HttpExchange extends Exchange, InFlightRequest {
+  readonly body: IncomingBytes
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly connection: ClientConnection
-  readonly request: RawRequest
-  readonly place: Slot
-  /** The client waits to be told to send its body. */
-  isHeldBack: boolean
+  /** The client waits for `100 Continue` before it sends its body. */
+  awaitsContinue: boolean
 }
 
-/** Whoever waits for it hears of it. */
+/** For errors that reach us by another way as well. */
 const ignore = (): void => {}
 
 const REQUEST_ID_BYTES = 8
@@ -184,28 +180,31 @@ export class Listener {
   }
 
   #refuse(fault: Fault, socket: Socket): void {
+    const { recorder, clock } = this.#parts
     const ids = this.#newIds()
-    const dialect = DIALECTS.svc
+    const state = new RequestState()
     const message = String(fault.detail.reason ?? fault.message)
-    const outgoing = { status: fault.status, headers: [], body: undefined, close: true, message }
-    const about = { outgoing, dialect, operation: 'unknown', resource: '/', caller: undefined, code: fault.code }
-    const exchange: Exchange = {
+    state.response = { status: fault.status, headers: [], body: undefined, close: true, message }
+    state.code = fault.code
+    const record: ExchangeRecord = {
       ...ids,
       request: NO_REQUEST,
-      status: fault.status,
       remoteAddress: socket.remoteAddress ?? '',
       secure: this.#isSecure,
+      status: fault.status,
       milliseconds: 0,
       aborted: false,
+      receivedBytes: 0,
+      sentBytes: 0,
+      totalMilliseconds: 0,
     }
-    const { recorder } = this.#parts
-    recorder.decided(about, exchange)
-    recorder.ended(about, { ...exchange, receivedBytes: 0, sentBytes: 0, totalMilliseconds: 0 })
-    socket.on('error', () => {})
-    socket.end(rawAnswer(fault, ids, this.#parts.clock.now()))
+    recorder.decided(state, record)
+    recorder.ended(state, record)
+    socket.on('error', ignore)
+    socket.end(rawResponse(fault, ids, clock.now()))
   }
 
-  #newIds(): AnswerIds {
+  #newIds(): ExchangeIds {
     return { requestId: this.#newRequestId(), hostId: this.#hostId }
   }
 
@@ -233,141 +232,121 @@ export class Listener {
       this.#broke('HPE_INVALID_VERSION', socket)
       return
     }
-    const exchanged: Exchanged = {
+    const exchange: HttpExchange = {
       requestId: this.#newRequestId(),
       hostId: this.#hostId,
+      request,
+      body: new IncomingBytes(message, this.#patience, request),
+      remoteAddress: connection.remoteAddress,
+      secure: this.#isSecure,
+      tlsVersion: connection.tlsVersion,
+      slot: this.#room.enter(),
+      sendContinue: () => {
+        if (exchange.awaitsContinue) sendContinue(response)
+        exchange.awaitsContinue = false
+      },
+      status: 0,
+      milliseconds: 0,
+      aborted: false,
+      receivedBytes: 0,
+      sentBytes: 0,
+      totalMilliseconds: 0,
       message,
       response,
       connection,
-      request,
-      body: new IncomingBytes(message, this.#patience, request),
-      place: this.#room.enter(),
+      awaitsContinue: (headerValue(request, 'expect') ?? '') !== '',
       isSafe: method === 'GET' || method === 'HEAD',
-      isHeldBack: (headerValue(request, 'expect') ?? '') !== '',
       served: undefined,
     }
     this.#parts.recorder.begun()
     connection.begin(
-      exchanged,
-      () => this.#attend(exchanged),
-      () => this.#leave(exchanged),
+      exchange,
+      () => this.#serve(exchange),
+      () => this.#leave(exchange),
     )
   }
 
   /** However a request ended, also when its turn never came. */
-  #leave(exchanged: Exchanged): void {
-    exchanged.place.leave()
-    exchanged.connection.end(exchanged)
+  #leave(exchange: HttpExchange): void {
+    exchange.slot.leave()
+    exchange.connection.end(exchange)
     this.#parts.recorder.left()
   }
 
-  /** Never fails: what goes wrong ends the connection, and its request alone. */
-  async #attend(exchanged: Exchanged): Promise<void> {
-    const { recorder } = this.#parts
+  /** Never fails: an error ends the connection of its request, and touches no other. */
+  async #serve(exchange: HttpExchange): Promise<void> {
+    const { recorder, pipeline } = this.#parts
+    const { connection, response, body } = exchange
     try {
       const started = performance.now()
-      const outcome = await this.#parts.pipeline.handle(this.#incoming(exchanged))
-      const exchange = this.#exchangeOf(exchanged, outcome, performance.now() - started)
-      const sending = new ResponseWriter(exchanged.response, exchanged.connection.socket, this.#patience)
-      if (outcome.ended === undefined) recorder.decided(outcome, exchange)
-      let told = outcome
+      let state = await pipeline.handle(exchange)
+      exchange.status = state.response.status
+      exchange.milliseconds = performance.now() - started
+      exchange.aborted = connection.socket.destroyed || body.isAbandoned
+      const writer = new ResponseWriter(response, connection.socket, this.#patience)
+      if (state.finished === undefined) recorder.decided(state, exchange)
       try {
-        const sent = this.#answer(outcome, exchanged, sending)
+        const sent = this.#send(state, exchange, writer)
         if (sent instanceof Promise) await sent
-        if (outcome.ended !== undefined) {
-          told = await outcome.ended
+        if (state.finished !== undefined) {
+          state = await state.finished
           const milliseconds = performance.now() - started
-          recorder.decided(told, { ...exchange, milliseconds, aborted: exchanged.connection.socket.destroyed })
+          recorder.decided(state, { ...exchange, milliseconds, aborted: connection.socket.destroyed })
         }
       } finally {
         exchange.totalMilliseconds = performance.now() - started
-        exchange.receivedBytes = exchanged.body.bytes
-        exchange.sentBytes = sending.bytes
-        exchanged.connection.sent(sending.bytes)
-        recorder.ended(told, exchange)
+        exchange.receivedBytes = body.bytes
+        exchange.sentBytes = writer.bytes
+        connection.sent(writer.bytes)
+        recorder.ended(state, exchange)
       }
     } catch (error) {
-      if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchanged.requestId)
-      breakOff(exchanged.response, exchanged.connection.socket)
+      if (!(error instanceof ConnectionCut)) this.#parts.onError(error, exchange.requestId)
+      breakOff(response, connection.socket)
     } finally {
-      this.#leave(exchanged)
+      this.#leave(exchange)
     }
   }
 
-  #incoming(exchanged: Exchanged): IncomingRequest {
-    const { request, body, requestId, hostId, place, connection, response } = exchanged
-    return {
-      request,
-      body,
-      remoteAddress: connection.remoteAddress,
-      secure: this.#isSecure,
-      tlsVersion: connection.tlsVersion,
-      requestId,
-      hostId,
-      slot: place,
-      sendContinue: () => {
-        if (exchanged.isHeldBack) tellToSend(response)
-        exchanged.isHeldBack = false
-      },
-    }
-  }
-
-  /** What is told about it, as far as that is known when its answer is. */
-  #exchangeOf(
-    { requestId, hostId, request, connection, body }: Exchanged,
-    { outgoing }: RequestOutcome,
-    milliseconds: number,
-  ) {
-    return {
-      requestId,
-      hostId,
-      request,
-      status: outgoing.status,
-      remoteAddress: connection.remoteAddress,
-      secure: this.#isSecure,
-      milliseconds,
-      aborted: connection.socket.destroyed || body.isAbandoned,
-      receivedBytes: 0,
-      sentBytes: 0,
-      totalMilliseconds: 0,
-    }
-  }
-
-  #answer({ outgoing, dialect }: RequestOutcome, exchanged: Exchanged, sending: ResponseWriter): MaybePromise<void> {
-    const { response, request } = exchanged
-    // A body that nobody read is not drained: the connection ends instead.
-    const { isUnread } = exchanged.body
+  #send(
+    { response: outgoing, dialect }: RequestState,
+    exchange: HttpExchange,
+    writer: ResponseWriter,
+  ): MaybePromise<void> {
+    const { response, request } = exchange
+    // An unread body is not drained: the connection ends instead.
+    const { isUnread } = exchange.body
     const headers: string[] = []
     for (const [name, value] of outgoing.headers) headers.push(name, value)
     const { requestIdHeader, hostIdHeader } = ID_HEADERS[dialect.name]
-    headers.push(requestIdHeader, exchanged.requestId, hostIdHeader, exchanged.hostId)
+    headers.push(requestIdHeader, exchange.requestId, hostIdHeader, exchange.hostId)
     if (isUnread || outgoing.close) {
       headers.push('connection', 'close')
-      exchanged.connection.endsWithAnswer()
+      exchange.connection.endsWithAnswer()
     }
     response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
     const body = request.method === 'HEAD' ? undefined : outgoing.body
-    if (isUnread) return this.#endUnread(body, exchanged, sending)
-    return body === undefined || Buffer.isBuffer(body) ? sending.end(body) : sending.stream(body)
+    if (isUnread) return this.#endUnread(body, exchange, writer)
+    return body === undefined || Buffer.isBuffer(body) ? writer.end(body) : writer.stream(body)
   }
 
-  async #endUnread(body: WireResponse['body'], exchanged: Exchanged, sending: ResponseWriter): Promise<void> {
-    if (body !== undefined && !Buffer.isBuffer(body)) await sending.stream(body)
-    else if (exchanged.isHeldBack || exchanged.body.isCut) await sending.end(body)
+  async #endUnread(body: WireResponse['body'], exchange: HttpExchange, writer: ResponseWriter): Promise<void> {
+    if (body !== undefined && !Buffer.isBuffer(body)) await writer.stream(body)
+    else if (exchange.awaitsContinue || exchange.body.isCut) await writer.end(body)
     else {
-      // Its client may take a while now, and must not keep others out meanwhile.
-      exchanged.place.leave()
-      await sending.endUnread(body, exchanged.body, exchanged.connection.mayOwe)
+      // The client may take a while now, and must not keep others out meanwhile.
+      exchange.slot.leave()
+      await writer.endUnread(body, exchange.body, exchange.connection.mayOwe)
     }
-    exchanged.message.socket?.end()
+    exchange.message.socket?.end()
   }
 }
 
-/** What stands behind another answer is told when its turn comes: before, the words would end up inside of it. */
-function tellToSend(response: ServerResponse): void {
-  const tell = (): void => {
+/** A pipelined request waits for its turn: sent earlier, the line would end up inside the response before it. */
+function sendContinue(response: ServerResponse): void {
+  const send = (): void => {
     if (!response.headersSent) response.writeContinue()
   }
-  if (response.socket === null) response.once('socket', tell)
-  else tell()
+  if (response.socket === null) response.once('socket', send)
+  else send()
 }

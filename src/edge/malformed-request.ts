@@ -1,17 +1,21 @@
-/** Answers to what never became a request: the same document, ids and log line as everything else gets. */
+/** Responses to bytes that never became a request: with the document, ids and log line that every request gets. */
 import { STATUS_CODES } from 'node:http'
+import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import { DIALECTS, wireName } from './dialect.ts'
 import { encodeFault } from './encode-response.ts'
 
-export interface AnswerIds {
+export interface ExchangeIds {
   readonly requestId: string
   readonly hostId: string
 }
 
+/** Stands in for a request that could not be parsed. */
+export const NO_REQUEST: RawRequest = { method: '', target: '', headers: [] }
+
 const NOT_HTTP = 'The request is not well-formed HTTP.'
 
-/** What is wrong with a connection's bytes, from the code of the parser's complaint. */
+/** The fault that a code of the HTTP parser stands for. */
 export function faultOfParser(code: string | undefined): Fault {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -25,11 +29,10 @@ export function faultOfParser(code: string | undefined): Fault {
   }
 }
 
-/** A whole answer as bytes. Nobody knows which dialect the client speaks, so its ids go out in each. */
-export function rawAnswer(fault: Fault, ids: AnswerIds, now: number): Buffer {
-  const dialect = DIALECTS.svc
-  const place = { ...ids, dialect, resource: '/', isHead: false, matchedOperation: undefined }
-  const { status, headers, body } = encodeFault(fault, place)
+/** A whole response as bytes. The client's dialect is unknown, so its ids go out in both. */
+export function rawResponse(fault: Fault, ids: ExchangeIds, now: number): Buffer {
+  const state = { dialect: DIALECTS.svc, resource: '/', operation: undefined }
+  const { status, headers, body } = encodeFault(fault, { ...ids, request: NO_REQUEST }, state)
   const idHeaders = Object.values(DIALECTS).flatMap(one => [
     [wireName(one, ':request-id'), ids.requestId],
     [wireName(one, ':id-2'), ids.hostId],

@@ -1,58 +1,69 @@
 import type { SignatureVersion } from '../auth/authentication.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Header, Operation, OperationResponse } from '../operations/operation.ts'
-import { DIALECTS, type Dialect, wireName } from './dialect.ts'
+import type { Header, IncomingBody, ObjectName } from '../operations/context.ts'
+import type { Operation } from '../operations/operation.ts'
+import type { Action } from '../rules/access/actions.ts'
+import type { AccessVerdict } from '../rules/access/evaluate.ts'
+import type { Address } from './address.ts'
+import type { DecodedRequest } from './decoded-request.ts'
+import { DIALECTS, type Dialect } from './dialect.ts'
 import type { EarlyResponse } from './early-response.ts'
-import { encodeResponse, type WireResponse, wireHeaders } from './encode-response.ts'
-import type { RequestOutcome } from './exchange.ts'
-import type { AuditFinding } from './operation-context.ts'
+import type { WireResponse } from './exchange.ts'
 
-const NO_WIRE_HEADERS: readonly [string, string][] = []
+/** The verdict about one required permission. */
+export interface AccessDecision {
+  readonly action: Action
+  readonly on: ObjectName
+  readonly decision: AccessVerdict
+}
+
+/** A permission that was evaluated, or a lock that refused one of several parts of a request. */
+export type AuditFinding = AccessDecision | { readonly lock: string; readonly versionId: string }
+
 export const NO_HEADERS: readonly Header[] = []
 const UNANSWERED: WireResponse = { status: 500, headers: [], body: undefined, close: true }
 
-export const withHeaders = (answers: OperationResponse, more: readonly Header[]): OperationResponse =>
-  more.length === 0 ? answers : { ...answers, headers: [...(answers.headers ?? []), ...more] }
-
-/** What is known of a request so far: whatever goes wrong, the answer and the log tell that much. */
-export class RequestState implements RequestOutcome {
+/**
+ * What the pipeline has learned about a request so far. Whatever fails, the error response and the log are written from
+ * this. Fields only, so that a fault injector can copy it.
+ */
+export class RequestState {
+  // Known after routing.
   dialect: Dialect = DIALECTS.svc
-  operation = 'unknown'
-  matchedOperation: Operation | undefined = undefined
+  address!: Address
+  /** Headers and query by neutral name; the fields of a form take their place. */
+  request!: DecodedRequest
+  operation: Operation | undefined = undefined
+  /** For the log, which also names what is no operation: `Preflight`, `Website`, `unknown`. */
+  operationName = 'unknown'
   resource = '/'
+  /** D28. The region of the addressed bucket as the response names it; undefined when no bucket is addressed. */
+  bucketRegion: string | undefined = undefined
+  /** Sent with every response, so that a page of another origin may read it. */
+  cors = NO_HEADERS
+
+  // Known after authentication.
   caller: Caller | undefined = undefined
   signatureVersion: SignatureVersion | undefined = undefined
-  /** D28. Of the bucket that is addressed, as the answer names it; undefined when none is. */
-  region: string | undefined = undefined
-  auditFindings: AuditFinding[] = []
+  /** The region that the signature names where any region is accepted, else the configured one. */
+  region = ''
+  target!: ObjectName
+  body!: IncomingBody
+
+  // Known after authorization.
   bucket: Bucket | undefined = undefined
+  auditFindings: AuditFinding[] = []
+
+  // The outcome.
   code = 'ok'
+  /** The statement, missing grant or lock that refused the request. */
   refusalReason: string | undefined = undefined
-  outgoing: WireResponse = UNANSWERED
-  /** For a page of another origin, on whatever the answer is. */
-  cors = NO_HEADERS
-  readonly late: EarlyResponse
-
-  constructor(late: EarlyResponse) {
-    this.late = late
-  }
-
-  /** How it went, and with that the outcome. */
-  answered(answers: OperationResponse): RequestOutcome {
-    this.outgoing = encodeResponse(withHeaders(answers, this.cors), this.dialect)
-    if (this.region !== undefined) this.outgoing.headers.push(...this.regionHeader())
-    return this
-  }
-
-  /** D28. */
-  regionHeader(): readonly [string, string][] {
-    if (this.region === undefined || !this.dialect.behavior.regionOnAnswers) return NO_WIRE_HEADERS
-    return [[wireName(this.dialect, ':bucket-region'), this.region]]
-  }
-
-  /** The answer may begin with these headers before it is known. */
-  expect(headers: readonly Header[]): void {
-    this.late.expect([...wireHeaders([...headers, ...this.cors], this.dialect), ...this.regionHeader()])
-  }
+  response: WireResponse = UNANSWERED
+  /** R61, R95. Present once the operation has allowed its response to begin early. */
+  early: EarlyResponse | undefined = undefined
+  /** Sends a response that begins early. */
+  beginEarly: (response: WireResponse) => void = () => {}
+  /** Of a response that began early: settled when its end is known. */
+  readonly finished: Promise<RequestState> | undefined = undefined
 }

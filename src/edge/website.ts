@@ -3,12 +3,14 @@
  * an error is a page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors
  * elsewhere.
  */
+
 import { STATUS_CODES } from 'node:http'
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
-import type { Header, OperationResponse } from '../operations/operation.ts'
+import type { Header } from '../operations/context.ts'
+import type { OperationResponse } from '../operations/operation.ts'
 import { readWebsite, type Website } from '../rules/documents/website.ts'
 import {
   folderIndex,
@@ -21,13 +23,15 @@ import {
   redirectToFolder,
   type WebsiteVisit,
 } from '../rules/website.ts'
-import { decodeTarget, hostOf, labelBelow } from './address.ts'
+import { decodeTarget } from './address.ts'
 import type { AccessFacts } from './authorize.ts'
 import { preflight } from './cors.ts'
 import { DecodedRequest } from './decoded-request.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
-import { encodeFault, type FaultLocation, type WireResponse } from './encode-response.ts'
+import { encodeFault } from './encode-response.ts'
+import type { Exchange, WireResponse } from './exchange.ts'
 import { faultInDialect } from './faults-in-dialect.ts'
+import type { RequestState } from './request-state.ts'
 
 export interface WebsiteHosts {
   /** Websites answer at `<bucket>.<host>` of each. */
@@ -68,10 +72,6 @@ const FORWARDED = new Set([
 const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-length', 'content-type'])
 
 const read = new ParseCache(text => readWebsite(parseXml(text)))
-
-/** The bucket whose website a request visits; undefined for all other requests. */
-export const siteOf = (request: RawRequest, { hosts }: WebsiteHosts): string | undefined =>
-  labelBelow(hostOf(request), hosts)
 
 /** The key that a visitor asks for, empty for the root of the site. */
 export function websiteKey({ target }: RawRequest): string {
@@ -202,21 +202,22 @@ const ESCAPES: Readonly<Record<string, string>> = {
 const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
 
 /** A fault as a page for people. */
-export function faultPage(fault: Fault, place: FaultLocation & { readonly dialect: Dialect }): WireResponse {
-  const plain = encodeFault(fault, place)
+export function faultPage(fault: Fault, exchange: Exchange, state: RequestState): WireResponse {
+  const plain = encodeFault(fault, exchange, state)
   if (plain.status < 400) return plain
-  const { code, message, details } = faultInDialect(fault, place.dialect, undefined)
+  const { code, message, details } = faultInDialect(fault, state.dialect, undefined)
   const title = `${plain.status} ${STATUS_CODES[plain.status] ?? ''}`.trim()
-  const facts = [['Code', code], ['Message', message], ...details, ['RequestId', place.requestId]]
-  const items = [...facts, ['HostId', place.hostId]].map(([name, value]) => `<li>${name}: ${escaped(value!)}</li>`)
+  const facts = [['Code', code], ['Message', message], ...details, ['RequestId', exchange.requestId]]
+  const items = [...facts, ['HostId', exchange.hostId]].map(([name, value]) => `<li>${name}: ${escaped(value!)}</li>`)
   const body = Buffer.from(
     `<!DOCTYPE html>\n<html><head><title>${title}</title></head>\n<body><h1>${title}</h1>\n` +
       `<ul>\n${items.join('\n')}\n</ul></body></html>\n`,
   )
   const kept = plain.headers.filter(([name]) => !['content-type', 'content-length', 'allow'].includes(name))
-  const errors = errorHeaders(fault, place.dialect)
+  const errors = errorHeaders(fault, state.dialect)
   const headers: [string, string][] = [...kept, ['content-type', 'text/html; charset=utf-8'], ...errors]
   if (fault.code === 'MethodNotAllowed') headers.push(['allow', METHODS.join(', ')])
-  if (!place.isHead) headers.push(['content-length', String(body.length)])
-  return { ...plain, headers, body: place.isHead ? undefined : body }
+  const isHead = exchange.request.method === 'HEAD'
+  if (!isHead) headers.push(['content-length', String(body.length)])
+  return { ...plain, headers, body: isHead ? undefined : body }
 }

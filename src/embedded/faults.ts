@@ -1,13 +1,14 @@
 /** Lets requests go wrong on purpose. Each fault takes the requests that it matches, as often as it was told to. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { IncomingRequest, RequestOutcome } from '../edge/exchange.ts'
+import type { Exchange } from '../edge/exchange.ts'
 import { ConnectionCut, type FaultInjector, type InterceptedRequest } from '../edge/fault-injection.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { systemClock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 import type { FaultEffect, FaultMatch, FaultRule, HoldfastFaults } from './api.ts'
 import { checkRule } from './check-options.ts'
 
-type Answer = (incoming: IncomingRequest) => Promise<RequestOutcome>
+type Answer = (incoming: Exchange) => Promise<RequestState>
 
 const isLike = (text: string, wanted: string | RegExp | undefined): boolean =>
   wanted === undefined || (typeof wanted === 'string' ? text === wanted : text.search(wanted) >= 0)
@@ -54,18 +55,19 @@ async function* inOne(body: Buffer): AsyncGenerator<Buffer> {
   yield body
 }
 
-const hasBody = ({ request }: IncomingRequest): boolean =>
+const hasBody = ({ request }: Exchange): boolean =>
   request.headers.some(([name, value]) => {
     const lower = name.toLowerCase()
     return lower === 'transfer-encoding' || (lower === 'content-length' && value !== '0')
   })
 
-async function cutAnswer(incoming: IncomingRequest, answer: Answer, bytes: number): Promise<RequestOutcome> {
-  const outcome = await answer(incoming)
-  const { body } = outcome.outgoing
-  if (body === undefined) return outcome
+async function cutAnswer(incoming: Exchange, answer: Answer, bytes: number): Promise<RequestState> {
+  const state = await answer(incoming)
+  const { response } = state
+  const { body } = response
+  if (body === undefined) return state
   const whole = Buffer.isBuffer(body) ? inOne(body) : body
-  return { ...outcome, outgoing: { ...outcome.outgoing, body: cut(whole, bytes) } }
+  return { ...state, response: { ...response, body: cut(whole, bytes) } }
 }
 
 export class FaultList {
@@ -84,7 +86,7 @@ export class FaultList {
     return answer(incoming)
   }
 
-  async #apply(effect: FaultEffect, incoming: IncomingRequest, answer: Answer): Promise<RequestOutcome> {
+  async #apply(effect: FaultEffect, incoming: Exchange, answer: Answer): Promise<RequestState> {
     if (effect === 'slow-down') throw new Fault('SlowDown')
     if (effect === 'internal-error') throw new Fault('InternalError')
     if (effect === 'disk-full') return this.#onFullDisk.run(true, () => answer(incoming))

@@ -3,9 +3,10 @@
  * or a folder, with a clock that can be moved and faults that can be asked for.
  */
 
-import type { IncomingRequest, RequestOutcome } from '../edge/exchange.ts'
+import type { Exchange } from '../edge/exchange.ts'
 import type { Listener } from '../edge/listener.ts'
 import type { Pipeline } from '../edge/pipeline.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { systemRandom } from '../lib/random.ts'
 import { type DeclaredAccount, readAccountsFile } from '../rules/accounts-file.ts'
 import { checkBucketName } from '../rules/naming.ts'
@@ -270,13 +271,13 @@ export class Holdfast implements AsyncDisposable {
 class Requests implements Pick<Pipeline, 'handle'> {
   #pipeline: Pipeline
   #held: { readonly until: Promise<void>; readonly end: () => void } | undefined
-  readonly #underWay = new Set<Promise<RequestOutcome>>()
+  readonly #underWay = new Set<Promise<RequestState>>()
 
   constructor(pipeline: Pipeline) {
     this.#pipeline = pipeline
   }
 
-  async handle(incoming: IncomingRequest): Promise<RequestOutcome> {
+  async handle(incoming: Exchange): Promise<RequestState> {
     while (this.#held !== undefined) await this.#held.until
     const handled = this.#pipeline.handle(incoming)
     this.#underWay.add(handled)

@@ -22,7 +22,7 @@ import {
 import { GRANT_HEADERS, readGrantHeaders } from '../rules/access/grant-headers.ts'
 import type { Group } from '../rules/access/names.ts'
 import { writeOwner } from './bucket/listings.ts'
-import type { AccountLookup, OperationScope } from './context.ts'
+import type { AccountLookup, OperationContext } from './context.ts'
 import { checkClaims } from './integrity.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
@@ -36,7 +36,7 @@ const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): 
 })
 
 /** What the headers of a request say about access. */
-function aclHeaders({ request }: OperationScope) {
+function aclHeaders({ request }: OperationContext) {
   const grants = new Map<string, string>()
   for (const name of GRANT_HEADERS.keys()) {
     const value = request.header(`:${name}`)
@@ -46,7 +46,11 @@ function aclHeaders({ request }: OperationScope) {
 }
 
 /** R56. The list that the headers of a request to make something ask for; undefined when they do not. */
-export function listFromHeaders(ctx: OperationScope, allowed: readonly Canned[], owners: Owners): Grant[] | undefined {
+export function listFromHeaders(
+  ctx: OperationContext,
+  allowed: readonly Canned[],
+  owners: Owners,
+): Grant[] | undefined {
   const sent = aclHeaders(ctx)
   checkOneHeaderKind(sent)
   if (sent.canned !== undefined) return expandCanned(readCanned(sent.canned, allowed), owners)
@@ -61,7 +65,7 @@ export interface AclRequestResult extends Owners {
 }
 
 /** What is wrong with the headers of a request to set a list, whatever it is set on and whatever its body says. */
-export function checkAclHeaders(ctx: OperationScope, allowed: readonly Canned[]): void {
+export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[]): void {
   const sent = aclHeaders(ctx)
   const { length } = ctx.body
   // A body of unknown length may be there, or not: neither is held against the request.
@@ -74,7 +78,7 @@ export function checkAclHeaders(ctx: OperationScope, allowed: readonly Canned[])
 
 /** R102, R103, G10. The list that a request to set one asks for, by canned name, by grant headers or by document. */
 export async function requestedList(
-  ctx: OperationScope,
+  ctx: OperationContext,
   allowed: readonly Canned[],
   listed: AclRequestResult,
 ): Promise<Grant[]> {
@@ -98,7 +102,7 @@ interface SpelledOut {
 }
 
 function spelledOut(
-  ctx: OperationScope,
+  ctx: OperationContext,
   { source, grants: headers, body }: SpelledOut,
   { owner, grants }: AclRequestResult,
 ): Grant[] {
@@ -111,7 +115,7 @@ function spelledOut(
 
 const XSI = 'http://www.w3.org/2001/XMLSchema-instance'
 
-function writeGrantee(to: XmlWriter, ctx: OperationScope, { group, grantee }: Grant): void {
+function writeGrantee(to: XmlWriter, ctx: OperationContext, { group, grantee }: Grant): void {
   to.open('Grantee', { 'xmlns:xsi': XSI, 'xsi:type': group ? 'Group' : 'CanonicalUser' })
   if (group) {
     to.leaf('URI', ctx.behavior.groupUris[grantee as Group])
@@ -123,7 +127,7 @@ function writeGrantee(to: XmlWriter, ctx: OperationScope, { group, grantee }: Gr
 }
 
 /** R30. */
-export function listDocument(ctx: OperationScope, owner: string, grants: readonly Grant[]): XmlDocument {
+export function listDocument(ctx: OperationContext, owner: string, grants: readonly Grant[]): XmlDocument {
   return {
     root: 'AccessControlPolicy',
     write(to) {

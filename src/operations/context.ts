@@ -7,7 +7,24 @@ import type { ConditionValues } from '../rules/access/condition-values.ts'
 import type { Group } from '../rules/access/names.ts'
 import type { EncryptionNames } from '../rules/documents/encryption.ts'
 import type { Store } from '../store/store.ts'
-import type { Header, ObjectName, RequestView } from './operation.ts'
+
+/** A request as an operation sees it: decoded once, dialect-neutral. */
+export interface RequestView {
+  /** Value of a header; `:name` for the dialect's. Undefined when it was not sent. */
+  header(name: string): string | undefined
+  /** Dialect headers that begin so, with the rest of their names in lower case: `:meta-`, `:checksum-`. */
+  headersUnder(prefix: string): readonly (readonly [string, string])[]
+  /** Value of a query parameter, empty for one without a value; undefined when it was not sent. */
+  query(name: string): string | undefined
+}
+
+export interface ObjectName {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId?: string | undefined
+}
+
+export type Header = readonly [string, string | number | undefined]
 
 /** Where the dialects behave differently on purpose; each row is data of the dialect, in the edge. */
 export interface DialectBehavior {
@@ -86,7 +103,7 @@ export interface IncomingBody {
 }
 
 /** Everything an operation works with. Read only: nothing is handed on by changing it. */
-export interface OperationScope {
+export interface OperationContext {
   readonly store: Store
   readonly accounts: AccountLookup
   readonly caller: Caller

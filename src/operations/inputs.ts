@@ -6,6 +6,7 @@ import { headerName } from '../rules/access/names.ts'
 import { parseEtags } from '../rules/etag.ts'
 import { LIMITS } from '../rules/limits.ts'
 import type { Precondition } from '../rules/precondition.ts'
+import type { OperationContext } from './context.ts'
 import type { Decoder } from './operation.ts'
 
 type Parse<T> = (value: string, name: string) => T
@@ -80,3 +81,16 @@ export const partNumber: Decoder<number | undefined> = maybe.query('partNumber',
   }
   return number
 })
+
+const ACCOUNT_ID = /^\d{12}$/
+
+/** R7, D19. A bucket is whose the caller says it is, or nothing happens. */
+export function checkExpectedOwner(
+  expected: string | undefined,
+  owner: string,
+  { accounts, behavior: ways }: Pick<OperationContext, 'accounts' | 'behavior'>,
+): void {
+  if (expected === undefined) return
+  if (!ACCOUNT_ID.test(expected)) throw new Fault(ways.noAccountId)
+  if (accounts.byCanonicalId(owner)?.accountId !== expected) throw new Fault('AccessDenied')
+}

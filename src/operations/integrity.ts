@@ -1,4 +1,6 @@
 /** What a client says about its body: Content-MD5, a checksum in a header or a trailer. Checked as the body passes. */
+
+import { createHash } from 'node:crypto'
 import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import {
@@ -14,8 +16,8 @@ import {
 } from '../rules/checksum.ts'
 import { bodyChecksum } from '../store/content/body-checksum.ts'
 import type { BodyInspector } from '../store/content/body-inspector.ts'
-import type { IncomingBody, OperationScope } from './context.ts'
-import type { RequestView } from './operation.ts'
+import type { IncomingBody, OperationContext, RequestView } from './context.ts'
+import type { Operation } from './operation.ts'
 
 /** Headers under `checksum-` that say something else than a value. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
@@ -64,7 +66,7 @@ export function checkClaims({
   request,
   body,
   behavior: ways,
-}: Pick<OperationScope, 'request' | 'body' | 'behavior'>): void {
+}: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (!saidOf(request, body).isOther) return
   if (ways.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
   const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
@@ -72,14 +74,14 @@ export function checkClaims({
 }
 
 /** A part of an upload: S3 goes by what the upload was begun with, and does not look at the announcement. */
-export function checkPartClaims(ctx: Pick<OperationScope, 'request' | 'body' | 'behavior'>): void {
+export function checkPartClaims(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (ctx.behavior.otherChecksum === 'InvalidRequest') checkClaims(ctx)
   else saidOf(ctx.request, ctx.body)
 }
 
 /** R80. The checksum of the whole will be made of those that the client sent, so each part must have one. */
 export function requirePartChecksum(
-  { request, body }: Pick<OperationScope, 'request' | 'body'>,
+  { request, body }: Pick<OperationContext, 'request' | 'body'>,
   of: UploadChecksum,
 ): void {
   if (of.type !== 'COMPOSITE' || saidOf(request, body).algorithm !== undefined) return
@@ -118,4 +120,43 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
       return wholeChecksum(algorithm, digest)
     },
   }
+}
+
+const UNREAD_BYTES_MAX = 2 ** 20
+const NOTHING = createHash('md5').digest()
+
+/** R104, of a request that has no body. */
+export function checkEmptyBody(request: RequestView): void {
+  const said = request.header('content-md5')
+  if (said !== undefined) checkContentMd5(decodeContentMd5(said), NOTHING)
+}
+
+/**
+ * Reads what nobody else will read, where that can tell of a difference. Most requests have nothing of the kind, and a
+ * body that comes with a question is not worth it.
+ */
+export function checkUnreadBody(
+  { match: { method } }: Operation,
+  request: RequestView,
+  body: IncomingBody,
+): Promise<void> | undefined {
+  if (method === 'PUT' || method === 'POST') return undefined
+  const isQuestion = method !== 'DELETE'
+  if (isQuestion && (body.length ?? 0) > 0) return undefined
+  const said = isQuestion ? undefined : request.header('content-md5')
+  if (said === undefined) return body.mayDiffer ? passOver(body, undefined) : undefined
+  return passOver(body, decodeContentMd5(said))
+}
+
+async function passOver({ stream, length }: IncomingBody, claimed: Buffer | undefined): Promise<void> {
+  const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: UNREAD_BYTES_MAX })
+  if ((length ?? 0) > UNREAD_BYTES_MAX) throw tooLong
+  const md5 = createHash('md5')
+  let size = 0
+  for await (const chunk of stream) {
+    size += chunk.length
+    if (size > UNREAD_BYTES_MAX) throw tooLong
+    md5.update(chunk)
+  }
+  if (claimed !== undefined) checkContentMd5(claimed, md5.digest())
 }

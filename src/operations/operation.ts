@@ -6,7 +6,7 @@
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
 import type { Action } from '../rules/access/actions.ts'
-import type { OperationScope } from './context.ts'
+import type { Header, ObjectName, OperationContext, RequestView } from './context.ts'
 
 export type HttpMethod = 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
 export type ResourceLevel = 'service' | 'bucket' | 'object'
@@ -16,22 +16,6 @@ export interface Match {
   readonly on: ResourceLevel
   /** What must be there: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
   readonly needs?: readonly string[]
-}
-
-/** A request as an operation sees it: decoded once, dialect-neutral. */
-export interface RequestView {
-  /** Value of a header; `:name` for the dialect's. Undefined when it was not sent. */
-  header(name: string): string | undefined
-  /** Dialect headers that begin so, with the rest of their names in lower case: `:meta-`, `:checksum-`. */
-  headersUnder(prefix: string): readonly (readonly [string, string])[]
-  /** Value of a query parameter, empty for one without a value; undefined when it was not sent. */
-  query(name: string): string | undefined
-}
-
-export interface ObjectName {
-  readonly bucket: string
-  readonly key: string
-  readonly versionId?: string | undefined
 }
 
 /** One permission that must hold. Without `on` it concerns what the request addresses. */
@@ -44,8 +28,6 @@ export interface RequiredPermission {
    */
   readonly forNewObjectOf?: 'bucket' | 'writer'
 }
-
-export type Header = readonly [string, string | number | undefined]
 
 export interface OperationResponse {
   readonly status?: number
@@ -89,7 +71,7 @@ export interface Declaration<I extends Inputs> {
   readonly createsObject?: boolean
   /** Conditions that it alone evaluates: on any other request their headers are refused, not passed over. */
   readonly evaluates?: readonly string[]
-  readonly run: (ctx: OperationScope, input: Input<I>) => MaybePromise<OperationResponse>
+  readonly run: (ctx: OperationContext, input: Input<I>) => MaybePromise<OperationResponse>
 }
 
 export interface Operation {
@@ -105,7 +87,7 @@ export interface Operation {
   readonly createsObject: boolean | undefined
   readonly evaluates: readonly string[]
   readonly decode: (request: RequestView) => unknown
-  readonly run: (ctx: OperationScope, input: unknown) => MaybePromise<OperationResponse>
+  readonly run: (ctx: OperationContext, input: unknown) => MaybePromise<OperationResponse>
 }
 
 export function operation<I extends Inputs>(declared: Declaration<I>): Operation {

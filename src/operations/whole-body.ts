@@ -4,7 +4,7 @@ import { BadXml, type XmlNode } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault, type FaultCode } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
-import type { OperationScope } from './context.ts'
+import type { OperationContext } from './context.ts'
 import { checkClaims, claimsOf } from './integrity.ts'
 
 export const DOCUMENT_BYTES_MAX = 2 ** 20
@@ -17,7 +17,7 @@ export interface BodyRule {
 
 /** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
 export async function wholeBody(
-  ctx: OperationScope,
+  ctx: OperationContext,
   { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule,
 ): Promise<Buffer> {
   checkClaims(ctx)

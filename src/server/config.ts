@@ -18,13 +18,8 @@ import { checkMemory } from './config-memory.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
 import { isLogLevel, type LogLevel } from './log.ts'
-import { rootKeyFrom } from './root-key.ts'
+import { type HostAndPort, type RootCredentials, rootKeyFrom } from './root-key.ts'
 import { tracingFrom } from './tracing.ts'
-
-export interface HostAndPort {
-  readonly host: string
-  readonly port: number
-}
 
 export interface Config {
   readonly data: string
@@ -69,7 +64,7 @@ export interface Config {
   readonly tracing: TracerOptions | undefined
   /** D24. Keys that customers bring are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
-  readonly rootKey: { readonly accessKey: string; readonly secretKey: string } | undefined
+  readonly rootKey: RootCredentials | undefined
   /** Of what was given and is not used. */
   readonly warnings: readonly string[]
 }

@@ -6,7 +6,7 @@ import type { Worker } from '../workers/worker.ts'
 import { Ballast } from './ballast.ts'
 import type { Config } from './config.ts'
 import type { Log } from './log.ts'
-import type { MaintenanceTask } from './maintenance.ts'
+import type { MaintenanceTask } from './maintenance-task.ts'
 
 const LOOK_MS = 5_000
 /** So much stays free besides the ballast: more than throwing it off gives back, or it would be taken on at once. */

@@ -3,11 +3,11 @@ import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor, OfVersion } from '../model/ledger.ts'
-import type { ObjectName } from '../operations/operation.ts'
+import type { ObjectName } from '../operations/context.ts'
 import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
 import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity-cache.ts'
+import { CurrentFacts } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
-import { accessFactsOf } from './object-api.ts'
 
 /** As a person asks: the key of whoever would do it, or nothing for a caller without a name. */
 export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {
@@ -66,6 +66,6 @@ export async function explain(
 ): Promise<Explanation> {
   const accounts = await directory.now()
   const as = await callerOf(accounts, accessKey)
-  const parts = { facts: accessFactsOf(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
+  const parts = { facts: new CurrentFacts(store), accounts, lock: (name: ObjectName) => lockOf(store, name) }
   return new Explainer({ ...parts, now: store.context.clock.now() }).explain({ ...question, as })
 }

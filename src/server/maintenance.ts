@@ -1,4 +1,5 @@
 /** Runs the workers of a store, each at its own pace, until told to stop. */
+
 import type { ClockState } from '../store/objects/lock-clock.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
@@ -10,9 +11,9 @@ import { BucketIndexer } from '../workers/index-buckets.ts'
 import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { Sweeper } from '../workers/sweep.ts'
-import type { Worker } from '../workers/worker.ts'
 import type { ServerParts } from './compose.ts'
 import { isFatal, type Log } from './log.ts'
+import type { MaintenanceTask } from './maintenance-task.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
@@ -29,19 +30,6 @@ const jumpLine = ({ clock, lockTime }: ClockState): Readonly<Record<string, unkn
 No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebody confirms the clock. \
 Lifecycle rules do so for a day.`,
 })
-
-/** A worker, and how long it rests when it has nothing to do. */
-export interface MaintenanceTask {
-  readonly name: string
-  readonly worker: Worker
-  readonly pauseMs: number
-  /** True when it only waits for others and shall be asked again soon. */
-  readonly isWaiting?: () => boolean
-  /** What it has to tell besides how often and how long. */
-  readonly samples?: () => readonly Sample[]
-  /** When no step is taken any more: lets go of what it holds between two steps. */
-  readonly end?: () => Promise<void>
-}
 
 /** What a store needs to have done while it serves. */
 export const maintenanceTasks = ({ context, completion }: Store, tell: Log): readonly MaintenanceTask[] => [

@@ -6,7 +6,8 @@ import { type Certificate, listenFailure } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
 import { readText } from './accounts.ts'
 import { BadConfig } from './bad-config.ts'
-import type { Config, HostAndPort } from './config.ts'
+import type { Config } from './config.ts'
+import type { HostAndPort } from './root-key.ts'
 
 const DAY_MS = 86_400_000
 const EXPIRES_SOON_DAYS = 14

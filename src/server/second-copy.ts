@@ -15,7 +15,7 @@ import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { Log } from './log.ts'
-import type { MaintenanceTask } from './maintenance.ts'
+import type { MaintenanceTask } from './maintenance-task.ts'
 
 export interface SecondCopy {
   readonly engine: JournaledEngine

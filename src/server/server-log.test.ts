@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { Exchange } from '../edge/recorder.ts'
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { RequestLine } from '../telemetry/request-log.ts'
 import { readConfig } from './config.ts'
 import { renderJsonLine, renderLine, renderTextLine, timestamp } from './log-format.ts'
@@ -29,21 +29,21 @@ function logged(
 const requestLine = (outcome: object, request: object = {}): RequestLine =>
   new RequestLine(
     {
-      operation: 'GetObject',
+      operationName: 'GetObject',
       dialect: { name: 's3' },
       resource: '/photos/cat.jpg',
       code: 'ok',
-      outgoing: { status: 200 },
+      response: { status: 200 },
       caller: { kind: 'account', accessKey: 'AKROOT' },
       ...outcome,
-    } as unknown as RequestOutcome,
+    } as unknown as RequestState,
     {
       requestId: '0123456789ABCDEF',
-      status: (outcome as { outgoing?: { status: number } }).outgoing?.status ?? 200,
+      status: (outcome as { response?: { status: number } }).response?.status ?? 200,
       remoteAddress: '127.0.0.1',
       milliseconds: 1.24,
       request: { method: 'GET', headers: [], ...request },
-    } as unknown as Exchange,
+    } as unknown as ExchangeRecord,
   )
 
 test('on a terminal a line is text, otherwise JSON, and either has the time', () => {
@@ -80,14 +80,14 @@ test('a request is one readable line of text', () => {
     text(requestLine({}), TIME),
     `${TIME} info  200 GET /photos/cat.jpg GetObject s3 1.2ms AKROOT 127.0.0.1 0123456789ABCDEF`,
   )
-  const outgoing = { status: 403, message: 'Access Denied' }
-  const refused = { outgoing, code: 'AccessDenied', refusalReason: 'nothing allows it', caller: undefined }
+  const response = { status: 403, message: 'Access Denied' }
+  const refused = { response, code: 'AccessDenied', refusalReason: 'nothing allows it', caller: undefined }
   assert.equal(
     text(requestLine(refused), TIME),
     `${TIME} info  403 GET /photos/cat.jpg GetObject s3 1.2ms anonymous 127.0.0.1 0123456789ABCDEF ` +
       'AccessDenied: Access Denied (nothing allows it)',
   )
-  const nowhere = { outgoing: { status: 400, message: 'No.' }, code: 'InvalidRequest', operation: 'unknown' }
+  const nowhere = { response: { status: 400, message: 'No.' }, code: 'InvalidRequest', operationName: 'unknown' }
   const host = { headers: [['Host', 'nobody.example']] }
   assert.match(text(requestLine(nowhere, host), TIME), / InvalidRequest: No\. host nobody\.example$/)
 })

@@ -3,8 +3,9 @@
  * bucket that shall have them. Best effort: what is too much, what cannot be delivered, and what a process had not
  * delivered when it was killed is lost, and counted where that can be.
  */
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { FinishedExchange } from '../edge/recorder.ts'
+
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { NO_ATTRIBUTES } from '../model/version.ts'
 import { isLogged, logTarget } from '../operations/documents/logging.ts'
 import { sealingFor } from '../operations/object/encryption.ts'
@@ -30,10 +31,10 @@ export class AccessLog {
     this.#onError = onError
   }
 
-  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
-    const { bucket } = outcome
+  ended(state: RequestState, exchange: ExchangeRecord): void {
+    const { bucket } = state
     if (bucket === undefined || !isLogged(bucket)) return
-    const line = accessRecord(bucket, outcome, exchange, this.#store.context.clock.now())
+    const line = accessRecord(bucket, state, exchange, this.#store.context.clock.now())
     if (this.#waitingBytes + line.length > WAITING_BYTES_MAX) {
       this.#dropped++
       return

@@ -1,7 +1,7 @@
 /** A request as a line of a server access log, in the fields and the order that readers of such logs know. */
 import { wireName } from '../edge/dialect.ts'
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { FinishedExchange } from '../edge/recorder.ts'
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { headerValue, headerValues, splitTarget } from '../http/raw-request.ts'
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
@@ -74,48 +74,48 @@ function requesterOf(caller: Caller | undefined): string {
 }
 
 function objectBytes(
-  { outgoing }: RequestOutcome,
-  { request, receivedBytes, status }: FinishedExchange,
+  { response }: RequestState,
+  { request, receivedBytes, status }: ExchangeRecord,
   isObject: boolean,
 ): string {
   if (!isObject || status >= 300) return NONE
   if (request.method === 'PUT') return String(receivedBytes)
-  const header = (name: string): string | undefined => outgoing.headers.find(([sent]) => sent === name)?.[1]
+  const header = (name: string): string | undefined => response.headers.find(([sent]) => sent === name)?.[1]
   return header('content-range')?.split('/')[1] ?? header('content-length') ?? NONE
 }
 
 function authenticationOf(
-  { caller, signatureVersion }: RequestOutcome,
-  { request }: FinishedExchange,
+  { caller, signatureVersion }: RequestState,
+  { request }: ExchangeRecord,
 ): readonly [version: string, type: string] {
   if (caller === undefined || caller.kind === 'anonymous') return [NONE, NONE]
   const version = signatureVersion === 'AWS' ? 'SigV2' : 'SigV4'
   return [version, headerValues(request, 'authorization').length > 0 ? 'AuthHeader' : 'QueryString']
 }
 
-export function accessRecord(bucket: Bucket, outcome: RequestOutcome, exchange: FinishedExchange, now: number): string {
+export function accessRecord(bucket: Bucket, state: RequestState, exchange: ExchangeRecord, now: number): string {
   const { request, requestId, hostId, status } = exchange
-  const key = outcome.resource.slice(bucket.name.length + 2)
-  const match = outcome.matchedOperation?.match
+  const key = state.resource.slice(bucket.name.length + 2)
+  const match = state.operation?.match
   const isPlainObject = match?.on === 'object' && (match.needs ?? []).length === 0
-  const [signature, type] = authenticationOf(outcome, exchange)
-  const versionId = outcome.outgoing.headers.find(([name]) => name === wireName(outcome.dialect, ':version-id'))?.[1]
+  const [signature, type] = authenticationOf(state, exchange)
+  const versionId = state.response.headers.find(([name]) => name === wireName(state.dialect, ':version-id'))?.[1]
   const fields = [
     bucket.owner,
     bucket.name,
     timeOf(now),
     word(exchange.remoteAddress.replace(/^::ffff:/, '')),
-    word(requesterOf(outcome.caller)),
+    word(requesterOf(state.caller)),
     requestId,
-    match === undefined && outcome.operation !== 'unknown'
+    match === undefined && state.operationName !== 'unknown'
       ? `WEBSITE.${word(request.method)}.OBJECT`
       : operationOf(match, request.method),
     keyWord(key),
     quoted(`${request.method} ${withoutSecrets(request.target)} HTTP/1.1`),
     String(status),
-    outcome.code === 'ok' ? NONE : word(outcome.code),
+    state.code === 'ok' ? NONE : word(state.code),
     exchange.sentBytes === 0 ? NONE : String(exchange.sentBytes),
-    objectBytes(outcome, exchange, isPlainObject),
+    objectBytes(state, exchange, isPlainObject),
     String(Math.round(exchange.totalMilliseconds)),
     String(Math.round(exchange.milliseconds)),
     quoted(headerValue(request, 'referer')),

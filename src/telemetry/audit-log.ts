@@ -3,9 +3,8 @@
  * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
  */
 
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { AuditFinding } from '../edge/operation-context.ts'
-import type { Exchange } from '../edge/recorder.ts'
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { AuditFinding, RequestState } from '../edge/request-state.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Caller } from '../model/caller.ts'
 import { FAULTS, type FaultCode } from '../model/faults.ts'
@@ -76,19 +75,19 @@ export class AuditLog {
     this.#onError = onError
   }
 
-  decided(outcome: RequestOutcome, exchange: Exchange): void {
-    const { code, operation, resource, refusalReason: why, auditFindings: findings = [] } = outcome
+  decided(state: RequestState, exchange: ExchangeRecord): void {
+    const { code, operationName, resource, refusalReason: why, auditFindings: findings } = state
     const refused = isRefused(code, exchange.status)
-    if (!refused && isRead(outcome.matchedOperation?.match.method ?? 'GET')) return
+    if (!refused && isRead(state.operation?.match.method ?? 'GET')) return
     // Where not all of them fit, those that refused come first.
     const { findingsMax } = this.#sink
     const order =
       findings.length <= findingsMax ? findings : [...findings].sort((a, b) => +isRefusal(b) - +isRefusal(a))
     this.#write({
       requestId: exchange.requestId,
-      who: whoIs(outcome.caller),
-      action: operation,
-      dialect: outcome.dialect.name,
+      who: whoIs(state.caller),
+      action: operationName,
+      dialect: state.dialect.name,
       resource,
       decision: refused ? 'refused' : findings.length === 0 ? 'not judged' : 'allowed',
       status: exchange.status,

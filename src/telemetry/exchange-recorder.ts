@@ -1,6 +1,8 @@
 /** Hands what happened to a request to everybody who keeps a record of it. */
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { Exchange, FinishedExchange, Recorder } from '../edge/recorder.ts'
+
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { Recorder } from '../edge/recorder.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import type { AccessLog } from './access-log.ts'
 import type { AuditLog } from './audit-log.ts'
 import { RequestLine } from './request-log.ts'
@@ -26,17 +28,17 @@ export class ExchangeRecorder implements Recorder {
     this.#watchers.measures?.begun()
   }
 
-  decided(outcome: RequestOutcome, exchange: Exchange): void {
+  decided(state: RequestState, exchange: ExchangeRecord): void {
     const { log, audit } = this.#watchers
-    log(new RequestLine(outcome, exchange))
-    audit?.decided(outcome, exchange)
+    log(new RequestLine(state, exchange))
+    audit?.decided(state, exchange)
   }
 
-  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
+  ended(state: RequestState, exchange: ExchangeRecord): void {
     const { measures, tracer, accessLog } = this.#watchers
-    measures?.ended(outcome, exchange)
-    tracer?.ended(outcome, exchange)
-    accessLog?.ended(outcome, exchange)
+    measures?.ended(state, exchange)
+    tracer?.ended(state, exchange)
+    accessLog?.ended(state, exchange)
   }
 
   left(): void {

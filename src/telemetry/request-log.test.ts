@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { Exchange } from '../edge/recorder.ts'
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { RequestLine } from './request-log.ts'
 
 /** Anything a client may get into a line: quotes, ends of lines, halves of characters, controls, marks of direction. */
@@ -16,8 +16,8 @@ const TIME = '2026-11-16T12:00:00.000Z'
 
 const lineOf = (outcome: object, exchange: object): RequestLine =>
   new RequestLine(
-    outcome as RequestOutcome,
-    { request: { method: 'GET', headers: [] }, ...exchange } as unknown as Exchange,
+    outcome as RequestState,
+    { request: { method: 'GET', headers: [] }, ...exchange } as unknown as ExchangeRecord,
   )
 
 test('a line of the log is the JSON of its fields, printable, whatever a client put into them', () => {
@@ -36,18 +36,18 @@ test('a line of the log is the JSON of its fields, printable, whatever a client 
   fc.assert(
     fc.property(line, ({ method, host, accessKey, resource, message, why, ...exchange }) => {
       const caller = accessKey === undefined ? { kind: 'anonymous' } : { kind: 'account', accessKey }
-      const outgoing = { status: exchange.status, message }
-      const told = {
-        operation: 'unknown',
+      const response = { status: exchange.status, message }
+      const state = {
+        operationName: 'unknown',
         dialect: { name: 's3' },
         resource,
         code: 'Odd',
         refusalReason: why,
+        response,
         caller,
-        outgoing,
       }
       const request = { method, headers: host === undefined ? [] : [['Host', host]] }
-      const made = lineOf(told, { ...exchange, requestId: '0123456789ABCDEF', request })
+      const made = lineOf(state, { ...exchange, requestId: '0123456789ABCDEF', request })
       const json = made.toJson(TIME)
       assert.deepEqual(JSON.parse(json), JSON.parse(JSON.stringify({ time: TIME, ...made })))
       assert.doesNotMatch(json, /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]/u)
@@ -62,7 +62,7 @@ test('a line of the log is the JSON of its fields, printable, whatever a client 
 test('the level of a request goes by how it really ended, also behind a 200 that was sent before', () => {
   const level = (ended: number, sent: number): string =>
     lineOf(
-      { operation: 'PutObject', dialect: { name: 's3' }, code: 'Odd', outgoing: { status: ended } },
+      { operationName: 'PutObject', dialect: { name: 's3' }, code: 'Odd', response: { status: ended } },
       { status: sent },
     ).level
   assert.deepEqual(
@@ -73,7 +73,7 @@ test('the level of a request goes by how it really ended, also behind a 200 that
 })
 
 test('a refusal that carries no message of its own has that of its code', () => {
-  const outgoing = { status: 404 }
-  const told = { operation: 'Website', dialect: { name: 's3' }, code: 'NoSuchKey', outgoing }
+  const response = { status: 404 }
+  const told = { operationName: 'Website', dialect: { name: 's3' }, code: 'NoSuchKey', response }
   assert.equal(lineOf(told, { status: 404 }).message, 'The specified key does not exist.')
 })

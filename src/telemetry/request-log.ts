@@ -1,6 +1,7 @@
 /** The lines that the log has for requests. */
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { Exchange } from '../edge/recorder.ts'
+
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { headerValues } from '../http/raw-request.ts'
 import { printable } from '../lib/printable.ts'
 import { FAULTS, type FaultCode } from '../model/faults.ts'
@@ -13,14 +14,14 @@ const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : print
 const levelOf = (status: number): 'info' | 'warn' => (status >= 500 ? 'warn' : 'info')
 
 /** The message that the client was given. */
-function messageOf({ outgoing: { status, message }, code }: RequestOutcome): string | undefined {
+function messageOf({ response: { status, message }, code }: RequestState): string | undefined {
   if (message !== undefined || status < 400) return message
   return FAULTS[code as FaultCode]?.[1]
 }
 
 /** The Host as it was sent, where no operation was found: often it is what was wrong. */
-function hostOf({ operation, outgoing }: RequestOutcome, { request }: Exchange): string | undefined {
-  if (operation !== 'unknown' || outgoing.status < 400) return undefined
+function hostOf({ operationName, response }: RequestState, { request }: ExchangeRecord): string | undefined {
+  if (operationName !== 'unknown' || response.status < 400) return undefined
   return headerValues(request, 'host').join(', ') || undefined
 }
 
@@ -43,22 +44,22 @@ export class RequestLine {
   readonly host: string | undefined
   readonly caller: string | undefined
 
-  constructor(outcome: RequestOutcome, exchange: Exchange) {
-    const { operation, dialect, resource, code, refusalReason: why, caller, outgoing } = outcome
-    this.level = levelOf(outgoing.status)
+  constructor(state: RequestState, exchange: ExchangeRecord) {
+    const { operationName, dialect, resource, code, refusalReason: why, caller, response } = state
+    this.level = levelOf(response.status)
     this.requestId = exchange.requestId
     this.method = exchange.request.method
     this.status = exchange.status
     this.remoteAddress = exchange.remoteAddress
     this.milliseconds = Math.round(exchange.milliseconds * 10) / 10
     this.aborted = exchange.aborted ? true : undefined
-    this.operation = operation
+    this.operation = operationName
     this.dialect = dialect.name
     this.resource = resource
     this.code = code
-    this.message = messageOf(outcome)
+    this.message = messageOf(state)
     this.why = why
-    this.host = hostOf(outcome, exchange)
+    this.host = hostOf(state, exchange)
     this.caller = caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey
   }
 

@@ -1,6 +1,7 @@
 /** Counts requests: a few additions for each, and nothing that has to be made anew. */
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { FinishedExchange } from '../edge/recorder.ts'
+
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 
 /** Upper bounds in seconds; behind the last there is one for all that takes longer. */
@@ -91,9 +92,9 @@ export class RequestMetrics {
     this.#inFlight--
   }
 
-  ended({ operation, dialect, code }: RequestOutcome, exchange: FinishedExchange): void {
+  ended({ operationName, dialect, code }: RequestState, exchange: ExchangeRecord): void {
     const byName = this.#byDialect.get(dialect.name)!
-    const counted = byName.get(operation) ?? byName.get(UNKNOWN)!
+    const counted = byName.get(operationName) ?? byName.get(UNKNOWN)!
     counted.count(code, exchange.status)
     counted.answer.observe(exchange.milliseconds / 1000)
     counted.request.observe(exchange.totalMilliseconds / 1000)

@@ -2,8 +2,9 @@
  * Spans of requests, handed to an OpenTelemetry collector (OTLP over HTTP, as JSON). It never keeps a request waiting:
  * what the collector does not take in time, or what is too much, is dropped and counted.
  */
-import type { RequestOutcome } from '../edge/exchange.ts'
-import type { FinishedExchange } from '../edge/recorder.ts'
+
+import type { ExchangeRecord } from '../edge/exchange.ts'
+import type { RequestState } from '../edge/request-state.ts'
 import { headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
 import { labelled, type Sample } from './families.ts'
@@ -74,7 +75,7 @@ export class Tracer {
     this.#onError = onError
   }
 
-  ended(outcome: RequestOutcome, exchange: FinishedExchange): void {
+  ended(state: RequestState, exchange: ExchangeRecord): void {
     const { sampling } = this.#options
     const [sent, ...others] = headerValues(exchange.request, 'traceparent')
     const parent = sent === undefined || others.length > 0 ? undefined : readTraceParent(sent)
@@ -92,12 +93,12 @@ export class Tracer {
       traceId,
       spanId: exchange.requestId.toLowerCase(),
       ...(parent === undefined ? {} : { parentSpanId: parent.spanId }),
-      name: outcome.operation,
+      name: state.operationName,
       kind: KIND_SERVER,
       startTimeUnixNano: nanoseconds(end - exchange.totalMilliseconds),
       endTimeUnixNano: nanoseconds(end),
-      attributes: attributesOf(outcome, exchange),
-      status: isError ? { code: STATUS_ERROR, message: outcome.code } : {},
+      attributes: attributesOf(state, exchange),
+      status: isError ? { code: STATUS_ERROR, message: state.code } : {},
     })
     if (this.#queue.length >= BATCH_MAX) this.#flush()
     else this.#cancel ??= this.#clock.after(FLUSH_MS, () => this.#flush())
@@ -161,8 +162,8 @@ export class Tracer {
 }
 
 /** Names of the semantic conventions where there are some. Keys of objects are not among them: they may tell much. */
-function attributesOf(outcome: RequestOutcome, exchange: FinishedExchange): Attribute[] {
-  const [, bucket = ''] = outcome.resource.split('/')
+function attributesOf(state: RequestState, exchange: ExchangeRecord): Attribute[] {
+  const [, bucket = ''] = state.resource.split('/')
   return [
     text('http.request.method', exchange.request.method),
     count('http.response.status_code', exchange.status),
@@ -171,9 +172,9 @@ function attributesOf(outcome: RequestOutcome, exchange: FinishedExchange): Attr
     text('url.scheme', exchange.secure ? 'https' : 'http'),
     text('client.address', exchange.remoteAddress),
     text('holdfast.request_id', exchange.requestId),
-    text('holdfast.dialect', outcome.dialect.name),
-    text('holdfast.code', outcome.code),
+    text('holdfast.dialect', state.dialect.name),
+    text('holdfast.code', state.code),
     ...(bucket === '' ? [] : [text('holdfast.bucket', bucket)]),
-    ...(exchange.status < 400 ? [] : [text('error.type', outcome.code)]),
+    ...(exchange.status < 400 ? [] : [text('error.type', state.code)]),
   ]
 }

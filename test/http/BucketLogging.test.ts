@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
-import type { RequestOutcome } from '../../src/edge/exchange.ts'
-import type { FinishedExchange } from '../../src/edge/recorder.ts'
+import type { ExchangeRecord } from '../../src/edge/exchange.ts'
+import type { RequestState } from '../../src/edge/request-state.ts'
 import { AccessLog } from '../../src/telemetry/access-log.ts'
 import { signedByQuery } from '../specimens/signing.ts'
 import { documentsOf, faultIs, md5, shown } from './bucket-documents.ts'
@@ -170,7 +170,7 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
   const made: { log?: AccessLog; seen: number } = { seen: 0 }
   const failures: unknown[] = []
   const accessLog = {
-    ended(outcome: RequestOutcome, ended: FinishedExchange) {
+    ended(outcome: RequestState, ended: ExchangeRecord) {
       made.log!.ended(outcome, ended)
       made.seen++
     },
@@ -312,7 +312,7 @@ test('access logs: the target seals them as it seals everything, and what is too
     const record = { ...(await store.buckets.get(bucket)), documents: ['logging'] }
     const outcome = {
       bucket: record,
-      operation: 'GetObject',
+      operationName: 'GetObject',
       resource: `/${bucket}/k`,
       code: 'ok',
       dialect: { name: 's3' },
@@ -330,11 +330,11 @@ test('access logs: the target seals them as it seals everything, and what is too
       sentBytes: 0,
       totalMilliseconds: 1,
     }
-    const told = { ...outcome, outgoing: { status: 200, headers: [], body: undefined, close: false } }
-    for (let at = 0; at < 2000; at++) accessLog.ended(told as unknown as RequestOutcome, ended)
+    const told = { ...outcome, response: { status: 200, headers: [], body: undefined, close: false } }
+    for (let at = 0; at < 2000; at++) accessLog.ended(told as unknown as RequestState, ended)
     assert(counts()[1]! > 500)
     await accessLog.deliver()
     const dropped = counts()[1]!
-    accessLog.ended(told as unknown as RequestOutcome, ended)
+    accessLog.ended(told as unknown as RequestState, ended)
     assert.equal(counts()[1], dropped, 'there is room again')
   }))

@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DIALECTS } from '../../src/edge/dialect.ts'
-import type { IncomingRequest, RequestOutcome } from '../../src/edge/exchange.ts'
+import type { Exchange } from '../../src/edge/exchange.ts'
 import { Listener } from '../../src/edge/listener.ts'
+import { RequestState } from '../../src/edge/request-state.ts'
 import { systemClock } from '../../src/lib/clock.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { gate } from '../store/fixture.ts'
@@ -36,17 +37,16 @@ async function* failing(bytes: number, wait: number): AsyncGenerator<Buffer> {
   throw new Error('the disk failed')
 }
 
-const outcomeOf = (headers: [string, string][], body: AsyncIterable<Buffer>, close: boolean): RequestOutcome => ({
-  outgoing: { status: 200, headers, body, close },
+const outcomeOf = (headers: [string, string][], body: AsyncIterable<Buffer>, close: boolean): RequestState => ({
+  ...new RequestState(),
+  response: { status: 200, headers, body, close },
   dialect: DIALECTS.s3,
-  operation: 'GetObject',
+  operationName: 'GetObject',
   resource: '/b/k',
-  caller: undefined,
-  code: 'ok',
 })
 
 /** The path of a request says how it fails: `/moment/framing/turns/close`. */
-async function fail({ request }: IncomingRequest): Promise<RequestOutcome> {
+async function fail({ request }: Exchange): Promise<RequestState> {
   const [, moment, framing, wait, close, bytes, early] = request.target.split('/').map(decodeURIComponent)
   await turns(Number(wait))
   if (moment === 'held') return heldBack(Number(bytes), early === 'true')
@@ -59,7 +59,7 @@ async function fail({ request }: IncomingRequest): Promise<RequestOutcome> {
 /** Waits in the middle of its answer until the test lets it go on. */
 let [held, came] = [gate(), gate()]
 
-async function heldBack(bytes: number, early: boolean): Promise<RequestOutcome> {
+async function heldBack(bytes: number, early: boolean): Promise<RequestState> {
   const wait = async (): Promise<void> => {
     await turns(3)
     came.open()

@@ -179,8 +179,8 @@ test('a collector that never answers keeps nobody waiting, and the queue has an 
         sentBytes: 0,
         totalMilliseconds: 1,
       }
-      const outcome = { operation: 'GetObject', dialect: { name: 's3' }, resource: '/b/k', code: 'ok' }
-      for (let at = 0; at < 10_000; at++) tracer.ended(outcome as Parameters<Tracer['ended']>[0], exchange)
+      const outcome = { operationName: 'GetObject', dialect: { name: 's3' }, resource: '/b/k', code: 'ok' }
+      for (let at = 0; at < 10_000; at++) tracer.ended(outcome as unknown as Parameters<Tracer['ended']>[0], exchange)
       assert(counts()[1]! > 5000, 'what is too much is dropped')
       assert.equal((await s3.send({ method: 'GET', path: '/' })).status, 200)
       await untilSo('the first batch has come, and no other', () => collector.requests.length === 1)

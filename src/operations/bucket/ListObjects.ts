@@ -1,12 +1,11 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { ListPage } from '../../store/listing/listing-page.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { asText, maybe, pageSize } from '../inputs.ts'
 import { needs, operation } from '../operation.ts'
 import { noOwnerRows, ownerRows } from './listing-rows.ts'
-import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
+import { delimiter, encoding, pageToken, prefix, speller, writePrefixes } from './listings.ts'
 import { type ObjectRow, ObjectRows } from './object-rows.ts'
-import { pageToken } from './page-token.ts'
 
 interface Asked {
   readonly prefix: string | undefined
@@ -19,7 +18,7 @@ interface From {
   readonly startAfter?: string | undefined
 }
 
-const page = (ctx: OperationScope, asked: Asked, from: From, rows: ObjectRows): Promise<ListPage<ObjectRow>> =>
+const page = (ctx: OperationContext, asked: Asked, from: From, rows: ObjectRows): Promise<ListPage<ObjectRow>> =>
   ctx.store.listing.objectsAs(
     {
       bucket: ctx.target.bucket,

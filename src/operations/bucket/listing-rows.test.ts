@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { xmlText } from '../../lib/xml-writer.ts'
 import type { ShownVersion } from '../../model/shown-version.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { noOwnerRows, objectRow, ownerRows, versionRow } from './listing-rows.ts'
 
 /** What no text may do to a row: end its element, begin another, or be something else. */
@@ -20,9 +20,9 @@ const version: ShownVersion = {
   storageClass: evil('class'),
 }
 
-const named = (displayName: string | undefined): OperationScope => {
+const named = (displayName: string | undefined): OperationContext => {
   const accounts = { byCanonicalId: () => (displayName === undefined ? undefined : { displayName }) }
-  return { accounts } as unknown as OperationScope
+  return { accounts } as unknown as OperationContext
 }
 
 const OBJECT =

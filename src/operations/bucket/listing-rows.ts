@@ -7,12 +7,12 @@ import { asMarkup, type Markup, xmlText } from '../../lib/xml-writer.ts'
 import type { ChecksumKind, ShownVersion } from '../../model/shown-version.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import type { ListedVersion } from '../../store/listing/listing.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 
 export type OwnerRow = (owner: string) => Markup
 
 /** An element for the owner of each row; most have the same. */
-export function ownerRows(ctx: OperationScope): OwnerRow {
+export function ownerRows(ctx: OperationContext): OwnerRow {
   return memoizeLast(owner => {
     const displayName = ctx.accounts.byCanonicalId(owner)?.displayName ?? ''
     return asMarkup(`<Owner><ID>${xmlText(owner)}</ID><DisplayName>${xmlText(displayName)}</DisplayName></Owner>`)

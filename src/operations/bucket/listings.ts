@@ -1,7 +1,7 @@
 /** What all listings say alike, and how. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { Pairs } from '../../model/version.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe } from '../inputs.ts'
 import type { Decoder } from '../operation.ts'
 
@@ -36,7 +36,7 @@ export function writePrefixes(to: XmlWriter, prefixes: readonly string[], spell:
   }
 }
 
-export function writeOwner(to: XmlWriter, ctx: OperationScope, owner: string, element = 'Owner'): void {
+export function writeOwner(to: XmlWriter, ctx: OperationContext, owner: string, element = 'Owner'): void {
   to.open(element)
   to.leaf('ID', owner)
   to.leaf('DisplayName', ctx.accounts.byCanonicalId(owner)?.displayName ?? '')
@@ -50,4 +50,14 @@ export function writeTags(to: XmlWriter, tags: Pairs): void {
     to.leaf('Value', value)
     to.close()
   }
+}
+
+export const pageToken = {
+  write: (name: string): string => Buffer.from(`1${name}`).toString('base64url'),
+  read(value: string, argument: string): string {
+    const text = Buffer.from(value, 'base64url').toString('utf8')
+    const isOurs = text.startsWith('1') && !text.includes('\0') && Buffer.from(text).toString('base64url') === value
+    if (!isOurs) throw invalidArgument(argument, value, 'The continuation token provided is incorrect')
+    return text.slice(1)
+  },
 }

@@ -5,13 +5,13 @@ import { XmlWriter } from '../../lib/xml-writer.ts'
 import { ShownRecord } from '../../model/shown-version.ts'
 import { NO_ATTRIBUTES, NO_CONTENT, UNLOCKED, type Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { noOwnerRows, objectRow, ownerRows } from './listing-rows.ts'
 import { speller } from './listings.ts'
 import { type ObjectRow, ObjectRows } from './object-rows.ts'
 
 const accounts = { byCanonicalId: (id: string) => ({ displayName: `name of ${id} <&>` }) }
-const context = { accounts } as unknown as OperationScope
+const context = { accounts } as unknown as OperationContext
 
 /** Mostly plain; markup, controls, and what a URL spells otherwise among it. */
 const anyText = fc.string({

@@ -8,8 +8,8 @@ import type { XmlDocument } from '../../lib/xml-writer.ts'
 import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Action } from '../../rules/access/actions.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
-import type { OperationScope } from '../context.ts'
-import { type Header, needs, type Operation, type OperationResponse, operation } from '../operation.ts'
+import type { Header, OperationContext } from '../context.ts'
+import { needs, type Operation, type OperationResponse, operation } from '../operation.ts'
 import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
 
 export interface DocumentKind<T> {
@@ -19,23 +19,23 @@ export interface DocumentKind<T> {
     readonly name: string
     readonly needs: Action
     /** What is said beside it. */
-    readonly headers?: (ctx: OperationScope) => Promise<readonly Header[]>
+    readonly headers?: (ctx: OperationContext) => Promise<readonly Header[]>
   }
   readonly put: {
     readonly name: string
     readonly needs: Action
-    readonly status?: (ctx: OperationScope) => number
-    readonly headers?: (ctx: OperationScope) => readonly Header[]
+    readonly status?: (ctx: OperationContext) => number
+    readonly headers?: (ctx: OperationContext) => readonly Header[]
     readonly proof?: BodyRule['proof']
   }
   readonly remove?: { readonly name: string; readonly needs: Action }
   /** What says that nobody has set it. */
   readonly absent: FaultCode
   /** Undefined when nobody has set it. */
-  readonly show: (ctx: OperationScope) => Promise<XmlDocument | undefined>
+  readonly show: (ctx: OperationContext) => Promise<XmlDocument | undefined>
   readonly read: (root: XmlNode) => T
-  readonly keep: (ctx: OperationScope, document: T) => Promise<void>
-  readonly drop?: (ctx: OperationScope) => Promise<void>
+  readonly keep: (ctx: OperationContext, document: T) => Promise<void>
+  readonly drop?: (ctx: OperationContext) => Promise<void>
 }
 
 function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operation {
@@ -93,10 +93,10 @@ export const documentOperations = <T>(kind: DocumentKind<T>): Operation[] => [
 /** Where documents live that do not stand in the bucket's record. */
 export function storedAs(name: string) {
   return {
-    text: async (ctx: OperationScope): Promise<string | undefined> =>
+    text: async (ctx: OperationContext): Promise<string | undefined> =>
       ctx.bucket.documents.includes(name) ? ctx.store.documents.get(ctx.bucket.name, name) : undefined,
-    put: (ctx: OperationScope, text: string): Promise<void> => ctx.store.documents.put(ctx.bucket.name, name, text),
-    remove: (ctx: OperationScope): Promise<void> => ctx.store.documents.remove(ctx.bucket.name, name),
+    put: (ctx: OperationContext, text: string): Promise<void> => ctx.store.documents.put(ctx.bucket.name, name, text),
+    remove: (ctx: OperationContext): Promise<void> => ctx.store.documents.remove(ctx.bucket.name, name),
   }
 }
 
@@ -104,7 +104,7 @@ export function storedAs(name: string) {
 export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
   const stored = storedAs(name)
   return {
-    async show(ctx: OperationScope): Promise<XmlDocument | undefined> {
+    async show(ctx: OperationContext): Promise<XmlDocument | undefined> {
       const text = await stored.text(ctx)
       return text === undefined ? undefined : documentFromTree(parseXml(text))
     },
@@ -112,7 +112,8 @@ export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
       check(root)
       return root
     },
-    keep: (ctx: OperationScope, root: XmlNode): Promise<void> => stored.put(ctx, documentText(documentFromTree(root))),
+    keep: (ctx: OperationContext, root: XmlNode): Promise<void> =>
+      stored.put(ctx, documentText(documentFromTree(root))),
     drop: stored.remove,
   }
 }

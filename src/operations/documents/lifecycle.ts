@@ -4,9 +4,8 @@ import { parseXml } from '../../lib/xml-reader.ts'
 import { readLifecycle } from '../../rules/documents/lifecycle.ts'
 import { checkTransitions } from '../../rules/documents/transitions.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
-import type { OperationScope } from '../context.ts'
+import type { Header, OperationContext } from '../context.ts'
 import { maybe, oneOf } from '../inputs.ts'
-import type { Header } from '../operation.ts'
 import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
@@ -35,12 +34,12 @@ const sizeHeader = (size: string = SIZES[0]): readonly Header[] => [[SIZE, size]
 
 const stored = storedAs('lifecycle')
 
-async function sizeStored(ctx: OperationScope): Promise<readonly Header[]> {
+async function sizeStored(ctx: OperationContext): Promise<readonly Header[]> {
   const text = await stored.text(ctx)
   return sizeHeader(text === undefined ? undefined : parseXml(text).attributes.get(ATTRIBUTE))
 }
 
-function keep(ctx: OperationScope, root: XmlNode): Promise<void> {
+function keep(ctx: OperationContext, root: XmlNode): Promise<void> {
   const size = sizeSent.decode(ctx.request)
   const text = documentText(documentFromTree(root))
   const opening = `<${root.name}`

@@ -4,14 +4,14 @@ import { Fault } from '../../model/faults.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { POLICY_BYTES_MAX, readBucketPolicy } from '../../rules/access/policy.ts'
 import { bucketPolicy } from '../../rules/access/policy-cache.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { needs, type OperationResponse, operation } from '../operation.ts'
 import { wholeBody } from '../whole-body.ts'
 import { storedAs } from './document.ts'
 
 const stored = storedAs('policy')
 
-async function policyText(ctx: OperationScope): Promise<string> {
+async function policyText(ctx: OperationContext): Promise<string> {
   const text = await stored.text(ctx)
   if (text === undefined) throw new Fault('NoSuchBucketPolicy', { BucketName: ctx.bucket.name })
   return text

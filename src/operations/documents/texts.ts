@@ -8,7 +8,7 @@ import { type BucketEncryption, encryptionDocument, readBucketEncryption } from 
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import { readWebsite } from '../../rules/documents/website.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 export const cors: DocumentKind<XmlNode> = {
@@ -49,7 +49,7 @@ export const encryption: DocumentKind<BucketEncryption> = {
 
 const tagText = storedAs('tagging')
 
-async function shownTags(ctx: OperationScope): Promise<XmlDocument | undefined> {
+async function shownTags(ctx: OperationContext): Promise<XmlDocument | undefined> {
   const text = await tagText.text(ctx)
   return text === undefined ? undefined : documentFromTree(parseXml(text))
 }

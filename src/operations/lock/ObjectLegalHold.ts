@@ -4,12 +4,12 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { conditionsFromHold, KEYS_FROM_HOLD } from '../../rules/access/condition-values.ts'
 import { headerName } from '../../rules/access/names.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { checkClaims } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
 import { needs, operation } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
-import { needLocks } from './locks.ts'
+import { needLocks } from './ObjectRetention.ts'
 
 const WORDS = ['ON', 'OFF'] as const
 type Word = (typeof WORDS)[number]
@@ -24,7 +24,7 @@ function readHold(root: XmlNode): Word {
 const invalid = (reason: string): Fault => new Fault('InvalidRequest', { reason })
 
 /** D8, R109. */
-function statusOf({ behavior: ways }: OperationScope, body: Buffer): Word {
+function statusOf({ behavior: ways }: OperationContext, body: Buffer): Word {
   try {
     return readXml(body, readHold)
   } catch (error) {
@@ -34,14 +34,14 @@ function statusOf({ behavior: ways }: OperationScope, body: Buffer): Word {
 }
 
 /** R108. The specification calls bucket and key parameters; whoever sends them as such must mean this object. */
-function checkNames({ request, target }: OperationScope): void {
+function checkNames({ request, target }: OperationContext): void {
   const [bucket, key] = [request.query('Bucket'), request.query('Key')]
   if (bucket !== undefined && bucket !== target.bucket) throw invalid('Bucket names another bucket than the request')
   if (key !== undefined && key !== target.key) throw invalid('Key names another object than the request')
 }
 
 /** R110. */
-function holdInHeader({ request, behavior: ways }: OperationScope): Word | undefined {
+function holdInHeader({ request, behavior: ways }: OperationContext): Word | undefined {
   if (!ways.locks.holdInHeader) return undefined
   const name = headerName('legal-hold')
   const sent = request.header(':legal-hold')

@@ -6,12 +6,20 @@ import { Fault } from '../../model/faults.ts'
 import type { Lock } from '../../model/version.ts'
 import { conditionsFromRetention, KEYS_FROM_RETENTION } from '../../rules/access/condition-values.ts'
 import { formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
+import type { OperationContext } from '../context.ts'
 import { checkClaims } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
 import { wantsBypass } from '../object/removal.ts'
 import { needs, operation } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
-import { needLocks } from './locks.ts'
+
+/** D7, R113. Asked before anything about the object: without locks on the bucket the key makes no difference. */
+export function needLocks({ bucket, behavior: ways }: OperationContext): void {
+  if (bucket.lockEnabled) return
+  const code = ways.locks.bucketWithout
+  if (code === 'InvalidRequest') throw new Fault(code, { reason: 'Bucket is missing Object Lock Configuration' })
+  throw new Fault(code, { BucketName: bucket.name })
+}
 
 const MODES: Readonly<Record<'GOVERNANCE' | 'COMPLIANCE', LockMode>> = {
   GOVERNANCE: 'governance',

@@ -19,11 +19,17 @@ import type { Precondition } from '../../rules/precondition.ts'
 import { streamChecksum } from '../../store/content/body-checksum.ts'
 import { listDigest } from '../../store/uploads/completion.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { maybe, writeCondition } from '../inputs.ts'
 import { newVersionHeaders } from '../object/attributes.ts'
-import { type CustomerKey, customerKey } from '../object/customer-key.ts'
-import { checkSameSealing, checkUploadKey, contextHeader, encryptionHeaders } from '../object/encryption.ts'
+import {
+  type CustomerKey,
+  checkSameSealing,
+  checkUploadKey,
+  contextHeader,
+  customerKey,
+  encryptionHeaders,
+} from '../object/encryption.ts'
 import { needs, type OperationResponse, operation } from '../operation.ts'
 import { type ListedPartChecksum, readPartList } from './part-list.ts'
 import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
@@ -39,7 +45,7 @@ interface SentList {
   parts(): readonly ListedPartChecksum[]
 }
 
-async function sentList({ body, request }: OperationScope): Promise<SentList> {
+async function sentList({ body, request }: OperationContext): Promise<SentList> {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
@@ -69,7 +75,7 @@ interface Said {
 }
 
 /** R82. What the upload fixed at its beginning, its end may only repeat; where it fixed nothing, dialects differ. */
-function checkType(ctx: OperationScope, upload: Upload, type: ChecksumType | undefined): void {
+function checkType(ctx: OperationContext, upload: Upload, type: ChecksumType | undefined): void {
   if (type === undefined || type === upload.checksum?.type) return
   const { lateChecksumType } = ctx.behavior
   if (upload.checksum === undefined && lateChecksumType === 'BadDigest') return
@@ -111,7 +117,7 @@ async function checksumOf(
   return checksum
 }
 
-async function answerOf(ctx: OperationScope, version: Version): Promise<OperationResponse> {
+async function answerOf(ctx: OperationContext, version: Version): Promise<OperationResponse> {
   return {
     headers: (await newVersionHeaders(ctx, version)).filter(([name]) => name !== 'etag'),
     body: {
@@ -129,7 +135,7 @@ async function answerOf(ctx: OperationScope, version: Version): Promise<Operatio
 
 /** R96, R97. An upload that is gone because it was completed: a client that lost the answer learns what it became. */
 async function answerAgain(
-  ctx: OperationScope,
+  ctx: OperationContext,
   name: UploadName,
   list: SentList,
   gone: Fault,
@@ -150,7 +156,7 @@ async function answerAgain(
   return answerOf(ctx, version)
 }
 
-async function complete(ctx: OperationScope, name: UploadName, list: SentList, said: Said): Promise<Version> {
+async function complete(ctx: OperationContext, name: UploadName, list: SentList, said: Said): Promise<Version> {
   const { condition } = said
   const upload = await ctx.store.uploads.find(name)
   checkUploadKey(upload, said.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)

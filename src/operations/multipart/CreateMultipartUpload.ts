@@ -1,9 +1,15 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { callerName } from '../../model/caller.ts'
 import { uploadChecksum } from '../../rules/checksum.ts'
-import { checkLock, newObjectConditions, newObjectPermissions, ownership, tagSet } from '../object/attributes.ts'
+import {
+  abortHeaders,
+  checkLock,
+  newObjectConditions,
+  newObjectPermissions,
+  ownership,
+  tagSet,
+} from '../object/attributes.ts'
 import { contextHeader, encryptionHeaders, sealingFor } from '../object/encryption.ts'
-import { abortHeaders } from '../object/lifecycle.ts'
 import { operation } from '../operation.ts'
 import { directive, refuseBody } from './uploads.ts'
 

@@ -3,12 +3,12 @@ import type { Upload } from '../../model/upload.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { isUploadName } from '../../store/uploads/upload-record.ts'
 import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from '../bucket/listings.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe, pageSize } from '../inputs.ts'
 import { type Decoder, needs, operation } from '../operation.ts'
 import { writeInitiator } from './uploads.ts'
 
-function writeUpload(to: XmlWriter, ctx: OperationScope, upload: Upload, spell: Spell): void {
+function writeUpload(to: XmlWriter, ctx: OperationContext, upload: Upload, spell: Spell): void {
   to.open('Upload')
   to.leaf('Key', spell(upload.key))
   to.leaf('UploadId', upload.id.toString('hex'))

@@ -1,11 +1,11 @@
 import { quotedEtag } from '../../rules/etag.ts'
 import { LIMITS } from '../../rules/limits.ts'
+import type { Header } from '../context.ts'
 import { checkPartClaims, claimsOf, requirePartChecksum } from '../integrity.ts'
 import { refuseLostSource } from '../object/copy-source.ts'
-import { customerKey } from '../object/customer-key.ts'
-import { checkSameSealing, checkUploadKey, encryptionHeaders } from '../object/encryption.ts'
+import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
 import { bodyLength } from '../object/PutObject.ts'
-import { type Header, needs, operation } from '../operation.ts'
+import { needs, operation } from '../operation.ts'
 import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
 
 /** R73. Stores or replaces one part. */

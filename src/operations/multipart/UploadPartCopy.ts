@@ -14,8 +14,13 @@ import {
   saidOfSource,
   sourceConditions,
 } from '../object/copy-source.ts'
-import { customerKey, sourceCustomerKey } from '../object/customer-key.ts'
-import { checkSameSealing, checkUploadKey, encryptionHeaders } from '../object/encryption.ts'
+import {
+  checkSameSealing,
+  checkUploadKey,
+  customerKey,
+  encryptionHeaders,
+  sourceCustomerKey,
+} from '../object/encryption.ts'
 import { operation } from '../operation.ts'
 import { partNumberInput, refuseBody, uploadId, uploadName, writePartChecksum } from './uploads.ts'
 

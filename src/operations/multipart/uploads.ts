@@ -7,10 +7,10 @@ import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm, type UploadChecksum } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { UploadName } from '../../store/uploads/upload-record.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { invalidArgument } from '../inputs.ts'
+import { checkEmptyBody } from '../integrity.ts'
 import type { Decoder } from '../operation.ts'
-import { checkEmptyBody } from '../unread-body.ts'
 
 export const uploadId: Decoder<string> = { decode: request => request.query('uploadId') ?? '' }
 
@@ -23,7 +23,7 @@ export const partNumberInput: Decoder<number> = {
   },
 }
 
-export const uploadName = ({ target }: OperationScope, id: string): UploadName => ({
+export const uploadName = ({ target }: OperationContext, id: string): UploadName => ({
   bucket: target.bucket,
   key: target.key,
   uploadId: id,
@@ -48,7 +48,7 @@ export function writePartChecksum(to: XmlWriter, upload: Upload, part: Part): vo
 }
 
 /** Who began an upload: a user of an account, or the account itself. */
-export function writeInitiator(to: XmlWriter, ctx: OperationScope, { initiator }: Upload): void {
+export function writeInitiator(to: XmlWriter, ctx: OperationContext, { initiator }: Upload): void {
   const [account = '', user] = initiator.split(/\/(.*)/s)
   to.open('Initiator')
   to.leaf('ID', initiator)
@@ -57,7 +57,7 @@ export function writeInitiator(to: XmlWriter, ctx: OperationScope, { initiator }
 }
 
 /** R42, R62. Requests that say everything in their headers; read to the end, where the signature's hash is checked. */
-export async function refuseBody(ctx: OperationScope): Promise<void> {
+export async function refuseBody(ctx: OperationContext): Promise<void> {
   const refused = (): Fault => new Fault('InvalidRequest', { reason: 'This request does not support content' })
   if ((ctx.body.length ?? 0) > 0) throw refused()
   for await (const chunk of ctx.body.stream) if (chunk.length > 0) throw refused()

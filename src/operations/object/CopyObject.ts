@@ -5,7 +5,7 @@ import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { quotedEtag } from '../../rules/etag.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { encryptionInfo } from '../../store/keys/content-keys.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { maybe, writeCondition } from '../inputs.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
 import { operation } from '../operation.ts'
@@ -27,8 +27,7 @@ import {
   saidOfSource,
   sourceConditions,
 } from './copy-source.ts'
-import { sourceCustomerKey } from './customer-key.ts'
-import { contextHeader, encryptionHeaders, sealingFor } from './encryption.ts'
+import { contextHeader, encryptionHeaders, sealingFor, sourceCustomerKey } from './encryption.ts'
 
 const input = {
   ...newObjectConditions,
@@ -44,7 +43,7 @@ const input = {
 type Read = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
 /** R48. An object is not copied onto itself for nothing. */
-function checkNotInPlace(ctx: OperationScope, said: Read): void {
+function checkNotInPlace(ctx: OperationContext, said: Read): void {
   const { source } = said
   const isSame = source.bucket === ctx.target.bucket && source.key === ctx.target.key && source.versionId === undefined
   const changes =
@@ -62,7 +61,11 @@ function checkNotInPlace(ctx: OperationScope, said: Read): void {
 }
 
 /** R45–R47. What of the copy is the source's, and what the request's. */
-function attributesFor(ctx: OperationScope, said: Read, grants: Attributes['grants']): (source: Version) => Attributes {
+function attributesFor(
+  ctx: OperationContext,
+  said: Read,
+  grants: Attributes['grants'],
+): (source: Version) => Attributes {
   const { redirect, storageClass, headers, metadata } = said
   const tags = said.taggingDirective === 'REPLACE' ? tagSet.decode(ctx.request) : undefined
   return ({ attributes }) => ({

@@ -1,7 +1,7 @@
 import { maybe, versionId, writeCondition } from '../inputs.ts'
 import { needsVersion, operation } from '../operation.ts'
+import { versionIdHeader } from './attributes.ts'
 import { checkBypassApplies, ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
-import { versionIdHeader } from './version-id-header.ts'
 
 const MODIFIED_AT = ':if-match-last-modified-time'
 const SIZE = ':if-match-size'

@@ -13,7 +13,7 @@ import { Fault, faultOf } from '../../model/faults.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import type { RemovalResult } from '../../store/objects/objects.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { operation } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 import { ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
@@ -55,7 +55,7 @@ function readBatch(root: XmlNode): Batch {
 }
 
 /** P3. Each key stands for itself: its own permission, its own lock, its own answer. */
-async function remove(ctx: OperationScope, wanted: Wanted, asksBypass: boolean): Promise<Outcome> {
+async function remove(ctx: OperationContext, wanted: Wanted, asksBypass: boolean): Promise<Outcome> {
   const name = { bucket: ctx.target.bucket, key: wanted.key, versionId: wanted.versionId }
   try {
     const action = wanted.versionId === undefined ? 'DeleteObject' : 'DeleteObjectVersion'
@@ -72,7 +72,7 @@ async function remove(ctx: OperationScope, wanted: Wanted, asksBypass: boolean):
   }
 }
 
-async function removeAll(ctx: OperationScope, wanted: readonly Wanted[], asksBypass: boolean): Promise<Outcome[]> {
+async function removeAll(ctx: OperationContext, wanted: readonly Wanted[], asksBypass: boolean): Promise<Outcome[]> {
   const outcomes: Outcome[] = []
   let next = 0
   const run = async (): Promise<void> => {
@@ -100,7 +100,7 @@ function writeDeleted(to: XmlWriter, { key, versionId }: Wanted, { marker, remov
 function writeFailed(
   to: XmlWriter,
   { key, versionId }: Wanted,
-  told: ReturnType<OperationScope['describeFault']>,
+  told: ReturnType<OperationContext['describeFault']>,
 ): void {
   to.open('Error')
   to.leaf('Key', key)

@@ -1,22 +1,46 @@
-import { andFinally, andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { checkRead, rangeApplies } from '../../rules/conditions.ts'
 import { contentRange, requestedRange } from '../../rules/range.ts'
 import type { ObjectHandle } from '../../store/objects/object-handle.ts'
-import type { OperationScope } from '../context.ts'
-import { partNumber, versionId } from '../inputs.ts'
-import { type Header, needsVersion, type OperationResponse, operation } from '../operation.ts'
-import { checksumHeaders, describe, isLocked, lockHeaders } from './attributes.ts'
-import { customerKey } from './customer-key.ts'
-import { noSealing } from './encryption.ts'
-import { expirationHeaders, hasLifecycle } from './lifecycle.ts'
-import { responseHeaders } from './response-headers.ts'
+import type { Header, OperationContext } from '../context.ts'
+import { invalidArgument, partNumber, versionId } from '../inputs.ts'
+import { type Decoder, needsVersion, type OperationResponse, operation } from '../operation.ts'
+import { checksumHeaders, describe, expirationHeaders, hasLifecycle, isLocked, lockHeaders } from './attributes.ts'
+import { customerKey, noSealing } from './encryption.ts'
+
+const NAMES = [
+  'cache-control',
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-type',
+  'expires',
+].map(name => [name, `response-${name}`] as const)
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
+
+export const responseHeaders: Decoder<readonly Header[]> = {
+  decode(request) {
+    const headers: Header[] = []
+    for (const [name, parameter] of NAMES) {
+      const value = request.query(parameter)
+      if (value === undefined) continue
+      // A line end would begin a header of the asker's making.
+      if (CONTROL.test(value)) throw invalidArgument(parameter, value)
+      // Header values go out a character per byte.
+      headers.push([name, Buffer.from(value, 'utf8').toString('latin1')])
+    }
+    return headers
+  },
+}
 
 /** A client that takes its time keeps no more in memory than by a stream, which has two frames at least. */
 const WHOLE_BYTES_MAX = 128 * 1024
 
-interface Reading {
+interface ReadPlan {
   readonly headers: Header[]
   readonly status: number
   readonly start: number
@@ -29,13 +53,13 @@ interface Asked {
   readonly overrides: readonly Header[]
 }
 
-type Stretch = Pick<Reading, 'status' | 'start' | 'end'> & { readonly headers: readonly Header[] }
+type Stretch = Pick<ReadPlan, 'status' | 'start' | 'end'> & { readonly headers: readonly Header[] }
 
-const wantsChecksum = ({ request }: OperationScope): boolean =>
+const wantsChecksum = ({ request }: OperationContext): boolean =>
   request.header(':checksum-mode')?.toUpperCase() === 'ENABLED'
 
 /** One part of a completed upload. An object that came in one piece is its own first part. */
-async function partRead(ctx: OperationScope, handle: ObjectHandle, number: number): Promise<Stretch> {
+async function partRead(ctx: OperationContext, handle: ObjectHandle, number: number): Promise<Stretch> {
   const { version } = handle
   if (ctx.request.header('range') !== undefined) {
     throw new Fault('InvalidRequest', { reason: 'Cannot specify both Range header and partNumber query parameter' })
@@ -60,7 +84,7 @@ async function partRead(ctx: OperationScope, handle: ObjectHandle, number: numbe
 }
 
 /** All of it or one range. A checksum is of the whole: with a range, clients would hold it against the piece. */
-function rangeRead(ctx: OperationScope, version: Version): Stretch {
+function rangeRead(ctx: OperationContext, version: Version): Stretch {
   const { request } = ctx
   const asked = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
   const range = asked === undefined ? undefined : requestedRange(asked, version.size)
@@ -71,7 +95,7 @@ function rangeRead(ctx: OperationScope, version: Version): Stretch {
 }
 
 /** What is said about an object, with what the asker wants said instead. */
-function described({ bucket }: OperationScope, version: Version, overrides: readonly Header[]): Header[] {
+function described({ bucket }: OperationContext, version: Version, overrides: readonly Header[]): Header[] {
   const headers = describe(version, bucket.versioning !== 'off')
   if (overrides.length === 0) return headers
   const overridden = new Set(overrides.map(([name]) => name))
@@ -81,7 +105,7 @@ function described({ bucket }: OperationScope, version: Version, overrides: read
 const OF_UNCHANGED = new Set(['etag', 'last-modified', 'cache-control', 'expires', ':version-id'])
 
 /** RFC 9110, 15.4.5: a client that has the object learns anew which one it is, and how long it may be kept. */
-function checkConditions(ctx: OperationScope, version: Version, overrides: readonly Header[]): void {
+function checkConditions(ctx: OperationContext, version: Version, overrides: readonly Header[]): void {
   const { request } = ctx
   const conditions = {
     ifMatch: request.header('if-match'),
@@ -95,7 +119,7 @@ function checkConditions(ctx: OperationScope, version: Version, overrides: reado
 }
 
 /** What is said of it that takes a look elsewhere: at permissions, or at the bucket's rules. */
-async function lookedUp(ctx: OperationScope, version: Version, asked: Asked): Promise<readonly Header[]> {
+async function lookedUp(ctx: OperationContext, version: Version, asked: Asked): Promise<readonly Header[]> {
   const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
   if (asked.versionId === undefined && hasLifecycle(ctx)) {
     const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
@@ -104,23 +128,16 @@ async function lookedUp(ctx: OperationScope, version: Version, asked: Asked): Pr
   return headers
 }
 
-/** Conditions and range: what of the object is read, and what is said about it. */
-function reading(ctx: OperationScope, handle: ObjectHandle, asked: Asked): MaybePromise<Reading> {
+/** Evaluates conditions and range: which bytes are read, and the headers that describe them. */
+export async function planRead(ctx: OperationContext, handle: ObjectHandle, asked: Asked): Promise<ReadPlan> {
   const { version } = handle
   const { partNumber: number, overrides } = asked
   checkConditions(ctx, version, overrides)
-  return andThen(number === undefined ? rangeRead(ctx, version) : partRead(ctx, handle, number), stretch => {
-    const { status, start, end } = stretch
-    const headers = described(ctx, version, overrides)
-    if (!isLocked(version) && !hasLifecycle(ctx)) {
-      for (const header of stretch.headers) headers.push(header)
-      return { status, start, end, headers }
-    }
-    return andThen(lookedUp(ctx, version, asked), more => {
-      headers.push(...more, ...stretch.headers)
-      return { status, start, end, headers }
-    })
-  })
+  const range = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
+  const headers = described(ctx, version, overrides)
+  if (isLocked(version) || hasLifecycle(ctx)) headers.push(...(await lookedUp(ctx, version, asked)))
+  for (const header of range.headers) headers.push(header)
+  return { status: range.status, start: range.start, end: range.end, headers }
 }
 
 /**
@@ -137,9 +154,10 @@ function bodyOf(
   return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.readAhead(start, end)
 }
 
-const input = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noSealing }
+/** GetObject and HeadObject read the same of a request. */
+export const readInput = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noSealing }
 
-function checkOverrides(ctx: OperationScope, overrides: readonly Header[]): void {
+export function checkOverrides(ctx: OperationContext, overrides: readonly Header[]): void {
   if (overrides.length > 0 && ctx.caller.kind === 'anonymous') {
     throw new Fault('InvalidRequest', {
       reason: 'Request specific response headers cannot be used for anonymous GET requests.',
@@ -151,41 +169,18 @@ export const GetObject = operation({
   name: 'GetObject',
   match: { method: 'GET', on: 'object' },
   permission: needsVersion('GetObject', 'GetObjectVersion'),
-  input,
-  run(ctx, asked): MaybePromise<OperationResponse> {
+  input: readInput,
+  async run(ctx, asked) {
     checkOverrides(ctx, asked.overrides)
-    return andThen(ctx.store.objects.reach(ctx.target, asked.key?.key), handle =>
-      orElse(
-        () =>
-          andThen(reading(ctx, handle, asked), ({ headers, status, start, end }) =>
-            andThen(bodyOf(handle, start, end), body => ({ status, headers, body, length: end - start })),
-          ),
-        error => {
-          handle.close()
-          throw error
-        },
-      ),
-    )
-  },
-})
-
-export const HeadObject = operation({
-  name: 'HeadObject',
-  match: { method: 'HEAD', on: 'object' },
-  permission: needsVersion('GetObject', 'GetObjectVersion'),
-  input,
-  run(ctx, asked): MaybePromise<OperationResponse> {
-    checkOverrides(ctx, asked.overrides)
-    // Opened as for reading: the key must be right, and the table of parts must stay while it is looked at.
-    return andThen(ctx.store.objects.reach(ctx.target, asked.key?.key), handle =>
-      andFinally(
-        () =>
-          andThen(reading(ctx, handle, asked), ({ headers, status, start, end }) => {
-            headers.push(['content-length', end - start])
-            return { status, headers }
-          }),
-        () => handle.close(),
-      ),
-    )
+    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+    try {
+      const { headers, status, start, end } = await planRead(ctx, handle, asked)
+      let body = bodyOf(handle, start, end)
+      if (body instanceof Promise) body = await body
+      return { status, headers, body, length: end - start }
+    } catch (error) {
+      handle.close()
+      throw error
+    }
   },
 })

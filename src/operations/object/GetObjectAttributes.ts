@@ -8,9 +8,8 @@ import { withoutCount } from '../../rules/part-checksums.ts'
 import type { PartsPage } from '../../store/content/part-table.ts'
 import { asCount, invalidArgument, maybe } from '../inputs.ts'
 import { type Decoder, operation } from '../operation.ts'
-import { customerKey } from './customer-key.ts'
-import { noSealing } from './encryption.ts'
-import { versionIdHeader } from './version-id-header.ts'
+import { versionIdHeader } from './attributes.ts'
+import { customerKey, noSealing } from './encryption.ts'
 
 /** G13. What a client may ask for. */
 const ATTRIBUTES = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const

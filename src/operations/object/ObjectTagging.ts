@@ -4,7 +4,7 @@ import { readTagDocument, tagDocument } from '../../rules/tags.ts'
 import { checkClaims } from '../integrity.ts'
 import { needsVersion, operation } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
-import { versionIdHeader } from './version-id-header.ts'
+import { versionIdHeader } from './attributes.ts'
 
 export const GetObjectTagging = operation({
   name: 'GetObjectTagging',

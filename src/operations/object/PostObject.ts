@@ -1,14 +1,14 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { Version } from '../../model/version.ts'
 import { quotedEtag } from '../../rules/etag.ts'
-import type { OperationScope } from '../context.ts'
+import type { Header, OperationContext } from '../context.ts'
 import { writeCondition } from '../inputs.ts'
-import { type Header, type OperationResponse, operation } from '../operation.ts'
+import { type OperationResponse, operation } from '../operation.ts'
 import { checksumHeaders, newObjectConditions, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
 import { putNew } from './PutObject.ts'
 
 /** Where the browser is sent after the upload; one that is no address is as good as none. */
-function redirectOf({ request, target }: OperationScope, version: Version): string | undefined {
+function redirectOf({ request, target }: OperationContext, version: Version): string | undefined {
   const sent = request.header('success_action_redirect')
   if (sent === undefined || !/^https?:\/\//i.test(sent) || !URL.canParse(sent)) return undefined
   const url = new URL(sent)
@@ -18,7 +18,7 @@ function redirectOf({ request, target }: OperationScope, version: Version): stri
   return url.href
 }
 
-const created = ({ target, location }: OperationScope, version: Version) => ({
+const created = ({ target, location }: OperationContext, version: Version) => ({
   root: 'PostResponse',
   write(to: XmlWriter) {
     to.leaf('Location', location)
@@ -28,7 +28,7 @@ const created = ({ target, location }: OperationScope, version: Version) => ({
   },
 })
 
-async function answered(ctx: OperationScope, version: Version): Promise<OperationResponse> {
+async function answered(ctx: OperationContext, version: Version): Promise<OperationResponse> {
   const headers: Header[] = [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)]
   const redirect = redirectOf(ctx, version)
   if (redirect !== undefined) return { status: 303, headers: [...headers, ['location', redirect]] }

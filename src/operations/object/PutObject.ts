@@ -3,7 +3,7 @@ import type { Version } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
 import { checksumAlgorithm } from '../../rules/checksum.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import type { OperationScope } from '../context.ts'
+import type { OperationContext } from '../context.ts'
 import { writeCondition } from '../inputs.ts'
 import { checkClaims, claimsOf } from '../integrity.ts'
 import { operation } from '../operation.ts'
@@ -20,7 +20,7 @@ import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 
 /** R72. The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
-export function bodyLength(ctx: OperationScope, max: number): number {
+export function bodyLength(ctx: OperationContext, max: number): number {
   const { length } = ctx.body
   if (length === undefined) throw new Fault('MissingContentLength')
   if (length > max) throw new Fault('EntityTooLarge', { ProposedSize: length, MaxSizeAllowed: max })
@@ -32,7 +32,7 @@ const input = { ...newObjectConditions, tags: tagSet, condition: writeCondition 
 type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
 /** Stores the body of a request in one piece, whichever way it came. */
-export async function putNew(ctx: OperationScope, all: Said, bytesExpected: number | undefined): Promise<Version> {
+export async function putNew(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
   const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)

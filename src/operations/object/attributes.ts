@@ -13,16 +13,30 @@ import {
 } from '../../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 import { headerName } from '../../rules/access/names.ts'
+import { lifecycleRules } from '../../rules/documents/lifecycle.ts'
 import { quotedEtag } from '../../rules/etag.ts'
 import { formatHttpDate, formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
+import {
+  abortOf,
+  type ExpiringObject,
+  expirationOf,
+  expirationText,
+  type LifecycleRule,
+  ruleIdText,
+} from '../../rules/lifecycle.ts'
 import { initialLock } from '../../rules/lock.ts'
 import { parseTagHeader } from '../../rules/tags.ts'
 import { listFromHeaders } from '../acl.ts'
-import type { OperationScope } from '../context.ts'
+import type { Header, OperationContext, RequestView } from '../context.ts'
 import { invalidArgument, maybe } from '../inputs.ts'
-import type { Decoder, Header, RequestView, RequiredPermission } from '../operation.ts'
+import type { Decoder, RequiredPermission } from '../operation.ts'
 import { contextHeader, encryptionHeaders, sealing } from './encryption.ts'
-import { expirationHeaders } from './lifecycle.ts'
+
+/** R18. Which version an answer is about; buckets that never had versions do not speak of them. */
+export const versionIdHeader = ({ bucket }: OperationContext, version: Pick<Version, 'id'> | undefined): Header => [
+  ':version-id',
+  bucket.versioning === 'off' ? undefined : version?.id,
+]
 
 const METADATA_BYTES_MAX = 2048
 const REDIRECT_CHARACTERS_MAX = 2048
@@ -163,7 +177,10 @@ export const newObjectConditions = {
 }
 
 /** Owner and access list of an object that is being made (G6, G9, R56). */
-export function ownership(ctx: OperationScope, takesExecRead = true): { owner: string; grants: Attributes['grants'] } {
+export function ownership(
+  ctx: OperationContext,
+  takesExecRead = true,
+): { owner: string; grants: Attributes['grants'] } {
   const allowed: readonly Canned[] = takesExecRead ? [...OBJECT_CANNED, 'exec-read'] : OBJECT_CANNED
   const mode = ctx.bucket.ownership ?? 'ObjectWriter'
   const bucketOwner = ctx.bucket.owner
@@ -178,17 +195,17 @@ export function ownership(ctx: OperationScope, takesExecRead = true): { owner: s
 }
 
 /** R57. Refuses what the bucket cannot keep before any byte is read; the commit asks the same rule again. */
-export function checkLock(ctx: OperationScope, wanted: Lock): void {
+export function checkLock(ctx: OperationContext, wanted: Lock): void {
   initialLock(ctx.bucket, wanted, ctx.store.context.clock.now())
 }
 
 /** R18, D25. */
-function namesVersion({ bucket, behavior: ways }: OperationScope, version: Version): boolean {
+function namesVersion({ bucket, behavior: ways }: OperationContext, version: Version): boolean {
   return bucket.versioning !== 'off' && (ways.namesNullVersion || version.id !== 'null')
 }
 
 /** D17. What is said about an object that was just made. */
-export async function newVersionHeaders(ctx: OperationScope, version: Version): Promise<Header[]> {
+export async function newVersionHeaders(ctx: OperationContext, version: Version): Promise<Header[]> {
   const { modifiedAt, size, attributes } = version
   const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
   return [
@@ -222,7 +239,7 @@ export function describe(version: Version, versioned: boolean): Header[] {
 export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined
 
 /** R114, P30. Lock state, for those who may see it. */
-export async function lockHeaders(ctx: OperationScope, { lock }: Version): Promise<Header[]> {
+export async function lockHeaders(ctx: OperationContext, { lock }: Version): Promise<Header[]> {
   const out: Header[] = []
   if (lock.retention !== undefined && (await ctx.isAllowed('GetObjectRetention'))) {
     out.push([':object-lock-mode', lock.retention.mode.toUpperCase()])
@@ -241,3 +258,34 @@ export const checksumHeaders = ({ checksum }: Version): Header[] =>
         [`:checksum-${checksum.algorithm.toLowerCase()}`, checksum.value],
         [':checksum-type', checksum.type],
       ]
+
+export const hasLifecycle = ({ bucket }: OperationContext): boolean => bucket.documents.includes('lifecycle')
+
+/** Rules of the bucket; none when it has none. That they cannot be read is no reason to refuse what they are about. */
+async function rulesOf(ctx: OperationContext): Promise<readonly LifecycleRule[]> {
+  if (!hasLifecycle(ctx)) return []
+  const { bucket, store } = ctx
+  try {
+    const text = await store.documents.get(bucket.name, 'lifecycle')
+    return text === undefined ? [] : lifecycleRules(text)
+  } catch (error) {
+    ctx.reportDamage(new Error(`the lifecycle rules of bucket ${bucket.name} cannot be read: ${error}`))
+    return []
+  }
+}
+
+/** R89. */
+export async function expirationHeaders(ctx: OperationContext, of: ExpiringObject): Promise<Header[]> {
+  const due = expirationOf(await rulesOf(ctx), of)
+  return due === undefined ? [] : [[':expiration', expirationText(due)]]
+}
+
+/** R67. */
+export async function abortHeaders(ctx: OperationContext, key: string, initiatedAt: number): Promise<Header[]> {
+  const due = abortOf(await rulesOf(ctx), key, initiatedAt)
+  if (due === undefined) return []
+  return [
+    [':abort-date', formatHttpDate(due.at)],
+    [':abort-rule-id', ruleIdText(due.ruleId)],
+  ]
+}

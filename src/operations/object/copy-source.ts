@@ -7,10 +7,9 @@ import { type CopySource, copySourceOf, parseCopySource } from '../../rules/copy
 import { formatHttpDate, parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { isBucketName } from '../../rules/naming.ts'
-import type { OperationScope } from '../context.ts'
-import { checkExpectedOwner } from '../expected-owner.ts'
-import { invalidArgument } from '../inputs.ts'
-import type { Decoder, Header, RequestView, RequiredPermission } from '../operation.ts'
+import type { Header, OperationContext, RequestView } from '../context.ts'
+import { checkExpectedOwner, invalidArgument } from '../inputs.ts'
+import type { Decoder, RequiredPermission } from '../operation.ts'
 
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
 
@@ -59,7 +58,7 @@ export interface CopySourceBucket {
 }
 
 /** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. */
-export async function enterSource(ctx: OperationScope, source: CopySource): Promise<CopySourceBucket> {
+export async function enterSource(ctx: OperationContext, source: CopySource): Promise<CopySourceBucket> {
   const bucket = await ctx.store.buckets.get(source.bucket)
   checkExpectedOwner(ctx.request.header(':source-expected-bucket-owner'), bucket.owner, ctx)
   const pays = bucket.requesterPays && bucket.owner !== ctx.callerId
@@ -88,7 +87,7 @@ export function checkSource(conditions: ReadConditions, hasKey: boolean, source:
 }
 
 /** R58, D6. */
-export function checkSourceSize(ctx: OperationScope, size: number): void {
+export function checkSourceSize(ctx: OperationContext, size: number): void {
   const max = LIMITS.copyBytesMax
   if (size <= max) return
   if (ctx.behavior.copyTooLarge === 'EntityTooLarge') {

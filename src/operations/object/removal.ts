@@ -3,14 +3,13 @@ import { headerName } from '../../rules/access/names.ts'
 import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import type { RemovalPrecondition } from '../../rules/precondition.ts'
 import type { RemovalResult } from '../../store/objects/objects.ts'
-import type { OperationScope } from '../context.ts'
+import type { ObjectName, OperationContext } from '../context.ts'
 import { invalidArgument } from '../inputs.ts'
-import type { ObjectName } from '../operation.ts'
 
 const BYPASS = 'bypass-governance-retention'
 
 /** P12. Whether the caller asks to set governance retention aside; whether that is permitted is another question. */
-export function wantsBypass({ request }: OperationScope): boolean {
+export function wantsBypass({ request }: OperationContext): boolean {
   const sent = request.header(`:${BYPASS}`)
   if (sent === undefined) return false
   const word = sent.toLowerCase()
@@ -19,7 +18,7 @@ export function wantsBypass({ request }: OperationScope): boolean {
 }
 
 /** To ask for it where nothing can be retained is a mistake, of which a batch of keys is not refused. */
-export function checkBypassApplies({ request, bucket }: OperationScope): void {
+export function checkBypassApplies({ request, bucket }: OperationContext): void {
   const sent = request.header(`:${BYPASS}`)
   if (sent !== undefined && !bucket.lockEnabled) {
     const reason = `${headerName(BYPASS)} is only applicable to Object Lock enabled buckets.`
@@ -47,7 +46,7 @@ export interface RemovalInput {
   readonly bypass: boolean
 }
 
-export const removeOne = (ctx: OperationScope, { name, condition, bypass }: RemovalInput): Promise<RemovalResult> =>
+export const removeOne = (ctx: OperationContext, { name, condition, bypass }: RemovalInput): Promise<RemovalResult> =>
   ctx.store.objects.remove({
     bucket: name.bucket,
     key: name.key,

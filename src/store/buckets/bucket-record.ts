@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, Meta } from '../../meta/meta.ts'
 import { type Bucket, bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -23,7 +23,8 @@ export function bucketForRead(tx: Transaction, name: string): MaybePromise<Bucke
 
 /** A bucket as it is now, at once where its record is there at once. */
 export function findBucket(meta: Meta, name: string): MaybePromise<Bucket> {
-  return andThen(isBucketName(name) ? meta.get(recordKey.bucket(name)) : undefined, entry => requireBucket(name, entry))
+  const entry = isBucketName(name) ? meta.get(recordKey.bucket(name)) : undefined
+  return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)
 }
 
 export function requireBucket(name: string, entry: Entry | undefined): Bucket {

@@ -3,7 +3,7 @@
  * it was judged on: a bucket that was removed and made again by somebody else is not there, and an object that got
  * another owner, other grants or other tags is not touched. Whoever meets that is judged anew, or told to come again.
  */
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
 import { decodeBucket, decodeVersion } from './decoded-records.ts'
 import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
@@ -63,34 +63,31 @@ export class AuthorizedView implements Meta {
     // it, documents are not.
     const isKnown = this.#isEnough && judged !== undefined && !this.#buckets.has(name)
     if (isKnown) return isDocument(key) ? this.#ofJudged(judged) : judged
-    const found = andThen(this.#meta.get(key, judged), entry => {
-      // Records may have moved between two readings: whoever looks for one that is gone reads all of them anew.
-      if (entry === undefined) this.#isEnough = false
-      return this.#asJudged(name, judged, entry)
-    })
-    return isBucketScoped(key) ? this.#ofJudged(found) : found
+    const entry = this.#meta.get(key, judged)
+    const found =
+      entry instanceof Promise
+        ? entry.then(read => this.#asJudged(name, judged, read))
+        : this.#asJudged(name, judged, entry)
+    return this.#onlyReads && isBucketScoped(key) ? this.#ofJudged(found) : found
   }
 
-  /** What was read, unless a bucket is not the one that was judged any more: it may have been read of another. */
-  #ofJudged<T>(found: MaybePromise<T>): MaybePromise<T> {
+  /** Returns what was read, if every bucket is still the one that the permission was judged on. */
+  async #ofJudged<T>(found: MaybePromise<T>): Promise<T> {
     if (!this.#onlyReads) return found
     const buckets = [...this.#buckets]
-    const confirmed = (): MaybePromise<void> =>
-      buckets.reduce<MaybePromise<void>>(
-        (before, [name, id]) => andThen(before, () => this.#confirm(name, id)),
-        undefined,
-      )
-    return andThen(found, value => andThen(confirmed(), () => value))
+    const value = await found
+    for (const [name, id] of buckets) if (id !== undefined) await this.#confirm(name, id)
+    return value
   }
 
-  #confirm(name: string, id: string | undefined): MaybePromise<void> {
-    if (id === undefined) return
-    return andThen(this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.cached(name)), entry => {
-      if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
-    })
+  async #confirm(name: string, id: string): Promise<void> {
+    const entry = await this.#meta.get(Buffer.from(name, 'latin1'), this.#facts.cached(name))
+    if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
   }
 
   #asJudged(name: string, judged: Entry | undefined, entry: Entry | undefined): Entry | undefined {
+    // Records may have moved between two reads: if one is gone, all of them are read again.
+    if (entry === undefined) this.#isEnough = false
     // The usual case. What was made of the record when it was judged need not be made again.
     const isSame = entry !== undefined && entry.stamp === judged?.stamp
     const found = isSame ? judged : entry

@@ -4,7 +4,7 @@
  * needs such a record, reads over its place or would write there is refused until the metadata are rebuilt.
  */
 import { copyOf, keySuccessor } from '../../lib/bytes.ts'
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
   Entry,
   KeyRange,
@@ -34,10 +34,13 @@ export class LostRecordGuard implements Meta {
     if (!this.#losses.isAny) return this.unguarded.get(key, known)
     if (this.#losses.has(key)) throw new MetadataDamaged()
     if (!this.#losses.mayHave(key)) return this.unguarded.get(key, known)
-    return andThen(this.unguarded.get(key, known), entry => {
-      if (entry === undefined) throw new MetadataDamaged()
-      return entry
-    })
+    return this.#requireEntry(key, known)
+  }
+
+  async #requireEntry(key: Buffer, known: Entry | undefined): Promise<Entry> {
+    const entry = await this.unguarded.get(key, known)
+    if (entry === undefined) throw new MetadataDamaged()
+    return entry
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {

@@ -2,7 +2,7 @@
  * What permission is judged on, read once for each request: however many rules ask for a record, all of them see the
  * same one. Whatever is done afterwards goes through `JudgedMeta`, which looks whether it still is.
  */
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, KeyRange, Meta, Projection, Verification } from '../../meta/meta.ts'
 import { RecordCache } from './record-cache.ts'
 
@@ -48,11 +48,16 @@ export class RepeatableReads implements Meta {
     const before = this.#seen.get(name)
     if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
     const known = this.#lately.get(name)
-    return andThen(this.#meta.get(key, known), entry => {
-      this.#seen.set(name, entry)
-      if (entry !== undefined && entry !== known) this.#lately.set(name, entry)
-      return entry
-    })
+    const entry = this.#meta.get(key, known)
+    return entry instanceof Promise
+      ? entry.then(found => this.#remember(name, known, found))
+      : this.#remember(name, known, entry)
+  }
+
+  #remember(name: string, known: Entry | undefined, entry: Entry | undefined): Entry | undefined {
+    this.#seen.set(name, entry)
+    if (entry !== undefined && entry !== known) this.#lately.set(name, entry)
+    return entry
   }
 
   scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {

@@ -2,7 +2,7 @@
 import { type BlobLocation, DamagedBlob } from '../../blobs/blobs.ts'
 import { unwrapBlobKey } from '../../crypto/key-wrap.ts'
 import { openSealed } from '../../crypto/sealing.ts'
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { Entry } from '../../meta/meta.ts'
 import {
   type BlobRecord,
   blobFormat,
@@ -26,14 +26,12 @@ export class BrokenReference extends Error {
 }
 
 export async function requireBlob(context: StoreContext, id: Buffer): Promise<BlobRecord> {
-  return soonBlobRecord(context, id)
+  return decodeBlob(id, await context.meta.get(recordKey.blob(id)))
 }
 
-function soonBlobRecord(context: StoreContext, id: Buffer): MaybePromise<BlobRecord> {
-  return andThen(context.meta.get(recordKey.blob(id)), entry => {
-    if (entry === undefined) throw new BrokenReference('blob record', id)
-    return blobFormat.decode(entry.value)
-  })
+function decodeBlob(id: Buffer, entry: Entry | undefined): BlobRecord {
+  if (entry === undefined) throw new BrokenReference('blob record', id)
+  return blobFormat.decode(entry.value)
 }
 
 const placeOf = ({ volume, offset, storedLength, frameBytes }: BlobRecord): BlobLocation => ({
@@ -60,22 +58,23 @@ export async function requireContentPage(
 }
 
 /**
- * The same of a content that is one plain blob, in one piece, and at once where that is at hand; undefined for all
- * others, and where it has to be streamed.
+ * The same of a content that is one plain blob, in one piece; undefined for all others, and where it has to be
+ * streamed.
  */
-export function readSingleBlob(
+export async function readSingleBlob(
   context: StoreContext,
   content: Content,
   start: number,
   end: number,
-): MaybePromise<Buffer | undefined> {
+): Promise<Buffer | undefined> {
   if (content.kind !== 'slices' || content.slices.length !== 1) return undefined
   const slice = content.slices[0]!
   if (slice.of !== 'blob' || slice.key !== undefined) return undefined
-  return andThen(soonBlobRecord(context, slice.id), record => {
-    if (record.storageKey !== undefined) return undefined
-    return context.blobs.readAtOnce(slice.id, placeOf(record), slice.start + start, slice.start + end)
-  })
+  let entry = context.meta.get(recordKey.blob(slice.id))
+  if (entry instanceof Promise) entry = await entry
+  const record = decodeBlob(slice.id, entry)
+  if (record.storageKey !== undefined) return undefined
+  return context.blobs.readAtOnce(slice.id, placeOf(record), slice.start + start, slice.start + end)
 }
 
 /** Plaintext bytes [start, end) of a content. `contentKey` opens sealed slices. */

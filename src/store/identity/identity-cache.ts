@@ -4,7 +4,7 @@
  * process has changed, and the usual request costs one look-up.
  */
 import { openSecret } from '../../crypto/secret-box.ts'
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, Stamp } from '../../meta/meta.ts'
 import {
   type AccountRecord,
@@ -149,7 +149,8 @@ export class IdentityCache {
 
   /** As of now: every change that was acknowledged before this call is in it. */
   now(): MaybePromise<IdentitySnapshot> {
-    return andThen(this.#context.meta.get(this.#markAddress, this.#mark), entry => this.#asOf(entry))
+    const entry = this.#context.meta.get(this.#markAddress, this.#mark)
+    return entry instanceof Promise ? entry.then(found => this.#asOf(found)) : this.#asOf(entry)
   }
 
   #asOf(entry: Entry | undefined): MaybePromise<IdentitySnapshot> {

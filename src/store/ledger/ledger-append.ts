@@ -2,6 +2,7 @@
  * Appends to a bucket's ledger inside the commit that does what is noted. The chain belongs to the bucket's name and is
  * never begun anew: whoever removes a bucket and makes it again goes on where the old one ended.
  */
+import type { Keyring } from '../../crypto/keyring.ts'
 import type { Entry } from '../../meta/meta.ts'
 import {
   type Actor,
@@ -13,8 +14,14 @@ import {
 } from '../../model/ledger.ts'
 import { checkpointText, entryText, genesisHash, hashOf, type LedgerName } from '../../rules/ledger.ts'
 import { recordKey } from '../commit/record-keys.ts'
-import type { Transaction } from '../commit/transaction.ts'
-import type { StoreContext } from '../store-context.ts'
+import type { Transaction, TransactionContext } from '../commit/transaction.ts'
+
+/** What appending to a ledger needs of the store. */
+export interface LedgerContext extends TransactionContext {
+  readonly keyring: Pick<Keyring, 'id' | 'signing'>
+  /** On whose behalf everything is done. */
+  readonly actor: Actor
+}
 
 /** A note and who caused it. */
 export interface AttributedNote {
@@ -22,7 +29,7 @@ export interface AttributedNote {
   readonly by: Actor
 }
 
-export const ledgerName = ({ keyring }: StoreContext, bucket: string): LedgerName => ({
+export const ledgerName = ({ keyring }: Pick<LedgerContext, 'keyring'>, bucket: string): LedgerName => ({
   store: keyring.id.toString('hex'),
   bucket,
 })
@@ -38,7 +45,7 @@ async function refuseToOverwrite(tx: Transaction, bucket: string, head: Entry | 
 
 /** The decision depends on the end of the chain: two that append at once cannot both be next. */
 export async function appendToLedger(
-  context: StoreContext,
+  context: LedgerContext,
   tx: Transaction,
   bucket: string,
   noted: readonly AttributedNote[],

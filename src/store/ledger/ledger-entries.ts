@@ -7,6 +7,7 @@ import { requestsLock } from '../../rules/lock.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { reserveRecordSpace } from '../content/ingest.ts'
 import type { StoreContext } from '../store-context.ts'
+import type { LedgerRefusal } from './refusal-entries.ts'
 
 interface New {
   readonly bucket: string
@@ -35,54 +36,13 @@ export function transactNewVersion<T extends Version | undefined>(
   })
 }
 
-interface Refusal {
-  readonly context: StoreContext
-  readonly bucket: string
-  readonly what: 'delete refused' | 'retention refused'
-  readonly key: string
-  readonly versionId: string
-  readonly reason: LockReason
-}
-
-interface Waiting {
-  times: number
-  done: Promise<void> | undefined
-}
-
-/** Refusals of one kind that wait for the same commit are one entry that counts them. */
-export class RefusalEntries {
-  readonly #waiting = new Map<string, Waiting>()
-  /** In this process since its start. */
-  total = 0
-
-  async note(refusal: Refusal): Promise<void> {
-    this.total++
-    const { context, bucket, what, key, versionId, reason } = refusal
-    const { request: _, ...who } = context.actor
-    const name = JSON.stringify([bucket, what, key, versionId, reason, who])
-    const same = this.#waiting.get(name)
-    if (same !== undefined) {
-      same.times++
-      return same.done
-    }
-    const first: Waiting = { times: 1, done: undefined }
-    this.#waiting.set(name, first)
-    first.done = context.ledgerCommits.append(context, bucket, async (_d, note) => {
-      // From the first attempt on nobody joins: whoever waits is told only what is in the commit.
-      if (this.#waiting.get(name) === first) this.#waiting.delete(name)
-      note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })
-    })
-    return first.done
-  }
-}
-
 /**
  * Before anybody hears of a refusal it is in the ledger. Any other error is none of its business. On a full disk there
  * is no entry, and so no answer but that: whoever asks again and again must not use up the room that deletes need.
  */
 export async function recordRefusal(
   context: StoreContext,
-  what: Refusal['what'],
+  what: LedgerRefusal['what'],
   { bucket, key }: { readonly bucket: string; readonly key: string },
   error: unknown,
 ): Promise<void> {

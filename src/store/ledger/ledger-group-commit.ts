@@ -6,14 +6,13 @@
 import { META_LIMITS } from '../../meta/meta.ts'
 import type { LedgerNote } from '../../model/ledger.ts'
 import { commit, Transaction, transact } from '../commit/transaction.ts'
-import type { StoreContext } from '../store-context.ts'
-import { type AttributedNote, appendToLedger } from './ledger-append.ts'
+import { type AttributedNote, appendToLedger, type LedgerContext } from './ledger-append.ts'
 
 /** Says what it wants to have noted; may run more than once, like every attempt. */
 export type LedgerAttempt<T> = (tx: Transaction, note: (note: LedgerNote) => void) => Promise<T>
 
 interface Turn {
-  readonly context: StoreContext
+  readonly context: LedgerContext
   readonly attempt: LedgerAttempt<unknown>
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
@@ -36,7 +35,7 @@ const BYTES_MAX = META_LIMITS.commitBytesMax / 2
 export class LedgerGroupCommit {
   readonly #queues = new Map<string, Turn[]>()
 
-  append<T>(context: StoreContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
+  append<T>(context: LedgerContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const turn: Turn = { context, attempt, resolve: resolve as Turn['resolve'], reject }
       const queue = this.#queues.get(bucket)

@@ -1,5 +1,4 @@
 /** Finds a version by its name, or the current one of a key, for whoever only looks. */
-import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
 import { Fault } from '../../model/faults.ts'
 import { bucketForRead } from '../buckets/bucket-record.ts'
 import type { StoredVersion } from '../commit/decoded-records.ts'
@@ -12,20 +11,20 @@ export interface VersionSelector {
   readonly versionId?: string | undefined
 }
 
-export function locateVersion(tx: Transaction, which: VersionSelector): MaybePromise<StoredVersion> {
-  return andThen(bucketForRead(tx, which.bucket), bucket =>
-    andThen(readHead(tx, bucket, which.key), head => requireVersion(tx, head, which.versionId)),
-  )
+export async function locateVersion(tx: Transaction, which: VersionSelector): Promise<StoredVersion> {
+  let bucket = bucketForRead(tx, which.bucket)
+  if (bucket instanceof Promise) bucket = await bucket
+  let head = readHead(tx, bucket, which.key)
+  if (head instanceof Promise) head = await head
+  return requireVersion(tx, head, which.versionId)
 }
 
-/** At once where its records are there at once. */
-export function findVersion(context: TransactionContext, which: VersionSelector): MaybePromise<StoredVersion> {
-  return orElse(
-    () => locateVersion(new Transaction(context.meta), which),
-    error => {
-      if (!(error instanceof Fault)) throw error
-      // A version that is found was there; one that is not may have changed its place between two reads.
-      return transact(context, async tx => locateVersion(tx, which))
-    },
-  )
+export async function findVersion(context: TransactionContext, which: VersionSelector): Promise<StoredVersion> {
+  try {
+    return await locateVersion(new Transaction(context.meta), which)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    // A version that is found was there; one that is not may have changed its place between two reads.
+    return transact(context, tx => locateVersion(tx, which))
+  }
 }

@@ -11,7 +11,8 @@ import { type LockTimeShown, STORE_LEDGER } from '../../model/ledger.ts'
 import { isJump, latestTime, lockTime, nextClockMark } from '../../rules/lock-time.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
-import type { StoreContext } from '../store-context.ts'
+import type { LedgerContext } from '../ledger/ledger-append.ts'
+import type { LedgerGroupCommit } from '../ledger/ledger-group-commit.ts'
 
 /** As far as a clock that is kept right may be from what really passed. */
 const DRIFT_MS_MAX = 60_000
@@ -78,7 +79,7 @@ export class LockClock {
   }
 
   /** An operator says that the clock is right: whatever it has jumped over has passed. The store's ledger tells who. */
-  async confirm(context: StoreContext): Promise<void> {
+  async confirm(context: LedgerContext & { readonly ledgerCommits: LedgerGroupCommit }): Promise<void> {
     const before = lockTimeShown(await this.now())
     const mark = await context.ledgerCommits.append(context, STORE_LEDGER, async (tx, note) => {
       const time = this.#ground.clock.now()

@@ -1,4 +1,3 @@
-import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
 import type { Version } from '../../model/version.ts'
 import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-table.ts'
 import { readContent, readSingleBlob } from '../content/read-content.ts'
@@ -93,19 +92,13 @@ export class ObjectHandle {
   }
 
   /** The same in one piece, for a range that is short; closes the handle. */
-  whole(start: number, end: number): MaybePromise<Buffer> {
-    return orElse(
-      () =>
-        andThen(readSingleBlob(this.#context, this.version.content, start, end), whole => {
-          if (whole === undefined) return this.#joined(start, end)
-          this.close()
-          return whole
-        }),
-      error => {
-        this.close()
-        throw error
-      },
-    )
+  async whole(start: number, end: number): Promise<Buffer> {
+    try {
+      const whole = await readSingleBlob(this.#context, this.version.content, start, end)
+      return whole ?? (await this.#joined(start, end))
+    } finally {
+      this.close()
+    }
   }
 
   async #joined(start: number, end: number): Promise<Buffer> {

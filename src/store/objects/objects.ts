@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Body } from '../../blobs/blobs.ts'
 import { BodyDigest } from '../../digest/body-digest.ts'
-import { andThen, type MaybePromise, orElse } from '../../lib/maybe-promise.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import {
@@ -133,36 +132,23 @@ export class Objects {
 
   /** The version's record alone. */
   async head(which: VersionSelector): Promise<Version> {
-    return this.find(which)
-  }
-
-  /** The same, at once where its records are there at once. */
-  find(which: VersionSelector): MaybePromise<Version> {
-    return andThen(findVersion(this.#context, which), ({ version }) => version)
+    return (await findVersion(this.#context, which)).version
   }
 
   /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
   async open(which: VersionSelector, customerKey?: Buffer): Promise<ObjectHandle> {
-    return this.reach(which, customerKey)
-  }
-
-  /** The same, at once where its records are there at once. */
-  reach(which: VersionSelector, customerKey?: Buffer): MaybePromise<ObjectHandle> {
-    const { readerEpochs: entrance } = this.#context
-    const ticket = entrance.enter()
-    return orElse(
-      () =>
-        andThen(findVersion(this.#context, which), ({ version }) => {
-          const { encryption } = version
-          const isPlain = encryption === undefined && customerKey === undefined
-          const contentKey = isPlain ? undefined : contentKeyOf(this.#context, encryption, customerKey)
-          return andThen(contentKey, opened => new ObjectHandle(this.#context, version, opened, ticket))
-        }),
-      error => {
-        entrance.leave(ticket)
-        throw error
-      },
-    )
+    const { readerEpochs } = this.#context
+    const ticket = readerEpochs.enter()
+    try {
+      const { version } = await findVersion(this.#context, which)
+      const { encryption } = version
+      const isPlain = encryption === undefined && customerKey === undefined
+      const contentKey = isPlain ? undefined : await contentKeyOf(this.#context, encryption, customerKey)
+      return new ObjectHandle(this.#context, version, contentKey, ticket)
+    } catch (error) {
+      readerEpochs.leave(ticket)
+      throw error
+    }
   }
 
   /** A version that somebody else's decision depends on. */

@@ -3,7 +3,7 @@
  * and markers stand behind it, newest first. When the newest is a marker there is no current record but a `deleted`
  * one. Every change to the set reads one of the two through its decision, which keeps the set whole.
  */
-import { andThen, type MaybePromise } from '../../lib/maybe-promise.ts'
+import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -55,16 +55,28 @@ const located = (entry: Entry | undefined): StoredVersion | undefined =>
 
 export function readHead(tx: Transaction, bucket: Bucket, key: string): MaybePromise<KeyHead> {
   checkKey(key)
-  return andThen(tx.get(recordKey.current(bucket.name, key)), entry => {
-    const current = located(entry)
-    // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
-    // every writer relies on, changes before there can be any.
-    if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
-    return andThen(tx.get(recordKey.deleted(bucket.name, key)), marked => {
-      const deleted = marked === undefined ? undefined : deletedFormat.decode(marked.value)
-      return { bucket, key, current, deleted }
-    })
-  })
+  const entry = tx.get(recordKey.current(bucket.name, key))
+  return entry instanceof Promise
+    ? entry.then(found => headOf(tx, bucket, key, located(found)))
+    : headOf(tx, bucket, key, located(entry))
+}
+
+function headOf(
+  tx: Transaction,
+  bucket: Bucket,
+  key: string,
+  current: StoredVersion | undefined,
+): MaybePromise<KeyHead> {
+  // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
+  // every writer relies on, changes before there can be any.
+  if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
+  return deletedHead(tx, bucket, key)
+}
+
+async function deletedHead(tx: Transaction, bucket: Bucket, key: string): Promise<KeyHead> {
+  const entry = await tx.get(recordKey.deleted(bucket.name, key))
+  const deleted = entry === undefined ? undefined : deletedFormat.decode(entry.value)
+  return { bucket, key, current: undefined, deleted }
 }
 
 /** P29. Where a version of this name stands, or stood. */
@@ -84,10 +96,17 @@ export function locate(
   if (versionId === undefined || current?.version.id === versionId) return current
   const seq = seqOfVersion(head, versionId)
   if (seq === undefined) return undefined
-  return andThen(tx.get(recordKey.older(head.bucket.name, head.key, seq)), entry => {
-    const found = located(entry)
-    return found?.version.id === versionId ? found : undefined
-  })
+  return locateOlder(tx, head, seq, versionId)
+}
+
+async function locateOlder(
+  tx: Transaction,
+  head: KeyHead,
+  seq: number,
+  versionId: string,
+): Promise<StoredVersion | undefined> {
+  const found = located(await tx.get(recordKey.older(head.bucket.name, head.key, seq)))
+  return found?.version.id === versionId ? found : undefined
 }
 
 /** What is told about a key that is deleted, and not of one that never was: that there is a marker, and which. */
@@ -111,18 +130,18 @@ const isOfNoVersion = ({ bucket }: KeyHead, id: string): boolean =>
   bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
 
 /** The version, or the fault that says why there is none; a marker is not an object. */
-export function requireVersion(
+export async function requireVersion(
   tx: Transaction,
   head: KeyHead,
   versionId: string | undefined,
-): MaybePromise<StoredVersion> {
+): Promise<StoredVersion> {
   if (versionId !== undefined && isOfNoVersion(head, versionId)) return missing(tx, head, versionId)
-  return andThen(locate(tx, head, versionId), found => {
-    if (found === undefined) return missing(tx, head, versionId)
-    if (!found.version.marker) return found
-    const { id } = found.version
-    throw new Fault('MethodNotAllowed', { Key: head.key, VersionId: id, deleteMarker: true, markerId: id })
-  })
+  let found = locate(tx, head, versionId)
+  if (found instanceof Promise) found = await found
+  if (found === undefined) return missing(tx, head, versionId)
+  if (!found.version.marker) return found
+  const { id } = found.version
+  throw new Fault('MethodNotAllowed', { Key: head.key, VersionId: id, deleteMarker: true, markerId: id })
 }
 
 async function missing(tx: Transaction, head: KeyHead, versionId: string | undefined): Promise<never> {

@@ -1,6 +1,5 @@
-/** G15. The bucket itself: made, found, listed, removed. */
+/** G15. Creates a bucket, with what its headers and its body configure from the start. */
 import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
-import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault, notImplemented } from '../../model/faults.ts'
 import type { Pairs } from '../../model/version.ts'
 import { BUCKET_CANNED, expandCanned } from '../../rules/access/acl.ts'
@@ -12,66 +11,15 @@ import {
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 import { OWNERSHIPS } from '../../rules/documents/settings.ts'
 import { documentText } from '../../rules/documents/tree.ts'
-import { formatTimestamp } from '../../rules/http-date.ts'
 import { isRegionName } from '../../rules/naming.ts'
 import { readTagSet, tagDocument } from '../../rules/tags.ts'
 import { checkListFitsOwnership, listFromHeaders } from '../acl.ts'
-import type { OperationScope } from '../context.ts'
-import { asCount, asText, invalidArgument, maybe } from '../inputs.ts'
-import { needs, operation, type RequestView, type RequiredPermission } from '../operation.ts'
+import type { OperationContext, RequestView } from '../context.ts'
+import { invalidArgument, maybe } from '../inputs.ts'
+import { operation, type RequiredPermission } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
-import { pageToken } from './page-token.ts'
 
-const BUCKETS_PER_PAGE_MAX = 10_000
 const BUCKETS_PER_ACCOUNT_MAX = 10_000
-
-const maxBuckets = maybe.query('max-buckets', (value, name) => {
-  const count = asCount(value, name)
-  if (count < 1 || count > BUCKETS_PER_PAGE_MAX) throw invalidArgument(name, value)
-  return count
-})
-
-export const ListBuckets = operation({
-  name: 'ListBuckets',
-  match: { method: 'GET', on: 'service' },
-  permission: needs('ListAllMyBuckets'),
-  input: {
-    prefix: maybe.query('prefix', asText),
-    limit: maxBuckets,
-    after: maybe.query('continuation-token', pageToken.read),
-    region: maybe.query('bucket-region', asText),
-  },
-  async run(ctx, { prefix, limit = BUCKETS_PER_PAGE_MAX, after, region }) {
-    if (ctx.caller.kind === 'anonymous') throw new Fault('AccessDenied')
-    const { account } = ctx.caller
-    const isElsewhere = region !== undefined && region !== ctx.region
-    const { buckets, more } = isElsewhere
-      ? { buckets: [], more: false }
-      : await ctx.store.buckets.page({ owner: account.canonicalId, prefix: prefix ?? '', after, limit })
-    return {
-      body: {
-        root: 'ListAllMyBucketsResult',
-        write(to: XmlWriter) {
-          to.open('Owner')
-          to.leaf('ID', account.canonicalId)
-          to.leaf('DisplayName', account.displayName)
-          to.close()
-          to.open('Buckets')
-          for (const bucket of buckets) {
-            to.open('Bucket')
-            to.leaf('Name', bucket.name)
-            to.leaf('CreationDate', formatTimestamp(bucket.createdAt))
-            to.leaf('BucketRegion', ctx.region)
-            to.close()
-          }
-          to.close()
-          to.leaf('ContinuationToken', more ? pageToken.write(buckets.at(-1)!.name) : undefined)
-          to.leaf('Prefix', prefix)
-        },
-      },
-    }
-  },
-})
 
 /** What a request to make a bucket says beside its name asks for rights of its own. */
 function createNeeds(request: RequestView): RequiredPermission[] {
@@ -93,7 +41,7 @@ interface Configuration {
 /** D28. The body names the one region that is set; where none is, any. Tags are the bucket's from the start. */
 function readConfiguration(
   root: XmlNode,
-  { region, anyRegion }: Pick<OperationScope, 'region' | 'anyRegion'>,
+  { region, anyRegion }: Pick<OperationContext, 'region' | 'anyRegion'>,
 ): Configuration {
   onlyChildren(rootNamed(root, 'CreateBucketConfiguration'), 'LocationConstraint', 'Location', 'Bucket', 'Tags')
   const other = root.children.find(({ name }) => name === 'Location' || name === 'Bucket')
@@ -108,7 +56,7 @@ function readConfiguration(
   return { conditions: [...place, ...conditionsFromBucketTags(tags)], tags }
 }
 
-async function configurationOf(ctx: OperationScope): Promise<Configuration> {
+async function configurationOf(ctx: OperationContext): Promise<Configuration> {
   const body = await wholeBody(ctx, { proof: 'none' })
   if (body.length === 0) return { conditions: [], tags: [] }
   const configuration = readXml(body, root => readConfiguration(root, ctx))
@@ -129,7 +77,7 @@ const ownership = maybe.header(':object-ownership', (value, name) => {
   return found
 })
 
-async function checkRoom(ctx: OperationScope): Promise<void> {
+async function checkRoom(ctx: OperationContext): Promise<void> {
   const all = { owner: ctx.callerId, prefix: '', after: undefined, limit: BUCKETS_PER_ACCOUNT_MAX }
   if ((await ctx.store.buckets.page(all)).buckets.length >= BUCKETS_PER_ACCOUNT_MAX) throw new Fault('TooManyBuckets')
 }
@@ -160,38 +108,4 @@ export const CreateBucket = operation({
     }
     return { headers: [['location', `/${name}`]] }
   },
-})
-
-export const HeadBucket = operation({
-  name: 'HeadBucket',
-  match: { method: 'HEAD', on: 'bucket' },
-  permission: needs('ListBucket'),
-  input: {},
-  run: async ctx => ({ headers: ctx.behavior.regionOnAnswers ? [] : [[':bucket-region', ctx.region]] }),
-})
-
-export const DeleteBucket = operation({
-  name: 'DeleteBucket',
-  match: { method: 'DELETE', on: 'bucket' },
-  permission: needs('DeleteBucket'),
-  input: {},
-  async run(ctx) {
-    await ctx.store.buckets.remove(ctx.target.bucket)
-    return { status: 204 }
-  },
-})
-
-export const GetBucketLocation = operation({
-  name: 'GetBucketLocation',
-  match: { method: 'GET', on: 'bucket', needs: ['?location'] },
-  permission: needs('GetBucketLocation'),
-  input: {},
-  run: async ctx => ({
-    body: {
-      root: 'LocationConstraint',
-      write(to: XmlWriter) {
-        if (ctx.region !== 'us-east-1') to.text(ctx.region)
-      },
-    },
-  }),
 })

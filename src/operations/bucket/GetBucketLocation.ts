@@ -1,0 +1,17 @@
+import type { XmlWriter } from '../../lib/xml-writer.ts'
+import { needs, operation } from '../operation.ts'
+
+export const GetBucketLocation = operation({
+  name: 'GetBucketLocation',
+  match: { method: 'GET', on: 'bucket', needs: ['?location'] },
+  permission: needs('GetBucketLocation'),
+  input: {},
+  run: async ctx => ({
+    body: {
+      root: 'LocationConstraint',
+      write(to: XmlWriter) {
+        if (ctx.region !== 'us-east-1') to.text(ctx.region)
+      },
+    },
+  }),
+})

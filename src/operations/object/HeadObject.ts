@@ -1,0 +1,21 @@
+import { needsVersion, operation } from '../operation.ts'
+import { checkOverrides, planRead, readInput } from './GetObject.ts'
+
+export const HeadObject = operation({
+  name: 'HeadObject',
+  match: { method: 'HEAD', on: 'object' },
+  permission: needsVersion('GetObject', 'GetObjectVersion'),
+  input: readInput,
+  async run(ctx, asked) {
+    checkOverrides(ctx, asked.overrides)
+    // Opened as for reading: the customer key must match, and the part table must stay while it is read.
+    const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
+    try {
+      const { headers, status, start, end } = await planRead(ctx, handle, asked)
+      headers.push(['content-length', end - start])
+      return { status, headers }
+    } finally {
+      handle.close()
+    }
+  },
+})

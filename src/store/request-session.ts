@@ -1,0 +1,150 @@
+/** Looks up the facts that authorization depends on, and ties a request's later reads and writes to those facts. */
+import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Bucket } from '../model/bucket.ts'
+import { Fault } from '../model/faults.ts'
+import type { Actor } from '../model/ledger.ts'
+import type { ObjectFacts } from '../rules/access/evaluate.ts'
+import { isBucketName } from '../rules/naming.ts'
+import { findBucket } from './buckets/bucket-record.ts'
+import { AuthorizedView } from './commit/authorized-view.ts'
+import type { RecordCache } from './commit/record-cache.ts'
+import { RepeatableReads } from './commit/repeatable-reads.ts'
+import type { TransactionContext } from './commit/transaction.ts'
+import { findVersion, type VersionSelector } from './objects/find-version.ts'
+import { EpochPin } from './reclaim/epoch-tracker.ts'
+import type { Store } from './store.ts'
+
+/** Undefined when there is no such object. */
+async function objectFacts(context: TransactionContext, which: VersionSelector): Promise<ObjectFacts | undefined> {
+  try {
+    const { owner, attributes } = (await findVersion(context, which)).version
+    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+/** Who began the upload; undefined when there is no such upload. */
+async function initiatorOf(
+  store: Store,
+  { bucket, key }: VersionSelector,
+  uploadId: string,
+): Promise<string | undefined> {
+  try {
+    return (await store.uploads.find({ bucket, key, uploadId })).initiator
+  } catch (error) {
+    if (error instanceof Fault) return undefined
+    throw error
+  }
+}
+
+/** Facts as of the moment they are asked for; nothing done afterwards depends on them. */
+export class CurrentFacts {
+  readonly #store: Store
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  bucket(name: string): MaybePromise<Bucket> {
+    return findBucket(this.#store.context.meta, name)
+  }
+
+  document(bucket: string, name: string): Promise<string | undefined> {
+    return this.#store.documents.get(bucket, name)
+  }
+
+  object(which: VersionSelector): Promise<ObjectFacts | undefined> {
+    return objectFacts(this.#store.context, which)
+  }
+
+  initiator(which: VersionSelector, uploadId: string): Promise<string | undefined> {
+    return initiatorOf(this.#store, which, uploadId)
+  }
+}
+
+/** Facts of one request, read once. The view that the request acts through expects to find them again. */
+class SessionFacts {
+  readonly #store: Store
+  readonly #reads: RepeatableReads
+  readonly #view: AuthorizedView
+
+  constructor(store: Store, reads: RepeatableReads, view: AuthorizedView) {
+    this.#store = store
+    this.#reads = reads
+    this.#view = view
+  }
+
+  bucket(name: string): MaybePromise<Bucket> {
+    try {
+      const bucket = findBucket(this.#reads, name)
+      if (bucket instanceof Promise) return this.#expectBucket(name, bucket)
+      this.#view.expectBucket(name, bucket.id)
+      return bucket
+    } catch (error) {
+      this.#expectNoBucket(name)
+      throw error
+    }
+  }
+
+  async #expectBucket(name: string, found: Promise<Bucket>): Promise<Bucket> {
+    try {
+      const bucket = await found
+      this.#view.expectBucket(name, bucket.id)
+      return bucket
+    } catch (error) {
+      this.#expectNoBucket(name)
+      throw error
+    }
+  }
+
+  /** An invalid name has no record that could appear later. */
+  #expectNoBucket(name: string): void {
+    if (isBucketName(name)) this.#view.expectBucket(name, undefined)
+  }
+
+  document(bucket: string, name: string): Promise<string | undefined> {
+    return this.#store.forRequest(this.#reads).documents.get(bucket, name)
+  }
+
+  async object(which: VersionSelector): Promise<ObjectFacts | undefined> {
+    const { clock, random } = this.#store.context
+    const context = { meta: this.#reads, clock, random }
+    // A version named by its id never changes; the current one may be replaced at any time.
+    if (which.versionId === undefined) this.#view.expectObject(which.bucket, which.key)
+    const object = await objectFacts(context, which)
+    if (object !== undefined) return object
+    this.#reads.readFresh()
+    return objectFacts(context, which)
+  }
+
+  initiator(which: VersionSelector, uploadId: string): Promise<string | undefined> {
+    return initiatorOf(this.#store.forRequest(this.#reads), which, uploadId)
+  }
+}
+
+/**
+ * One request's access to the store. A request that only reads pins its epoch before it is authorized and keeps the pin
+ * until everything it opened is closed, so that the bytes it was authorized for cannot be freed in between.
+ */
+export class RequestSession {
+  readonly facts: SessionFacts
+  /** Through this, the request finds only what it was authorized on. */
+  readonly store: Store
+  readonly #pin: EpochPin | undefined
+
+  constructor(store: Store, cache: RecordCache, actor: Actor, onlyReads: boolean) {
+    const { meta, readers } = store.context
+    const reads = new RepeatableReads(meta, cache)
+    const view = new AuthorizedView(meta, reads, onlyReads)
+    this.#pin = onlyReads ? new EpochPin(readers) : undefined
+    this.facts = new SessionFacts(store, reads, view)
+    this.store = store.forRequest(view, actor, this.#pin)
+  }
+
+  /** The operation has run. What it opened stays open. */
+  end(): void {
+    this.#pin?.end()
+  }
+}
