@@ -1,12 +1,13 @@
 /**
  * `npm test`: installs and builds what is missing, then runs every test that needs no other program.
- * `npm test -- [--runtime node|bun] [files…]`; a file may be named by its source or by its built form. A terminal sees
- * every test; a file or a pipe gets what failed, what was skipped and a closing line, and the rest is in LOG.
+ * `npm test -- [--runtime node|bun] [--long] [files…]`; a file may be named by its source or by its built form.
+ * `--long` runs only the files that have a long form, in that form. A terminal sees every test; a file or a pipe gets
+ * what failed, what was skipped and a closing line, and the rest is in LOG.
  */
 import { spawn } from 'node:child_process'
 import { createWriteStream, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { relative, resolve } from 'node:path'
+import { join, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import * as runtimes from './runtime.mjs'
@@ -24,18 +25,22 @@ const LOG = 'dist/test.log'
 const TOOK = 'dist/.test-seconds'
 const CORE_SECONDS = { node: 500, bun: 500 }
 
-const { values, positionals } = parseArgs({ options: { runtime: { type: 'string' } }, allowPositionals: true })
+const { values, positionals } = parseArgs({
+  options: { runtime: { type: 'string' }, long: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
 
 installMissing()
 build()
 const built = filesBelow('dist').filter(path => path.endsWith('.test.js'))
-const files =
-  positionals.length > 0 ? positionals.map(named) : built.filter(path => !APART.some(f => path.startsWith(f)))
+const everyFile = built.filter(path => !APART.some(f => path.startsWith(f)))
+const files = positionals.length > 0 ? positionals.map(named) : values.long ? everyFile.filter(hasLongForm) : everyFile
 if (files.length === 0) giveUp('there are no tests to run')
 
 const runtime = chooseRuntime(values.runtime ?? process.env.HOLDFAST_RUNTIME)
 process.chdir(ROOT)
 files.sort()
+const env = { ...withoutProxyHere(), ...(values.long && { HOLDFAST_LONG: '1' }) }
 const isSeen = process.stdout.isTTY === true
 announce()
 if (runtime.name === 'bun') await onBun()
@@ -49,14 +54,14 @@ function onNode() {
         ...['--test-reporter=./scripts/test-summary.mjs', '--test-reporter-destination=stdout'],
       ]
   const args = ['--enable-source-maps', '--test', `--test-timeout=${TIMEOUT_MS}`, ...reporters, ...sideBySide()]
-  become(runtime.command, [...args, ...writeGroups(files)], withoutProxyHere())
+  become(runtime.command, [...args, ...writeGroups(files)], env)
 }
 
 async function onBun() {
   const options = [`--timeout=${TIMEOUT_MS}`, `--parallel=${availableParallelism()}`, '--no-isolate']
   const args = [...runtime.args, 'test', ...options, ...files.map(path => `./${path}`)]
-  if (isSeen) return become(runtime.command, args, withoutProxyHere())
-  const child = spawn(runtime.command, args, { stdio: ['ignore', 'pipe', 'pipe'], env: withoutProxyHere() })
+  if (isSeen) return become(runtime.command, args, env)
+  const child = spawn(runtime.command, args, { stdio: ['ignore', 'pipe', 'pipe'], env })
   const log = createWriteStream(LOG)
   const summary = new BunSummary(text => process.stdout.write(text))
   createInterface(child.stdout).on('line', line => log.write(`${line}\n`))
@@ -75,7 +80,7 @@ async function onBun() {
 function announce() {
   const count = files.length === 1 ? '1 test file' : `${files.length} test files`
   const details = isSeen ? '' : `; every test is in ${LOG}`
-  if (positionals.length > 0) return say(`${count}${details}`)
+  if (positionals.length > 0 || values.long) return say(`${count}${details}`)
   const remembered = existsSync(TOOK) ? JSON.parse(readFileSync(TOOK, 'utf8')) : {}
   const seconds = remembered[runtime.name] ?? CORE_SECONDS[runtime.name] / availableParallelism()
   say(`${count}, about ${Math.max(1, Math.round(seconds / 60))} minutes${details}`)
@@ -91,6 +96,11 @@ function sideBySide() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   const isKnown = major > 20 || (major === 20 && minor >= 10)
   return isKnown ? [`--test-concurrency=${availableParallelism()}`] : []
+}
+
+/** See test/long.ts. */
+function hasLongForm(path) {
+  return /^import .*\/long\.js';$/m.test(readFileSync(join(ROOT, path), 'utf8'))
 }
 
 function named(path) {

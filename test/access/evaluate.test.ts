@@ -4,10 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { absenceDependsOn, mayLearnAbsence } from '../../src/rules/access/absence.ts'
 import { type AccessRequest, evaluate, unansweredKeys } from '../../src/rules/access/evaluate.ts'
+import { shortOrLong } from '../long.ts'
 import { accessRequest, BUCKET, policyText } from './arbitrary.ts'
 import { referenceAllows, referenceTellsAbsence } from './reference.ts'
 
-const RUNS = Number(process.env.HOLDFAST_RUNS ?? 1000)
+const RUNS = shortOrLong(400, 3000, 'HOLDFAST_RUNS')
 
 test('G7: every decision is that of the reference evaluator, and gives its reasons', () => {
   const seen = { allowed: 0, refused: 0 }

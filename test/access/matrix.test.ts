@@ -13,6 +13,7 @@ import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { Headers } from '../http/actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } from '../http/server.ts'
+import { shortOrLong } from '../long.ts'
 import {
   ASKERS,
   type Asker,
@@ -29,8 +30,8 @@ import {
 import { referenceAllows } from './reference.ts'
 
 /** All of it takes minutes. One in so many is asked, and another one of them with each seed. */
-const STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 83)
-const REQUEST_STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 19)
+const STRIDE = shortOrLong(251, 83, 'HOLDFAST_STRIDE')
+const REQUEST_STRIDE = shortOrLong(59, 19, 'HOLDFAST_STRIDE')
 const SEED = Number(process.env.HOLDFAST_SEED ?? 0)
 
 const takes = (stride: number, from: number) => {
@@ -193,6 +194,7 @@ inBoth(
         await checkExplained(parts.store, state, asker, asked)
       }
     }
-    assert(seen.allowed > 200 && seen.refused > 200, JSON.stringify(seen))
+    const enough = 3800 / REQUEST_STRIDE
+    assert(seen.allowed > enough && seen.refused > enough, JSON.stringify(seen))
   },
 )

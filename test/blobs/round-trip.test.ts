@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
+import { shortOrLong } from '../long.ts'
 import { asynchronously, cut, idOf, open, payload, readAll } from './fixture.ts'
 
 const FRAME = 65536
@@ -64,7 +65,7 @@ test('a range read answers what slicing would', async () => {
       const isShort = place.volume !== undefined && start < end && length / frameBytes < 200
       if (isShort || whole !== undefined) assert.deepEqual(whole, bytes.subarray(start, end))
     }),
-    { numRuns: 300 },
+    { numRuns: shortOrLong(100, 1000) },
   )
   await blobs.close()
   assert.equal(disk.openFiles, 0)

@@ -5,12 +5,13 @@ import { DamagedRecord, type Meta } from '../../src/meta/meta.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import { text } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
 import { type Client, inBoth, makeBucket, type Served } from './server.ts'
 
 const DAY_MS = 86_400_000
-const RUNS = 25
+const RUNS = shortOrLong(12, 60)
 
 const within = (name: string, inside: string | number): string => `<${name}>${inside}</${name}>`
 const tag = (value: string): string => within('Tag', within('Key', 'kind') + within('Value', value))

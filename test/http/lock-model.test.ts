@@ -5,13 +5,14 @@ import { ManualClock } from '../../src/lib/clock.ts'
 import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import { settle } from '../store/fixture.ts'
 import { auditLedger, RULES } from '../store/lock-audit.ts'
 import { LockModel, type ModelLock, type Seen, type Stage, stories } from '../store/lock-model.ts'
 import { document, elements, type Headers, lockBucket, md5Header, text } from './actions.ts'
 import { type Client, type Received, type Sending, type Served, withServer } from './server.ts'
 
-const RUNS = Math.ceil(Number(process.env.HOLDFAST_ROUNDS ?? 150) / 6)
+const RUNS = Math.ceil(shortOrLong(48, 300, 'HOLDFAST_ROUNDS') / 6)
 const BYPASS: Headers = [[':bypass-governance-retention', 'true']]
 
 /** The code; what a dialect folds into its general one is told by the reason. */

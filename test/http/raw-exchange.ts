@@ -30,19 +30,28 @@ export async function received(socket: Socket): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
+const HEAD_END = '\r\n\r\n'
+const LAST_CHUNK = '\r\n0\r\n\r\n'
+
 /** The same, but a connection that is kept ends when one whole answer is there. */
 function receivedOnce(socket: Socket): Promise<Buffer> {
   let head = ''
+  let isHead = true
   let total = Number.POSITIVE_INFINITY
   let count = 0
+  let tail = ''
   socket.on('data', chunk => {
     count += chunk.length
-    if (total === Number.POSITIVE_INFINITY) {
+    tail = (tail + chunk.toString('latin1', Math.max(0, chunk.length - LAST_CHUNK.length))).slice(-LAST_CHUNK.length)
+    if (isHead) {
       head += chunk.toString('latin1')
-      const whole = /^(.*?\r\ncontent-length: *(\d+).*?\r\n\r\n)/is.exec(head)
-      if (whole !== null) total = whole[1]!.length + Number(whole[2])
+      const end = head.indexOf(HEAD_END)
+      isHead = end < 0
+      const length = /\r\ncontent-length: *(\d+)/i.exec(head.slice(0, Math.max(0, end)))?.[1]
+      if (length !== undefined) total = end + HEAD_END.length + Number(length)
     }
-    if (count >= total || head.endsWith('\r\n0\r\n\r\n')) socket.destroy()
+    const isLastChunk = total === Number.POSITIVE_INFINITY && tail === LAST_CHUNK
+    if (count >= total || isLastChunk) socket.destroy()
   })
   return received(socket)
 }
@@ -56,8 +65,6 @@ export interface Judged {
   readonly status: number
   readonly body: Buffer
 }
-
-const HEAD_END = '\r\n\r\n'
 
 function unchunked(bytes: Buffer): { readonly body: Buffer; readonly isWhole: boolean } {
   const pieces: Buffer[] = []

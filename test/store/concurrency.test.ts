@@ -13,6 +13,7 @@ import type { Meta } from '../../src/meta/meta.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Compactor } from '../../src/workers/compact.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { shortOrLong } from '../long.ts'
 import {
   ANY_DEAD,
   assertWhole,
@@ -31,8 +32,8 @@ import {
   withFolder,
 } from './fixture.ts'
 
-const MEMORY_ROUNDS = 40
-const LMDB_ROUNDS = 6
+const MEMORY_ROUNDS = shortOrLong(20, 150)
+const LMDB_ROUNDS = shortOrLong(3, 12)
 
 type Round = (store: Store, random: Random) => Promise<void>
 

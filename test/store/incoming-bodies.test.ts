@@ -14,6 +14,7 @@ import { IncomingBytes } from '../../src/http/incoming-bytes.ts'
 import type { RawRequest } from '../../src/http/raw-request.ts'
 import { Timeouts } from '../../src/http/timeouts.ts'
 import { ManualClock, systemClock } from '../../src/lib/clock.ts'
+import { shortOrLong } from '../long.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
 /** Bytes as they come from a client: cut so, over and over. */
@@ -86,7 +87,7 @@ test('a body has the right digest and comes back as it was, however it is cut, s
       })
       await Promise.all(tags)
     }),
-    { numRuns: 25 },
+    { numRuns: shortOrLong(10, 60) },
   )
 })
 

@@ -11,11 +11,12 @@ import { DELETE_MARKER } from '../../src/store/objects/objects.ts'
 import type { Store } from '../../src/store/store.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import { assertWhole, below, chance, freshStore, makeBucket, OWNER, oneOf, remove, settle } from './fixture.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-const SEEDS = Number(process.env.HOLDFAST_MODEL_SEEDS ?? 120)
+const SEEDS = shortOrLong(40, 300, 'HOLDFAST_MODEL_SEEDS')
 const KEYS = ['a/1', 'a/2', 'b/1'] as const
 const KINDS = ['off', 'on', 'suspended', 'locked'] as const
 

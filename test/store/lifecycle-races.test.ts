@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import { below, chance, freshStore, makeBucket, OWNER, put, remove, turn, unhurried, verdict } from './fixture.ts'
 import {
   abort,
@@ -60,7 +61,7 @@ test('what is due is judged again when it goes: rules and objects may have chang
   }
 })
 
-const ROUNDS = Number(process.env.HOLDFAST_RACE_ROUNDS ?? 150)
+const ROUNDS = shortOrLong(60, 400, 'HOLDFAST_RACE_ROUNDS')
 
 test('P20: a hold that was acknowledged before lifecycle came is kept, in every schedule', async () => {
   const seen = new Set<string>()

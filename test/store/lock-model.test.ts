@@ -10,11 +10,12 @@ import type { Store } from '../../src/store/store.ts'
 import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import { bytesOf, chance, openOn, settle } from './fixture.ts'
 import { auditLedger, RULES } from './lock-audit.ts'
 import { LockModel, type ModelLock, type Seen, type Stage, stories } from './lock-model.ts'
 
-const RUNS = Number(process.env.HOLDFAST_ROUNDS ?? 150)
+const RUNS = shortOrLong(40, 300, 'HOLDFAST_ROUNDS')
 const OWNER = 'owner'
 const BUCKET = 'bucket'
 

@@ -1,6 +1,6 @@
 /**
  * P20. Whoever sets a lock races whoever would break it; every call of the metadata engine takes a random number of
- * turns, so that each round is another schedule. Few rounds each time, HOLDFAST_ROUNDS=10000 for the long run.
+ * turns, so that each round is another schedule. HOLDFAST_ROUNDS sets how many.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -13,6 +13,7 @@ import { Compactor } from '../../src/workers/compact.ts'
 import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { Reclaimer } from '../../src/workers/reclaim.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import {
   ANY_DEAD,
   below,
@@ -30,7 +31,7 @@ import {
 } from './fixture.ts'
 import { RULES } from './lock-audit.ts'
 
-const ROUNDS = Number(process.env.HOLDFAST_ROUNDS ?? 60)
+const ROUNDS = shortOrLong(30, 300, 'HOLDFAST_ROUNDS')
 const DAY_MS = 86_400_000
 const BYTES = payload(5000)
 const at = { bucket: 'bucket', key: 'key' }

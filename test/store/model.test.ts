@@ -11,6 +11,7 @@ import { fsck } from '../../src/workers/fsck.ts'
 import { BucketIndexer } from '../../src/workers/index-buckets.ts'
 import { recordsOf } from '../../src/workers/records.ts'
 import { runUntilIdle } from '../../src/workers/worker.ts'
+import { shortOrLong } from '../long.ts'
 import {
   assertWhole,
   below,
@@ -30,8 +31,8 @@ import { BUCKETS, Run } from './model-run.ts'
 
 const STEPS = 60
 const LONG_EVERY = 5
-const RUNS = Number(process.env.HOLDFAST_RUNS ?? 400)
-const LMDB_RUNS = Math.max(1, Math.floor(RUNS / 40))
+const RUNS = shortOrLong(80, 600, 'HOLDFAST_RUNS')
+const LMDB_RUNS = Math.max(2, Math.floor(RUNS / 40))
 const SEED = process.env.HOLDFAST_SEED
 /** Another stretch of sequences every day would hide a failure from whoever looks for it the next day. */
 const FIRST_SEED = 1

@@ -1,0 +1,11 @@
+/**
+ * Models, matrices and property tests come in two lengths: a short one for every run, and with `HOLDFAST_LONG=1` a long
+ * one, which `npm run test:long` runs for every file that imports this module.
+ */
+const LONG = process.env.HOLDFAST_LONG === '1'
+
+/** How much to run: the short count, the long count, or the one that the environment sets by this name. */
+export function shortOrLong(short: number, long: number, variable?: string): number {
+  const given = variable === undefined ? undefined : process.env[variable]
+  return given === undefined ? (LONG ? long : short) : Number(given)
+}
