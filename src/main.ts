@@ -1,33 +1,19 @@
 #!/usr/bin/env node
 /** The program: reads its configuration, serves until it is told to stop, and says when it can. */
 import cluster from 'node:cluster'
-import { BadConfig, type Config, readConfig, serveHelp } from './server/config.ts'
+import { readConfig, serveHelp } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
 import { atLeast, type Log } from './server/log.ts'
-import { type RunningServer, serve } from './server/serve.ts'
+import type { RunningServer } from './server/serve.ts'
 import { ServerLog } from './server/server-log.ts'
-import { startFailure } from './server/start-failure.ts'
+import { exitOf, startServer } from './server/start-server.ts'
 import { runWorker } from './server/worker-process.ts'
 import { VERSION } from './version.ts'
 
-const EXIT_USAGE = 2
 const VERSION_WORDS = ['version', '--version', '-v', '-V']
 const STOP_MS_MAX = 30_000
 /** Time for the answer to go out before the process ends. */
 const LAST_WORDS_MS = 100
-
-function configure(): Config | undefined {
-  try {
-    const config = readConfig(process.argv.slice(2), process.env)
-    if (config === undefined) process.stdout.write(`${serveHelp()}\n`)
-    return config
-  } catch (error) {
-    if (!(error instanceof BadConfig)) throw error
-    process.stderr.write(`holdfast: ${error.message}\n`)
-    process.exitCode = EXIT_USAGE
-    return undefined
-  }
-}
 
 const log = new ServerLog(process.stderr, process.env)
 process.on('exit', () => log.flush())
@@ -58,16 +44,14 @@ async function main(): Promise<void> {
   }
   const words = otherCommand(process.argv.slice(2))
   if (words !== undefined) return command(words)
-  const config = configure()
-  if (config === undefined) return
+  const config = readConfig(process.argv.slice(2), process.env)
+  if (config === undefined) return void process.stdout.write(`${serveHelp()}\n`)
   // As long as it does not serve there is nothing to finish. Unless somebody listens, the first process of a container
   // is not even reached by these.
   let stop: (signal: NodeJS.Signals) => void = () => process.exit(0)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
   log.use(config)
-  const running = await serve(config, tell).catch((error: unknown) => {
-    throw error instanceof BadConfig ? error : new Error(startFailure(error, config), { cause: error })
-  })
+  const running = await startServer(config, tell)
   const told = atLeast(config.logLevel, tell)
   stop = stopOnce(running, told)
   process.on('SIGHUP', () => void reload(running, told))
@@ -118,6 +102,7 @@ async function reload(running: RunningServer, { log }: Log): Promise<void> {
 if (cluster.isWorker) runWorker(tell, config => log.use(config))
 else
   main().catch((error: unknown) => {
-    process.stderr.write(`holdfast: ${error instanceof Error ? error.message : String(error)}\n`)
-    process.exitCode = error instanceof BadConfig ? EXIT_USAGE : 1
+    const { code, line } = exitOf(error)
+    process.stderr.write(line)
+    process.exitCode = code
   })

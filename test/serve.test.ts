@@ -5,9 +5,11 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { get } from 'node:http'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { BadConfig, readConfig } from '../src/server/config.ts'
+import { holdfast } from './cli/program.ts'
 import { withFolder } from './store/fixture.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
@@ -153,6 +155,10 @@ test('a second server on the same folder is refused', () =>
   }))
 
 test('an unknown flag or a bad value ends with one line and 2, before anything is opened', async () => {
+  const child = run(['--nope'])
+  const said = text(child.stderr!)
+  assert.equal((await once(child, 'close'))[0], 2)
+  assert.match(await said, /^holdfast: .+\n$/)
   for (const args of [
     ['--nope'],
     ['--listen', 'here'],
@@ -160,14 +166,10 @@ test('an unknown flag or a bad value ends with one line and 2, before anything i
     ['--workers', '0'],
     ['--workers', 'many'],
     ['--meta', 'mysql://x'],
-    ['serve', 'x'],
+    ['x'],
   ]) {
-    const child = run(args)
-    let errors = ''
-    child.stderr!.on('data', chunk => {
-      errors += String(chunk)
-    })
-    assert.equal((await once(child, 'close'))[0], 2, args.join(' '))
+    const { code, errors } = await holdfast(['serve', ...args])
+    assert.equal(code, 2, args.join(' '))
     assert.match(errors, /^holdfast: .+\n$/)
   }
 })

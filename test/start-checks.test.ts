@@ -9,6 +9,7 @@ import { connect } from 'node:tls'
 import { accountsGiven } from '../src/server/accounts.ts'
 import { BadConfig, readConfig } from '../src/server/config.ts'
 import { readCertificate } from '../src/server/network.ts'
+import { holdfast, serving } from './cli/program.ts'
 import { EXPIRED, NOT_YET_VALID, OF_TWO_KINDS } from './http/bad-certificates.ts'
 import { TEST_CERTIFICATE } from './http/certificate.ts'
 import { withFolder } from './store/fixture.ts'
@@ -222,27 +223,24 @@ test('an expired certificate is warned of at a start, and does not replace a val
 
 test('a keyring that everybody can read ends the start, and one of a group is warned of', () =>
   withFolder(async data => {
-    const first = await started(data)
-    assert.equal(await first.end(), 0, first.errors())
+    const own = ['--data', data, '--console', 'off', '--durability', 'os']
+    await (await serving(own, {})).stop()
     for (const name of ['keyring', 'root-key']) {
       const path = join(data, name)
       chmodSync(path, 0o644)
-      const refused = await started(data)
-      assert.equal(await refused.end(), 1)
-      const plain = refused
-        .errors()
-        .split('\n')
-        .filter(line => line !== '' && !line.startsWith('{'))
+      const refused = await holdfast(['serve', ...own, '--listen', '127.0.0.1:0'], { env: {} })
+      assert.equal(refused.code, 1)
+      const plain = refused.errors.split('\n').filter(line => line !== '' && !line.startsWith('{'))
       assert.deepEqual(plain, [
         `holdfast: ${path} has mode 644: every user of this machine can read it. Make new keys, or chmod 600 ${path}`,
       ])
       chmodSync(path, 0o640)
-      const warned = await started(data)
+      const warned = await serving(own, {})
       assert.match(warned.errors(), new RegExp(`"level":"warn","message":"${path} has mode 640: its group can read it`))
-      assert.equal(await warned.end(), 0)
+      await warned.stop()
       chmodSync(path, 0o600)
     }
-    const again = await started(data)
+    const again = await serving(own, {})
     assert.doesNotMatch(again.errors(), /has mode/)
-    assert.equal(await again.end(), 0)
+    await again.stop()
   }))

@@ -7,19 +7,16 @@ import { type AddressInfo, createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { holdfast, spawned } from './cli/program.ts'
 import { withFolder } from './store/fixture.ts'
 
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), `../src/main.${extension}`)
 
-/** What it said of its end, without what it tells of itself before, and its exit code. */
+/** Its last words, without the log before them, and its exit code. Several workers need a process of their own. */
 async function failed(...args: readonly string[]): Promise<{ readonly code: unknown; readonly line: string }> {
-  const child = spawn(process.execPath, [PROGRAM, 'serve', ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
-  let errors = ''
-  child.stderr.on('data', chunk => {
-    errors += String(chunk)
-  })
-  const [code] = await once(child, 'close')
+  const start = args.join(' ').includes('--workers 2') ? spawned : holdfast
+  const { code, errors } = await start(['serve', ...args], { env: {} })
   const lines = errors.split('\n').filter(line => line !== '' && !line.startsWith('{') && !/root access key/.test(line))
   return { code, line: lines.join('\n') }
 }

@@ -1,12 +1,11 @@
 /** Where data may lie: told at every start, refused where an operator wants that. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { filesystemOf } from '../../src/server/filesystem.ts'
 import { withFolder } from '../store/fixture.ts'
-import { holdfast, launch } from './program.ts'
+import { holdfast, serving } from './program.ts'
 
 const MEMORY = '/dev/shm'
 const isThere = existsSync(MEMORY) && filesystemOf(MEMORY).kind === 'tmpfs'
@@ -16,25 +15,12 @@ const LISTEN = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--worker
 
 /** Everything that a server said, and what it measured while it served. */
 async function started(data: string): Promise<{ errors: string; measures: string }> {
-  const child = launch(['serve', '--data', data, ...LISTEN])
-  const closed = once(child, 'close')
-  let [out, errors] = ['', '']
-  child.stderr!.on('data', chunk => {
-    errors += String(chunk)
-  })
+  const server = await serving(['--data', data, '--metrics-public'])
   try {
-    for await (const chunk of child.stdout!) {
-      out += String(chunk)
-      if (out.includes('\n')) break
-    }
-    const console = / console (\S+)\n/.exec(out)?.[1]
-    assert(console !== undefined, errors)
-    const measures = await (await fetch(`${console}/metrics`)).text()
-    child.kill('SIGTERM')
-    await closed
-    return { measures, errors }
+    const measures = await (await fetch(`${server.consoleUrl}/metrics`)).text()
+    return { measures, errors: server.errors() }
   } finally {
-    child.kill('SIGKILL')
+    await server.stop()
   }
 }
 

@@ -10,7 +10,8 @@ import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { run } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/server/config.ts'
-import { serve } from '../../src/server/serve.ts'
+import { ServerLog } from '../../src/server/server-log.ts'
+import { exitOf, startServer } from '../../src/server/start-server.ts'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
@@ -48,10 +49,11 @@ interface Surroundings {
   readonly input?: string
 }
 
-/** Runs a command to its end. The entry point's own words, `serve` and flags, need a process. */
+/** Runs a command to its end, or `serve` to the failure of its start. Flags without a command need a process. */
 export async function holdfast(args: readonly string[], how: Surroundings = {}): Promise<Ended> {
-  const [first = 'serve'] = args
-  if (GIVEN !== undefined || first === 'serve' || first.startsWith('-')) return spawned(args, how)
+  const [first = ''] = args
+  if (GIVEN !== undefined || first === '' || first.startsWith('-')) return spawned(args, how)
+  if (first === 'serve') return failedStart(args, how.env)
   const { env = ROOT_ENV, input = '' } = how
   const written = { out: '', errors: '' }
   const into = (name: keyof typeof written) => ({
@@ -62,6 +64,41 @@ export async function holdfast(args: readonly string[], how: Surroundings = {}):
   const streams = { stdin: Readable.from([input]), stdout: into('out'), stderr: into('errors') }
   const code = await run(args, { ...surroundings(), ...env }, streams)
   return { code, ...written }
+}
+
+/** A start that must fail; one that does not is stopped, and ends with 0. */
+async function failedStart(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): Promise<Ended> {
+  const { errors, start } = inProcess(args, env)
+  try {
+    await (await start()).close()
+    return { code: 0, out: '', errors: errors() }
+  } catch (error) {
+    const { code, line } = exitOf(error)
+    return { code, out: '', errors: errors() + line }
+  }
+}
+
+/** A single-process server here, with the log that the program would write. */
+function inProcess(args: readonly string[], env: NodeJS.ProcessEnv) {
+  let written = ''
+  const log = new ServerLog({ write: text => (written += text) }, {})
+  return {
+    errors() {
+      log.flush()
+      return written
+    },
+    async start() {
+      const config = readConfig(args, { ...surroundings(), ...env })
+      if (config === undefined) throw new Error(`help instead of a server: ${args.join(' ')}`)
+      log.use(config)
+      const tell = {
+        log: (line: Readonly<Record<string, unknown>>) => log.write(line),
+        once: (line: string) => log.notice(line),
+        end: () => {},
+      }
+      return startServer({ ...config, workers: 1 }, tell)
+    },
+  }
 }
 
 /** Runs the program to its end, in a process of its own. */
@@ -88,6 +125,8 @@ export async function spawned(
 export interface Serving {
   readonly url: string
   readonly consoleUrl: string
+  /** Everything written to standard error so far. */
+  errors(): string
   /** Resolves to the exit code. */
   stop(): Promise<unknown>
 }
@@ -96,14 +135,13 @@ const FREE_PORTS = ['serve', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:
 
 /** A single-process server on free ports, with the root key of tests. */
 export async function serving(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): Promise<Serving> {
-  const words = [...FREE_PORTS, ...args, '--workers', '1']
-  if (GIVEN !== undefined) return spawnServer(words.slice(FREE_PORTS.length), env)
-  const config = readConfig(words, { ...surroundings(), ...env })
-  if (config === undefined) throw new Error(`no configuration: ${words.join(' ')}`)
-  const server = await serve(config, { log: () => {}, once: () => {}, end: () => {} })
+  if (GIVEN !== undefined) return spawnServer([...args, '--workers', '1'], env)
+  const { errors, start } = inProcess([...FREE_PORTS, ...args], env)
+  const server = await start()
   return {
     url: server.url,
     consoleUrl: server.consoleUrl,
+    errors,
     async stop() {
       await server.close()
       return 0
@@ -130,6 +168,7 @@ export async function spawnServer(
   if (ready === null) throw new Error(`not ready: ${out}${errors}`)
   return {
     pid: child.pid!,
+    errors: () => errors,
     url: ready[1]!,
     consoleUrl: ready[2]!,
     async stop() {
