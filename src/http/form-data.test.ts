@@ -70,8 +70,38 @@ test('form: what is no form, or too much of one, is refused', async () => {
     [field('a', 'x'.repeat(12_000)) + field('b', 'x'.repeat(12_000)) + fileHead() + END, 'fields too long'],
     [many + fileHead() + END, 'malformed'],
     [field('a', 'x'.repeat(FORM_LIMITS.fieldBytesMax)) + fileHead() + END, 'none'],
+    [`${'p'.repeat(FORM_LIMITS.preambleBytesMax + 1)}\r\n${fileHead()}${END}`, 'malformed'],
   ] as const) {
     assert.equal(await problemOf(form), problem, form.slice(0, 80))
+  }
+})
+
+const part = (head: string, value = 'x'): string => `--${B}\r\n${head}\r\n\r\n${value}\r\n`
+const disposition = (rest: string): string => `Content-Disposition: form-data; ${rest}`
+
+test('form: a part that cannot be read is never dropped, since it may ask for a legal hold', async () => {
+  const rest = `${fileHead()}bytes${END}`
+  const long = `X: ${'y'.repeat(FORM_LIMITS.partHeaderBytesMax)}`
+  for (const broken of [
+    part('Content-Disposition: attachment; name="key"'),
+    part('X-A: b'),
+    part('Content-Disposition: form-data'),
+    part(disposition('name=""')),
+    part(`${long}\r\n${disposition('name="key"')}`),
+    part(`${disposition('name="key"')}\r\n${long}`),
+    part(disposition('name="key"')).replace(B, `${B}garbage`),
+  ]) {
+    assert.equal(await problemOf(broken + rest), 'malformed', broken.slice(0, 80))
+  }
+  const notUtf8 = Buffer.from(part(disposition('name="key"'), 'a\xff\xfeb') + rest, 'latin1')
+  await assert.rejects(read(notUtf8), BadForm)
+})
+
+test('form: the first name of a part counts, whatever other spellings follow', async () => {
+  const rest = `${fileHead()}bytes${END}`
+  for (const other of [`name*=utf-8''key`, 'name="key"']) {
+    const { fields } = await read(part(disposition(`name="acl"; ${other}`)) + rest)
+    assert.deepEqual(fields, [['acl', 'x']], other)
   }
 })
 
