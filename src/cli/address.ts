@@ -1,7 +1,7 @@
-/** Addresses of servers, as flags and their variables name them. */
+/** URLs of servers, from flags and environment variables. */
 import { BadUsage } from './failures.ts'
 
-/** What Node's parser takes for an address is more than a client can speak to: `localhost:9001` is one to it. */
+/** Node's parser accepts more than HTTP URLs: it takes `localhost:9001` for a scheme and a path. */
 export function httpUrl(text: string, flag: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw new BadUsage(`--${flag} takes http(s)://HOST[:PORT]`)

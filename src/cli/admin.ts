@@ -1,20 +1,20 @@
-/** What commands ask: the routes of the admin API, wherever they run. */
+/** The admin API as commands use it, over HTTP or in this process. */
 import type { AdminInput } from '../admin/input.ts'
 import type { Route } from '../admin/route.ts'
 
 export type Input = Readonly<Record<string, unknown>>
 
 export interface Admin {
-  /** Runs a route of the admin API by its name and returns its answer. */
+  /** Calls a route by its name and returns its result. */
   ask(route: string, input?: Input): Promise<Record<string, unknown>>
-  /** The same, for answers that come in lines. */
+  /** As `ask`, for results that are streamed by line. */
   lines(route: string, input?: Input): AsyncIterable<string>
-  /** The same, for bytes. */
+  /** As `ask`, for results that are a stream of bytes. */
   bytes(route: string, input?: Input): AsyncIterable<Buffer>
   close(): Promise<void>
 }
 
-/** Each value at the place where a request would have it. */
+/** Puts each value where the route reads it: in the path, the query or the body. */
 export function placed(route: Route, input: Input): AdminInput {
   const path = new Map<string, string>()
   const query = new Map<string, string>()

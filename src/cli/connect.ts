@@ -1,6 +1,6 @@
 /**
- * How commands reach the data. With `--endpoint`, that server. Otherwise the folder: when a server runs on it, through
- * its console, whose address it leaves in the folder; when none does, directly. Both go by the routes of the admin API.
+ * Connects commands to a store: to the server at `--endpoint`; otherwise to the server that runs on the data folder,
+ * which records the address of its console there; otherwise to the folder directly. All use the admin API's routes.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ type Where = Pick<Invocation, 'flag' | 'env' | 'progress'>
 
 export const dataFolder = (call: Where): string => call.flag('data') ?? './data'
 
-/** The store in the folder, for this process alone. A folder without one is not made into one. */
+/** Opens the store in the data folder for this process alone; never creates one. */
 export async function openStoreOf(call: Where): Promise<ServerParts> {
   const folder = dataFolder(call)
   const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
@@ -52,11 +52,11 @@ export async function adminFor(call: Where): Promise<Admin> {
   return adminAt(call, new URL(address))
 }
 
-/** The console's routes begin at its root, so there is nothing behind its address. */
+/** The console serves at its root, so the URL has no path. */
 function consoleOf(text: string): URL {
   const url = httpUrl(text, 'endpoint')
   if (url.pathname !== '/' || url.search !== '' || url.hash !== '') {
-    throw new BadUsage('--endpoint takes http(s)://HOST[:PORT] and nothing behind it')
+    throw new BadUsage('--endpoint takes http(s)://HOST[:PORT] without a path')
   }
   return url
 }
@@ -77,11 +77,11 @@ export async function adminAt(call: Where, url: URL): Promise<Admin> {
   })
 }
 
-/** The key that commands sign with. */
+/** The access key that signs requests. */
 export const keyOf = async (call: Where): Promise<RootKey | undefined> =>
   keyFrom(call.env) ?? (await storedRootKey(dataFolder(call)))
 
-/** Any administrator's; the root's own variables are those of the server. Never a flag: others can read those. */
+/** Any administrator's key. Never a flag, because other users of the machine can read the command line. */
 function keyFrom(env: NodeJS.ProcessEnv): RootKey | undefined {
   for (const prefix of ['HOLDFAST_', 'HOLDFAST_ROOT_'] as const) {
     const accessKey = secretFrom(env, `${prefix}ACCESS_KEY`)

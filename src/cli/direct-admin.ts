@@ -1,4 +1,4 @@
-/** The admin API in the folder itself: the same routes, run in this process by whoever may read the folder. */
+/** The admin API without a server: runs its routes in this process, directly on the data folder. */
 
 import { asAdministrator } from '../admin/administrator.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
@@ -23,7 +23,7 @@ export class DirectAdmin implements Admin {
   readonly #backups: BackupLeases
   readonly #region: string
 
-  /** `root`: whose key may be asked about, though it is no record. */
+  /** `root` is the root access key, which routes can show although it has no record. */
   constructor(parts: ServerParts, root: RootKey | undefined, region: string) {
     this.#parts = parts
     this.#directory = new IdentityCache(parts.store.context, root)
@@ -59,7 +59,7 @@ export class DirectAdmin implements Admin {
   }
 
   async ask(name: string, input: Input = {}): Promise<Record<string, unknown>> {
-    // As it would come over the wire: what is undefined is not there.
+    // As over HTTP: undefined fields are absent.
     return JSON.parse(JSON.stringify((await this.#run(name, input)) ?? {}))
   }
 

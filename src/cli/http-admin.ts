@@ -1,4 +1,4 @@
-/** The admin API of a server: requests signed with an administrator's key. */
+/** The admin API of a running server, with requests signed by an administrator's key. */
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { ADMIN_SCHEMES } from '../admin/administrator.ts'
@@ -16,7 +16,7 @@ export interface Endpoint {
   readonly url: URL
   readonly key: KeyPair
   readonly region: string
-  /** Certificate in PEM form; the system's own without. */
+  /** CA certificate in PEM form; the system's CA store if undefined. */
   readonly ca: string | undefined
 }
 
@@ -57,7 +57,7 @@ export class HttpAdmin implements Admin {
     try {
       for await (const chunk of answer) yield chunk as Buffer
     } catch (error) {
-      throw new CommandFailed(`the server broke off its answer (${(error as Error).message}): its log says why`)
+      throw new CommandFailed(`the server cut off its response (${(error as Error).message}): see its log`)
     }
   }
 
@@ -94,7 +94,7 @@ export class HttpAdmin implements Admin {
       method: request.method,
       path: request.target,
       headers: Object.fromEntries(request.headers),
-      // One request and the command ends: nothing to keep a connection for.
+      // A command makes few requests, so connections are not kept.
       agent: false,
     }
     const { ca } = this.#endpoint
@@ -115,6 +115,6 @@ function parsed(text: string, url: URL): Record<string, unknown> {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CommandFailed(`${url.origin} is no console: it does not answer as one`)
+    throw new CommandFailed(`${url.origin} is not the console of a Holdfast server`)
   }
 }

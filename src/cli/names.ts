@@ -1,4 +1,4 @@
-/** Names that a shell may complete, asked of the server that runs. Without one there are none: no store is opened. */
+/** Names for completion, from a running server. Without a server there are none: the store is not opened. */
 import { ACTIONS } from '../rules/access/actions.ts'
 import { CANNED_NAMES, CANNED_POLICIES } from '../rules/access/canned-policies.ts'
 import { adminAddressOf } from '../server/open-admin.ts'
@@ -12,7 +12,7 @@ type Row = Readonly<Record<string, unknown>>
 type Where = Pick<Invocation, 'flag' | 'env' | 'progress'>
 type Ask = (admin: Admin, before: Before) => Promise<readonly Candidate[]>
 
-/** Accounts whose keys are asked for one by one: a person waits. */
+/** Keys are requested account by account while a person waits. */
 const ACCOUNTS_MAX = 50
 
 const named = (rows: unknown, word: string, summary: string): Candidate[] =>
@@ -58,7 +58,7 @@ const ASKED: Readonly<Record<string, Ask>> = {
 const actions = (): Candidate[] => Array.from(ACTIONS.keys(), action => ({ word: `s3:${action}`, summary: '' }))
 const canned = (): Candidate[] => CANNED_NAMES.map(word => ({ word, summary: CANNED_POLICIES[word]!.meaning }))
 
-/** Values known without asking the server. */
+/** Values known without a server. */
 const OWN: Readonly<Record<string, () => readonly Candidate[]>> = { ACTION: actions, POLICY: canned }
 
 async function runningServer(call: Where): Promise<Admin | undefined> {
@@ -68,7 +68,7 @@ async function runningServer(call: Where): Promise<Admin | undefined> {
   return address === undefined ? undefined : adminAt(call, new URL(address))
 }
 
-/** Nobody reads what went wrong behind a cursor: then there are fewer names. */
+/** Errors are not shown while a person types: fewer names are offered. */
 export function namesFor(call: (before: Before) => Where): NamesOf {
   return async (placeholder, before) => {
     const own = OWN[placeholder]?.() ?? []

@@ -1,4 +1,4 @@
-/** How answers look to a person. Colours only where somebody sees them. */
+/** Formats results for people. Colours only on a terminal. */
 
 export interface TerminalStyle {
   readonly strong: (text: string) => string
@@ -19,7 +19,7 @@ export const COLOURED: TerminalStyle = { strong: sgr(1), good: sgr(32), odd: sgr
 export const terminalStyle = (isTerminal: boolean, env: NodeJS.ProcessEnv): TerminalStyle =>
   isTerminal && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb' ? COLOURED : PLAIN
 
-/** A name that somebody else chose must not move the cursor of whoever lists it. */
+/** Names chosen by others must not control the terminal. */
 export const escapeControls = (text: string): string => text.replaceAll(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
 
 function cell(value: unknown): string {
@@ -29,10 +29,10 @@ function cell(value: unknown): string {
   return escapeControls(typeof value === 'object' ? JSON.stringify(value) : String(value))
 }
 
-/** `createdAt` as people write it; JSON keeps the names of the API. */
+/** `createdAt` becomes `created at`; JSON keeps the names of the API. */
 export const heading = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase()
 
-/** Columns as wide as what stands in them. */
+/** Columns are as wide as their longest cell. */
 export function table(rows: readonly Readonly<Record<string, unknown>>[], columns: readonly string[]): string {
   if (rows.length === 0) return 'none'
   const cells = rows.map(row => columns.map(name => cell(row[name])))
@@ -45,7 +45,7 @@ export function table(rows: readonly Readonly<Record<string, unknown>>[], column
   return [line(columns.map(name => heading(name).toUpperCase())), ...cells.map(line)].join('\n')
 }
 
-/** One thing, a line for each of what is known of it. */
+/** One line for each known field. */
 export function facts(of: Readonly<Record<string, unknown>>): string {
   const known = Object.entries(of)
     .filter(([, value]) => value !== undefined)

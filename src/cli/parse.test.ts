@@ -70,7 +70,7 @@ test('how far two words are apart', () => {
   assert.equal(suggestion('x', ['key', 'user']), '')
 })
 
-/** What is done most is said shortest. A folder of such a name is given as `./verify`. */
+/** The most frequent form is the shortest. A folder named like a subcommand is given as `./verify`. */
 const BOTH = ['backup']
 
 test('no two commands have one name, and few are both a command and the beginning of others', () => {

@@ -3,7 +3,7 @@ import { CommandFailed } from './failures.ts'
 
 const ABSENT = ['ENOENT', 'ENOTDIR']
 
-/** A path that cannot be looked at is not one where nothing is: to say so would invite to make a second store. */
+/** An unreadable path is not reported as absent, which would invite the user to create a second store. */
 export function pathExists(path: string): boolean {
   try {
     statSync(path)

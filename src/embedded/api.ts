@@ -1,6 +1,5 @@
 /**
- * Everything that a program sees of an embedded store, beside the store itself. It stands apart from what is behind it:
- * whoever reads these types needs no others.
+ * The public types of the embedded store. They depend on no other types, so that a reader needs none.
  */
 
 /** The same as an entry of the accounts file. */
@@ -26,29 +25,29 @@ export interface KeyOption {
   readonly secretKey: string
 }
 
-/** As AWS SDKs name the two. */
+/** Named as in the AWS SDKs. */
 export interface Credentials {
   readonly accessKeyId: string
   readonly secretAccessKey: string
 }
 
 export interface HoldfastOptions {
-  /** Where everything is kept; in memory without. */
+  /** Data folder; everything is kept in memory if omitted. */
   readonly folder?: string
-  /** `fsync`: nothing is acknowledged before it is on stable storage. A test can do without: `os`, unless told. */
+  /** `fsync` acknowledges writes only once they are on stable storage. Tests rarely need it: `os` if omitted. */
   readonly durability?: 'fsync' | 'os'
-  /** Buckets to have, of the root account. */
+  /** Buckets to create, owned by the root account. */
   readonly buckets?: readonly (string | { readonly name: string; readonly objectLock?: boolean })[]
-  /** Accounts to have, beside the root account. */
+  /** Accounts to create besides the root account. */
   readonly accounts?: readonly AccountOption[]
-  /** The root account's; made up without. */
+  /** The root account's access key; generated if omitted. */
   readonly credentials?: Credentials
   readonly region?: string
   /** Buckets also answer at `<bucket>.<baseHost>`. */
   readonly baseHost?: string
-  /** A free one without. */
+  /** A free port if omitted. */
   readonly port?: number
-  /** Told of every request and every error. Without it, unexpected errors go to standard error. */
+  /** Receives a log entry for every request and error. If omitted, unexpected errors go to standard error. */
   readonly log?: (line: Readonly<Record<string, unknown>>) => void
 }
 
@@ -60,7 +59,7 @@ export interface S3ClientOptions {
   readonly forcePathStyle: true
 }
 
-/** How long; what is given is added up. */
+/** A duration: the sum of its fields. */
 export interface Span {
   readonly days?: number
   readonly hours?: number
@@ -70,17 +69,17 @@ export interface Span {
 }
 
 export interface HoldfastClock {
-  /** What the store takes for now. */
+  /** The store's current time. */
   now(): Date
-  /** Lets so much time pass. */
+  /** Moves the clock forward. */
   advance(span: Span): void
-  /** From now on it is this moment, and time goes on from there. */
+  /** Sets the clock; time continues from there. */
   set(moment: Date | string | number): void
   /** Back to the real time. */
   reset(): void
 }
 
-/** A text must be equal, a pattern must be found. What is left out matches everything. */
+/** A string must be equal, a regular expression must match. An omitted field matches every request. */
 export interface FaultMatch {
   /** As `PutObject`. */
   readonly operation?: string
@@ -91,43 +90,43 @@ export interface FaultMatch {
 }
 
 export type FaultEffect =
-  /** 503 `SlowDown`, and nothing is done. */
+  /** 503 `SlowDown`; the request is not executed. */
   | 'slow-down'
-  /** 500 `InternalError`, and nothing is done. */
+  /** 500 `InternalError`; the request is not executed. */
   | 'internal-error'
-  /** The disk has no room for what this request would write: 507. */
+  /** The disk is full for this request: 507. */
   | 'disk-full'
-  /** It is done, and the connection ends instead of an answer. */
+  /** The request is executed, then the connection is closed without a response. */
   | 'lost-answer'
-  /** It is done so many milliseconds later. */
+  /** The request is executed after this many milliseconds. */
   | { readonly delay: number }
-  /** The connection ends after so many bytes: of the body that the client sends, else of the one that it gets. */
+  /** The connection is closed after this many bytes of the request body, or of the response body if there is none. */
   | { readonly cutAfter: number }
 
 export interface FaultRule {
-  /** Every request, when left out. */
+  /** Every request if omitted. */
   readonly match?: FaultMatch
-  /** So many requests, then no more. */
+  /** Number of requests to affect; unlimited if omitted. */
   readonly times?: number
   readonly fault: FaultEffect
 }
 
 export interface InjectedFault {
-  /** Requests that it has met so far. */
+  /** Number of requests affected so far. */
   readonly hits: number
   remove(): void
 }
 
 export interface HoldfastFaults {
-  /** Of several that match a request, the one that was added first takes it. */
+  /** If several rules match a request, the one added first applies. */
   add(rule: FaultRule): InjectedFault
-  /** Removes all of them; what a delay holds back goes on. */
+  /** Removes all rules; delayed requests continue. */
   clear(): void
 }
 
-/** What one round of lifecycle rules has done. */
+/** The result of one lifecycle run. */
 export interface LifecycleRound {
-  /** Versions, and markers that hid nothing. */
+  /** Versions, and delete markers that hid nothing. */
   readonly removed: number
   /** Objects that got a delete marker. */
   readonly marked: number

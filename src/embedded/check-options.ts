@@ -29,7 +29,7 @@ const credentials = anObject<Credentials>(
   ['accessKeyId', 'secretAccessKey'],
 )
 
-/** Accounts are checked where they are read, as those of the server's file are. */
+/** Accounts are checked by the reader of the accounts file. */
 const aList: OptionCheck = aListOf(() => {})
 
 const options = anObject<HoldfastOptions>({
@@ -79,7 +79,7 @@ const span = anObject<Span>({
   milliseconds: aDuration,
 })
 
-/** A bucket given twice may be given differently, and only the first would count. */
+/** A bucket listed twice could have conflicting options, of which only the first would apply. */
 function checkOnce(buckets: HoldfastOptions['buckets'] = []): void {
   const seen = new Set<string>()
   for (const bucket of buckets) {

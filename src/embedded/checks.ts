@@ -1,11 +1,10 @@
 /**
- * Checks of what a program hands in, made of small ones. Types do not protect JavaScript, nor an option that was put
- * together elsewhere: a misspelt name would be passed over in silence, and with it what was meant. No message quotes a
- * text, which may be a secret, unless the check says which texts there may be.
+ * Combinators that validate options. Types protect neither JavaScript nor options assembled elsewhere, and a misspelt
+ * name would be ignored silently. No message quotes a string, which may be a secret, except from a fixed set of words.
  */
 import { suggestion } from '../lib/did-you-mean.ts'
 
-/** Throws a `TypeError` that begins with `where`. */
+/** Throws a `TypeError` whose message begins with `where`. */
 export type OptionCheck = (value: unknown, where: string) => void
 
 const kindOf = (value: unknown): string => {
@@ -21,7 +20,7 @@ function refuse(where: string, wanted: string, value: unknown): never {
 const isPlain = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** One of another realm as well, as test runners have them. */
+/** Also accepts an instance of another realm, since test runners use several. */
 const isPattern = (value: unknown): boolean => Object.prototype.toString.call(value) === '[object RegExp]'
 
 export const aText: OptionCheck = (value, where) => {
@@ -80,10 +79,10 @@ export const aTextOr =
   (value, where) =>
     typeof value === 'string' ? aText(value, where) : check(value, where)
 
-/** A check for every field that the type has: the compiler refuses one too few and one too many. */
+/** One check per field of the type; the compiler rejects missing and extra ones. */
 export type FieldsOf<T> = { readonly [K in keyof Required<T>]: OptionCheck }
 
-/** An object with these fields and no others. One that is undefined was left out. */
+/** An object with these fields only. An undefined field counts as omitted. */
 export function anObject<T>(fields: FieldsOf<T>, required: readonly (keyof T & string)[] = []): OptionCheck {
   const names = Object.keys(fields)
   return (value, where) => {

@@ -1,6 +1,6 @@
 /**
- * The clock of an embedded store. It runs with the real one, as far before or behind it as the test has moved it.
- * Waiting is real: what sleeps for a second sleeps for a second, wherever the clock stands.
+ * The clock of an embedded store: the system clock plus the offset that the test has set. Sleeps use real time whatever
+ * the offset.
  */
 import { type Clock, systemClock } from '../lib/clock.ts'
 import type { HoldfastClock, Span } from './api.ts'
@@ -33,7 +33,7 @@ export class MovedClock implements Clock {
     return systemClock.now() + this.#offsetMs
   }
 
-  /** Whoever moves the clock of a test means it: so much time has passed, also for locks. Back, none has. */
+  /** A test that moves the clock forward means that time has passed for locks too; backward, none has. */
   elapsed(): number {
     const now = this.now()
     this.#passed += Math.max(0, now - this.#seen)
@@ -56,14 +56,14 @@ export class MovedClock implements Clock {
   }
 
   /**
-   * Clients sign with the time that they know: that of this process, which a test may have replaced, or the real one,
-   * which answers still tell.
+   * Clients sign with the time of this process, which a test may have mocked, or with the real time, which responses
+   * still carry.
    */
   clientTimes(): readonly number[] {
     return [systemClock.now(), performance.timeOrigin + systemClock.elapsed()]
   }
 
-  /** What a test sees of it. */
+  /** The public interface. */
   handle(): HoldfastClock {
     return {
       now: () => new Date(this.now()),

@@ -1,4 +1,4 @@
-/** Lets requests go wrong on purpose. Each fault takes the requests that it matches, as often as it was told to. */
+/** Fault injection. Each rule affects the requests that match it, up to its limit. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Exchange } from '../edge/exchange.ts'
 import { ConnectionCut, type FaultInjector, type InterceptedRequest } from '../edge/fault-injection.ts'
@@ -35,7 +35,7 @@ class Injected {
   }
 }
 
-/** Bytes pass until one would be too many. */
+/** Passes bytes up to the limit, then fails. */
 async function* cut(body: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<Buffer> {
   let left = bytes
   for await (const chunk of body) {
@@ -45,7 +45,7 @@ async function* cut(body: AsyncIterable<Buffer>, bytes: number): AsyncGenerator<
       continue
     }
     if (left > 0) yield chunk.subarray(0, left)
-    // What was handed on before goes out first.
+    // Bytes already passed on are sent first.
     await new Promise(resolve => setImmediate(resolve))
     throw new ConnectionCut()
   }
@@ -72,11 +72,11 @@ async function cutAnswer(incoming: Exchange, answer: Answer, bytes: number): Pro
 
 export class FaultList {
   readonly #injected = new Set<Injected>()
-  /** Ends the delays under way. */
+  /** Aborts pending delays. */
   readonly #delays = new Set<() => void>()
   readonly #onFullDisk = new AsyncLocalStorage<true>()
 
-  /** True for whoever works on a request that shall find the disk full. */
+  /** Whether the current request must find the disk full. */
   readonly isDiskFull = (): boolean => this.#onFullDisk.getStore() === true
 
   readonly interfere: FaultInjector = (asked, incoming, answer) => {
@@ -121,7 +121,7 @@ export class FaultList {
     for (const end of this.#delays) end()
   }
 
-  /** What a test sees of it. */
+  /** The public interface. */
   handle(): HoldfastFaults {
     return {
       add: rule => {

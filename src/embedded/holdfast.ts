@@ -1,6 +1,6 @@
 /**
- * Holdfast inside another process, made for tests: the same listener, pipeline and store as the server's, over memory
- * or a folder, with a clock that can be moved and faults that can be asked for.
+ * Holdfast embedded in another process, for tests: the listener, pipeline and store of the server, in memory or in a
+ * folder, with a movable clock and fault injection.
  */
 
 import type { Exchange } from '../edge/exchange.ts'
@@ -39,17 +39,17 @@ import { MovedClock } from './clock.ts'
 import { FaultList } from './faults.ts'
 
 const HOST = '127.0.0.1'
-/** What is deleted gives its room back meanwhile; everything else is done when it is asked for. */
+/** Space of deleted objects is reclaimed in the background; everything else runs on request. */
 const RECLAIM_MS = 1_000
 
-/** A store that is open, and what looks after it. */
+/** An open store and its background workers. */
 interface Open {
   readonly parts: ServerParts
   readonly pipeline: Pipeline
   upkeep: Maintenance
 }
 
-/** What was given, checked. */
+/** The validated options. */
 interface Setting {
   readonly options: HoldfastOptions
   readonly accounts: readonly DeclaredAccount[]
@@ -99,7 +99,7 @@ const backgroundOf = (parts: ServerParts, tell: Log): Maintenance => {
   return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.context, tell)], tell)
 }
 
-/** A bucket of an earlier start keeps what it was made with: a test that wants locks must not run without. */
+/** An existing bucket keeps its settings; a test that asks for object lock must not run without it. */
 async function haveLockable(store: Store, name: string, objectLock = false): Promise<void> {
   await ensureBucket(store, name, objectLock)
   if (!objectLock || (await store.buckets.get(name)).lockEnabled) return
@@ -145,16 +145,16 @@ export class Holdfast implements AsyncDisposable {
   readonly endpoint: string
   readonly port: number
   readonly region: string
-  /** The root account's: it may do everything. */
+  /** The root account's access key, which has every permission. */
   readonly credentials: Credentials
-  /** Retention, lifecycle rules and the end of presigned URLs go by it. */
+  /** Retention, lifecycle rules and the expiry of presigned URLs follow it. */
   readonly clock: HoldfastClock
   readonly faults: HoldfastFaults
   readonly #setting: Setting
   readonly #listener: Listener
   readonly #requests: Requests
   #open: Open
-  /** One change of the store at a time. */
+  /** Serialises start, reset and close. */
   #turn: Promise<unknown> = Promise.resolve()
   #closing: Promise<void> | undefined
 
@@ -172,7 +172,7 @@ export class Holdfast implements AsyncDisposable {
     this.faults = setting.faultList.handle()
   }
 
-  /** A store of its own on a port of its own; any number of them may run in one process. */
+  /** Starts a store on a port of its own; any number can run in one process. */
   static async start(options: HoldfastOptions = {}): Promise<Holdfast> {
     const setting = await settingOf(options)
     const opened = await open(setting)
@@ -188,13 +188,13 @@ export class Holdfast implements AsyncDisposable {
     }
   }
 
-  /** For `new S3Client(…)`; of somebody else with their key. */
+  /** Options for `new S3Client(…)`; pass the access key of another user to act as that user. */
   s3ClientConfig(credentials: Credentials = this.credentials): S3ClientOptions {
     checkCredentials(credentials)
     return { endpoint: this.endpoint, region: this.region, credentials: { ...credentials }, forcePathStyle: true }
   }
 
-  /** As if it had just been started: without objects and faults, with the accounts and buckets of the start. */
+  /** Restores the initial state: no objects and faults, the accounts and buckets of the start. */
   reset(): Promise<void> {
     return this.#inTurn(async () => {
       const { place, options } = this.#setting
@@ -214,7 +214,7 @@ export class Holdfast implements AsyncDisposable {
     })
   }
 
-  /** Does now what lifecycle rules say, by the clock as it is. */
+  /** Runs the lifecycle rules now, by the store's clock. */
   runLifecycle(): Promise<LifecycleRound> {
     return this.#inTurn(async () => {
       const worker = new Lifecycle(this.#open.parts.store.context)
@@ -225,12 +225,12 @@ export class Holdfast implements AsyncDisposable {
     })
   }
 
-  /** Does now all that a server does in the background: rules of lifecycle, room of what was deleted. */
+  /** Runs all background work now: lifecycle rules and space reclamation. */
   runUpkeep(): Promise<void> {
     return this.#inTurn(async () => {
       const { parts, upkeep } = this.#open
       const { tell } = this.#setting
-      // Two that reclaim at once would be in each other's way.
+      // Two reclaimers at a time would conflict.
       await upkeep.stop()
       try {
         const chores = [...maintenanceTasks(parts.store, tell), usageTask(parts), sweepTask(parts.store)]
@@ -241,7 +241,7 @@ export class Holdfast implements AsyncDisposable {
     })
   }
 
-  /** Ends every connection at once, and then the store. What was kept in memory is gone. */
+  /** Closes every connection at once, then the store. A store in memory is discarded. */
   close(): Promise<void> {
     this.#closing ??= this.#end()
     return this.#closing
@@ -267,7 +267,7 @@ export class Holdfast implements AsyncDisposable {
   }
 }
 
-/** Hands requests to the store that is there, and lets them wait while there is none. */
+/** Passes requests to the open store, and holds them while none is open. */
 class Requests implements Pick<Pipeline, 'handle'> {
   #pipeline: Pipeline
   #held: { readonly until: Promise<void>; readonly end: () => void } | undefined

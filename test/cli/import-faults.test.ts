@@ -85,8 +85,8 @@ test('bytes that are not what the source says they are never arrive; the others 
       assert.deepEqual([told.failed.count, told.missing.count], [0, 0])
     })
     const target = clientOf(servers.targetUrl, 'moved')
-    await assert.rejects(target.once({ method: 'HEAD', key: bad }), { status: 404 })
-    await target.once({ method: 'HEAD', key: keyOf(7) })
+    await assert.rejects(target.requestOnce({ method: 'HEAD', key: bad }), { status: 404 })
+    await target.requestOnce({ method: 'HEAD', key: keyOf(7) })
     target.close()
   }))
 
@@ -132,6 +132,6 @@ test('what a source has, but does not tell all about, is a failure: nothing is l
     await between(servers.sourceUrl, spoil, async sourceUrl => {
       const { code, told } = await imported({ ...servers, sourceUrl })
       assert.deepEqual([code, told.failed.examples.map(({ key }) => key)], [1, [silent]])
-      assert.match(told.failed.examples[0]!.why, /the source has it/)
+      assert.match(told.failed.examples[0]!.why, /the source has the version/)
     })
   }))

@@ -17,18 +17,18 @@ import { FIRST } from '../workers/certificates.ts'
 const OBJECTS = 10
 
 const put = async (client: S3Client, key: string, text: string, headers: [string, string][] = []): Promise<void> => {
-  await client.once({ method: 'PUT', key, headers, body: Buffer.from(text) })
+  await client.requestOnce({ method: 'PUT', key, headers, body: Buffer.from(text) })
 }
 
 /** The bodies of all versions of a key, oldest first; `-` for a marker. */
 async function historyAt(client: S3Client, key: string): Promise<string[]> {
-  const root = parseXml((await client.ask({ method: 'GET', query: { versions: '', prefix: key } })).body)
+  const root = parseXml((await client.request({ method: 'GET', query: { versions: '', prefix: key } })).body)
   const texts: string[] = []
   for (const node of root.children) {
     if (node.name === 'DeleteMarker') texts.unshift('-')
     if (node.name !== 'Version') continue
     const versionId = childText(node, 'VersionId')
-    texts.unshift((await client.ask({ method: 'GET', key, query: { versionId } })).body.toString('utf8'))
+    texts.unshift((await client.request({ method: 'GET', key, query: { versionId } })).body.toString('utf8'))
   }
   return texts
 }
@@ -36,9 +36,9 @@ async function historyAt(client: S3Client, key: string): Promise<string[]> {
 /** Versions, but no locks. */
 async function withVersions({ sourceUrl }: Servers): Promise<S3Client> {
   const client = clientOf(sourceUrl, BUCKET, SOURCE_KEY)
-  await client.once({ method: 'PUT' })
+  await client.requestOnce({ method: 'PUT' })
   const body = Buffer.from('<VersioningConfiguration><Status>Enabled</Status></VersioningConfiguration>')
-  await client.once({ method: 'PUT', query: { versioning: '' }, body })
+  await client.requestOnce({ method: 'PUT', query: { versioning: '' }, body })
   return client
 }
 
@@ -103,13 +103,13 @@ test('--current-only: what a plain reader sees goes over; old versions and marke
     await put(source, 'a', 'old')
     await put(source, 'a', 'new')
     await put(source, 'b', 'hidden')
-    await source.once({ method: 'DELETE', key: 'b' })
+    await source.requestOnce({ method: 'DELETE', key: 'b' })
     await put(source, 'c', 'only')
     source.close()
     const first = await imported(servers, '--current-only')
     assert.deepEqual([first.code, first.told.copied.versions, first.told.copied.markers], [0, 2, 0])
     const target = clientOf(servers.targetUrl, 'moved')
-    const listing = parseXml((await target.ask({ method: 'GET', query: { versions: '' } })).body)
+    const listing = parseXml((await target.request({ method: 'GET', query: { versions: '' } })).body)
     const versions = children(listing, 'Version').map(node => [childText(node, 'Key'), childText(node, 'VersionId')])
     assert.deepEqual(versions, [
       ['a', 'null'],
@@ -129,7 +129,7 @@ test('--overwrite: without versions what differs gives way; with versions nothin
     await put(source, 'b', 'the same')
     source.close()
     const target = clientOf(servers.targetUrl, 'moved')
-    await target.once({ method: 'PUT' })
+    await target.requestOnce({ method: 'PUT' })
     await put(target, 'a', 'of the target')
     await put(target, 'b', 'the same')
     const kept = await imported(servers, '--current-only')
@@ -140,7 +140,7 @@ test('--overwrite: without versions what differs gives way; with versions nothin
     assert.deepEqual(await historyAt(target, 'a'), ['of the source'])
     target.close()
     const other = clientOf(servers.targetUrl, 'other')
-    await other.once({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
+    await other.requestOnce({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
     const headers: [string, string][] = [['content-md5', createHash('md5').update('theirs').digest('base64')]]
     await put(other, 'a', 'theirs', headers)
     const state = join(servers.folder, 'other.state')

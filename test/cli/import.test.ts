@@ -34,18 +34,18 @@ test('what the target lacks, or has instead, is told and ends with 1; nothing is
   withServers(async pair => {
     const seeded = await seededAt(pair.sourceUrl, 30)
     const target = clientOf(pair.targetUrl, 'moved')
-    await target.once({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
+    await target.requestOnce({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
     const [taken, gone] = [keyOf(2), keyOf(6)]
-    await target.once({ method: 'PUT', key: taken, headers: [['content-md5', MD5_OF_OTHER]], body: OTHER })
+    await target.requestOnce({ method: 'PUT', key: taken, headers: [['content-md5', MD5_OF_OTHER]], body: OTHER })
     const first = await imported(pair)
     assert.equal(first.code, 1)
     assert.deepEqual(
       first.told.failed.examples.map(({ key }) => key),
       [taken],
     )
-    assert((await target.once({ method: 'GET', key: taken })).body.equals(OTHER))
-    const made = await target.once({ method: 'HEAD', key: gone })
-    await target.once({ method: 'DELETE', key: gone, query: { versionId: made.said.get(':version-id') } })
+    assert((await target.requestOnce({ method: 'GET', key: taken })).body.equals(OTHER))
+    const made = await target.requestOnce({ method: 'HEAD', key: gone })
+    await target.requestOnce({ method: 'DELETE', key: gone, query: { versionId: made.headers.get(':version-id') } })
     const compared = await imported(pair, '--compare')
     const lacking = compared.told.missing.examples.map(({ key }) => key)
     assert.deepEqual([compared.code, new Set(lacking)], [1, new Set([taken, gone])])
@@ -57,7 +57,7 @@ test('a bucket without locks cannot take holds: they are told, never passed over
   withServers(async pair => {
     await seededAt(pair.sourceUrl, 20)
     const target = clientOf(pair.targetUrl, 'moved')
-    await target.once({ method: 'PUT' })
+    await target.requestOnce({ method: 'PUT' })
     target.close()
     const { code, told } = await imported(pair)
     assert.equal(code, 1)
@@ -73,21 +73,21 @@ test('the documents of a bucket come last, and a policy names the new bucket', (
     await seed(source, { objects: 10, traits: EVERYTHING })
     const allow = { Effect: 'Allow', Principal: '*', Action: 's3:GetObject', Resource: `arn:aws:s3:::${BUCKET}/*` }
     const policy = Buffer.from(JSON.stringify({ Version: '2012-10-17', Statement: [allow] }))
-    await source.once({ method: 'PUT', query: { policy: '' }, body: policy })
+    await source.requestOnce({ method: 'PUT', query: { policy: '' }, body: policy })
     const rule = '<DefaultRetention><Mode>GOVERNANCE</Mode><Days>3</Days></DefaultRetention>'
     const enabled = '<ObjectLockEnabled>Enabled</ObjectLockEnabled>'
     const lock = `<ObjectLockConfiguration>${enabled}<Rule>${rule}</Rule></ObjectLockConfiguration>`
-    await source.once({ method: 'PUT', query: { 'object-lock': '' }, ...proven(Buffer.from(lock)) })
+    await source.requestOnce({ method: 'PUT', query: { 'object-lock': '' }, ...proven(Buffer.from(lock)) })
     source.close()
     const { code, told } = await imported(pair, '--with-bucket-settings')
     assert.equal(code, 0, JSON.stringify(told))
     const target = clientOf(pair.targetUrl, 'moved')
-    const carried = (await target.once({ method: 'GET', query: { policy: '' } })).body.toString('utf8')
+    const carried = (await target.requestOnce({ method: 'GET', query: { policy: '' } })).body.toString('utf8')
     assert.match(carried, /arn:aws:s3:::moved\/\*/)
-    const locked = (await target.once({ method: 'GET', query: { 'object-lock': '' } })).body.toString('utf8')
+    const locked = (await target.requestOnce({ method: 'GET', query: { 'object-lock': '' } })).body.toString('utf8')
     assert.match(locked, /<Days>3<\/Days>/)
     // The rule came behind the objects: those without retention still have none.
-    const { said } = await target.once({ method: 'HEAD', key: keyOf(6) })
+    const { headers: said } = await target.requestOnce({ method: 'HEAD', key: keyOf(6) })
     assert.equal(said.get(':object-lock-mode'), undefined)
     target.close()
   }))

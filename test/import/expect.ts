@@ -19,7 +19,7 @@ async function listed(client: S3Client): Promise<Map<string, Found[]>> {
   let at: Record<string, string | undefined> = {}
   let root: XmlNode
   do {
-    root = parseXml((await client.ask({ method: 'GET', query: { versions: '', ...at } })).body)
+    root = parseXml((await client.request({ method: 'GET', query: { versions: '', ...at } })).body)
     for (const node of root.children.filter(({ name }) => name === 'Version' || name === 'DeleteMarker')) {
       const key = childText(node, 'Key')!
       const versions = found.get(key) ?? []
@@ -32,7 +32,7 @@ async function listed(client: S3Client): Promise<Map<string, Found[]>> {
 
 async function faultsOf(client: S3Client, key: string, versionId: string, expected: Expected): Promise<string[]> {
   const faults: string[] = []
-  const { said, body } = await client.ask({ method: 'GET', key, query: { versionId } })
+  const { headers: said, body } = await client.request({ method: 'GET', key, query: { versionId } })
   if (createHash('md5').update(body).digest('hex') !== expected.md5) faults.push('other bytes')
   for (const [name, value] of expected.headers) {
     const is = said.get(name)
@@ -43,14 +43,14 @@ async function faultsOf(client: S3Client, key: string, versionId: string, expect
     if (said.get(':object-lock-legal-hold') === 'ON') faults.push('a hold from nowhere')
   }
   const [set] = children(
-    parseXml((await client.ask({ method: 'GET', key, query: { tagging: '', versionId } })).body),
+    parseXml((await client.request({ method: 'GET', key, query: { tagging: '', versionId } })).body),
     'TagSet',
   )
   const tags = children(set!, 'Tag').map(tag => [childText(tag, 'Key')!, childText(tag, 'Value')!] as const)
   // Sources keep them in any order.
   const inWords = (pairs: readonly (readonly [string, string])[]): string => JSON.stringify(pairs.toSorted())
   if (inWords(tags) !== inWords(Object.entries(expected.tags))) faults.push(`tags are ${JSON.stringify(tags)}`)
-  const acl = (await client.ask({ method: 'GET', key, query: { acl: '', versionId } })).body.toString('utf8')
+  const acl = (await client.request({ method: 'GET', key, query: { acl: '', versionId } })).body.toString('utf8')
   if (acl.includes(ALL_USERS) !== expected.isPublic) faults.push(expected.isPublic ? 'no longer public' : 'public')
   return faults
 }

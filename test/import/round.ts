@@ -50,7 +50,7 @@ export const argumentsOf = ({ sourceUrl, targetUrl, folder }: Pick<Round, 'sourc
 /** Whether the target has anything behind this key. */
 async function hasBehind(target: S3Client, key: string): Promise<boolean> {
   const query = { versions: '', 'key-marker': key, 'max-keys': 1 }
-  const answer = await target.maybe({ method: 'GET', query }, 'NoSuchBucket')
+  const answer = await target.requestIfPresent({ method: 'GET', query }, 'NoSuchBucket')
   if (answer === undefined) return false
   return parseXml(answer.body).children.some(({ name }) => name === 'Version' || name === 'DeleteMarker')
 }
@@ -108,7 +108,7 @@ export async function play(round: Round): Promise<Told> {
       [again.code, again.told.copied, again.told.present],
       [0, { versions: 0, markers: 0, bytes: 0 }, all],
     )
-    const uploads = parseXml((await target.ask({ method: 'GET', query: { uploads: '' } })).body)
+    const uploads = parseXml((await target.request({ method: 'GET', query: { uploads: '' } })).body)
     assert.equal(childText(uploads, 'IsTruncated'), 'false')
     assert.equal(uploads.children.filter(({ name }) => name === 'Upload').length, 0, 'no upload is left open')
     return told

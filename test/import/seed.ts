@@ -124,7 +124,7 @@ async function put(client: S3Client, { key, index, round, traits }: Wanted): Pro
   if (index % 10 === 9) {
     asked.push([':checksum-sha256', createHash('sha256').update(body).digest('base64')])
   }
-  await client.once({ method: 'PUT', key, headers: asked, body })
+  await client.requestOnce({ method: 'PUT', key, headers: asked, body })
   return { md5: md5Of(body), size: body.length, headers, tags, isPublic }
 }
 
@@ -144,12 +144,12 @@ async function nextSecond(): Promise<void> {
 
 /** In rounds over all keys, so that versions of a key lie apart in time as they do in life. */
 export async function seed(client: S3Client, { objects, traits }: Seeding): Promise<Seeded> {
-  await client.once({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
+  await client.requestOnce({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
   const seeded = new Map<string, Expected[]>()
   const made = (index: number, round: number): Promise<Expected> =>
     put(client, { key: keyOf(index, traits), index, round, traits })
   const removed = async (index: number): Promise<Expected> => {
-    await client.once({ method: 'DELETE', key: keyOf(index, traits) })
+    await client.requestOnce({ method: 'DELETE', key: keyOf(index, traits) })
     return MARKER
   }
   const rounds: readonly ((index: number) => Promise<Expected> | undefined)[] = [
@@ -172,7 +172,7 @@ export async function seed(client: S3Client, { objects, traits }: Seeding): Prom
 
 async function large(client: S3Client): Promise<[string, Expected]> {
   const body = Buffer.alloc(6 * 2 ** 20 + 17, 'large and whole ')
-  await client.once({ method: 'PUT', key: 'z-large', headers: [contentMd5(body)], body })
+  await client.requestOnce({ method: 'PUT', key: 'z-large', headers: [contentMd5(body)], body })
   return ['z-large', { ...MARKER, md5: md5Of(body), size: body.length }]
 }
 
@@ -188,16 +188,16 @@ async function inParts(client: S3Client, traits: Traits): Promise<[string, Expec
   const held: Headers = [...hold, [':meta-made', 'in parts']]
   // Some cannot show the list of an upload that was begun without one.
   const asked: Headers = [...held, [':acl', 'private']]
-  const begun = await client.once({ method: 'POST', key, query: { uploads: '' }, headers: asked })
+  const begun = await client.requestOnce({ method: 'POST', key, query: { uploads: '' }, headers: asked })
   const uploadId = childText(parseXml(begun.body), 'UploadId')!
   const bodies = [Buffer.alloc(PART_BYTES, 'part one '), Buffer.alloc(1000, 'part two ')]
   let list = ''
   for (const [index, body] of bodies.entries()) {
-    await client.once({ method: 'PUT', key, query: { uploadId, partNumber: index + 1 }, body })
+    await client.requestOnce({ method: 'PUT', key, query: { uploadId, partNumber: index + 1 }, body })
     list += `<Part><PartNumber>${index + 1}</PartNumber><ETag>"${md5Of(body)}"</ETag></Part>`
   }
   const body = Buffer.from(`<CompleteMultipartUpload>${list}</CompleteMultipartUpload>`)
-  await client.once({ method: 'POST', key, query: { uploadId }, body })
+  await client.requestOnce({ method: 'POST', key, query: { uploadId }, body })
   const etag = `${md5Of(Buffer.concat(bodies.map(one => createHash('md5').update(one).digest())))}-2`
   const whole = Buffer.concat(bodies)
   const tag: Headers = traits.tellsParts ? [['etag', `"${etag}"`]] : []

@@ -1,10 +1,10 @@
-/** What an S3 server says: headers under neutral names, a body, or a refusal. */
+/** Responses of an S3 server: headers under neutral names, XML documents and errors. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { SCHEMES } from '../../auth/schemes.ts'
 import { BadXml, childText, type XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 
-/** By lower-case name; the vendor's own begin with `:` instead of the vendor's prefix. */
+/** By lower-case name; `:` replaces the vendor prefix. */
 export type SourceHeaders = ReadonlyMap<string, string>
 
 const PREFIX = SCHEMES.s3.headerPrefix
@@ -12,26 +12,26 @@ const PREFIX = SCHEMES.s3.headerPrefix
 export const s3HeaderName = (name: string): string => (name.startsWith(':') ? PREFIX + name.slice(1) : name)
 
 export function sourceHeaders(headers: IncomingHttpHeaders): SourceHeaders {
-  const said = new Map<string, string>()
+  const read = new Map<string, string>()
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
     const neutral = name.startsWith(PREFIX) ? `:${name.slice(PREFIX.length)}` : name
-    said.set(neutral, Array.isArray(value) ? value.join(',') : value)
+    read.set(neutral, Array.isArray(value) ? value.join(',') : value)
   }
-  return said
+  return read
 }
 
-/** Neither the request nor the object is at fault: later, the same may well succeed. */
+/** Error codes after which a retry may succeed. */
 const TRANSIENT_CODES = ['RequestTimeout', 'SlowDown', 'OperationAborted', 'ConditionalRequestConflict']
 const TOO_MANY_REQUESTS = 429
-/** A server that does not know the question will not know it later. */
+/** A retry cannot succeed. */
 const NOT_IMPLEMENTED = 501
 
-/** The server answered, and not with what was asked for. */
+/** The server responded with an error. */
 export class SourceRefused extends Error {
   readonly status: number
   readonly code: string
-  /** The value that the server complains of, when it names one. */
+  /** The invalid value, if the error names one. */
   readonly argument: string | undefined
 
   constructor(status: number, code: string, message: string, argument?: string) {
@@ -47,23 +47,23 @@ export class SourceRefused extends Error {
   }
 }
 
-/** No answer, or half of one. What was asked for may have happened. */
+/** No response, or an incomplete one. The request may have taken effect. */
 export class NoResponse extends Error {}
 
-/** The other side cannot prove who it is, and asking again will not help. Nothing was sent to it. */
+/** The server's certificate is not trusted. Nothing was sent, and a retry cannot succeed. */
 export class Untrusted extends Error {}
 
-/** As the two runtimes name what is wrong with a certificate. */
+/** Error codes of Node and Bun for an invalid certificate. */
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/
 
-/** A connection that came to nothing. */
+/** Classifies a failed connection. */
 export function noResponseOf(host: string, error: Error): NoResponse | Untrusted {
   const isUntrusted = 'code' in error && UNTRUSTED.test(String(error.code))
   if (!isUntrusted) return new NoResponse(`${host}: ${error.message}`)
-  return new Untrusted(`${host} is not trusted: ${error.message}; --ca names the certificate of who vouches for it`)
+  return new Untrusted(`${host} is not trusted: ${error.message}; name its CA certificate with --ca FILE`)
 }
 
-/** Bytes that are not what the source says they are. */
+/** The bytes received do not match the digest or the size that the source reported. */
 export class SourceDamaged extends Error {}
 
 export const isTransient = (error: unknown): boolean =>
@@ -71,17 +71,17 @@ export const isTransient = (error: unknown): boolean =>
 
 const NODES_MAX = 200_000
 
-/** An answer's document; what is none is an answer that did not come. */
+/** The XML document of a response. A body that is not XML counts as no response, so that it is retried. */
 export function documentOf(body: Buffer): XmlNode {
   try {
     return parseXml(body, NODES_MAX)
   } catch (error) {
-    if (error instanceof BadXml) throw new NoResponse(`an answer that is no document: ${error.message}`)
+    if (error instanceof BadXml) throw new NoResponse(`the response is not valid XML: ${error.message}`)
     throw error
   }
 }
 
-/** The same, where it may be anything else as well. */
+/** As `documentOf`, but undefined for a body that is not XML. */
 export function maybeDocument(body: Buffer): XmlNode | undefined {
   try {
     return parseXml(body, NODES_MAX)
@@ -91,7 +91,7 @@ export function maybeDocument(body: Buffer): XmlNode | undefined {
   }
 }
 
-/** What a status and an error document say. An answer to HEAD has none. */
+/** Reads an error response; that of a HEAD request has no document. */
 export function refusalOf(status: number, body: Buffer): SourceRefused {
   try {
     const root = parseXml(body)

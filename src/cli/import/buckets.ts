@@ -1,4 +1,4 @@
-/** What the two buckets are, and what the target's has to become before anything is written into it. */
+/** Inspects both buckets and prepares the target bucket before anything is written into it. */
 import { createHash } from 'node:crypto'
 import { child, childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
@@ -8,7 +8,7 @@ import type { S3Client } from './client.ts'
 
 export type SourceVersioning = 'off' | 'Enabled' | 'Suspended'
 
-/** What servers say when they have none of something, or have never heard of it. */
+/** Error codes of servers that have no such configuration, or do not support it. */
 export const NONE = [
   'NotImplemented',
   'ObjectLockConfigurationNotFoundError',
@@ -31,12 +31,12 @@ export const contentMd5 = (body: Buffer): readonly [string, string] => [
 export interface SourceBucket {
   readonly versioning: SourceVersioning
   readonly hasLock: boolean
-  /** Access lists count for nothing there. */
+  /** ACLs are disabled there. */
   readonly ignoresLists: boolean
 }
 
 const document = async (client: S3Client, subresource: string) => {
-  const answer = await client.maybe({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
+  const answer = await client.requestIfPresent({ method: 'GET', query: { [subresource]: '' } }, ...NONE)
   return answer === undefined ? undefined : documentOf(answer.body)
 }
 
@@ -53,7 +53,7 @@ export async function readSourceBucket(client: S3Client): Promise<SourceBucket> 
   }
 }
 
-/** Says which side it was and what it lacks, instead of a bare code. */
+/** Adds the server and the bucket to the error. */
 export async function asked<T>(side: string, client: S3Client, step: () => Promise<T>): Promise<T> {
   try {
     return await step()
@@ -61,56 +61,56 @@ export async function asked<T>(side: string, client: S3Client, step: () => Promi
     if (!(error instanceof SourceRefused || error instanceof NoResponse || error instanceof Untrusted)) throw error
     const code = error instanceof SourceRefused ? ` (${error.code})` : ''
     throw new CommandFailed(
-      `the ${side} ${client.place.endpoint.origin}, bucket ${client.place.bucket}: ${error.message}${code}`,
+      `the ${side} ${client.address.endpoint.origin}, bucket ${client.address.bucket}: ${error.message}${code}`,
     )
   }
 }
 
 async function isThere(client: S3Client): Promise<boolean> {
-  return (await client.maybe({ method: 'HEAD' }, '404', 'NoSuchBucket')) !== undefined
+  return (await client.requestIfPresent({ method: 'HEAD' }, '404', 'NoSuchBucket')) !== undefined
 }
 
 async function isEmpty(client: S3Client): Promise<boolean> {
-  const { body } = await client.ask({ method: 'GET', query: { versions: '', 'max-keys': 1 } })
+  const { body } = await client.request({ method: 'GET', query: { versions: '', 'max-keys': 1 } })
   return !documentOf(body).children.some(({ name }) => name === 'Version' || name === 'DeleteMarker')
 }
 
 export async function setVersioning(client: S3Client, status: 'Enabled' | 'Suspended'): Promise<void> {
   const body = renderXml({ root: 'VersioningConfiguration', write: to => void to.leaf('Status', status) })
-  await client.ask({ method: 'PUT', query: { versioning: '' }, headers: [contentMd5(body)], body })
+  await client.request({ method: 'PUT', query: { versioning: '' }, headers: [contentMd5(body)], body })
 }
 
 export interface TargetSettings {
   readonly versions: boolean
   readonly lock: boolean
-  /** Nothing may be written. */
+  /** Dry run: nothing is written. */
   readonly onlyLooking: boolean
 }
 
-/** Makes the target's bucket, or makes sure that one which is there can hold what is coming. */
+/** Creates the target bucket, or checks that an existing one can take the versions. */
 export async function readyTarget(
   client: S3Client,
   { versions, lock, onlyLooking }: TargetSettings,
 ): Promise<SourceBucket> {
-  const { bucket } = client.place
+  const { bucket } = client.address
   if (!(await isThere(client))) {
-    if (onlyLooking) throw new CommandFailed(`there is no bucket ${bucket} at the target`)
+    if (onlyLooking) throw new CommandFailed(`the target has no bucket ${bucket}`)
     const headers = lock ? ([[':bucket-object-lock-enabled', 'true']] as const) : []
-    await client.ask({ method: 'PUT', headers })
+    await client.request({ method: 'PUT', headers })
   }
   const facts = await readSourceBucket(client)
   if (!versions || facts.versioning === 'Enabled' || onlyLooking) return facts
   if (!(await isEmpty(client))) {
     const remedy = `holdfast bucket versioning ${bucket} on, or import with --current-only`
-    throw new CommandFailed(`the bucket ${bucket} keeps no versions: ${remedy}`)
+    throw new CommandFailed(`versioning is not enabled on the target bucket ${bucket}: ${remedy}`)
   }
   await setVersioning(client, 'Enabled')
   return { ...facts, versioning: 'Enabled' }
 }
 
-/** Whose key it is, as access lists name them. */
+/** Canonical ID of the key's account, as ACLs name it. */
 export async function sourceCanonicalId(client: S3Client): Promise<string | undefined> {
-  const answer = await client.maybe({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
+  const answer = await client.requestIfPresent({ method: 'GET', onService: true }, 'AccessDenied', ...NONE)
   const owner = answer && child(documentOf(answer.body), 'Owner')
   return owner && (childText(owner, 'ID') || undefined)
 }

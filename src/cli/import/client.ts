@@ -1,7 +1,7 @@
 /**
- * A small S3 client: signed requests to one bucket of one server, by path or by virtual host. Requests that may be
- * repeated without harm are repeated after failures that pass; those that make a version never are, since an answer
- * that was lost does not say that nothing was made.
+ * An S3 client for one bucket of one server, path style or virtual-hosted style. Idempotent requests are retried after
+ * transient failures. Requests that create a version never are: a lost response does not mean that no version was
+ * created. docs/decisions/libraries.md says why this is not an SDK.
  */
 import { createHash } from 'node:crypto'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
@@ -28,29 +28,29 @@ export interface S3Address {
   readonly region: string
   readonly key: KeyPair
   readonly sessionToken?: string | undefined
-  /** The bucket stands in the host's name instead of the path. */
+  /** Virtual-hosted style instead of path style. */
   readonly virtualHost?: boolean
-  /** Certificate in PEM form; the system's own without. */
+  /** CA certificate in PEM form; the system's CA store if undefined. */
   readonly ca?: string | undefined
   readonly inFlight: number
 }
 
 export interface ClientRequest {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
-  /** The bucket itself without. */
+  /** Undefined for a request to the bucket. */
   readonly key?: string
-  /** Above all buckets. */
+  /** A request to the service instead of a bucket. */
   readonly onService?: true
   readonly query?: Readonly<Record<string, string | number | undefined>>
-  /** `:` stands for the vendor's prefix. */
+  /** A leading `:` stands for the vendor prefix. */
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Buffer
-  /** A body that is passed on as it comes in. */
+  /** A streamed body of known length. */
   readonly stream?: { readonly from: Readable; readonly length: number }
 }
 
 export interface ClientResponse {
-  readonly said: SourceHeaders
+  readonly headers: SourceHeaders
   readonly body: Buffer
 }
 
@@ -59,7 +59,7 @@ const BACKOFF_MS = 200
 const BACKOFF_MS_MAX = 10_000
 const SILENCE_MS_MAX = 60_000
 
-/** Longer after every attempt, and not all at the same moment. */
+/** Exponential backoff with jitter. */
 export function backoffMs(attempt: number, chance: number): number {
   const most = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** attempt)
   return Math.round(most / 2 + (most / 2) * chance)
@@ -76,7 +76,7 @@ export async function withRetries<T>(work: () => Promise<T>, attemptsMax = ATTEM
   }
 }
 
-/** All but the characters that every server agrees on are escaped; a slash is part of a key's path. */
+/** Escapes all but the unreserved characters, on which every server agrees. */
 const escaped = (text: string): string =>
   encodeURIComponent(text).replaceAll(/[!'()*]/g, c => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
 
@@ -88,12 +88,12 @@ function queryOf(query: ClientRequest['query'] = {}): string {
 }
 
 export class S3Client {
-  readonly place: S3Address
+  readonly address: S3Address
   readonly #agent: HttpAgent
   readonly #isSecure: boolean
 
   constructor(place: S3Address) {
-    this.place = place
+    this.address = place
     this.#isSecure = place.endpoint.protocol === 'https:'
     const options = { keepAlive: true, maxSockets: place.inFlight * 2 + 2 }
     const trust = place.ca === undefined ? {} : { ca: place.ca }
@@ -104,29 +104,29 @@ export class S3Client {
     this.#agent.destroy()
   }
 
-  /** The whole answer, repeated when that may help. Only for what may happen twice. */
-  ask(ask: ClientRequest): Promise<ClientResponse> {
-    return withRetries(() => this.once(ask))
+  /** Sends an idempotent request, with retries. */
+  request(ask: ClientRequest): Promise<ClientResponse> {
+    return withRetries(() => this.requestOnce(ask))
   }
 
-  /** The same, where something may be missing: undefined then. */
-  async maybe(ask: ClientRequest, ...missing: readonly string[]): Promise<ClientResponse | undefined> {
+  /** As `request`, but undefined when the server answers with one of these error codes. */
+  async requestIfPresent(ask: ClientRequest, ...missing: readonly string[]): Promise<ClientResponse | undefined> {
     try {
-      return await this.ask(ask)
+      return await this.request(ask)
     } catch (error) {
       if (error instanceof Error && 'code' in error && missing.includes(String(error.code))) return undefined
       throw error
     }
   }
 
-  /** The whole answer of one attempt. */
-  async once(ask: ClientRequest): Promise<ClientResponse> {
+  /** Sends a request once and reads the whole response. */
+  async requestOnce(ask: ClientRequest): Promise<ClientResponse> {
     const answer = await this.open(ask)
-    return { said: sourceHeaders(answer.headers), body: await wholeOf(answer) }
+    return { headers: sourceHeaders(answer.headers), body: await wholeOf(answer) }
   }
 
-  /** A body that should be short; no more than this is read of one that is not. */
-  async beginning(ask: ClientRequest, bytesMax: number): Promise<Buffer> {
+  /** Reads a response that should be short; a longer body is discarded and an empty one returned. */
+  async readShort(ask: ClientRequest, bytesMax: number): Promise<Buffer> {
     const answer = await this.open(ask)
     const length = Number(answer.headers['content-length'] ?? 0)
     if (length <= bytesMax) return wholeOf(answer)
@@ -134,7 +134,7 @@ export class S3Client {
     return Buffer.alloc(0)
   }
 
-  /** The beginning of the answer of one attempt; its body is the caller's to read or to destroy. */
+  /** Sends a request once; the caller must read or destroy the body of the response. */
   async open(ask: ClientRequest): Promise<IncomingMessage> {
     const answer = await this.#exchange(this.#signed(ask), ask)
     const status = answer.statusCode ?? 0
@@ -143,7 +143,7 @@ export class S3Client {
   }
 
   #signed(ask: ClientRequest): RawRequest {
-    const { endpoint, bucket, region, key, sessionToken, virtualHost } = this.place
+    const { endpoint, bucket, region, key, sessionToken, virtualHost } = this.address
     const base = endpoint.pathname.replace(/\/+$/, '')
     const inPath = ask.onService ? '' : virtualHost ? '' : `/${bucket}`
     const path = `${base}${inPath}/${ask.key === undefined ? '' : pathOf(ask.key)}`
@@ -166,9 +166,9 @@ export class S3Client {
   }
 
   #exchange(request: RawRequest, ask: ClientRequest): Promise<IncomingMessage> {
-    const { endpoint, bucket, virtualHost } = this.place
+    const { endpoint, bucket, virtualHost } = this.address
     const hostname = endpoint.hostname.replace(/^\[(.*)\]$/, '$1')
-    // RFC 6761: every name below it is this machine, though few resolvers know.
+    // RFC 6761: every name below localhost is this machine, but few resolvers know it.
     const isHere = hostname === 'localhost'
     const options: RequestOptions = {
       host: virtualHost && !ask.onService && !isHere ? `${bucket}.${hostname}` : hostname,
@@ -182,8 +182,8 @@ export class S3Client {
       const lost = (error: Error): void => reject(noResponseOf(endpoint.host, error))
       const sending = this.#isSecure ? httpsRequest(options, resolve) : httpRequest(options, resolve)
       sending.on('error', lost)
-      sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error('nothing was heard for too long')))
-      // A server may refuse before it has read everything: then its answer counts, not the pipe that broke.
+      sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error(`no data for ${SILENCE_MS_MAX / 1000} s`)))
+      // A server may respond before it has read the whole body; its response counts then, not the broken pipe.
       if (ask.stream !== undefined) pipeline(ask.stream.from, sending).catch(lost)
       else sending.end(ask.body)
     })
@@ -195,7 +195,7 @@ async function wholeOf(answer: IncomingMessage): Promise<Buffer> {
   try {
     for await (const chunk of answer) chunks.push(chunk as Buffer)
   } catch (error) {
-    throw new NoResponse(`the answer broke off: ${(error as Error).message}`)
+    throw new NoResponse(`the response was cut off: ${(error as Error).message}`)
   }
   return Buffer.concat(chunks)
 }

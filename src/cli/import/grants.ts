@@ -1,4 +1,4 @@
-/** Access lists on their way to a server that knows other accounts. */
+/** Translates ACLs for a server with other accounts. */
 import { attribute, child, children, childText, type XmlNode } from '../../lib/xml.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 
@@ -35,13 +35,13 @@ export function readAccessList(root: XmlNode): AccessList {
   }
 }
 
-/** Nobody but the owner: what every new object has without being asked. */
+/** The default ACL: full control for the owner alone. */
 const isPrivate = ({ owner, grants }: AccessList): boolean =>
   grants.length === 1 && grants[0]!.grantee === owner && grants[0]!.permission === 'FULL_CONTROL'
 
 /**
- * The headers that give the same rights at the target, where the source's owner becomes the target's. Whoever is known
- * to be unknown there is left out.
+ * Grant headers with the same permissions at the target; the source's owner becomes the target's. Grantees that the
+ * target is known to reject are left out.
  */
 export function grantHeaders(
   list: AccessList,

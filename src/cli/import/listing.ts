@@ -1,4 +1,4 @@
-/** What a bucket holds, key by key in order, with each key's versions from the oldest to the newest. */
+/** Lists a bucket key by key, with the versions of each key from the oldest to the newest. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { CommandFailed } from '../failures.ts'
@@ -21,7 +21,7 @@ export interface KeyVersions {
 
 export interface KeyInterval {
   readonly prefix: string
-  /** Only what a plain reader sees. */
+  /** Only current objects. */
   readonly currentOnly: boolean
 }
 
@@ -33,7 +33,7 @@ interface Entry extends ListedEntry {
 
 const PAGE = 1000
 
-/** Keys come percent-encoded when the server says so, since XML cannot carry all of them. */
+/** Keys are percent-encoded if the server says so, since XML cannot represent every character. */
 function spelling(root: XmlNode): (text: string) => string {
   if (childText(root, 'EncodingType')?.toLowerCase() !== 'url') return text => text
   return text => decodeURIComponent(text.replaceAll('+', '%20'))
@@ -52,14 +52,14 @@ function entryOf(node: XmlNode, plain: (text: string) => string): Entry {
   }
 }
 
-/** As servers order keys: by their bytes. */
+/** The key order of S3: by UTF-8 bytes. */
 export const byBytes = (a: string, b: string): number =>
   a === b ? 0 : Buffer.compare(Buffer.from(a, 'utf8'), Buffer.from(b, 'utf8'))
 
 const isSorted = (page: readonly Entry[]): boolean =>
   page.every((entry, i) => i === 0 || byBytes(page[i - 1]!.key, entry.key) <= 0)
 
-/** One kind and then the other, as some servers list them. What begins with the latest may as well be in order. */
+/** Some servers list all versions before all markers. A list that begins with the latest may be in order. */
 function isApart(entries: readonly Entry[], isGrouped: boolean): boolean {
   const changes = entries.filter((one, i) => i > 0 && one.marker !== entries[i - 1]!.marker).length
   if (changes !== 1) return false
@@ -67,8 +67,8 @@ function isApart(entries: readonly Entry[], isGrouped: boolean): boolean {
 }
 
 /**
- * The order that the server lists is the order that counts, except where it lists markers apart from versions: then
- * only the times tell how they lie between each other, and which one is the latest.
+ * The server's order is authoritative, except where it lists markers apart from versions: then only their times and the
+ * latest flag tell how the two interleave.
  */
 export function inOrder(page: readonly Entry[]): Entry[] {
   const isGrouped = isSorted(page)
@@ -86,14 +86,14 @@ export function inOrder(page: readonly Entry[]): Entry[] {
   })
 }
 
-/** Whoever answers; a test does it by itself. */
-type Lister = Pick<S3Client, 'ask' | 'place'>
+/** The part of the client that listings need; tests supply their own. */
+type Lister = Pick<S3Client, 'request' | 'address'>
 
 async function* pagesOfVersions(client: Lister, prefix: string): AsyncGenerator<Entry[]> {
   let at: Record<string, string | undefined> = {}
   while (true) {
     const query = { versions: '', prefix, 'max-keys': PAGE, 'encoding-type': 'url', ...at }
-    const root = documentOf((await client.ask({ method: 'GET', query })).body)
+    const root = documentOf((await client.request({ method: 'GET', query })).body)
     const plain = spelling(root)
     const listed = root.children.filter(({ name }) => name === 'Version' || name === 'DeleteMarker')
     yield inOrder(listed.map(node => entryOf(node, plain)))
@@ -107,7 +107,7 @@ async function* pagesOfObjects(client: Lister, prefix: string): AsyncGenerator<E
   let token: string | undefined
   while (true) {
     const query = { 'list-type': 2, prefix, 'max-keys': PAGE, 'encoding-type': 'url', 'continuation-token': token }
-    const root = documentOf((await client.ask({ method: 'GET', query })).body)
+    const root = documentOf((await client.request({ method: 'GET', query })).body)
     const plain = spelling(root)
     yield children(root, 'Contents').map(node => entryOf(node, plain))
     if (childText(root, 'IsTruncated')?.toLowerCase() !== 'true') return
@@ -122,12 +122,12 @@ export async function* keyVersions(client: Lister, { prefix, currentOnly }: KeyI
   let listed = new Set<string | undefined>()
   for await (const page of pages) {
     for (const entry of page) {
-      // Some servers begin a page with what the one before ended with.
+      // Some servers repeat the last entry of a page at the beginning of the next.
       if (entry.key === key && listed.has(entry.versionId)) continue
       if (key !== undefined && entry.key !== key) {
         if (byBytes(entry.key, key) < 0) {
           throw new CommandFailed(
-            `${client.place.endpoint.host} does not list keys in order: ${entry.key} behind ${key}`,
+            `${client.address.endpoint.host} does not list keys in order: ${entry.key} behind ${key}`,
           )
         }
         yield { key, versions: newestFirst.reverse() }
@@ -142,10 +142,10 @@ export async function* keyVersions(client: Lister, { prefix, currentOnly }: KeyI
   if (key !== undefined) yield { key, versions: newestFirst.reverse() }
 }
 
-/** The versions of one key as they stand now. */
+/** The current versions of one key. */
 export async function historyOf(client: S3Client, key: string, currentOnly: boolean): Promise<readonly ListedEntry[]> {
   for await (const history of keyVersions(client, { prefix: key, currentOnly })) {
-    // The key itself comes before all that begin with it.
+    // A key sorts before all others that it is a prefix of.
     return history.key === key ? history.versions : []
   }
   return []
@@ -157,7 +157,7 @@ export interface Pair {
   readonly target: readonly ListedEntry[]
 }
 
-/** Every key of the source, with what the target has of it. */
+/** Every key of the source, with its versions at the target. */
 export async function* paired(
   source: AsyncGenerator<KeyVersions>,
   target: AsyncGenerator<KeyVersions>,

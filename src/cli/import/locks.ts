@@ -1,4 +1,4 @@
-/** Whether a version is as well protected as it was. */
+/** Compares the object lock of a version at both sides. */
 import { systemClock } from '../../lib/clock.ts'
 import type { ListedEntry } from './listing.ts'
 import { fromSource } from './source-errors.ts'
@@ -7,7 +7,7 @@ import type { TransferEndpoints } from './transfer.ts'
 
 const MARGIN_MS = 60_000
 
-/** What is amiss; undefined when nothing is. Longer protection than before is no fault. */
+/** The difference; undefined if there is none. Longer protection at the target is none. */
 export async function compareLocks(
   { source, target }: TransferEndpoints,
   key: string,
@@ -17,9 +17,11 @@ export async function compareLocks(
   const of = (versionId: string | undefined) => ({ method: 'HEAD', key, query: { versionId } }) as const
   const [was, is] = await Promise.all([
     fromSource(async () =>
-      lockOf(source, { key, versionId: version.versionId }, (await source.ask(of(version.versionId))).said),
+      lockOf(source, { key, versionId: version.versionId }, (await source.request(of(version.versionId))).headers),
     ),
-    target.ask(of(there.versionId)).then(({ said }) => lockOf(target, { key, versionId: there.versionId }, said)),
+    target
+      .request(of(there.versionId))
+      .then(({ headers: responseHeaders }) => lockOf(target, { key, versionId: there.versionId }, responseHeaders)),
   ])
   if (was.hold && !is.hold) return 'its legal hold is missing'
   if (was.retention === undefined || was.retention.until <= systemClock.now() + MARGIN_MS) return undefined

@@ -1,4 +1,4 @@
-/** Large versions go over in parts, each passed on as it comes in: memory does not grow with the object. */
+/** Copies large versions by multipart upload. Parts are streamed, so memory does not grow with the object. */
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { pipeline, Transform } from 'node:stream'
@@ -23,10 +23,10 @@ interface Place {
   readonly version: ListedEntry
 }
 
-/** How many parts, and what to ask the source for to get one. */
+/** The number of parts, and the request that reads one from the source. */
 export interface Layout {
   readonly parts: number
-  /** The parts that the object was made of: then its entity tag and its checksum come out the same. */
+  /** The object's original parts, which reproduce its ETag and its checksum. */
   readonly isSources: boolean
   ask(number: number): { readonly query: Record<string, string | number>; readonly headers: [string, string][] }
 }
@@ -39,7 +39,7 @@ export function ownLayout({ size, etag }: ListedEntry): Layout {
     ask: number => {
       const start = (number - 1) * bytes
       const end = Math.min(size, start + bytes) - 1
-      // What is read in pieces must not change between them.
+      // The object must not change between two reads.
       const headers: [string, string][] = [['if-match', `"${etag}"`]]
       if (size > 0) headers.push(['range', `bytes=${start}-${end}`])
       return { query: {}, headers }
@@ -47,7 +47,7 @@ export function ownLayout({ size, etag }: ListedEntry): Layout {
   }
 }
 
-/** Servers without single parts refuse the question in many ways, or fail at it every time. */
+/** Servers that do not support reads by part number reject them in many ways, or fail every time. */
 const TELLING_ATTEMPTS_MAX = 3
 
 function untold(error: unknown): undefined {
@@ -55,21 +55,21 @@ function untold(error: unknown): undefined {
   if (!isRefusal) throw error
 }
 
-/** The parts of the source, when it tells them and another server would take them. */
+/** The source's parts, if it reports them and their sizes are valid at the target. */
 export async function layoutOf({ source, key, version }: Place): Promise<Layout> {
   const own = ownLayout(version)
   if (!isComposite(version.etag)) return own
   const parts = Number(version.etag.split('-')[1])
   const query = { versionId: version.versionId, partNumber: 1 }
-  const head = () => source.once({ method: 'HEAD', key, query })
+  const head = () => source.requestOnce({ method: 'HEAD', key, query })
   const first = await fromSource(() => withRetries(head, TELLING_ATTEMPTS_MAX)).catch(untold)
-  const isTold = first !== undefined && Number(first.said.get(':mp-parts-count')) === parts
-  const isLarge = parts === 1 || Number(first?.said.get('content-length')) >= LIMITS.partBytesMin
+  const isTold = first !== undefined && Number(first.headers.get(':mp-parts-count')) === parts
+  const isLarge = parts === 1 || Number(first?.headers.get('content-length')) >= LIMITS.partBytesMin
   if (!isTold || !isLarge) return own
   return { parts, isSources: true, ask: number => ({ query: { partNumber: number }, headers: [] }) }
 }
 
-/** The source's parts cannot be had one by one, whatever it says about them. */
+/** The source reports parts but does not serve them one by one. */
 class NoSuchParts extends Error {}
 
 interface Sent {
@@ -85,11 +85,11 @@ function lengthOf(answer: IncomingMessage): number {
   throw new NoResponse('the source does not say how long its answer is')
 }
 
-/** Passes an answer of the source on, and hashes it on the way. */
+/** Streams a response of the source to the target and hashes it on the way. */
 export async function passOn(
   answer: IncomingMessage,
   send: (stream: { readonly from: Transform; readonly length: number }) => Promise<SourceHeaders>,
-): Promise<{ readonly said: SourceHeaders; readonly md5: string }> {
+): Promise<{ readonly responseHeaders: SourceHeaders; readonly md5: string }> {
   const md5 = createHash('md5')
   const length = lengthOf(answer)
   const from = new Transform({
@@ -98,11 +98,11 @@ export async function passOn(
       done(null, chunk)
     },
   })
-  // A broken source breaks the request that it feeds, which says so.
+  // An error of the source destroys the request that it feeds, and that request reports it.
   pipeline(answer, from, () => {})
   try {
-    const said = await send({ from, length })
-    return { said, md5: md5.digest('hex') }
+    const responseHeaders = await send({ from, length })
+    return { responseHeaders, md5: md5.digest('hex') }
   } finally {
     answer.destroy()
   }
@@ -117,13 +117,13 @@ async function sendPart(place: Place, layout: Layout, uploadId: string, number: 
     answer.destroy()
     throw new NoSuchParts()
   }
-  const { said, md5 } = await passOn(answer, async stream => {
+  const { responseHeaders, md5 } = await passOn(answer, async stream => {
     const to = { method: 'PUT' as const, key, query: { partNumber: number, uploadId }, stream }
-    return (await target.once(to)).said
+    return (await target.requestOnce(to)).headers
   })
-  const etag = bareEtag(said.get('etag') ?? '')
-  if (etag !== md5) throw new SourceDamaged(`part ${number} did not arrive as it was sent`)
-  return { number, etag, checksum: sum === '' ? undefined : said.get(`:checksum-${sum}`) }
+  const etag = bareEtag(responseHeaders.get('etag') ?? '')
+  if (etag !== md5) throw new SourceDamaged(`part ${number} was damaged in transit`)
+  return { number, etag, checksum: sum === '' ? undefined : responseHeaders.get(`:checksum-${sum}`) }
 }
 
 const partList = (parts: readonly Sent[], sum: string): Buffer =>
@@ -141,7 +141,7 @@ const partList = (parts: readonly Sent[], sum: string): Buffer =>
   })
 
 function claimHeaders(checksum: SourceChecksum | undefined, layout: Layout): [string, string][] {
-  // A checksum of parts is that of other parts, when these are not the same.
+  // A composite checksum holds only for the same parts.
   if (checksum === undefined || (checksum.type === 'COMPOSITE' && !layout.isSources)) return []
   return [
     [`:checksum-${checksum.algorithm}`, checksum.value],
@@ -163,7 +163,12 @@ async function throughParts(
           [':checksum-algorithm', checksum.algorithm.toUpperCase()],
           [':checksum-type', checksum.type],
         ]
-  const begun = await target.once({ method: 'POST', key, query: { uploads: '' }, headers: [...headers, ...declared] })
+  const begun = await target.requestOnce({
+    method: 'POST',
+    key,
+    query: { uploads: '' },
+    headers: [...headers, ...declared],
+  })
   const uploadId = childText(documentOf(begun.body), 'UploadId') ?? ''
   state.noteUpload(key, uploadId)
   try {
@@ -174,15 +179,15 @@ async function throughParts(
     }
     const claims: [string, string][] = [[':mp-object-size', String(version.size)], ...claimHeaders(checksum, layout)]
     const body = partList(sent, sum)
-    const { body: done } = await target.once({ method: 'POST', key, query: { uploadId }, headers: claims, body })
+    const { body: done } = await target.requestOnce({ method: 'POST', key, query: { uploadId }, headers: claims, body })
     const root = documentOf(done)
-    // An answer that took long begins before its outcome is known.
+    // CompleteMultipartUpload may start its response before the outcome is known.
     if (root.name === 'Error') throw refusalOf(400, done)
     state.noteEnd(uploadId)
     return bareEtag(childText(root, 'ETag') ?? '')
   } catch (error) {
-    // What cannot be taken back now is taken back by the next run, which finds it in the state.
-    await target.once({ method: 'DELETE', key, query: { uploadId } }).then(
+    // An upload that cannot be aborted now is aborted by the next run, which finds it in the state file.
+    await target.requestOnce({ method: 'DELETE', key, query: { uploadId } }).then(
       () => state.noteEnd(uploadId),
       () => {},
     )
@@ -190,7 +195,7 @@ async function throughParts(
   }
 }
 
-/** Writes the version in parts; its entity tag at the target. */
+/** Copies the version by multipart upload and returns its ETag at the target. */
 export async function copyInParts(
   place: Place,
   headers: readonly (readonly [string, string])[],

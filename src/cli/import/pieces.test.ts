@@ -57,8 +57,8 @@ test('what stands on two pages of a listing is there once, whatever kind of list
     `<R><IsTruncated>${!isLast}</IsTruncated><NextKeyMarker>a</NextKeyMarker>${inside}</R>`
   const answering = (...pages: readonly string[]) => {
     const left = [...pages]
-    const place = { endpoint: new URL('http://x'), bucket: 'b', region: 'r', key, inFlight: 1 }
-    return { place, ask: async () => ({ said: new Map(), body: Buffer.from(left.shift()!) }) }
+    const address = { endpoint: new URL('http://x'), bucket: 'b', region: 'r', key, inFlight: 1 }
+    return { address, request: async () => ({ headers: new Map(), body: Buffer.from(left.shift()!) }) }
   }
   const all = async (lister: ReturnType<typeof answering>, currentOnly: boolean): Promise<string[]> => {
     const found: string[] = []

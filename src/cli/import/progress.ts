@@ -1,4 +1,4 @@
-/** How far an import is: a bar on a terminal, a line now and then for a log, nothing beside JSON. */
+/** Progress of an import: a bar on a terminal, an occasional line in a log, nothing with `--json`. */
 import { systemClock } from '../../lib/clock.ts'
 import type { CommandOutput } from '../command.ts'
 
@@ -7,7 +7,7 @@ const BAR_MS = 200
 const LINE_MS = 10_000
 
 export interface Progress {
-  /** Versions that are dealt with, of either kind. */
+  /** Versions done, delete markers included. */
   step(versions: number, bytes: number): void
   expect(versions: number): void
   end(): void
@@ -17,7 +17,7 @@ export const SILENT: Progress = { step() {}, expect() {}, end() {} }
 
 const size = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(1)} MiB`
 
-/** `[#####     ] 50 % 1200 of 2400 versions`; without a total only what is done. */
+/** `[#####     ] 50 % 1200 of 2400 versions`; without a total only the number done. */
 export function barOf(done: number, total: number | undefined, bytes: number): string {
   if (total === undefined || total === 0) return `${done} versions, ${size(bytes)} copied`
   const share = Math.min(1, done / total)

@@ -1,7 +1,7 @@
-/** What became of an import: counts, and for everything that is not as it was, what and where. */
+/** The result of an import: counts, and every difference between source and target. */
 import { escapeControls } from '../output.ts'
 
-/** What a version may lose on its way although its bytes arrive. */
+/** Attributes that a version may lose although its bytes are copied. */
 export const LOSSES = {
   hold: { text: 'legal holds: the target bucket has no object lock', isGrave: true },
   retention: { text: 'retention: the target bucket has no object lock', isGrave: true },
@@ -17,7 +17,7 @@ export const LOSSES = {
 
 export type Loss = keyof typeof LOSSES
 
-/** No other server can keep these, so they are said once and not counted. */
+/** No other server can keep these, so they are reported once and not counted. */
 export const NEVER_KEPT = 'version ids, times of last modification and owners are those of the target'
 
 export interface ImportFailure {
@@ -44,9 +44,9 @@ export class Report {
   markers = 0
   bytes = 0
   present = 0
-  /** Bytes whose entity tag or checksum at the source is the one at the target. */
+  /** Versions whose ETag or checksum is the same at both sides. */
   proven = 0
-  /** Bytes that the source says nothing checkable about: hashed as they came in, and again by the target. */
+  /** Versions without a usable digest at the source: hashed on receipt, and again by the target. */
   asReceived = 0
   compared = 0
   readonly missing = new Troubles()

@@ -1,4 +1,4 @@
-/** An import from beginning to end: ready the target, copy what it lacks, compare both sides. */
+/** Runs an import: prepares the target, copies missing versions, compares both sides. */
 import { systemClock } from '../../lib/clock.ts'
 import { CommandFailed } from '../failures.ts'
 import { isTransient, SourceDamaged, SourceRefused } from './answer.ts'
@@ -24,16 +24,16 @@ export interface Import {
   readonly currentOnly: boolean
   readonly withSettings: boolean
   readonly withoutLists: boolean
-  /** The target's objects give way where they differ; only without versions. */
+  /** Replaces objects that differ; only in a bucket without versioning. */
   readonly overwrite: boolean
   readonly skipUnreadable: boolean
-  /** Nothing is written. */
+  /** Dry run: nothing is written. */
   readonly onlyCompare: boolean
 }
 
 const TRIES_MAX = 5
 
-/** So many at a time; the first that fails for good ends all. */
+/** Runs a bounded number of tasks at a time; the first permanent failure ends all. */
 async function eachInFlight<T>(items: AsyncGenerator<T>, many: number, work: (item: T) => Promise<void>) {
   let failure: unknown
   const worker = async (): Promise<void> => {
@@ -93,7 +93,7 @@ class Run {
     return this.#report
   }
 
-  /** Only where somebody looks at a bar, since it lists the source once more. */
+  /** Only for a progress bar, since it lists the source once more. */
   async count(): Promise<void> {
     let versions = 0
     for await (const history of keyVersions(this.#import.source, this.#stretch)) versions += history.versions.length
@@ -109,11 +109,11 @@ class Run {
     return paired(keyVersions(source, this.#stretch), keyVersions(target, this.#stretch))
   }
 
-  /** Parts that an earlier run left behind would take up room for good. */
+  /** Parts of uploads that an earlier run left unfinished would use space forever. */
   async #abortUploads(): Promise<void> {
     const { target, state } = this.#import
     for (const [uploadId, key] of state.openUploads) {
-      await target.maybe({ method: 'DELETE', key, query: { uploadId } }, 'NoSuchUpload')
+      await target.requestIfPresent({ method: 'DELETE', key, query: { uploadId } }, 'NoSuchUpload')
       state.noteEnd(uploadId)
     }
   }
@@ -128,8 +128,8 @@ class Run {
   }
 
   /**
-   * Brings one key up to date. After a failure the target is looked at anew: a request without an answer may have made
-   * its version all the same.
+   * Brings one key up to date. After a failure the target is listed again, since a request without a response may have
+   * created its version.
    */
   async #copyKey({ key, source, target: listed }: Pair): Promise<void> {
     const { target, progress, overwrite } = this.#import
@@ -162,14 +162,14 @@ class Run {
     }
   }
 
-  /** Whether a key is to be tried again after this; if not, it is reported. */
+  /** Whether to retry the key after this error; otherwise it is reported. */
   async #mayGoOn(key: string, at: ListedEntry | undefined, error: unknown, vanished: Set<ListedEntry>, tries: number) {
     if (error instanceof SourceVanished && at !== undefined) {
       vanished.add(at)
       return true
     }
     const isHopeless = tries + 1 >= TRIES_MAX
-    // What came damaged was asked for again already.
+    // Damaged transfers have been retried already.
     if (isTransient(error) && !isHopeless && !(error instanceof SourceDamaged)) {
       await systemClock.sleep(backoffMs(tries, Math.random()))
       return true
@@ -222,13 +222,13 @@ export async function runImport(what: Import, { counts }: { readonly counts: boo
   const there = await asked('target', target, () => readyTarget(target, { versions, lock, onlyLooking: onlyCompare }))
   const newOwner = await asked('target', target, () => sourceCanonicalId(target))
   const run = new Run(what, { source: facts, target: there }, newOwner)
-  // A bar without an end is no reason to fail.
+  // The import does not fail because the total is unknown.
   const counting = counts && !onlyCompare ? run.count().catch(() => {}) : undefined
   try {
     return await run.whole()
   } catch (error) {
     if (!(error instanceof SourceRefused) && !isTransient(error)) throw error
-    throw new CommandFailed(`broken off: ${(error as Error).message}; run it again to go on`)
+    throw new CommandFailed(`import interrupted: ${(error as Error).message}; run it again to continue`)
   } finally {
     await counting
     what.progress.end()

@@ -1,11 +1,11 @@
-/** The documents of a bucket, carried over at the end: until then, none of them must act on what comes in. */
+/** Copies the bucket's configuration last, so that it cannot affect versions while they are copied. */
 import { documentOf, SourceRefused } from './answer.ts'
 import { contentMd5, NONE, type SourceVersioning, setVersioning } from './buckets.ts'
 import type { S3Client } from './client.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
 import type { Report } from './report.ts'
 
-/** What takes rights away comes behind what it might forbid to set. */
+/** Ordered so that a document that restricts access comes after those it could forbid. */
 const DOCUMENTS = [
   'tagging',
   'cors',
@@ -19,7 +19,7 @@ const DOCUMENTS = [
   'object-lock',
 ]
 
-/** A policy names the bucket that it stands on. */
+/** A policy names its bucket, which may have another name at the target. */
 export function renamed(policy: Buffer, from: string, to: string): Buffer {
   const text = policy
     .toString('utf8')
@@ -50,11 +50,11 @@ export async function carrySettings(between: Between): Promise<void> {
   await attempt('acl', () => carryList(between))
   for (const name of DOCUMENTS) {
     await attempt(name, async () => {
-      const answer = await source.maybe({ method: 'GET', query: { [name]: '' } }, ...NONE)
+      const answer = await source.requestIfPresent({ method: 'GET', query: { [name]: '' } }, ...NONE)
       if (answer === undefined) return false
       const isPolicy = name === 'policy'
-      const body = isPolicy ? renamed(answer.body, source.place.bucket, target.place.bucket) : answer.body
-      await target.ask({ method: 'PUT', query: { [name]: '' }, headers: [contentMd5(body)], body })
+      const body = isPolicy ? renamed(answer.body, source.address.bucket, target.address.bucket) : answer.body
+      await target.request({ method: 'PUT', query: { [name]: '' }, headers: [contentMd5(body)], body })
       return true
     })
   }
@@ -67,10 +67,10 @@ export async function carrySettings(between: Between): Promise<void> {
 }
 
 async function carryList({ source, target, newOwner }: Between): Promise<boolean> {
-  const { body } = await source.ask({ method: 'GET', query: { acl: '' } })
+  const { body } = await source.request({ method: 'GET', query: { acl: '' } })
   if (newOwner === undefined) return false
   const headers = grantHeaders(readAccessList(documentOf(body)), newOwner, () => false)
   if (headers.length === 0) return false
-  await target.ask({ method: 'PUT', query: { acl: '' }, headers })
+  await target.request({ method: 'PUT', query: { acl: '' }, headers })
   return true
 }

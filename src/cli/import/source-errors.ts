@@ -1,20 +1,20 @@
-/** What may be wrong with a version at its source, and what follows from it. */
+/** Errors of a version at the source. */
 import { SourceRefused } from './answer.ts'
 
-/** The source does not give it out, and asking again will not help. */
+/** The source permanently refuses to return the version. */
 export class SourceUnreadable extends Error {}
 
-/** It was listed and is no longer there. */
+/** The version was listed but no longer exists. */
 export class SourceVanished extends Error {}
 
-/** Words for what people meet; anything else in the server's own. */
+/** A clear message for frequent cases, otherwise the server's. */
 function reasonOf({ code, message, status }: SourceRefused): string {
   if (code === 'InvalidObjectState') return 'archived: restore it at the source first'
   if (status === 400) return `cannot be read without a key of its own (SSE-C), or at all: ${message} (${code})`
   return `${message} (${code})`
 }
 
-/** Runs a step that reads from the source; refusals become what they mean for the import. */
+/** Runs a step that reads from the source and translates its errors. */
 export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
@@ -25,8 +25,8 @@ export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Runs a step that reads what belongs to a version which was just read. That there is no such thing does not mean that
- * the version is gone: a server may answer so when it does not know the question. What is there is never passed over.
+ * Runs a step that reads a subresource of a version that was just read. A 404 does not mean that the version is gone: a
+ * server may answer so when it does not support the subresource. A version that exists is never skipped.
  */
 export async function aboutVersion<T>(step: () => Promise<T>, stillThere: () => Promise<unknown>): Promise<T> {
   try {
@@ -34,6 +34,6 @@ export async function aboutVersion<T>(step: () => Promise<T>, stillThere: () => 
   } catch (error) {
     if (!(error instanceof SourceVanished)) throw error
     await stillThere()
-    throw new SourceUnreadable(`the source has it, but answers ${error.message} to what is asked about it`)
+    throw new SourceUnreadable(`the source has the version but answers ${error.message} for its attributes`)
   }
 }

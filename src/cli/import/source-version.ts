@@ -1,4 +1,4 @@
-/** What a version is beside its bytes: as its server tells it. */
+/** The attributes of a version: lock, tags, ACL, metadata and checksum. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { parseTimestamp } from '../../rules/http-date.ts'
 import { documentOf, maybeDocument, type SourceHeaders, SourceRefused } from './answer.ts'
@@ -21,25 +21,25 @@ export const SOURCE_UNLOCKED: SourceLock = { hold: false, retention: undefined }
 
 const NO_LOCK = ['NoSuchObjectLockConfiguration', 'ObjectLockConfigurationNotFoundError']
 
-/** Longer than any document about one version. */
+/** No document about one version is longer. */
 const DOCUMENT_BYTES_MAX = 2 ** 16
 
 const about = ({ key, versionId }: VersionName, subresource: string) =>
   ({ method: 'GET', key, query: { [subresource]: '', versionId } }) as const
 
-/** Not all servers call them the same, but all so that they end so. */
+/** Servers name the root element differently, but always with this suffix. */
 const LOCK_DOCUMENTS = { retention: /Retention$/, 'legal-hold': /LegalHold$/ } as const
 
 /**
- * A document about a lock. A server that does not know the question answers with the object itself: then its headers
- * are all it has to say.
+ * Reads a lock document. A server that does not support the subresource returns the object itself; then only its
+ * headers tell.
  */
 async function lockDocument(
   client: S3Client,
   name: VersionName,
   question: keyof typeof LOCK_DOCUMENTS,
 ): Promise<XmlNode | undefined> {
-  const body = await withRetries(() => client.beginning(about(name, question), DOCUMENT_BYTES_MAX)).catch(
+  const body = await withRetries(() => client.readShort(about(name, question), DOCUMENT_BYTES_MAX)).catch(
     (error: unknown) => {
       if (error instanceof SourceRefused && NO_LOCK.includes(error.code)) return undefined
       throw error
@@ -55,19 +55,19 @@ function retentionOf(mode: string | undefined, until: string | undefined): Sourc
 }
 
 /**
- * Holds and retention, from the headers of an answer. Servers keep them back from those who may not see them, so what
- * is not told is asked for: a hold must not be lost because somebody was not allowed to look.
+ * Legal hold and retention. Servers omit these headers for callers without the permission to read them, so absent ones
+ * are requested explicitly: a hold must not be lost for lack of a permission.
  */
-export async function lockOf(client: S3Client, name: VersionName, said: SourceHeaders): Promise<SourceLock> {
-  const toldHold = said.get(':object-lock-legal-hold')
-  const toldMode = said.get(':object-lock-mode')
+export async function lockOf(client: S3Client, name: VersionName, responseHeaders: SourceHeaders): Promise<SourceLock> {
+  const toldHold = responseHeaders.get(':object-lock-legal-hold')
+  const toldMode = responseHeaders.get(':object-lock-mode')
   let hold = toldHold === 'ON'
   if (toldHold === undefined) {
     const document = await lockDocument(client, name, 'legal-hold')
     hold = document !== undefined && childText(document, 'Status')?.trim() === 'ON'
   }
   if (toldMode !== undefined) {
-    return { hold, retention: retentionOf(toldMode, said.get(':object-lock-retain-until-date')) }
+    return { hold, retention: retentionOf(toldMode, responseHeaders.get(':object-lock-retain-until-date')) }
   }
   const root = await lockDocument(client, name, 'retention')
   if (root === undefined) return { hold, retention: undefined }
@@ -75,29 +75,29 @@ export async function lockOf(client: S3Client, name: VersionName, said: SourceHe
 }
 
 export async function tagsOf(client: S3Client, name: VersionName): Promise<Tags> {
-  const answer = await client.maybe(about(name, 'tagging'), 'NoSuchTagSet')
+  const answer = await client.requestIfPresent(about(name, 'tagging'), 'NoSuchTagSet')
   if (answer === undefined) return []
   const [set] = children(documentOf(answer.body), 'TagSet')
   if (set === undefined) return []
   return children(set, 'Tag').map(tag => [childText(tag, 'Key') ?? '', childText(tag, 'Value') ?? ''] as const)
 }
 
-/** Undefined when the server does not tell: some know lists of current objects only, not below a marker. */
+/** Undefined where a server has none: some support ACLs only of current objects that no delete marker hides. */
 export async function accessListOf(client: S3Client, name: VersionName): Promise<AccessList | undefined> {
   try {
-    return readAccessList(documentOf((await client.ask(about(name, 'acl'))).body))
+    return readAccessList(documentOf((await client.request(about(name, 'acl'))).body))
   } catch (error) {
     if (error instanceof SourceRefused && error.status === 404) return undefined
     throw error
   }
 }
 
-/** Whether a server tells in its answers that an object has tags. Until it is seen to, it is asked. */
+/** Learns whether a server sends the tag count. Until it has sent one, tags are requested for every version. */
 export class TagCount {
   #tells: boolean | undefined
 
-  async tags(client: S3Client, name: VersionName, said: SourceHeaders): Promise<Tags> {
-    const isTold = said.has(':tagging-count')
+  async tags(client: S3Client, name: VersionName, responseHeaders: SourceHeaders): Promise<Tags> {
+    const isTold = responseHeaders.has(':tagging-count')
     if (isTold) this.#tells ??= true
     else if (this.#tells === true) return []
     const tags = await tagsOf(client, name)
@@ -116,21 +116,22 @@ const KEPT = [
   ':website-redirect-location',
 ]
 
-/** The headers that an object is made with again. */
-export function attributesOf(said: SourceHeaders): (readonly [string, string])[] {
+/** The headers that recreate the object's metadata. */
+export function attributesOf(responseHeaders: SourceHeaders): (readonly [string, string])[] {
   const headers: [string, string][] = []
   for (const name of KEPT) {
-    const value = said.get(name)
+    const value = responseHeaders.get(name)
     if (value !== undefined) headers.push([name, value])
   }
-  for (const [name, value] of said) if (name.startsWith(':meta-')) headers.push([name, value])
-  // Whoever encrypted at the source wants it encrypted; its keys are not ours.
-  if (said.has(':server-side-encryption')) headers.push([':server-side-encryption', 'AES256'])
+  for (const [name, value] of responseHeaders) if (name.startsWith(':meta-')) headers.push([name, value])
+  // Encrypted objects stay encrypted, under the target's own keys.
+  if (responseHeaders.has(':server-side-encryption')) headers.push([':server-side-encryption', 'AES256'])
   return headers
 }
 
-/** Entity tags of objects under a key service are no digests. */
-export const hasForeignKey = (said: SourceHeaders): boolean => /kms/i.test(said.get(':server-side-encryption') ?? '')
+/** ETags of SSE-KMS objects are not digests. */
+export const hasForeignKey = (responseHeaders: SourceHeaders): boolean =>
+  /kms/i.test(responseHeaders.get(':server-side-encryption') ?? '')
 
 const PLAIN_ETAG = /^[0-9a-f]{32}$/
 
@@ -145,11 +146,11 @@ export interface SourceChecksum {
   readonly value: string
 }
 
-export function checksumOf(said: SourceHeaders): SourceChecksum | undefined {
+export function checksumOf(responseHeaders: SourceHeaders): SourceChecksum | undefined {
   for (const algorithm of ALGORITHMS) {
-    const value = said.get(`:checksum-${algorithm}`)
+    const value = responseHeaders.get(`:checksum-${algorithm}`)
     if (value === undefined) continue
-    const isOfParts = said.get(':checksum-type') === 'COMPOSITE' || /-\d+$/.test(value)
+    const isOfParts = responseHeaders.get(':checksum-type') === 'COMPOSITE' || /-\d+$/.test(value)
     return { algorithm, type: isOfParts ? 'COMPOSITE' : 'FULL_OBJECT', value }
   }
   return undefined

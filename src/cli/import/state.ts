@@ -1,6 +1,6 @@
 /**
- * What a run must remember and cannot see by comparing the two sides: versions that were left out on purpose, entity
- * tags that differ although the bytes do not, uploads that were begun. Lines of JSON, only ever appended to.
+ * The state that comparing both sides does not show: versions skipped on purpose, ETags that differ although the bytes
+ * are equal, unfinished uploads. An append-only file of JSON lines.
  */
 import { createHash } from 'node:crypto'
 import { closeSync, existsSync, fdatasyncSync, openSync, readFileSync, truncateSync, writeSync } from 'node:fs'
@@ -20,13 +20,13 @@ type Line =
   | { readonly upload: readonly [key: string, id: string] }
   | { readonly ended: string }
 
-/** The entity tag is part of it: a null version may be another one by now. */
+/** Includes the ETag, because a null version may have been replaced. */
 const nameOf = (key: string, { versionId, etag }: ListedEntry): string => JSON.stringify([key, versionId ?? '', etag])
 
 export class State {
   readonly #path: string
   readonly #header: Header
-  /** Opened with the first line: an import that fails before it begins leaves no file. */
+  /** Opened with the first line, so that an import that fails at once leaves no file. */
   #file: number | undefined
   #hasHeader: boolean
   readonly #etags = new Map<string, string>()
@@ -40,8 +40,8 @@ export class State {
   }
 
   /**
-   * Goes on with the file of an earlier run between the same two places, or begins one. A file of another import that
-   * remembers nothing, because that import failed before it began, is taken over.
+   * Continues the file of an earlier run between the same two buckets, or creates one. A file of another import without
+   * entries, because that import failed at once, is taken over.
    */
   static open(path: string, from: string, to: string): State {
     const { header, lines } = contentOf(path)
@@ -69,7 +69,7 @@ export class State {
     this.#file = undefined
   }
 
-  /** The entity tag that this version has at the target, where it is another than at the source. */
+  /** The version's ETag at the target, if it differs from the source's. */
   etagOf(key: string, version: ListedEntry): string | undefined {
     return this.#etags.get(nameOf(key, version))
   }
@@ -82,7 +82,7 @@ export class State {
     this.#note({ differs: [nameOf(key, version), targetEtag] })
   }
 
-  /** Stable before the next version is written: without this line the two sides would no longer fit together. */
+  /** Synced before the next version is written: without this line the two sides could no longer be matched. */
   leaveOut(key: string, version: ListedEntry): void {
     this.#note({ leftOut: nameOf(key, version) })
     fdatasyncSync(this.#file!)
@@ -96,7 +96,7 @@ export class State {
     this.#note({ ended: id })
   }
 
-  /** Uploads that a run began and nobody ended. */
+  /** Uploads that were neither completed nor aborted. */
   get openUploads(): readonly (readonly [id: string, key: string])[] {
     return [...this.#uploads]
   }
@@ -123,18 +123,19 @@ export class State {
 
 function contentOf(path: string): { readonly header: Header | undefined; readonly lines: readonly Line[] } {
   const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
-  // A line that a crash cut off was never relied upon.
+  // A line that a crash truncated was never relied upon.
   const whole = text.slice(0, text.lastIndexOf('\n') + 1)
   if (whole.length < text.length) truncateSync(path, Buffer.byteLength(whole))
   const [header, ...lines] = whole
     .split('\n')
     .filter(line => line !== '')
     .map(line => lineOf(line, path))
-  if (header !== undefined && !('import' in header)) throw new CommandFailed(`${path} is no state of an import`)
+  if (header !== undefined && !('import' in header))
+    throw new CommandFailed(`${path} is not the state file of an import`)
   return { header, lines }
 }
 
-/** Where the file lies when nobody says: one that another import still needs is left alone. */
+/** The default path; a file that another import still needs is left alone. */
 export function defaultStatePath(bucket: string, from: string, to: string): string {
   const usual = `holdfast-import-${bucket}.state`
   const { header } = contentOf(usual)
@@ -150,6 +151,6 @@ function lineOf(text: string, path: string): Line {
   try {
     return JSON.parse(text)
   } catch {
-    throw new CommandFailed(`${path} is no state of an import`)
+    throw new CommandFailed(`${path} is not the state file of an import`)
   }
 }

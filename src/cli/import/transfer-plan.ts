@@ -1,29 +1,29 @@
 /**
- * What the target lacks of a key. Versions are written oldest first, so what is there must be the beginning of what the
- * source has: then the rest is missing. That holds after any crash, without a note of what was done.
+ * Decides which versions of a key the target lacks. Versions are written oldest first, so those at the target must be a
+ * prefix of the source's, and the rest is missing. That holds after any crash without a log of what was done.
  */
 import type { ListedEntry } from './listing.ts'
 
 export interface RememberedTransfers {
   isLeftOut(version: ListedEntry): boolean
-  /** The entity tag that the version is known to have at the target. */
+  /** The ETag that the version is known to have at the target. */
   etagOf(version: ListedEntry): string | undefined
   /** Reads both and compares. */
   sameBytes(source: ListedEntry, target: ListedEntry): Promise<boolean>
 }
 
 export interface TransferPlan {
-  /** Oldest first; each goes on top of the one before. */
+  /** Oldest first. */
   readonly missing: readonly ListedEntry[]
-  /** What is there and of the source, beside each other. */
+  /** Versions present at both sides. */
   readonly matched: readonly (readonly [source: ListedEntry, target: ListedEntry])[]
-  /** The target has something else where a version of the source should stand. */
+  /** The target has another version in place of one of the source's. */
   readonly differs: boolean
 }
 
 export type Similarity = 'same' | 'unsure' | 'different'
 
-/** Equal tags of equal sizes are equal bytes. Unequal tags say little: they depend on parts and on encryption. */
+/** Equal ETags and sizes mean equal bytes. Unequal ETags prove nothing: they depend on parts and encryption. */
 export function similarityOf(source: ListedEntry, target: ListedEntry, knownEtag: string | undefined): Similarity {
   if (source.marker || target.marker) return source.marker === target.marker ? 'same' : 'different'
   if (source.size !== target.size) return 'different'
@@ -39,7 +39,7 @@ export async function planTransfer(
   const matched: [ListedEntry, ListedEntry][] = []
   for (const [index, there] of target.entries()) {
     const version = wanted[index]
-    // Newer than all that came from the source: somebody works with the target already.
+    // Newer than all versions of the source: the target is already in use.
     if (version === undefined) break
     const like = similarityOf(version, there, known.etagOf(version))
     if (like === 'different' || (like === 'unsure' && !(await known.sameBytes(version, there)))) {

@@ -1,6 +1,6 @@
 /**
- * Makes one version of the source again at the target. Everything it has goes over in the request that makes it: holds
- * and retention, tags, access list, metadata. A version is there whole or not at all, also after a crash.
+ * Copies one version to the target. Legal hold, retention, tags, ACL and metadata are part of the request that creates
+ * it, so a version is complete or absent, also after a crash.
  */
 import { createHash } from 'node:crypto'
 import { systemClock } from '../../lib/clock.ts'
@@ -8,7 +8,7 @@ import { bareEtag } from '../../rules/etag.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
 import { NoResponse, SourceDamaged, type SourceHeaders, SourceRefused, sourceHeaders } from './answer.ts'
-import { type S3Client, withRetries } from './client.ts'
+import { type ClientResponse, type S3Client, withRetries } from './client.ts'
 import { type AccessList, grantHeaders } from './grants.ts'
 import type { ListedEntry } from './listing.ts'
 import { copyInParts, passOn } from './parts.ts'
@@ -30,9 +30,9 @@ import {
 } from './source-version.ts'
 import type { State } from './state.ts'
 
-/** Up to here a version is read whole before it is written: repeating is cheap, and its digest is known. */
+/** Smaller versions are buffered before they are written: a retry is cheap, and the digest is known. */
 const SMALL_BYTES_MAX = 4 * 2 ** 20
-/** Retention that ends while the request is on its way would make it a bad one. */
+/** A retention date that passes while the request is in flight would make it invalid. */
 const RETENTION_MS_MIN = 10_000
 
 export interface TransferEndpoints {
@@ -41,16 +41,16 @@ export interface TransferEndpoints {
   readonly sourceHasLock: boolean
   readonly targetHasLock: boolean
   readonly carriesLists: boolean
-  /** Whose the versions will be; undefined when that cannot be told, and no list can be written. */
+  /** Owner of the versions at the target; if it is unknown, no ACL can be written. */
   readonly newOwner: string | undefined
 }
 
 type Headers = readonly (readonly [string, string])[]
 
-/** A version as the source tells it. */
+/** A version as the source describes it. */
 interface Original {
-  readonly said: SourceHeaders
-  /** The whole of a small one. */
+  readonly responseHeaders: SourceHeaders
+  /** The bytes of a small version. */
   readonly body: Buffer | undefined
   readonly lock: SourceLock
   readonly tags: Tags
@@ -58,7 +58,7 @@ interface Original {
   readonly checksum: SourceChecksum | undefined
 }
 
-/** What the target has refused to take of a version. */
+/** Attributes of a version that the target has rejected. */
 type Dropped = Set<Extract<Loss, 'storageClass' | 'acl' | 'tags'>>
 
 export class Transfer {
@@ -76,7 +76,7 @@ export class Transfer {
 
   async make(key: string, version: ListedEntry): Promise<void> {
     if (version.marker) {
-      await this.#sides.target.once({ method: 'DELETE', key })
+      await this.#sides.target.requestOnce({ method: 'DELETE', key })
       this.#report.markers++
       return
     }
@@ -92,7 +92,7 @@ export class Transfer {
     this.#tellLosses(key, version, original, dropped)
   }
 
-  /** Reads both and compares, for versions whose entity tags say nothing. What is the same is noted. */
+  /** Compares the bytes of both sides where ETags prove nothing, and records equal ones. */
   async sameBytes(key: string, source: ListedEntry, target: ListedEntry): Promise<boolean> {
     const [one, other] = await Promise.all([
       fromSource(() => withRetries(() => digestOf(this.#sides.source, key, source.versionId))),
@@ -108,23 +108,25 @@ export class Transfer {
     const name = { key, versionId: version.versionId }
     const isSmall = version.size <= SMALL_BYTES_MAX && !isComposite(version.etag)
     const ask = { key, query: { versionId: version.versionId }, headers: [[':checksum-mode', 'ENABLED']] as const }
-    const itself = (): Promise<{ said: SourceHeaders; body: Buffer | undefined }> =>
+    const itself = (): Promise<{ responseHeaders: SourceHeaders; body: Buffer | undefined }> =>
       isSmall
-        ? withRetries(async () => checked(version, await source.once({ ...ask, method: 'GET' })))
-        : source.ask({ ...ask, method: 'HEAD' }).then(({ said }) => ({ said, body: undefined }))
-    const { said, body } = await fromSource(itself)
+        ? withRetries(async () => checked(version, await source.requestOnce({ ...ask, method: 'GET' })))
+        : source
+            .request({ ...ask, method: 'HEAD' })
+            .then(({ headers: responseHeaders }) => ({ responseHeaders, body: undefined }))
+    const { responseHeaders, body } = await fromSource(itself)
     const beside = async () => ({
-      lock: sourceHasLock ? await lockOf(source, name, said) : SOURCE_UNLOCKED,
-      tags: await this.#telling.tags(source, name, said),
+      lock: sourceHasLock ? await lockOf(source, name, responseHeaders) : SOURCE_UNLOCKED,
+      tags: await this.#telling.tags(source, name, responseHeaders),
       list: carriesLists ? await accessListOf(source, name) : undefined,
     })
-    const stillThere = (): Promise<unknown> => fromSource(() => source.ask({ ...ask, method: 'HEAD' }))
-    return { said, body, checksum: checksumOf(said), ...(await aboutVersion(beside, stillThere)) }
+    const stillThere = (): Promise<unknown> => fromSource(() => source.request({ ...ask, method: 'HEAD' }))
+    return { responseHeaders, body, checksum: checksumOf(responseHeaders), ...(await aboutVersion(beside, stillThere)) }
   }
 
-  #headers({ said, lock, tags, list }: Original, dropped: Dropped): Headers {
-    const headers = [...attributesOf(said)]
-    const storageClass = said.get(':storage-class')
+  #headers({ responseHeaders, lock, tags, list }: Original, dropped: Dropped): Headers {
+    const headers = [...attributesOf(responseHeaders)]
+    const storageClass = responseHeaders.get(':storage-class')
     if (storageClass !== undefined && !dropped.has('storageClass')) headers.push([':storage-class', storageClass])
     if (tags.length > 0 && !dropped.has('tags')) {
       headers.push([':tagging', tags.map(pair => pair.map(encodeURIComponent).join('=')).join('&')])
@@ -141,7 +143,7 @@ export class Transfer {
     return headers
   }
 
-  /** A refusal changes nothing at the target, so the version is tried again without what was refused. */
+  /** An error changes nothing at the target, so the version is tried again without the rejected attribute. */
   async #write(key: string, version: ListedEntry, original: Original, dropped: Dropped): Promise<string> {
     while (true) {
       try {
@@ -152,7 +154,7 @@ export class Transfer {
     }
   }
 
-  #yields({ code, argument }: SourceRefused, { said, tags, list }: Original, dropped: Dropped): boolean {
+  #yields({ code, argument }: SourceRefused, { responseHeaders, tags, list }: Original, dropped: Dropped): boolean {
     const grants = list?.grants ?? []
     if (code === 'InvalidArgument' && argument !== undefined && grants.some(({ grantee }) => grantee === argument)) {
       if (this.#strangers.has(argument)) return false
@@ -164,10 +166,10 @@ export class Transfer {
       dropped.add(what)
       return true
     }
-    if (code === 'InvalidStorageClass') return drop('storageClass', said.has(':storage-class'))
+    if (code === 'InvalidStorageClass') return drop('storageClass', responseHeaders.has(':storage-class'))
     if (code === 'InvalidTag') return drop('tags', tags.length > 0)
     if (code === 'AccessControlListNotSupported') return drop('acl', grants.length > 0)
-    // A bucket may refuse lists that let everybody in.
+    // BlockPublicAcls may reject public ACLs.
     if (code === 'AccessDenied')
       return drop(
         'acl',
@@ -178,30 +180,31 @@ export class Transfer {
 
   async #writeOnce(key: string, version: ListedEntry, original: Original, headers: Headers): Promise<string> {
     const { source, target } = this.#sides
-    const { said, body, checksum } = original
+    const { responseHeaders, body, checksum } = original
     const sum: Headers = checksum?.type === 'FULL_OBJECT' ? [[`:checksum-${checksum.algorithm}`, checksum.value]] : []
     if (body !== undefined) {
       const md5 = createHash('md5').update(body).digest()
       const all: Headers = [...headers, ...sum, ['content-md5', md5.toString('base64')]]
-      const made = await target.once({ method: 'PUT', key, headers: all, body })
-      return sameAs(md5.toString('hex'), made.said)
+      const made = await target.requestOnce({ method: 'PUT', key, headers: all, body })
+      return sameAs(md5.toString('hex'), made.headers)
     }
-    const isWhole = isDigest(version.etag) && !hasForeignKey(said) && version.size <= LIMITS.objectPutBytesMax
+    const isWhole =
+      isDigest(version.etag) && !hasForeignKey(responseHeaders) && version.size <= LIMITS.objectPutBytesMax
     if (!isWhole) {
       return copyInParts({ source, target, state: this.#state, key, version }, headers, checksum)
     }
     const claim = Buffer.from(version.etag, 'hex').toString('base64')
     const query = { versionId: version.versionId }
     const answer = await fromSource(() => source.open({ method: 'GET', key, query }))
-    const { said: made, md5 } = await passOn(answer, async stream => {
+    const { responseHeaders: made, md5 } = await passOn(answer, async stream => {
       const all: Headers = [...headers, ...sum, ['content-md5', claim]]
-      return (await target.once({ method: 'PUT', key, headers: all, stream })).said
+      return (await target.requestOnce({ method: 'PUT', key, headers: all, stream })).headers
     })
     return sameAs(md5, made)
   }
 
   #tellLosses(key: string, { versionId }: ListedEntry, original: Original, dropped: Dropped): void {
-    const { lock, list, said } = original
+    const { lock, list, responseHeaders } = original
     const lose = (loss: Loss, why = ''): void => this.#report.lose(loss, key, versionId, why)
     for (const loss of dropped) lose(loss)
     if (!this.#sides.targetHasLock && lock.hold) lose('hold')
@@ -215,8 +218,8 @@ export class Transfer {
     }
     if (list !== undefined && this.#sides.newOwner === undefined) lose('acl')
     if (list === undefined && this.#sides.carriesLists) lose('untoldAcl')
-    if (hasForeignKey(said)) lose('key')
-    if (said.has(':missing-meta')) lose('metadata')
+    if (hasForeignKey(responseHeaders)) lose('key')
+    if (responseHeaders.has(':missing-meta')) lose('metadata')
   }
 }
 
@@ -224,13 +227,13 @@ const lasts = ({ until }: { readonly until: number }): boolean => until > system
 
 function checked(
   version: ListedEntry,
-  { said, body }: { said: SourceHeaders; body: Buffer },
-): { said: SourceHeaders; body: Buffer } {
-  if (body.length !== version.size) throw new SourceDamaged(`${body.length} bytes came of ${version.size}`)
-  if (!isDigest(version.etag) || hasForeignKey(said)) return { said, body }
+  { headers: responseHeaders, body }: ClientResponse,
+): { responseHeaders: SourceHeaders; body: Buffer } {
+  if (body.length !== version.size) throw new SourceDamaged(`received ${body.length} of ${version.size} bytes`)
+  if (!isDigest(version.etag) || hasForeignKey(responseHeaders)) return { responseHeaders, body }
   const md5 = createHash('md5').update(body).digest('hex')
   if (md5 !== version.etag) throw new SourceDamaged("the source's bytes are not what its entity tag says")
-  return { said, body }
+  return { responseHeaders, body }
 }
 
 function sameAs(md5: string, made: SourceHeaders): string {
@@ -249,9 +252,9 @@ async function digestOf(client: S3Client, key: string, versionId: string | undef
       bytes += (chunk as Buffer).length
     }
   } catch (error) {
-    throw new NoResponse(`the answer broke off: ${(error as Error).message}`)
+    throw new NoResponse(`the response was cut off: ${(error as Error).message}`)
   }
   const length = sourceHeaders(answer.headers).get('content-length')
-  if (length !== undefined && Number(length) !== bytes) throw new NoResponse('the answer broke off')
+  if (length !== undefined && Number(length) !== bytes) throw new NoResponse('the response was cut off')
   return hash.digest('hex')
 }
