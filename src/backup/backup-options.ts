@@ -1,8 +1,8 @@
-/** What a backup is taken with. */
+/** Options of a backup. */
 import type { Clock } from '../lib/clock.ts'
 import type { Vault } from './vault.ts'
 
-/** A server, or a folder without one. */
+/** A running server, or a folder without one. */
 export interface BackupSource {
   start(): Promise<{ readonly backup: string; readonly takenAt: string }>
   records(backup: string): AsyncIterable<Buffer>
@@ -15,9 +15,9 @@ export interface BackupOptions {
   readonly vault: Vault
   readonly source: BackupSource
   readonly clock: Clock
-  /** Read after the snapshot was taken: it knows every key that something in there is sealed with. */
+  /** Read after the snapshot was taken, so that it contains every key the snapshot needs. */
   readonly keyring?: (id: Buffer) => Promise<Buffer>
-  /** Reads what is kept already, too, and copies again what is damaged. */
+  /** Also reads blobs that are already archived, and copies damaged ones again. */
   readonly recheck: boolean
   readonly progress: (line: string) => void
 }

@@ -1,4 +1,4 @@
-/** Sees to it that blobs are kept: finds those that are, copies those that are not, and says where each one lies. */
+/** Archives the blobs of a run: finds those already archived, copies the others, and records the location of each. */
 import { createHash } from 'node:crypto'
 import { type BlobLocation, DamagedBlob } from '../blobs/blobs.ts'
 import type { BackupOptions } from './backup-options.ts'
@@ -7,49 +7,54 @@ import { type IndexEntry, indexFormat, MergeLookup } from './index-entry.ts'
 import type { Manifest } from './manifest.ts'
 import { DamagedBackup, type RunWriter, type Vault } from './vault.ts'
 
-export type WantedBlob = BlobHead
+export type BlobToArchive = BlobHead
 
-/** Asked for in one call. */
+/** Blobs per request. */
 const COPIES_MAX = 256
 const COPY_BYTES_MAX = 64 * 2 ** 20
-/** Entries that wait for copies before them. */
-const WAITING_MAX = 4096
-/** Up to this they are taken whole, and many are written with one sync; longer ones stream. */
+/** Index entries that wait for earlier copies. */
+const PENDING_MAX = 4096
+/** Up to this size blobs are buffered, and many share one sync; larger ones stream. */
 const WHOLE_BYTES_MAX = 2 ** 20
-/** The server waits longer than this for a sign of life. */
-const SIGN_MS = 60_000
+/** Shorter than the server's lease timeout. */
+const KEEPALIVE_MS = 60_000
 
 export class BlobArchiver {
-  readonly #taking: BackupOptions
+  readonly #options: BackupOptions
   readonly #backup: string
   readonly #before: MergeLookup
-  /** What is there without standing in the index of the run before. */
+  /** Blobs present in the vault but not in the previous run's index. */
   readonly #found: Map<string, BlobLocation>
   readonly #solos: ReadonlySet<string>
   readonly #volumes: ReadonlyMap<string, number>
-  #waiting: { readonly id: Buffer; readonly kept: IndexEntry | undefined }[] = []
-  #copies: WantedBlob[] = []
+  #pending: { readonly id: Buffer; readonly archived: IndexEntry | undefined }[] = []
+  #copies: BlobToArchive[] = []
   #copyBytes = 0
-  #lastSign: number
+  #lastKeepAlive: number
   readonly totals = { count: 0, bytes: 0, copied: 0, copiedBytes: 0 }
   readonly damaged: { readonly id: string; readonly message: string }[] = []
 
   private constructor(
-    taking: BackupOptions,
+    options: BackupOptions,
     backup: string,
-    there: { before: MergeLookup; found: Map<string, BlobLocation>; solos: Set<string>; volumes: Map<string, number> },
+    present: {
+      before: MergeLookup
+      found: Map<string, BlobLocation>
+      solos: Set<string>
+      volumes: Map<string, number>
+    },
   ) {
-    this.#taking = taking
+    this.#options = options
     this.#backup = backup
-    this.#before = there.before
-    this.#found = there.found
-    this.#solos = there.solos
-    this.#volumes = there.volumes
-    this.#lastSign = taking.clock.elapsed()
+    this.#before = present.before
+    this.#found = present.found
+    this.#solos = present.solos
+    this.#volumes = present.volumes
+    this.#lastKeepAlive = options.clock.elapsed()
   }
 
-  static async open(taking: BackupOptions, backup: string, last: Manifest | undefined): Promise<BlobArchiver> {
-    const { vault } = taking
+  static async open(options: BackupOptions, backup: string, last: Manifest | undefined): Promise<BlobArchiver> {
+    const { vault } = options
     const known = new Set(last?.volumes)
     const found = new Map<string, BlobLocation>()
     const volumes = new Map<string, number>()
@@ -62,50 +67,51 @@ export class BlobArchiver {
     for await (const id of vault.blobs.solos()) solos.add(id.toString('hex'))
     const none = async function* (): AsyncGenerator<never> {}
     const before = new MergeLookup(last === undefined ? none() : vault.entries(last.run, 'index', last.index.sha256))
-    return new BlobArchiver(taking, backup, { before, found, solos, volumes })
+    return new BlobArchiver(options, backup, { before, found, solos, volumes })
   }
 
-  /** Its entry goes to the index, after those of all that were wanted before. */
-  async want(wanted: WantedBlob, index: RunWriter): Promise<void> {
+  /** Archives a blob. Its index entry is written after those of all blobs requested before. */
+  async archive(wanted: BlobToArchive, index: RunWriter): Promise<void> {
     this.totals.count++
     this.totals.bytes += wanted.length
-    const kept = await this.#kept(wanted)
-    this.#waiting.push({ id: wanted.id, kept })
-    if (kept === undefined) {
+    const archived = await this.#findArchived(wanted)
+    this.#pending.push({ id: wanted.id, archived })
+    if (archived === undefined) {
       this.#copies.push(wanted)
       this.#copyBytes += wanted.length
     }
     const enough = this.#copies.length >= COPIES_MAX || this.#copyBytes >= COPY_BYTES_MAX
-    if (enough || this.#waiting.length >= WAITING_MAX) await this.flush(index)
+    if (enough || this.#pending.length >= PENDING_MAX) await this.flush(index)
   }
 
-  /** Until here a run needs only to be told where bytes lie; what it was told is read when the backup is verified. */
-  async #kept(wanted: WantedBlob): Promise<IndexEntry | undefined> {
+  /** A blob in the previous index is accepted by its location; its bytes are read when the backup is verified. */
+  async #findArchived(wanted: BlobToArchive): Promise<IndexEntry | undefined> {
     const name = wanted.id.toString('hex')
     const listed = await this.#before.find(wanted.id)
     if (listed !== undefined) {
       const entry = indexFormat.decode(listed)
-      const isThere =
+      const exists =
         entry.volume === undefined
           ? this.#solos.has(name)
           : (this.#volumes.get(entry.volume) ?? 0) >= entry.offset + entry.length
-      if (isThere && !this.#taking.recheck) return entry
-      if (isThere) return this.#read(wanted, entry)
+      if (exists && !this.#options.recheck) return entry
+      if (exists) return this.#read(wanted, entry)
     }
     const solo = { ...wanted, volume: undefined, offset: 0 }
     const place = this.#found.get(name) ?? (this.#solos.has(name) ? solo : undefined)
     return place === undefined ? undefined : this.#read(wanted, place)
   }
 
-  /** What was left by a run that broke off may be torn: it counts when every byte of it was read. */
-  async #read({ id, length, frameBytes }: WantedBlob, place: BlobLocation): Promise<IndexEntry | undefined> {
-    const { blobs } = this.#taking.vault
+  /** Bytes left by an interrupted run may be torn, so they count only after a full read. */
+  async #read({ id, length, frameBytes }: BlobToArchive, place: BlobLocation): Promise<IndexEntry | undefined> {
+    const { blobs } = this.#options.vault
     const hash = createHash('sha256')
     try {
-      if (place.length !== length || place.frameBytes !== frameBytes) throw new DamagedBlob(id, 'has another shape')
+      if (place.length !== length || place.frameBytes !== frameBytes)
+        throw new DamagedBlob(id, 'has another length or frame size')
       for await (const chunk of blobs.read(id, place, 0, length)) {
         hash.update(chunk)
-        await this.#sign()
+        await this.#keepAlive()
       }
     } catch (error) {
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
@@ -116,10 +122,10 @@ export class BlobArchiver {
     return { volume, offset, length, frameBytes, sha256: hash.digest() }
   }
 
-  async #sign(): Promise<void> {
-    const { clock, source } = this.#taking
-    if (clock.elapsed() - this.#lastSign < SIGN_MS) return
-    this.#lastSign = clock.elapsed()
+  async #keepAlive(): Promise<void> {
+    const { clock, source } = this.#options
+    if (clock.elapsed() - this.#lastKeepAlive < KEEPALIVE_MS) return
+    this.#lastKeepAlive = clock.elapsed()
     await source.keep(this.#backup)
   }
 
@@ -129,14 +135,14 @@ export class BlobArchiver {
 
   async flush(index: RunWriter): Promise<void> {
     const copied = await this.#copyAll()
-    for (const { id, kept } of this.#waiting) {
-      const entry = kept ?? copied.get(id.toString('hex'))
+    for (const { id, archived } of this.#pending) {
+      const entry = archived ?? copied.get(id.toString('hex'))
       if (entry !== undefined) await index.add(id, indexFormat.encode(entry))
     }
-    this.#waiting = []
-    await this.#sign()
+    this.#pending = []
+    await this.#keepAlive()
     const { count, copied: blobs, copiedBytes } = this.totals
-    this.#taking.progress(`${count} blobs, of which ${blobs} (${copiedBytes} bytes) copied`)
+    this.#options.progress(`${count} blobs, of which ${blobs} (${copiedBytes} bytes) copied`)
   }
 
   async #copyAll(): Promise<ReadonlyMap<string, IndexEntry>> {
@@ -145,18 +151,18 @@ export class BlobArchiver {
     this.#copies = []
     this.#copyBytes = 0
     if (wanted.length === 0) return copied
-    this.#lastSign = this.#taking.clock.elapsed()
+    this.#lastKeepAlive = this.#options.clock.elapsed()
     const writes: Promise<void>[] = []
     let next = 0
     const ids = wanted.map(({ id }) => id)
-    for await (const blob of blobsIn(this.#taking.source.blobs(this.#backup, ids))) {
-      const asked = wanted[next++]
-      if (asked === undefined || !asked.id.equals(blob.id) || asked.length !== blob.length) {
-        throw new Error('the server sent another blob than it was asked for')
+    for await (const blob of blobsIn(this.#options.source.blobs(this.#backup, ids))) {
+      const expected = wanted[next++]
+      if (expected === undefined || !expected.id.equals(blob.id) || expected.length !== blob.length) {
+        throw new Error('the server sent a blob that was not requested')
       }
       await this.#copy(blob, copied, writes)
     }
-    if (next !== wanted.length) throw new Error('the server sent fewer blobs than it was asked for')
+    if (next !== wanted.length) throw new Error('the server sent fewer blobs than requested')
     await Promise.all(writes)
     return copied
   }
@@ -165,21 +171,21 @@ export class BlobArchiver {
     const { id, length, frameBytes } = blob
     const hash = createHash('sha256')
     const write = async (body: AsyncIterable<Buffer> | Buffer[]): Promise<void> => {
-      const place = await this.#taking.vault.blobs.write(id, body, frameBytes)
+      const place = await this.#options.vault.blobs.write(id, body, frameBytes)
       copied.set(id.toString('hex'), { ...place, sha256: hash.digest() })
       this.totals.copied++
       this.totals.copiedBytes += length
     }
     try {
-      const arriving = hashed(blob.bytes, hash)
+      const incoming = hashed(blob.bytes, hash)
       if (length > WHOLE_BYTES_MAX) {
-        await write(arriving)
+        await write(incoming)
         return
       }
       const whole: Buffer[] = []
-      for await (const chunk of arriving) whole.push(Buffer.from(chunk))
+      for await (const chunk of incoming) whole.push(Buffer.from(chunk))
       const writing = write(whole)
-      // Awaited with the others, after the last one has arrived.
+      // Awaited with the others after the last one has arrived.
       writing.catch(() => {})
       writes.push(writing)
     } catch (error) {
@@ -196,8 +202,8 @@ async function* hashed(bytes: AsyncIterable<Buffer>, hash: { update(b: Buffer): 
   }
 }
 
-/** The newest one that can be gone on from: a run whose index is damaged says nothing about what is there. */
-export async function lastWhole(vault: Vault): Promise<Manifest | undefined> {
+/** The newest run with an intact index, which the next run builds on. */
+export async function lastIntactRun(vault: Vault): Promise<Manifest | undefined> {
   for (const run of (await vault.runs()).reverse()) {
     try {
       const manifest = await vault.manifest(run)

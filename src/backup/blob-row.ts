@@ -1,4 +1,4 @@
-/** Blobs on their way to a backup: id and shape of each, its bytes, and their SHA-256 or what is wrong with it. */
+/** Blobs in transfer to a backup: the id and shape of each, its bytes, and their SHA-256 or an error. */
 import { createHash } from 'node:crypto'
 import { fixed, format, struct, text, uint } from '../lib/codec.ts'
 import { DamagedPiece, type Piece, pieceOf, piecesIn } from './pieces.ts'
@@ -11,14 +11,14 @@ export interface BlobHead {
 }
 
 export interface IncomingBlob extends BlobHead {
-  /** To be read to its end; throws BlobRefused when the source cannot read it. */
+  /** Must be read to its end; throws BlobRefused when the source cannot read the blob. */
   readonly bytes: AsyncIterable<Buffer>
 }
 
 const headFormat = format<BlobHead>('HB', struct<BlobHead>({ id: fixed(16), length: uint, frameBytes: uint }))
 const damagedFormat = format<{ readonly message: string }>('HD', struct<{ message: string }>({ message: text }))
 
-/** The source has the blob, but not its bytes any more. */
+/** The source has a record of the blob but cannot read its bytes. */
 export class BlobRefused extends Error {
   constructor(message: string) {
     super(message)
@@ -26,7 +26,7 @@ export class BlobRefused extends Error {
   }
 }
 
-/** `damaged`: what an error says that only concerns this blob; undefined for any other. */
+/** `damaged` returns the message of an error that concerns only this blob; undefined for other errors. */
 export async function* blobPieces(
   head: BlobHead,
   bytes: AsyncIterable<Buffer>,
@@ -48,14 +48,14 @@ export async function* blobPieces(
   yield pieceOf('done', hash.digest())
 }
 
-/** Each must be read to its end before the next is asked for. */
+/** Each blob must be read to its end before the next. */
 export async function* blobsIn(source: AsyncIterable<Buffer>): AsyncGenerator<IncomingBlob, void, undefined> {
   const pieces = piecesIn(source)
   try {
     for (;;) {
       const { value, done } = await pieces.next()
       if (done === true) return
-      if (value.kind !== 'blob') throw new DamagedPiece(`a ${value.kind} stands where a blob begins`)
+      if (value.kind !== 'blob') throw new DamagedPiece(`expected a blob, found a ${value.kind} piece`)
       const head = headFormat.decode(Buffer.from(value.payload))
       yield { ...head, bytes: bytesOf(pieces, head.length) }
     }
@@ -69,7 +69,7 @@ async function* bytesOf(pieces: AsyncGenerator<Piece, void, undefined>, length: 
   let got = 0
   for (;;) {
     const { value, done } = await pieces.next()
-    if (done === true) throw new DamagedPiece('a blob is cut off')
+    if (done === true) throw new DamagedPiece('a blob is truncated')
     const { kind, payload } = value
     if (kind === 'bytes') {
       hash.update(payload)
@@ -77,8 +77,8 @@ async function* bytesOf(pieces: AsyncGenerator<Piece, void, undefined>, length: 
       yield payload
     } else if (kind === 'damaged') throw new BlobRefused(damagedFormat.decode(payload).message)
     else if (kind === 'done') {
-      if (got !== length || !hash.digest().equals(payload)) throw new DamagedPiece('a blob changed on its way')
+      if (got !== length || !hash.digest().equals(payload)) throw new DamagedPiece('a blob does not match its SHA-256')
       return
-    } else throw new DamagedPiece(`a ${kind} stands inside of a blob`)
+    } else throw new DamagedPiece(`unexpected ${kind} piece inside a blob`)
   }
 }

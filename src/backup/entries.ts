@@ -1,62 +1,66 @@
-/** Rows of keys and values: all the records of a snapshot, or the index of a run. */
+/** Streams of keys and values: the records of a snapshot, or the index of a run. */
 import { bytes, format, list, pair, struct, uint } from '../lib/codec.ts'
 import { DamagedPiece, type Piece, pieceOf, piecesIn } from './pieces.ts'
 
 export type KeyAndValue = readonly [key: Buffer, value: Buffer]
 
-export type Title = 'holdfast records 1' | 'holdfast index 1'
+export type StreamTitle = 'holdfast records 1' | 'holdfast index 1'
 
 const PIECE_BYTES = 2 ** 18
 
 const entriesFormat = format<readonly KeyAndValue[]>('HE', list(pair(bytes, bytes)))
 const endFormat = format<{ readonly count: number }>('HZ', struct<{ count: number }>({ count: uint }))
 
-/** Gathers entries into pieces. */
-export class EntryRow {
-  #waiting: KeyAndValue[] = []
+/** Packs entries into pieces. */
+export class EntryStreamWriter {
+  #pending: KeyAndValue[] = []
   #bytes = 0
   count = 0
 
-  static title(title: Title): Buffer {
+  static title(title: StreamTitle): Buffer {
     return pieceOf('title', Buffer.from(title))
   }
 
-  /** A piece as soon as there is enough for one. */
+  /** Returns a piece once enough entries are pending. */
   add(key: Buffer, value: Buffer): Buffer | undefined {
-    this.#waiting.push([key, value])
+    this.#pending.push([key, value])
     this.#bytes += key.length + value.length
     this.count++
     return this.#bytes < PIECE_BYTES ? undefined : this.#take()
   }
 
   #take(): Buffer {
-    const piece = pieceOf('entries', entriesFormat.encode(this.#waiting))
-    this.#waiting = []
+    const piece = pieceOf('entries', entriesFormat.encode(this.#pending))
+    this.#pending = []
     this.#bytes = 0
     return piece
   }
 
-  /** What is left, and the end. */
+  /** The remaining entries and the end piece. */
   end(): Buffer {
     const end = pieceOf('end', endFormat.encode({ count: this.count }))
-    return this.#waiting.length === 0 ? end : Buffer.concat([this.#take(), end])
+    return this.#pending.length === 0 ? end : Buffer.concat([this.#take(), end])
   }
 }
 
-/** The entries of a row, some at a time; throws DamagedPiece unless all of it is there. */
-export async function* entriesIn(source: AsyncIterable<Buffer>, title: Title): AsyncGenerator<readonly KeyAndValue[]> {
+/** The entries of a stream in batches; throws DamagedPiece unless the stream is complete. */
+export async function* entriesIn(
+  source: AsyncIterable<Buffer>,
+  title: StreamTitle,
+): AsyncGenerator<readonly KeyAndValue[]> {
   let count = 0
   let state: 'new' | 'open' | 'ended' = 'new'
   for await (const piece of piecesIn(source)) {
-    if (state === 'ended') throw new DamagedPiece('something follows the end')
+    if (state === 'ended') throw new DamagedPiece('unexpected data after the end')
     if (state === 'new') {
-      if (piece.kind !== 'title' || piece.payload.toString() !== title) throw new DamagedPiece(`is no ${title}`)
+      if (piece.kind !== 'title' || piece.payload.toString() !== title)
+        throw new DamagedPiece(`is not a "${title}" stream`)
       state = 'open'
     } else if (piece.kind === 'end') {
       checkEnd(piece, count)
       state = 'ended'
     } else {
-      if (piece.kind !== 'entries') throw new DamagedPiece(`a ${piece.kind} stands among entries`)
+      if (piece.kind !== 'entries') throw new DamagedPiece(`unexpected ${piece.kind} piece among entries`)
       const entries = entriesFormat.decode(piece.payload)
       count += entries.length
       yield entries
@@ -66,6 +70,6 @@ export async function* entriesIn(source: AsyncIterable<Buffer>, title: Title): A
 }
 
 function checkEnd({ payload }: Piece, count: number): void {
-  const said = endFormat.decode(payload).count
-  if (said !== count) throw new DamagedPiece(`${count} entries instead of ${said}`)
+  const expected = endFormat.decode(payload).count
+  if (expected !== count) throw new DamagedPiece(`${count} entries instead of ${expected}`)
 }

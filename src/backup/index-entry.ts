@@ -1,4 +1,4 @@
-/** Where a run's blobs lie among the bytes of all runs, and what they must be. */
+/** The location of a run's blobs in the vault, and their digests. */
 import { createHash } from 'node:crypto'
 import type { BlobLocation } from '../blobs/blobs.ts'
 import { fixed, format, optional, struct, text, uint } from '../lib/codec.ts'
@@ -14,7 +14,7 @@ export const indexFormat = format<IndexEntry>(
   struct<IndexEntry>({ volume: optional(text), offset: uint, length: uint, frameBytes: uint, sha256: fixed(32) }),
 )
 
-/** Looks entries up in a row, for keys that come in order. */
+/** Looks up entries of a sorted stream, for keys in ascending order. */
 export class MergeLookup {
   readonly #pages: AsyncIterator<readonly KeyAndValue[]>
   #page: readonly KeyAndValue[] = []
@@ -49,18 +49,18 @@ export class MergeLookup {
     }
   }
 
-  /** Whoever opens one closes it, also one that failed: it may have a file open. */
+  /** Must be called even after a failure, since a file may be open. */
   async close(): Promise<void> {
     await this.#pages.return?.()
   }
 
-  /** To its end, where damage shows that no checksum inside tells. */
+  /** Reads to the end, where the stream's overall checksum is verified. */
   async drain(): Promise<void> {
     while ((await this.peek()) !== undefined) this.next()
   }
 }
 
-/** The bytes, and an error at their end unless they are the ones that were stored. */
+/** Passes bytes on and throws at their end unless they match the digest. */
 export async function* verifiedBytes(bytes: AsyncIterable<Buffer>, sha256: Buffer): AsyncGenerator<Buffer> {
   const hash = createHash('sha256')
   for await (const chunk of bytes) {

@@ -1,6 +1,6 @@
 /**
- * A backup as the server sees it: one snapshot of the records, and a promise that every byte it names stays where it is
- * until the backup ends. Whoever makes it and falls silent loses it: nobody can keep bytes from being freed for long.
+ * A backup on the server side: one snapshot of the records, and a guarantee that every byte it references stays in
+ * place until the backup ends. A client that falls silent loses its lease, so that reclamation is not blocked for long.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
 import { EMPTY, keySuccessor } from '../lib/bytes.ts'
@@ -10,19 +10,19 @@ import { Fault } from '../model/faults.ts'
 import { recordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { blobPieces } from './blob-row.ts'
-import { EntryRow } from './entries.ts'
+import { EntryStreamWriter } from './entries.ts'
 
-/** Between two calls. Longer than a client needs to store what one call brought it. */
-const SILENCE_MS_MAX = 5 * 60_000
+/** Maximum time between two calls; longer than a client needs to store the result of one. */
+const LEASE_MS = 5 * 60_000
 const PAGE = 256
 
 interface Lease {
   readonly id: string
   readonly snapshot: Snapshot
-  readonly letGo: () => void
-  /** When something was last given to whoever makes it, on the clock that nobody sets. */
+  readonly release: () => void
+  /** Monotonic time of the last data sent to the client. */
   usedAt: number
-  stopWatch: () => void
+  stopTimer: () => void
   read: boolean
 }
 
@@ -37,49 +37,49 @@ export class BackupLeases {
     this.#snapshot = snapshot
   }
 
-  /** One at a time. */
+  /** At most one lease exists at a time. */
   async start(): Promise<{ readonly backup: string; readonly takenAt: string }> {
     if (this.#lease !== undefined || this.#starting) {
-      throw new Fault('OperationAborted', { reason: 'Another backup is under way.' })
+      throw new Fault('OperationAborted', { reason: 'Another backup is in progress.' })
     }
     this.#starting = true
-    const { reclamationLock: freeing, random, clock } = this.#context
-    const letGo = await freeing.hold()
+    const { reclamationLock, random, clock } = this.#context
+    const release = await reclamationLock.hold()
     try {
       const snapshot = await this.#snapshot()
       const id = random.bytes(16).toString('hex')
-      const lease: Lease = { id, snapshot, letGo, usedAt: clock.elapsed(), stopWatch: () => {}, read: false }
+      const lease: Lease = { id, snapshot, release, usedAt: clock.elapsed(), stopTimer: () => {}, read: false }
       this.#lease = lease
-      this.#watch(lease, SILENCE_MS_MAX)
+      this.#startTimer(lease, LEASE_MS)
       return { backup: id, takenAt: new Date(clock.now()).toISOString() }
     } catch (error) {
-      letGo()
+      release()
       throw error
     } finally {
       this.#starting = false
     }
   }
 
-  #watch(lease: Lease, ms: number): void {
+  #startTimer(lease: Lease, ms: number): void {
     const { clock } = this.#context
-    lease.stopWatch = clock.after(ms, () => {
-      const left = SILENCE_MS_MAX - (clock.elapsed() - lease.usedAt)
-      if (left > 0) this.#watch(lease, left)
+    lease.stopTimer = clock.after(ms, () => {
+      const left = LEASE_MS - (clock.elapsed() - lease.usedAt)
+      if (left > 0) this.#startTimer(lease, left)
       else void this.#end(lease)
     })
   }
 
-  #leased(id: string): Lease {
+  #requireLease(id: string): Lease {
     const lease = this.#lease
-    if (lease === undefined || lease.id !== id) throw ended()
+    if (lease === undefined || lease.id !== id) throw leaseEnded()
     lease.usedAt = this.#context.clock.elapsed()
     return lease
   }
 
-  /** Nothing is given away that was read after the lease had ended. */
-  async *#during(lease: Lease, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  /** Data read after the lease has ended is not sent. */
+  async *#whileLeased(lease: Lease, pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
-      if (this.#lease !== lease) throw ended()
+      if (this.#lease !== lease) throw leaseEnded()
       lease.usedAt = this.#context.clock.elapsed()
       yield piece
     }
@@ -87,21 +87,21 @@ export class BackupLeases {
 
   /** All records of the snapshot, once. */
   records(id: string): AsyncGenerator<Buffer> {
-    const lease = this.#leased(id)
-    if (lease.read) throw new Fault('InvalidRequest', { reason: 'The records of this backup were read already.' })
+    const lease = this.#requireLease(id)
+    if (lease.read) throw new Fault('InvalidRequest', { reason: 'The records of this backup have already been read.' })
     lease.read = true
-    return this.#during(lease, recordPieces(lease.snapshot))
+    return this.#whileLeased(lease, recordPieces(lease.snapshot))
   }
 
-  /** These blobs as they are stored. Each must be one that the snapshot names. */
+  /** These blobs as stored. Each must be referenced by the snapshot. */
   blobs(id: string, blobs: readonly Buffer[]): AsyncGenerator<Buffer> {
-    return this.#during(this.#leased(id), this.#blobPieces(blobs))
+    return this.#whileLeased(this.#requireLease(id), this.#blobPieces(blobs))
   }
 
   async *#blobPieces(ids: readonly Buffer[]): AsyncGenerator<Buffer> {
     const { meta, blobs } = this.#context
     for (const id of ids) {
-      // Where it lies now: compaction may have moved it since, but nobody can have freed it.
+      // The current location: compaction may have moved the blob, but it cannot have been freed.
       const entry = await meta.get(recordKey.blob(id))
       if (entry === undefined) throw new Fault('NoSuchEntity', { reason: 'There is no such blob.' })
       const { volume, offset, storedLength: length, frameBytes } = blobFormat.decode(entry.value)
@@ -110,51 +110,51 @@ export class BackupLeases {
     }
   }
 
-  /** Whoever makes it is busy, not gone. */
+  /** Renews the lease of a client that is busy. */
   keep(id: string): void {
-    this.#leased(id)
+    this.#requireLease(id)
   }
 
   async end(id: string): Promise<void> {
-    await this.#end(this.#leased(id))
+    await this.#end(this.#requireLease(id))
   }
 
   async #end(lease: Lease): Promise<void> {
     if (this.#lease !== lease) return
     this.#lease = undefined
-    lease.stopWatch()
-    lease.letGo()
+    lease.stopTimer()
+    lease.release()
     await lease.snapshot.end()
   }
 
-  /** Before the store is closed. */
+  /** Called before the store is closed. */
   async stop(): Promise<void> {
     if (this.#lease !== undefined) await this.#end(this.#lease)
   }
 }
 
-const ended = (): Fault => new Fault('NoSuchEntity', { reason: 'This backup has ended: begin another one.' })
+const leaseEnded = (): Fault => new Fault('NoSuchEntity', { reason: 'This backup has ended: start another one.' })
 
 async function* recordPieces(snapshot: Snapshot): AsyncGenerator<Buffer> {
-  const row = new EntryRow()
-  yield EntryRow.title('holdfast records 1')
+  const entries = new EntryStreamWriter()
+  yield EntryStreamWriter.title('holdfast records 1')
   for (let start = EMPTY; ; ) {
     const page = await snapshot.scan({ start, end: undefined }, PAGE)
     const last = page.at(-1)
     if (last === undefined) break
     for (const { key, value } of page) {
-      const piece = row.add(key, value)
+      const piece = entries.add(key, value)
       if (piece !== undefined) yield piece
     }
     if (last.key.compare(start) < 0) throw new Error('the records are out of order: the metadata are damaged')
     start = keySuccessor(last.key)
   }
-  yield row.end()
-  // From here on the bytes are enough: the engine need not keep old records any longer.
+  yield entries.end()
+  // The records have been sent, so the engine need not keep the snapshot.
   await snapshot.end()
 }
 
-/** A sector that the disk cannot read any more is damage too. */
+/** An unreadable sector is damage too. */
 function damageIn(error: unknown): string | undefined {
   const isDamage = error instanceof DamagedBlob || (error as NodeJS.ErrnoException).code === 'EIO'
   return isDamage ? (error as Error).message : undefined

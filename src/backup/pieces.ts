@@ -1,6 +1,6 @@
 /**
- * What a backup is made of, on its way and in its files: pieces with a kind, a length and a CRC-32 each. A row of them
- * begins with what it is and ends with how many entries there were, so that one that broke off never passes for whole.
+ * The framing of backups, in transfer and in files: pieces with a kind, a length and a CRC-32. A stream of pieces
+ * begins with its title and ends with its number of entries, so that a truncated one is never accepted.
  */
 import { crc32 } from '../lib/crc.ts'
 
@@ -12,16 +12,16 @@ export interface Piece {
   readonly payload: Buffer
 }
 
-/** Kind, bytes of payload, CRC of both and the payload. */
+/** Kind, payload length, and the CRC of both and the payload. */
 const HEAD_BYTES = 12
-/** Longer ones are not made, so a length beyond it is damage. */
+/** Longer pieces are never written, so a greater length is damage. */
 const PAYLOAD_BYTES_MAX = 16 * 2 ** 20
 
 const NAMES = new Map<number, PieceKind>(
   Object.entries(PIECE_KINDS).map(([name, number]) => [number, name as PieceKind]),
 )
 
-/** A piece is not what was written. */
+/** A piece is damaged. */
 export class DamagedPiece extends Error {
   constructor(what: string) {
     super(what)
@@ -40,28 +40,28 @@ export function pieceOf(kind: PieceKind, payload: Buffer): Buffer {
 
 export async function* piecesIn(source: AsyncIterable<Buffer>): AsyncGenerator<Piece, void, undefined> {
   let rest: Buffer[] = []
-  let held = 0
-  let wanted = HEAD_BYTES
+  let buffered = 0
+  let needed = HEAD_BYTES
   for await (const chunk of source) {
     rest.push(chunk)
-    held += chunk.length
-    while (held >= wanted) {
+    buffered += chunk.length
+    while (buffered >= needed) {
       const bytes = rest.length === 1 ? rest[0]! : Buffer.concat(rest)
       const length = bytes.readUInt32BE(4)
-      if (length > PAYLOAD_BYTES_MAX) throw new DamagedPiece('a piece is longer than any can be')
-      wanted = HEAD_BYTES + length
+      if (length > PAYLOAD_BYTES_MAX) throw new DamagedPiece('a piece exceeds the maximum length')
+      needed = HEAD_BYTES + length
       rest = [bytes]
-      if (held < wanted) break
-      yield checked(bytes.subarray(0, wanted))
-      held -= wanted
-      rest = [bytes.subarray(wanted)]
-      wanted = HEAD_BYTES
+      if (buffered < needed) break
+      yield verifyPiece(bytes.subarray(0, needed))
+      buffered -= needed
+      rest = [bytes.subarray(needed)]
+      needed = HEAD_BYTES
     }
   }
-  if (held > 0) throw new DamagedPiece('the last piece is cut off')
+  if (buffered > 0) throw new DamagedPiece('the last piece is truncated')
 }
 
-function checked(bytes: Buffer): Piece {
+function verifyPiece(bytes: Buffer): Piece {
   const kind = NAMES.get(bytes.readUInt32BE(0))
   const payload = bytes.subarray(HEAD_BYTES)
   if (bytes.readUInt32BE(8) !== crc32(payload, crc32(bytes.subarray(0, 8)))) {

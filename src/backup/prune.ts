@@ -1,4 +1,4 @@
-/** Takes away runs that are not wanted any more, and the bytes that only they had. */
+/** Removes old runs and the blobs that only they reference. */
 import { indexFormat } from './index-entry.ts'
 import type { Vault } from './vault.ts'
 
@@ -7,24 +7,24 @@ export interface PruneResult {
   readonly files: number
 }
 
-/** Keeps the newest runs. A volume goes when no run that stays has anything in it. */
+/** Keeps the newest runs. A volume is removed when no remaining run references it. */
 export async function pruneBackups(vault: Vault, keep: number): Promise<PruneResult> {
   const runs = await vault.runs()
-  const gone = runs.slice(0, Math.max(0, runs.length - keep))
-  if (gone.length === 0) return { runs: [], files: 0 }
+  const removed = runs.slice(0, Math.max(0, runs.length - keep))
+  if (removed.length === 0) return { runs: [], files: 0 }
   const needed = new Set<string>()
-  // Before anything is removed: a run that cannot be read may need anything.
-  for (const run of runs.slice(gone.length)) {
+  // Checked before anything is removed: a run that cannot be read may reference any blob.
+  for (const run of runs.slice(removed.length)) {
     const { index } = await vault.manifest(run)
     for await (const entries of vault.entries(run, 'index', index.sha256)) {
       for (const [id, value] of entries) needed.add(indexFormat.decode(value).volume ?? id.toString('hex'))
     }
   }
-  for (const run of gone) await vault.remove(run)
-  return { runs: gone, files: await removeOthers(vault, needed) }
+  for (const run of removed) await vault.remove(run)
+  return { runs: removed, files: await removeUnreferenced(vault, needed) }
 }
 
-async function removeOthers({ blobs }: Vault, needed: ReadonlySet<string>): Promise<number> {
+async function removeUnreferenced({ blobs }: Vault, needed: ReadonlySet<string>): Promise<number> {
   let files = 0
   for (const { name } of await blobs.volumes()) {
     if (needed.has(name)) continue

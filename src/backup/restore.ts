@@ -1,6 +1,6 @@
 /**
- * Makes a store of a run: bytes first, then the records that name them. It may be broken off at any moment and run
- * again; what has its record is not copied a second time.
+ * Restores a store from a run: bytes first, then the records that name them. It can be interrupted at any time and run
+ * again; blobs that have their record are not copied twice.
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { startsWith } from '../lib/bytes.ts'
@@ -16,7 +16,7 @@ import { DamagedBackup, type Vault } from './vault.ts'
 export interface RestoreTarget {
   readonly vault: Vault
   readonly manifest: Manifest
-  /** Of the new store: empty, or as an earlier try left them. */
+  /** The new store's metadata: empty, or as left by an earlier attempt. */
   readonly meta: Meta
   readonly blobs: Blobs
   readonly progress: (line: string) => void
@@ -28,56 +28,59 @@ export interface RestoreResult {
   readonly bytes: number
 }
 
-/** Blobs that are copied at once: short ones share a sync. */
+/** Blobs copied concurrently; short ones share a sync. */
 const COPIES = 64
 const OWNER = recordKey.owner()
 const FENCES = keyRanges.fences().start
 const BLOBS = keyRanges.kind('b').start
 const GARBAGE = keyRanges.kind('g').start
 
-/** What is about the old folder and not about what it held. */
-function isOfTheFolder([key, value]: KeyAndValue): boolean {
+/** Records about the old folder itself, which are not restored. */
+function isFolderRecord([key, value]: KeyAndValue): boolean {
   if (key.equals(OWNER) || startsWith(key, FENCES) || startsWith(key, ENGINE_KEYS)) return true
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }
 
-export async function restoreBackup(restoring: RestoreTarget): Promise<RestoreResult> {
-  const { vault, manifest, progress } = restoring
+export async function restoreBackup(target: RestoreTarget): Promise<RestoreResult> {
+  const { vault, manifest, progress } = target
   const { run, records, index } = manifest
-  const listed = new MergeLookup(vault.entries(run, 'index', index.sha256))
+  const blobIndex = new MergeLookup(vault.entries(run, 'index', index.sha256))
   const done = { records: 0, blobs: 0, bytes: 0 }
   try {
     for await (const entries of vault.entries(run, 'records', records.sha256)) {
-      const kept = entries.filter(entry => !isOfTheFolder(entry))
+      const kept = entries.filter(entry => !isFolderRecord(entry))
       const others = kept.filter(([key]) => !startsWith(key, BLOBS))
-      await commitAll(restoring.meta, others)
+      await commitAll(target.meta, others)
       const named = kept.filter(([key]) => startsWith(key, BLOBS))
       for (let from = 0; from < named.length; from += COPIES) {
-        await commitAll(restoring.meta, await placeAll(restoring, listed, named.slice(from, from + COPIES), done))
+        await commitAll(target.meta, await restoreBlobs(target, blobIndex, named.slice(from, from + COPIES), done))
       }
       done.records += kept.length
       progress(`${done.records} records, ${done.blobs} blobs, ${done.bytes} bytes`)
     }
-    await listed.drain()
+    await blobIndex.drain()
     return done
   } finally {
-    await listed.close()
+    await blobIndex.close()
   }
 }
 
-/** Copies the bytes of these blobs; their records, saying where they lie now. */
-async function placeAll(
+/** Copies the bytes of these blobs and returns their records with the new locations. */
+async function restoreBlobs(
   { vault, manifest, meta, blobs }: RestoreTarget,
-  listed: MergeLookup,
+  blobIndex: MergeLookup,
   entries: readonly KeyAndValue[],
   done: { blobs: number; bytes: number },
 ): Promise<KeyAndValue[]> {
-  const place = async ([key, value]: KeyAndValue, entry: IndexEntry | undefined): Promise<KeyAndValue | undefined> => {
+  const copyBlob = async (
+    [key, value]: KeyAndValue,
+    entry: IndexEntry | undefined,
+  ): Promise<KeyAndValue | undefined> => {
     if ((await meta.get(key)) !== undefined) return undefined
     const id = key.subarray(1)
     const record: BlobRecord = blobFormat.decode(value)
     if (entry === undefined) return [key, blobFormat.encode({ ...record, volume: undefined, offset: 0 })]
-    // A file that an earlier try left without a record.
+    // An earlier attempt may have left a file without a record.
     await blobs.remove(id, { ...entry, volume: undefined })
     const bytes = verifiedBytes(vault.blobs.read(id, entry, 0, entry.length), entry.sha256)
     const { volume, offset } = await blobs.write(id, bytes, entry.frameBytes)
@@ -85,18 +88,18 @@ async function placeAll(
     done.bytes += entry.length
     return [key, blobFormat.encode({ ...record, volume, offset })]
   }
-  const lost = new Set(manifest.damaged.map(({ id }) => id))
-  const found: (IndexEntry | undefined)[] = []
+  const damaged = new Set(manifest.damaged.map(({ id }) => id))
+  const locations: (IndexEntry | undefined)[] = []
   for (const entry of entries) {
     const id = entry[0].subarray(1)
-    const value = await listed.find(id)
-    if (value === undefined && !lost.has(id.toString('hex'))) {
+    const value = await blobIndex.find(id)
+    if (value === undefined && !damaged.has(id.toString('hex'))) {
       throw new DamagedBackup(`blob ${id.toString('hex')} is not in the index of ${manifest.run}`)
     }
-    found.push(value && indexFormat.decode(value))
+    locations.push(value && indexFormat.decode(value))
   }
-  const placed = await Promise.all(entries.map((entry, i) => place(entry, found[i])))
-  return placed.filter(entry => entry !== undefined)
+  const records = await Promise.all(entries.map((entry, i) => copyBlob(entry, locations[i])))
+  return records.filter(entry => entry !== undefined)
 }
 
 async function commitAll(meta: Meta, entries: readonly KeyAndValue[]): Promise<void> {

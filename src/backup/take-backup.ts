@@ -1,6 +1,6 @@
 /**
- * Makes a run: the records of one snapshot, and those of its blobs that are not kept yet. Bytes first, the index behind
- * them, the manifest last. Whatever ends it before that costs only time: the next run finds the bytes that are there.
+ * Makes a run: the records of one snapshot, and its blobs that are not archived yet. Blobs first, then the index, the
+ * manifest last. An interrupted run costs only time: the next one finds the blobs already copied.
  */
 import { createHash } from 'node:crypto'
 import { blobFormat } from '../model/content.ts'
@@ -8,36 +8,36 @@ import { type FormatStamp, formatStamp } from '../store/commit/format-stamp.ts'
 import { recordKey } from '../store/commit/record-keys.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
 import type { BackupOptions } from './backup-options.ts'
-import { BlobArchiver, lastWhole, type WantedBlob } from './blob-archiver.ts'
+import { BlobArchiver, type BlobToArchive, lastIntactRun } from './blob-archiver.ts'
 import { entriesIn } from './entries.ts'
 import type { Manifest } from './manifest.ts'
 import type { RunWriter, Vault } from './vault.ts'
 
-/** The folder is in use for something else. */
+/** The folder is used for something else. */
 export class NotABackupFolder extends Error {}
 
-/** Blobs have a kind of their own among the records. */
+/** Key prefix of blob records. */
 const BLOB_KIND = 'b'.charCodeAt(0)
 
-export async function takeBackup(taking: BackupOptions): Promise<Manifest> {
-  const { vault, source, clock } = taking
+export async function takeBackup(options: BackupOptions): Promise<Manifest> {
+  const { vault, source, clock } = options
   await vault.clear()
   const run = await vault.nextName(clock.now())
-  const last = await lastWhole(vault)
-  // One that was killed here still has its lease: nobody else may begin before that ends.
-  const left = await vault.leaseLeft()
-  if (left !== undefined) await source.end(left).catch(() => {})
+  const last = await lastIntactRun(vault)
+  // A killed run still has its lease, and no other may start before that ends.
+  const staleLease = await vault.staleLease()
+  if (staleLease !== undefined) await source.end(staleLease).catch(() => {})
   const { backup, takenAt } = await source.start()
   try {
-    await vault.noteLease(backup)
-    const { records, keyring, stamp } = await copyRecords(taking, run, backup)
-    // Two stores in one place would take each other's blobs away.
+    await vault.saveLease(backup)
+    const { records, keyring, stamp } = await copyRecords(options, run, backup)
+    // Two stores in one vault would prune each other's blobs.
     if (last !== undefined && last.keyring !== keyring.toString('hex')) {
-      throw new NotABackupFolder('this folder has backups of another store')
+      throw new NotABackupFolder('this folder contains backups of another store')
     }
-    const keyringFile = await copyKeyring(taking, run, keyring)
-    const keeping = await BlobArchiver.open(taking, backup, last)
-    const index = await copyBlobs(vault, run, records, keeping).finally(() => keeping.close())
+    const keyringFile = await copyKeyring(options, run, keyring)
+    const archiver = await BlobArchiver.open(options, backup, last)
+    const index = await copyBlobs(vault, run, records, archiver).finally(() => archiver.close())
     await vault.blobs.seal()
     const manifest: Manifest = {
       format: 1,
@@ -49,16 +49,16 @@ export async function takeBackup(taking: BackupOptions): Promise<Manifest> {
       ...(keyringFile === undefined ? {} : { keyringFile }),
       records,
       index,
-      blobs: keeping.totals,
-      damaged: keeping.damaged,
+      blobs: archiver.totals,
+      damaged: archiver.damaged,
       volumes: (await vault.blobs.volumes()).map(({ name }) => name).sort(),
     }
     await vault.finish(manifest)
     return manifest
   } finally {
-    // A server that is gone has let go already.
+    // A server that has stopped has already released the lease.
     await source.end(backup).catch(() => {})
-    await vault.forgetLease()
+    await vault.removeLease()
   }
 }
 
@@ -82,7 +82,7 @@ async function copyRecords(
       count += entries.length
       progress(`${count} records`)
     }
-    if (keyring === undefined) throw new Error('the store does not say which keyring it belongs to')
+    if (keyring === undefined) throw new Error('the store has no record of its keyring')
     return { records: await writer.finish(), keyring: Buffer.from(keyring), stamp }
   } finally {
     await writer.abandon()
@@ -100,28 +100,28 @@ async function copyKeyring(
   return { bytes: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
-/** In the order of their ids, in which the index of the run before is read along. */
+/** In id order, so that the previous run's index is read alongside. */
 async function copyBlobs(
   vault: Vault,
   run: string,
   records: Manifest['records'],
-  keeping: BlobArchiver,
+  archiver: BlobArchiver,
 ): Promise<Manifest['index']> {
   const index: RunWriter = await vault.create(run, 'index')
   try {
     for await (const entries of vault.entries(run, 'records', records.sha256)) {
       for (const [key, value] of entries) {
-        if (key[0] === BLOB_KIND) await keeping.want(wantedBlob(key, value), index)
+        if (key[0] === BLOB_KIND) await archiver.archive(wantedBlob(key, value), index)
       }
     }
-    await keeping.flush(index)
+    await archiver.flush(index)
     return await index.finish()
   } finally {
     await index.abandon()
   }
 }
 
-function wantedBlob(key: Buffer, value: Buffer): WantedBlob {
+function wantedBlob(key: Buffer, value: Buffer): BlobToArchive {
   const { storedLength: length, frameBytes } = blobFormat.decode(value)
   return { id: Buffer.from(key.subarray(1)), length, frameBytes }
 }

@@ -1,13 +1,14 @@
 /**
- * Where backups are kept: a folder with the bytes of all runs together and, for each run, its records, its index and a
- * manifest. The manifest is written last and in one go: a run without one is none. Layout: docs/formats/backup.md.
+ * The folder that stores backups: the blobs of all runs together and, for each run, its records, its index and a
+ * manifest. The manifest is written last and atomically: a run without one is incomplete. Layout:
+ * docs/formats/backup.md.
  */
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Disk, DiskFile } from '../lib/disk.ts'
-import { EntryRow, entriesIn, type KeyAndValue, type Title } from './entries.ts'
-import { type Manifest, readManifest, writtenManifest } from './manifest.ts'
+import { EntryStreamWriter, entriesIn, type KeyAndValue, type StreamTitle } from './entries.ts'
+import { encodeManifest, type Manifest, readManifest } from './manifest.ts'
 
 const CHUNK_BYTES = 2 ** 19
 const MANIFEST_BYTES_MAX = 64 * 2 ** 20
@@ -17,12 +18,12 @@ const RUN_FILE = /^(\d{6}-\d{8}T\d{6}Z)\.(records|index|manifest|keyring)(\.new)
 
 export type RunFile = 'records' | 'index' | 'manifest' | 'keyring'
 
-export interface FileFacts {
+export interface FileDigest {
   readonly bytes: number
   readonly sha256: string
 }
 
-/** What is kept there is not what was put there. */
+/** The stored backup differs from the one written. */
 export class DamagedBackup extends Error {
   constructor(what: string) {
     super(what)
@@ -51,22 +52,22 @@ export class Vault {
     return join(this.#runs, `${run}.${file}`)
   }
 
-  /** The lease of a run that broke off here. Whoever had it is gone: only one at a time works in this folder. */
-  async leaseLeft(): Promise<string | undefined> {
+  /** The lease of an interrupted run. Its process is gone, since only one works in this folder at a time. */
+  async staleLease(): Promise<string | undefined> {
     if (!(await this.disk.list(dirname(this.#lease))).includes(LEASE_FILE)) return undefined
-    return (await this.#whole(this.#lease, LEASE_BYTES_MAX)).toString('latin1')
+    return (await this.#readAll(this.#lease, LEASE_BYTES_MAX)).toString('latin1')
   }
 
-  async noteLease(backup: string): Promise<void> {
-    await this.forgetLease()
+  async saveLease(backup: string): Promise<void> {
+    await this.removeLease()
     await this.write(this.#lease, Buffer.from(backup, 'latin1'))
   }
 
-  forgetLease(): Promise<void> {
+  removeLease(): Promise<void> {
     return this.disk.remove(this.#lease)
   }
 
-  async #whole(path: string, bytesMax: number): Promise<Buffer> {
+  async #readAll(path: string, bytesMax: number): Promise<Buffer> {
     const pieces: Buffer[] = []
     let bytes = 0
     for await (const piece of this.#bytesAt(path)) {
@@ -77,7 +78,7 @@ export class Vault {
     return Buffer.concat(pieces)
   }
 
-  /** Names of whole runs, the oldest first. */
+  /** Names of complete runs, oldest first. */
   async runs(): Promise<string[]> {
     const names = (await this.disk.list(this.#runs)).map(name => RUN_FILE.exec(name))
     return names
@@ -86,18 +87,18 @@ export class Vault {
       .sort()
   }
 
-  /** Takes away what runs left behind that were broken off. */
+  /** Removes files of interrupted runs. */
   async clear(): Promise<void> {
-    const whole = new Set(await this.runs())
+    const complete = new Set(await this.runs())
     for (const name of await this.disk.list(this.#runs)) {
       const match = RUN_FILE.exec(name)
-      if (match !== null && (match[3] !== undefined || !whole.has(match[1]!))) {
+      if (match !== null && (match[3] !== undefined || !complete.has(match[1]!))) {
         await this.disk.remove(join(this.#runs, name))
       }
     }
   }
 
-  /** Behind all others, whatever the clock says. */
+  /** Sorts after all existing runs, whatever the clock says. */
   async nextName(now: number): Promise<string> {
     const last = (await this.runs()).at(-1)
     const number = last === undefined ? 1 : Number(last.slice(0, 6)) + 1
@@ -105,20 +106,20 @@ export class Vault {
   }
 
   async manifest(run: string): Promise<Manifest> {
-    const manifest = readManifest(await this.#whole(this.path(run, 'manifest'), MANIFEST_BYTES_MAX))
+    const manifest = readManifest(await this.#readAll(this.path(run, 'manifest'), MANIFEST_BYTES_MAX))
     if (manifest?.run !== run) throw new DamagedBackup(`the manifest of ${run} does not match its checksum`)
     return manifest
   }
 
-  /** From here on the run is whole. */
+  /** Completes the run. */
   async finish(manifest: Manifest): Promise<void> {
     const path = this.path(manifest.run, 'manifest')
-    await this.write(`${path}.new`, writtenManifest(manifest))
+    await this.write(`${path}.new`, encodeManifest(manifest))
     await this.disk.rename(`${path}.new`, path)
     await this.disk.syncFolder(this.#runs)
   }
 
-  /** First its manifest: a run that is on its way out is none. */
+  /** The manifest goes first, so that a partly removed run is not complete. */
   async remove(run: string): Promise<void> {
     await this.disk.remove(this.path(run, 'manifest'))
     await this.disk.syncFolder(this.#runs)
@@ -156,7 +157,7 @@ export class Vault {
     }
   }
 
-  /** The entries of a file; the end is reached only if all of the file is what was written. */
+  /** The entries of a file; throws at the end unless the whole file matches its digest. */
   async *entries(run: string, name: 'records' | 'index', sha256: string): AsyncGenerator<readonly KeyAndValue[]> {
     const hash = createHash('sha256')
     const hashed = async function* (bytes: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
@@ -166,7 +167,7 @@ export class Vault {
       }
     }
     yield* entriesIn(hashed(this.bytesOf(run, name)), TITLES[name])
-    if (hash.digest('hex') !== sha256) throw new DamagedBackup(`${run}.${name} is not what was written`)
+    if (hash.digest('hex') !== sha256) throw new DamagedBackup(`${run}.${name} does not match its checksum`)
   }
 
   async create(run: string, name: 'records' | 'index'): Promise<RunWriter> {
@@ -174,41 +175,41 @@ export class Vault {
   }
 }
 
-const TITLES: Readonly<Record<'records' | 'index', Title>> = {
+const TITLES: Readonly<Record<'records' | 'index', StreamTitle>> = {
   records: 'holdfast records 1',
   index: 'holdfast index 1',
 }
 
-/** Writes one of a run's files from its beginning to its end. */
+/** Writes one file of a run. */
 export class RunWriter {
   readonly #file: DiskFile
-  readonly #row = new EntryRow()
+  readonly #entries = new EntryStreamWriter()
   readonly #hash = createHash('sha256')
-  readonly #title: Title
+  readonly #title: StreamTitle
   #end = 0
 
-  constructor(file: DiskFile, title: Title) {
+  constructor(file: DiskFile, title: StreamTitle) {
     this.#file = file
     this.#title = title
   }
 
   async add(key: Buffer, value: Buffer): Promise<void> {
-    const piece = this.#row.add(key, value)
+    const piece = this.#entries.add(key, value)
     if (piece !== undefined) await this.#write(piece)
   }
 
   async #write(piece: Buffer): Promise<void> {
-    const pieces = this.#end === 0 ? [EntryRow.title(this.#title), piece] : [piece]
-    for (const one of pieces) this.#hash.update(one)
+    const pieces = this.#end === 0 ? [EntryStreamWriter.title(this.#title), piece] : [piece]
+    for (const bytes of pieces) this.#hash.update(bytes)
     await this.#file.write(pieces, this.#end)
     this.#end += pieces.reduce((sum, { length }) => sum + length, 0)
   }
 
-  async finish(): Promise<FileFacts & { readonly count: number }> {
-    await this.#write(this.#row.end())
+  async finish(): Promise<FileDigest & { readonly count: number }> {
+    await this.#write(this.#entries.end())
     await this.#file.datasync()
     await this.#file.close()
-    return { bytes: this.#end, sha256: this.#hash.digest('hex'), count: this.#row.count }
+    return { bytes: this.#end, sha256: this.#hash.digest('hex'), count: this.#entries.count }
   }
 
   async abandon(): Promise<void> {

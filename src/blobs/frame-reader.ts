@@ -143,7 +143,7 @@ class FrameReader {
   #fill(pieces: readonly Buffer[], start: number, bytes: number): MaybePromise<void> {
     const at = this.#place.offset + start
     // Of what is long, a thread reads on while this one sends what it has read before.
-    const soon = this.#kind === 'packed' ? this.#file.readSoon?.(pieces, at) : undefined
+    const soon = this.#kind === 'packed' ? this.#file.readCached?.(pieces, at) : undefined
     const got = soon ?? this.#file.read(pieces, at)
     return got instanceof Promise ? got.then(count => this.#checkFilled(count, bytes)) : this.#checkFilled(got, bytes)
   }

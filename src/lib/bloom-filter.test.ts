@@ -4,7 +4,7 @@ import { BloomFilter } from './bloom-filter.ts'
 
 const keyOf = (n: number): Buffer => Buffer.from(`bucket/key ${n}`)
 
-test('whatever was added is there, and hardly anything else', () => {
+test('every added key is reported, and hardly any other', () => {
   const set = new BloomFilter()
   assert(!set.mayHave(keyOf(0)))
   for (let n = 0; n < 50_000; n++) set.add(keyOf(n))

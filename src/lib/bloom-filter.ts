@@ -1,7 +1,7 @@
-/** Which of any number of keys were added, in memory that does not grow: it may say yes of one that was not. */
+/** A fixed-size Bloom filter: a set of keys that may report one that was never added. */
 import { crc32 } from './crc.ts'
 
-/** 8 MiB: of a million keys that were never added it takes about one in 65 for one of a million that were. */
+/** 8 MiB: with a million keys added, about one in 65 other keys is reported by mistake. */
 const BITS = 2 ** 26
 
 export class BloomFilter {
@@ -13,7 +13,7 @@ export class BloomFilter {
     this.#bits[bit >>> 3]! |= 1 << (bit & 7)
   }
 
-  /** Never false of one that was added. */
+  /** Never false for a key that was added. */
   mayHave(key: Buffer): boolean {
     if (this.#bits === undefined) return false
     const bit = crc32(key) % BITS

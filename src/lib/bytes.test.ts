@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compareAsUtf8, copyOf } from './bytes.ts'
 
-/** Of few characters, so that texts share beginnings, and on both sides of every border of both encodings. */
+/** From few characters, so that texts share prefixes, and on both sides of every boundary of both encodings. */
 const text = fc.string({
   unit: fc.constantFrom(
     'a',
@@ -30,7 +30,7 @@ test('texts compare as their bytes do', () => {
   )
 })
 
-test("a copy of a stretch is its bytes alone, and nobody else's", () => {
+test('a copy of a span has its own memory', () => {
   const bytes = Buffer.from('abcdef')
   const copy = copyOf({ bytes, start: 2, end: 4 })
   bytes.fill(0)

@@ -1,7 +1,7 @@
-/** Byte strings compare as memcmp does: that order is the order of every key in the store. */
+/** Byte strings compare as memcmp does, which is the order of all keys in the store. */
 export const EMPTY: Buffer = Buffer.alloc(0)
 
-/** Some bytes of a larger buffer. A view of them would be a buffer too, but takes longer to make than to read. */
+/** A range of a larger buffer. A subarray would do, but costs more to create than to read. */
 export interface ByteSpan {
   readonly bytes: Buffer
   readonly start: number
@@ -12,7 +12,7 @@ export const copyOf = ({ bytes, start, end }: ByteSpan): Buffer => Buffer.from(b
 
 export const textOf = ({ bytes, start, end }: ByteSpan): string => bytes.toString('utf8', start, end)
 
-/** The smallest byte string greater than every string that starts with `prefix`; undefined when there is none. */
+/** The smallest byte string greater than every string with this prefix; undefined when there is none. */
 export function prefixSuccessor(prefix: Uint8Array): Buffer | undefined {
   let end = prefix.length
   while (end > 0 && prefix[end - 1] === 0xff) end--
@@ -29,7 +29,7 @@ export function keySuccessor(bytes: Uint8Array): Buffer {
   return out
 }
 
-/** Lone surrogates aside, which no UTF-8 has: the order of two texts as their UTF-8 bytes have it. */
+/** Compares texts by their UTF-8 bytes; lone surrogates, which UTF-8 lacks, are not supported. */
 export function compareAsUtf8(a: string, b: string): number {
   const length = Math.min(a.length, b.length)
   for (let i = 0; i < length; i++) {
@@ -40,7 +40,7 @@ export function compareAsUtf8(a: string, b: string): number {
   return a.length - b.length
 }
 
-/** Characters that take two units of UTF-16 come last in UTF-8, but their units do not. */
+/** Surrogate pairs sort last in UTF-8, but not by their UTF-16 units. */
 const rank = (unit: number): number => (unit < 0xd800 ? unit : unit < 0xe000 ? unit + 0x2000 : unit - 0x800)
 
 export function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {

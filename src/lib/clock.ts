@@ -1,14 +1,14 @@
-/** The one source of time. Everything that needs "now" is handed a clock, so that a test can move it. */
+/** The only source of time, passed to all code that needs it, so that tests can control it. */
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number
-  /** Milliseconds that have really passed since some moment: whoever sets the clock does not change this. */
+  /** Monotonic milliseconds since an arbitrary start; unaffected by changes of the wall clock. */
   elapsed(): number
-  /** Resolves after this long on this clock; used for back-off and bounded waits, never to hide a race. */
+  /** Resolves after this time on this clock; for back-off and bounded waits, never to hide a race. */
   sleep(ms: number): Promise<void>
-  /** Calls once this long has passed on this clock, unless what it returns is called before. */
+  /** Calls back once after this time on this clock; returns a function that cancels it. */
   after(ms: number, call: () => void): () => void
-  /** Somebody moves it who means it: what it says is so, also when it has gone back. */
+  /** True for a clock under test control: its time is trusted, even when it moves back. */
   readonly isSetOnPurpose?: boolean
 }
 
@@ -22,7 +22,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** A clock that stands still until it is moved. Sleeping moves it; what was to be called by then is called. */
+/** A clock that only moves on request. Sleeping advances it and runs the timers that are due. */
 export class ManualClock implements Clock {
   #now: number
   #elapsed = 0
@@ -50,13 +50,13 @@ export class ManualClock implements Clock {
     return () => void this.#waiting.delete(waiting)
   }
 
-  /** Time passes; or, backwards, somebody sets the clock back. */
+  /** Advances time; a negative value sets the clock back. */
   move(ms: number): void {
     this.#elapsed += Math.max(0, ms)
     this.jump(ms)
   }
 
-  /** Somebody sets the clock, and no time passes. */
+  /** Sets the clock without any time passing. */
   jump(ms: number): void {
     this.#now += ms
     for (const waiting of [...this.#waiting]) {

@@ -65,11 +65,11 @@ const anySample = fc.record(
   { noNullPrototype: true },
 )
 
-test('a record comes back as it was written', () => {
+test('a record round-trips', () => {
   fc.assert(fc.property(anySample, value => assert.deepEqual(sample.decode(sample.encode(value)), value)))
 })
 
-test('a record that is cut short, or goes on, is refused', () => {
+test('a truncated record and one with trailing bytes are rejected', () => {
   fc.assert(
     fc.property(anySample, fc.nat(), (value, at) => {
       const whole = sample.encode(value)
@@ -79,7 +79,7 @@ test('a record that is cut short, or goes on, is refused', () => {
   )
 })
 
-test('a record of another format is refused, an older one is lifted', () => {
+test('a record of another format is rejected, an older one is converted', () => {
   const old = format('O1', text)
   const now = format('O2', struct<{ readonly name: string; readonly size: number }>({ name: text, size: uint }), {
     encode: value => old.encode(value.name),
@@ -90,6 +90,6 @@ test('a record of another format is refused, an older one is lifted', () => {
   assert.throws(() => now.decode(Buffer.from('Z9')), BadRecord)
 })
 
-test('counts that are none are refused before anything is written', () => {
+test('invalid counts are rejected before anything is written', () => {
   for (const value of [-1, 1.5, Number.NaN, 2 ** 53]) assert.throws(() => format('N1', uint).encode(value))
 })

@@ -1,16 +1,16 @@
 /**
- * Binary records: small combinators that write a value to bytes and read it back. Every stored record opens with a
- * two-character marker, so that a reader knows the shape it meets and can lift an older one to today's.
+ * Binary records: combinators that encode a value to bytes and decode it. Every stored record begins with a
+ * two-character marker, so that a decoder knows its format and can convert older ones.
  */
 
 import { Writer } from './record-writer.ts'
 
 export type { Writer } from './record-writer.ts'
 
-/** What takes more bytes is less likely to come twice. */
+/** Longer fields are unlikely to repeat. */
 const LAST_BYTES_MAX = 256
 
-/** The bytes do not have the shape they should have: a damaged or foreign record. */
+/** The bytes do not have the expected format: a damaged or foreign record. */
 export class BadRecord extends Error {
   constructor(what: string) {
     super(`stored record: ${what}`)
@@ -18,20 +18,20 @@ export class BadRecord extends Error {
   }
 }
 
-/** What a field was in the record before, and as which bytes. */
-class Last<T> {
+/** The last value of a field and its encoded bytes. */
+class LastValue<T> {
   readonly #bytes = new Uint8Array(LAST_BYTES_MAX)
-  /** Nothing is remembered while it is 0. */
+  /** 0 while nothing is cached. */
   length = 0
   value: T | undefined
 
-  isAt(bytes: Uint8Array, at: number): boolean {
+  matches(bytes: Uint8Array, at: number): boolean {
     const own = this.#bytes
     for (let i = 0; i < this.length; i++) if (own[i] !== bytes[at + i]) return false
     return true
   }
 
-  take(bytes: Uint8Array, start: number, end: number, value: T): void {
+  set(bytes: Uint8Array, start: number, end: number, value: T): void {
     this.length = end - start <= LAST_BYTES_MAX ? end - start : 0
     this.value = value
     for (let i = 0; i < this.length; i++) this.#bytes[i] = bytes[start + i]!
@@ -43,27 +43,27 @@ export class Reader {
   readonly #end: number
   #at: number
 
-  /** Of all of a buffer, or of a stretch of it. */
+  /** Reads a whole buffer, or a range of it. */
   constructor(buffer: Buffer, start = 0, end = buffer.length) {
     this.#buffer = buffer
     this.#at = start
     this.#end = end
   }
 
-  #take(bytes: number): number {
+  #advance(bytes: number): number {
     const at = this.#at
-    if (at + bytes > this.#end) throw new BadRecord('ends too early')
+    if (at + bytes > this.#end) throw new BadRecord('is truncated')
     this.#at = at + bytes
     return at
   }
 
-  /** Where in the buffer it stands. */
+  /** Current position in the buffer. */
   get at(): number {
     return this.#at
   }
 
   byte(): number {
-    return this.#buffer[this.#take(1)]!
+    return this.#buffer[this.#advance(1)]!
   }
 
   uint(): number {
@@ -82,38 +82,41 @@ export class Reader {
   }
 
   raw(length: number): Buffer {
-    const at = this.#take(length)
+    const at = this.#advance(length)
     return this.#buffer.subarray(at, at + length)
   }
 
-  pass(length: number): void {
-    this.#take(length)
+  skip(length: number): void {
+    this.#advance(length)
   }
 
   text(): string {
     const length = this.uint()
-    const at = this.#take(length)
+    const at = this.#advance(length)
     return this.#buffer.toString('utf8', at, at + length)
   }
 
-  /** What a block holds, read to its end. */
-  block<T>(read: Read<T>): T {
-    const at = this.#take(2)
+  /** Reads the content of a block to its end. */
+  block<T>(read: ReadValue<T>): T {
+    const at = this.#advance(2)
     const end = this.#at + this.#buffer[at]! * 256 + this.#buffer[at + 1]!
     const value = read(this)
     if (this.#at !== end) throw new BadRecord('has a block of another length')
     return value
   }
 
-  /** The value that was read last, if the same bytes come again; they tell where they end, so nothing can follow. */
-  again<T>(last: Last<T>, read: Read<T>): T {
+  /**
+   * The previous value, if the same bytes follow. An encoding contains its own length, so equal bytes are a complete
+   * value.
+   */
+  memoized<T>(last: LastValue<T>, read: ReadValue<T>): T {
     const start = this.#at
-    if (last.length > 0 && last.isAt(this.#buffer, start)) {
-      this.#take(last.length)
+    if (last.length > 0 && last.matches(this.#buffer, start)) {
+      this.#advance(last.length)
       return last.value as T
     }
     const value = read(this)
-    last.take(this.#buffer, start, this.#at, value)
+    last.set(this.#buffer, start, this.#at, value)
     return value
   }
 
@@ -125,29 +128,29 @@ export class Reader {
 export interface Codec<T> {
   write(to: Writer, value: T): void
   read(from: Reader): T
-  /** Passes over a value without making anything of it. */
+  /** Skips a value without decoding it. */
   skip(from: Reader): void
 }
 
 export const uint: Codec<number> = { write: (w, v) => w.uint(v), read: r => r.uint(), skip: r => void r.uint() }
-export const text: Codec<string> = { write: (w, v) => w.text(v), read: r => r.text(), skip: r => r.pass(r.uint()) }
+export const text: Codec<string> = { write: (w, v) => w.text(v), read: r => r.text(), skip: r => r.skip(r.uint()) }
 export const flag: Codec<boolean> = {
   write: (w, v) => w.byte(v ? 1 : 0),
   read: r => r.byte() === 1,
-  skip: r => r.pass(1),
+  skip: r => r.skip(1),
 }
 
-/** Bytes that know their length. */
+/** Length-prefixed bytes. */
 export const bytes: Codec<Buffer> = {
   write(w, v) {
     w.uint(v.length)
     w.raw(v)
   },
   read: r => r.raw(r.uint()),
-  skip: r => r.pass(r.uint()),
+  skip: r => r.skip(r.uint()),
 }
 
-/** Bytes whose length both sides know. */
+/** Bytes of a length known to both sides. */
 export function fixed(length: number): Codec<Buffer> {
   return {
     write(w, v) {
@@ -155,12 +158,12 @@ export function fixed(length: number): Codec<Buffer> {
       w.raw(v)
     },
     read: r => r.raw(length),
-    skip: r => r.pass(length),
+    skip: r => r.skip(length),
   }
 }
 
-/** Reads what `optional` wrote. */
-export function perhaps<T>(read: Read<T>): Read<T | undefined> {
+/** Reads a value written by `optional`. */
+export function readOptional<T>(read: ReadValue<T>): ReadValue<T | undefined> {
   return r => (r.byte() === 0 ? undefined : read(r))
 }
 
@@ -170,26 +173,26 @@ export function optional<T>(inner: Codec<T>): Codec<T | undefined> {
       w.byte(v === undefined ? 0 : 1)
       if (v !== undefined) inner.write(w, v)
     },
-    read: perhaps(inner.read),
+    read: readOptional(inner.read),
     skip(r) {
       if (r.byte() !== 0) inner.skip(r)
     },
   }
 }
 
-/** A field that an older shape did not have. */
+/** A field that an older format lacks. */
 export const absent: Codec<undefined> = { write: () => {}, read: () => undefined, skip: () => {} }
 
-/** Makes a value of the bytes that come next. */
-export type Read<T> = (from: Reader) => T
+/** Decodes the next value. */
+export type ReadValue<T> = (from: Reader) => T
 
 /**
- * For what one record after the other has in common, as the owner in a listing: made once, while the same bytes come.
- * So all who get it share it, and nobody may change it.
+ * For fields that consecutive records have in common, such as the owner in a listing: decoded once while the same bytes
+ * repeat. The value is shared and must not be modified.
  */
-export function repeated<T>(read: Read<T>): Read<T> {
-  const last = new Last<T>()
-  return r => r.again(last, read)
+export function memoizeRead<T>(read: ReadValue<T>): ReadValue<T> {
+  const last = new LastValue<T>()
+  return r => r.memoized(last, read)
 }
 
 export function list<T>(inner: Codec<T>): Codec<readonly T[]> {
@@ -225,7 +228,7 @@ export function pair<A, B>(first: Codec<A>, second: Codec<B>): Codec<readonly [A
   }
 }
 
-/** One of a fixed list of words, stored as its place in the list: new words go to the end. */
+/** One of a fixed list of words, stored as its index: new words are appended. */
 export function word<const W extends readonly string[]>(...words: W): Codec<W[number]> {
   return {
     write(w, v) {
@@ -236,15 +239,15 @@ export function word<const W extends readonly string[]>(...words: W): Codec<W[nu
       if (found === undefined) throw new BadRecord('holds an unknown word')
       return found
     },
-    skip: r => r.pass(1),
+    skip: r => r.skip(1),
   }
 }
 
 type Fields<T> = { readonly [K in keyof T]-?: Codec<T[K]> }
 
 /**
- * Compiled from the names, once for each struct. In a loop over them every object would change its shape with every
- * name, and all structs would share one place at which codecs are called: that takes a third more time.
+ * Generated per struct. A loop over the names would change the object's shape with every field and share one
+ * polymorphic call site between all structs, which takes a third more time.
  */
 function readerOf<T>(names: readonly string[], codecs: readonly Codec<unknown>[]): Codec<T>['read'] {
   const fields = names.map((name, i) => `${JSON.stringify(name)}: codecs[${i}].read(r)`)
@@ -265,7 +268,7 @@ export function struct<T extends object>(fields: Fields<T>): Codec<T> {
   }
 }
 
-/** Values that differ by their `kind`. The order of the cases is part of the format. */
+/** Values distinguished by `kind`. The order of the cases is part of the format. */
 export function variants<T extends { readonly kind: string }>(
   cases: {
     readonly [K in T['kind']]: Codec<Omit<Extract<T, { kind: K }>, 'kind'>>
@@ -284,7 +287,7 @@ export function variants<T extends { readonly kind: string }>(
     },
     read(r) {
       const kind = readKind(r)
-      // Just made, and nobody else's: told what it is in place.
+      // The value was just created and is not shared, so it can be modified.
       const value = cases[kind].read(r) as { kind?: T['kind'] }
       value.kind = kind
       return value as unknown as T
@@ -293,27 +296,31 @@ export function variants<T extends { readonly kind: string }>(
   }
 }
 
-export interface Decodes<T> {
-  /** Of all of a buffer, or of a stretch of it. */
+export interface RecordDecoder<T> {
+  /** Decodes a whole buffer, or a range of it. */
   decode(bytes: Buffer, start?: number, end?: number): T
 }
 
-export interface RecordFormat<T> extends Decodes<T> {
+export interface RecordFormat<T> extends RecordDecoder<T> {
   encode(value: T): Buffer
 }
 
-/** Encoding never waits and never nests, so one writer serves all. */
+/** Encoding is synchronous and never nested, so one writer is enough. */
 const writer = new Writer()
 
-export function encoded<T>(marker: Buffer, write: (to: Writer, value: T) => void, value: T): Buffer {
+export function encodeRecord<T>(marker: Buffer, write: (to: Writer, value: T) => void, value: T): Buffer {
   writer.begin()
   writer.raw(marker)
   write(writer, value)
-  return writer.done()
+  return writer.finish()
 }
 
-/** Reads records that have this marker. */
-export function decoder<T>(marker: string, read: Read<T>, older?: Decodes<T>): Decodes<T>['decode'] {
+/** Decodes records with this marker. */
+export function decoderFor<T>(
+  marker: string,
+  read: ReadValue<T>,
+  older?: RecordDecoder<T>,
+): RecordDecoder<T>['decode'] {
   const [first, second] = Buffer.from(marker, 'latin1')
   return (bytes, start = 0, end = bytes.length) => {
     if (end - start < 2 || bytes[start] !== first || bytes[start + 1] !== second) {
@@ -328,12 +335,12 @@ export function decoder<T>(marker: string, read: Read<T>, older?: Decodes<T>): D
   }
 }
 
-/** A stored shape with its two-character marker; a later one names its predecessor and how to lift it. */
+/** A record format with its two-character marker; a newer one names its predecessor. */
 export function format<T>(marker: string, codec: Codec<T>, older?: RecordFormat<T>): RecordFormat<T> {
   const mark = Buffer.from(marker, 'latin1')
   if (mark.length !== 2) throw new Error('a format marker has two characters')
   return {
-    encode: value => encoded(mark, codec.write, value),
-    decode: decoder(marker, r => codec.read(r), older),
+    encode: value => encodeRecord(mark, codec.write, value),
+    decode: decoderFor(marker, r => codec.read(r), older),
   }
 }

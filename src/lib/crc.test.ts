@@ -4,8 +4,8 @@ import { crc32 as native } from '@node-rs/crc32'
 import fc from 'fast-check'
 import { crc32, crc32Of } from './crc.ts'
 
-test('every runtime computes the same check, in one piece or continued', () => {
-  // The check value that defines CRC-32/ISO-HDLC.
+test('every runtime computes the same CRC, at once or incrementally', () => {
+  // The check value of CRC-32/ISO-HDLC.
   assert.equal(crc32(Buffer.from('123456789')), 0xcbf43926)
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 5000 }), fc.uint8Array({ maxLength: 200 }), (first, second) => {
@@ -15,7 +15,7 @@ test('every runtime computes the same check, in one piece or continued', () => {
   )
 })
 
-test('a stretch of a buffer has the check of its bytes alone, short or long', () => {
+test('the CRC of a range depends on its bytes alone, short or long', () => {
   fc.assert(
     fc.property(
       fc.uint8Array({ maxLength: 200 }),

@@ -2,35 +2,35 @@ import zlib from 'node:zlib'
 import { crc32 as native } from '@node-rs/crc32'
 import { HAS_FASTEST_CRC32 } from './runtime.ts'
 
-/** Each runtime's fastest by measurement. */
+/** The fastest implementation of each runtime, as measured. */
 const fastest: (bytes: Uint8Array, seed: number) => number = HAS_FASTEST_CRC32
   ? zlib.crc32
   : (bytes, seed) => native(bytes as Buffer, seed)
 
 /**
- * CRC-32 (IEEE), the check that every stored record and frame carries. Chosen over CRC-32C by measurement:
- * the same native package computes it four times as fast, and both detect every error burst of up to 32 bits.
+ * CRC-32 (IEEE), stored with every record and frame. Chosen over CRC-32C by measurement: the same native package
+ * computes it four times as fast, and both detect every error burst of up to 32 bits.
  */
 export function crc32(bytes: Uint8Array, seed = 0): number {
   return fastest(bytes, seed)
 }
 
-/** Up to here a loop is done before a call of the other has begun. */
+/** Up to this length the table loop is faster than a native call. */
 const SHORT_BYTES_MAX = 96
 
 type I = Int32Array
-/** What a byte does to the CRC-32 when so many others follow it. */
-const FOLLOWED_BY = Array.from({ length: 8 }, () => new Int32Array(256))
-const [T0, T1, T2, T3, T4, T5, T6, T7] = FOLLOWED_BY as [I, I, I, I, I, I, I, I]
+/** Slicing-by-8 tables: the effect of a byte on the CRC when n other bytes follow it. */
+const TABLES = Array.from({ length: 8 }, () => new Int32Array(256))
+const [T0, T1, T2, T3, T4, T5, T6, T7] = TABLES as [I, I, I, I, I, I, I, I]
 for (let byte = 0; byte < 256; byte++) {
   let rest = byte
   for (let n = 0; n < 8; n++) {
     for (let bit = 0; bit < 8; bit++) rest = (rest >>> 1) ^ (rest & 1 ? 0xedb88320 : 0)
-    FOLLOWED_BY[n]![byte] = rest
+    TABLES[n]![byte] = rest
   }
 }
 
-/** The same of a stretch of a buffer. Eight bytes at a time, since one after the other takes twice as long. */
+/** The CRC-32 of a range. Eight bytes at a time, which is twice as fast as one by one. */
 export function crc32Of(bytes: Uint8Array, start: number, end: number, seed = 0): number {
   if (end - start > SHORT_BYTES_MAX) {
     return fastest(new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start), seed)

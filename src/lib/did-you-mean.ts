@@ -1,6 +1,6 @@
-/** Which known name was probably meant by one that is not known. */
+/** Suggests the known name closest to an unknown one. */
 
-/** Edits of one letter that turn one word into the other (Levenshtein). */
+/** Levenshtein distance. */
 export function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 1; i <= a.length; i++) {
@@ -15,16 +15,16 @@ export function distance(a: string, b: string): number {
 
 const DISTANCE_MAX = 2
 
-/** Undefined when nothing is near. */
+/** Undefined when no name is close enough. */
 export function closest(word: string, known: readonly string[]): string | undefined {
-  const near = known
-    .map(name => ({ name, far: distance(word, name) }))
-    .filter(({ name, far }) => far <= DISTANCE_MAX && far < name.length)
-    .sort((a, b) => a.far - b.far)
-  return near[0]?.name
+  const matches = known
+    .map(name => ({ name, edits: distance(word, name) }))
+    .filter(({ name, edits }) => edits <= DISTANCE_MAX && edits < name.length)
+    .sort((a, b) => a.edits - b.edits)
+  return matches[0]?.name
 }
 
-/** ` - did you mean …?`, or nothing when nothing is near. */
+/** ` - did you mean …?`, or an empty string. */
 export function suggestion(word: string, known: readonly string[]): string {
   const name = closest(word, known)
   return name === undefined ? '' : ` - did you mean ${name}?`

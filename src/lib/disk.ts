@@ -1,6 +1,6 @@
 /**
- * The one way to the filesystem. Everything that keeps bytes is handed a Disk, so that a test can fail the N-th
- * call, cut a write short or forget what was never synced. LMDB is the exception: it writes for itself.
+ * The only access to the filesystem. All code that stores bytes is given a Disk, so that a test can fail the n-th call,
+ * shorten a write or drop unsynced data. LMDB is the exception: it does its own I/O.
  */
 import { constants, promises as fs, readvSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
@@ -9,63 +9,63 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { PageCacheReads } from './page-cache-reads.ts'
 
 export interface DiskFile {
-  /** Writes all the pieces, one behind the other, at `position`. Rejects unless every byte was taken. */
+  /** Writes all pieces in sequence at `position`. Rejects unless every byte was written. */
   write(pieces: readonly Uint8Array[], position: number): Promise<void>
-  /** Fills the pieces, one behind the other; resolves to how many bytes there were (fewer only at the file's end). */
+  /** Fills the pieces in sequence; resolves to the number of bytes read, smaller only at the end of the file. */
   read(into: readonly Uint8Array[], position: number): Promise<number>
-  /** The same, on the spot where the bytes are likely to be at hand: there are disks on which they never are. */
-  readSoon?(into: readonly Uint8Array[], position: number): MaybePromise<number>
-  /** Resolves when every byte written before the call is on stable storage. A failure is final: never call again. */
+  /** Like `read`, but synchronous where the bytes are probably in the page cache. Not every disk has it. */
+  readCached?(into: readonly Uint8Array[], position: number): MaybePromise<number>
+  /** Resolves when every byte written before the call is on stable storage. A failure is final: do not retry. */
   datasync(): Promise<void>
   size(): Promise<number>
   close(): Promise<void>
 }
 
 export interface Disk {
-  /** `create` makes a new file (it must not exist) for reading and writing; `read` opens an existing one. */
+  /** `create` creates a new file for reading and writing; `read` opens an existing one. */
   open(path: string, how: 'create' | 'read'): Promise<DiskFile>
-  /** Makes the folder and its missing parents, durably. */
+  /** Creates the folder and its missing parents, durably. */
   makeFolder(path: string): Promise<void>
-  /** Makes the names in this folder durable. */
+  /** Makes the directory entries of this folder durable. */
   syncFolder(path: string): Promise<void>
-  /** Names in the folder; empty when there is no such folder. */
+  /** Names in the folder; empty when it does not exist. */
   list(path: string): Promise<string[]>
   rename(from: string, to: string): Promise<void>
-  /** Removes a file; no error when it is gone already. */
+  /** Removes a file; no error when it is missing. */
   remove(path: string): Promise<void>
-  /** Free bytes for this user on the filesystem that holds `path`. */
+  /** Free bytes for this user on the filesystem of `path`. */
   free(path: string): Promise<number>
-  /** True when whoever writes now shall find it full, however much is free. */
+  /** True when writes must be rejected as if the disk were full. */
   isFull?(): boolean
 }
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException)?.code === 'ENOENT'
 
-/** For the owner of the process alone, like every file that a Disk makes. */
+/** Readable by the process's user only, like every file created through a Disk. */
 const MODE = 0o600
 
 /**
- * A file that somebody writes who does not ask for a mode: there, and nobody else's to read. One that is there is not
- * opened, since closing it would end the locks that this process has on it.
+ * Makes sure that a file written by other code exists and is private. An existing file is not opened, since closing it
+ * would release the locks this process holds on it.
  */
-export async function keepPrivate(path: string): Promise<void> {
+export async function ensurePrivateFile(path: string): Promise<void> {
   try {
     const { mode } = await fs.stat(path)
     if ((mode & 0o077) !== 0) await fs.chmod(path, MODE)
   } catch (error) {
-    // Another user's, who lets this one write: then it is that user's to say.
+    // The file belongs to another user, who decides its mode.
     if ((error as NodeJS.ErrnoException).code === 'EPERM') return
     if (!isMissing(error)) throw error
-    await realDisk.open(path, 'create').then(file => file.close(), orThere)
+    await realDisk.open(path, 'create').then(file => file.close(), ignoreExisting)
   }
 }
 
-function orThere(error: NodeJS.ErrnoException): void {
+function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EEXIST') throw error
 }
 
-/** What is left of the pieces behind so many bytes. */
-function behind(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
+/** The rest of the pieces after this many bytes. */
+function remaining(pieces: readonly Uint8Array[], bytes: number): readonly Uint8Array[] {
   let skipped = bytes
   const index = pieces.findIndex(piece => {
     if (piece.length > skipped) return true
@@ -81,7 +81,7 @@ function lengthOf(pieces: readonly Uint8Array[]): number {
   return length
 }
 
-const promptReads = new PageCacheReads(systemClock, () => process.resourceUsage().fsRead)
+const cachedReads = new PageCacheReads(systemClock, () => process.resourceUsage().fsRead)
 
 class RealFile implements DiskFile {
   readonly #handle: fs.FileHandle
@@ -93,26 +93,26 @@ class RealFile implements DiskFile {
   async write(pieces: readonly Uint8Array[], position: number): Promise<void> {
     const expected = lengthOf(pieces)
     const { bytesWritten } = await this.#handle.writev(pieces as Uint8Array[], position)
-    // libuv returns a short count when the disk fills up in the middle of a write.
+    // libuv returns a short count when the disk fills up during a write.
     if (bytesWritten !== expected) {
       throw Object.assign(new Error(`short write: ${bytesWritten} of ${expected} bytes`), { code: 'ENOSPC' })
     }
   }
 
   read(into: readonly Uint8Array[], position: number): Promise<number> {
-    return this.#readOn(into, position, 0)
+    return this.#readRest(into, position, 0)
   }
 
-  readSoon(into: readonly Uint8Array[], position: number): MaybePromise<number> {
+  readCached(into: readonly Uint8Array[], position: number): MaybePromise<number> {
     const bytes = lengthOf(into)
-    if (!promptReads.isLikely(bytes)) return this.read(into, position)
-    const got = promptReads.timed(() => readvSync(this.#handle.fd, into as Uint8Array[], position))
-    return got === bytes || got === 0 ? got : this.#readOn(into, position, got)
+    if (!cachedReads.isLikely(bytes)) return this.read(into, position)
+    const got = cachedReads.measure(() => readvSync(this.#handle.fd, into as Uint8Array[], position))
+    return got === bytes || got === 0 ? got : this.#readRest(into, position, got)
   }
 
-  async #readOn(into: readonly Uint8Array[], position: number, sofar: number): Promise<number> {
-    let got = sofar
-    for (let left = behind(into, got); left.length > 0; left = behind(into, got)) {
+  async #readRest(into: readonly Uint8Array[], position: number, start: number): Promise<number> {
+    let got = start
+    for (let left = remaining(into, got); left.length > 0; left = remaining(into, got)) {
       const [only] = left
       const { bytesRead } =
         left.length === 1
@@ -139,8 +139,8 @@ class RealFile implements DiskFile {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException).code
 
-/** Makes one folder; false when it was there. */
-async function madeOne(path: string): Promise<boolean> {
+/** Creates one folder; false when it existed. */
+async function makeOne(path: string): Promise<boolean> {
   try {
     await fs.mkdir(path, { mode: 0o700 })
     return true
@@ -151,17 +151,17 @@ async function madeOne(path: string): Promise<boolean> {
 }
 
 /**
- * Makes a folder and those above it, and returns the topmost that was not there. Node's own recursive way never ends
- * where a folder cannot be made in one that is there, as below /proc.
+ * Creates a folder and its parents and returns the topmost new one. Node's recursive mkdir never ends where a folder
+ * cannot be created inside an existing one, as below /proc.
  */
-async function topmostMade(path: string): Promise<string | undefined> {
+async function makeParents(path: string): Promise<string | undefined> {
   try {
-    return (await madeOne(path)) ? path : undefined
+    return (await makeOne(path)) ? path : undefined
   } catch (error) {
     if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
   }
-  const above = await topmostMade(dirname(path))
-  const isNew = await madeOne(path)
+  const above = await makeParents(dirname(path))
+  const isNew = await makeOne(path)
   return above ?? (isNew ? path : undefined)
 }
 
@@ -172,9 +172,9 @@ export const realDisk: Disk = {
   },
 
   async makeFolder(path) {
-    // A folder that is there already may have been made by somebody who died before its name was durable.
+    // An existing folder may have been created by a process that died before its entry was durable.
     const whole = resolve(path)
-    const first = (await topmostMade(whole)) ?? whole
+    const first = (await makeParents(whole)) ?? whole
     for (let folder = whole; folder.length >= first.length; folder = dirname(folder)) {
       await realDisk.syncFolder(dirname(folder))
     }

@@ -4,9 +4,9 @@ export const WRITER_BYTES = 6
 export const ID_BYTES = 16
 
 /**
- * Ids of what this process makes: six bytes that name the process, four that count, six at random. They sort by the
- * order of making within one process, which keeps new records together in the tree, and tell whose unnamed bytes
- * somebody finds later.
+ * Ids created by this process: six bytes that identify the process, a four-byte counter, six random bytes. They sort in
+ * creation order within a process, which keeps new records together in the tree, and identify the writer of unnamed
+ * bytes.
  */
 export class Ids {
   readonly writer: Buffer

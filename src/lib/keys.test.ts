@@ -8,7 +8,7 @@ const anyText = fc.string({ unit: 'binary', maxLength: 12 }).filter(s => !s.incl
 const anyBytes = fc.uint8Array({ maxLength: 6 }).map(a => Buffer.from(a))
 const sign = (n: number): number => Math.sign(n)
 
-test('addresses sort as their components do: texts by their UTF-8 bytes, then numbers', () => {
+test('keys sort by their components: texts by UTF-8 bytes, then numbers', () => {
   fc.assert(
     fc.property(anyText, fc.maxSafeNat(), anyText, fc.maxSafeNat(), (a, m, b, n) => {
       const byText = Buffer.compare(Buffer.from(a), Buffer.from(b))
@@ -18,7 +18,7 @@ test('addresses sort as their components do: texts by their UTF-8 bytes, then nu
   )
 })
 
-test('numbers come back, in both directions', () => {
+test('numbers round-trip in both orders', () => {
   fc.assert(
     fc.property(fc.maxSafeNat(), n => {
       assert.equal(readUint64(uint64(n), 0), n)
@@ -27,11 +27,11 @@ test('numbers come back, in both directions', () => {
   )
 })
 
-test('a text with a zero byte is no component', () => {
+test('a text with a zero byte is rejected', () => {
   assert.throws(() => key('k', 'a\0b'))
 })
 
-test('what stands after a prefix or a key is the smallest that does', () => {
+test('the successor of a prefix or key is the smallest greater key', () => {
   fc.assert(
     fc.property(anyBytes, anyBytes, (prefix, other) => {
       const after = prefixSuccessor(prefix)

@@ -1,11 +1,11 @@
 /**
- * Composite keys whose byte order is the order wanted: a one-byte kind, then components. A text component ends with
- * a zero byte and therefore must not contain one, so no escaping is needed and a longer text sorts after its prefix.
+ * Composite keys in byte order: a one-byte kind, then components. A text component ends with a zero byte and must not
+ * contain one, so that no escaping is needed and a longer text sorts after its prefix.
  */
 import { Buffer } from 'node:buffer'
 export type Component = Uint8Array | string | number
 
-/** Eight bytes, big-endian: exact for every safe integer. */
+/** Eight bytes, big-endian; exact for every safe integer. */
 export function uint64(value: number): Buffer {
   const out = Buffer.allocUnsafe(8)
   out.writeUInt32BE(Math.floor(value / 2 ** 32), 0)
@@ -13,7 +13,7 @@ export function uint64(value: number): Buffer {
   return out
 }
 
-/** Eight bytes that sort the other way round: the greatest number first. */
+/** Eight bytes in descending order: the greatest number sorts first. */
 export function descending(value: number): Buffer {
   const out = uint64(value)
   for (let i = 0; i < 8; i++) out[i] = out[i]! ^ 0xff
@@ -28,13 +28,13 @@ export function readDescending(bytes: Buffer, at: number): number {
   return (~bytes.readUInt32BE(at) >>> 0) * 2 ** 32 + (~bytes.readUInt32BE(at + 4) >>> 0)
 }
 
-/** Texts of keys are short and mostly ASCII: a loop is done before a call of the runtime's has begun. */
+/** Texts in keys are short and mostly ASCII: a loop beats a call into the runtime. */
 function isAscii(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 0x7f) return false
   return true
 }
 
-/** Writes a text and the zero byte that ends it; returns where that is. */
+/** Writes a text and its terminating zero byte; returns the position of the latter. */
 function writeText(out: Buffer, text: string, at: number): number {
   let end = at
   for (; end < at + text.length; end++) {
@@ -56,7 +56,7 @@ function sizeOf(component: Component): number {
 }
 
 /**
- * `kind`, then texts (zero-terminated), numbers (eight bytes) and raw bytes (as they are, so only at the end or of
+ * `kind`, then texts (zero-terminated), numbers (eight bytes) and raw bytes (unterminated, so only at the end or of
  * fixed length).
  */
 export function key(kind: string, ...components: readonly Component[]): Buffer {

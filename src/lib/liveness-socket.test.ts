@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { isAlive, openLivenessSocket } from './liveness-socket.ts'
 
-test('a process is there until it ends, also under a path too long for a socket', async () => {
+test('a process is alive until its socket ends, also with a path too long for a socket', async () => {
   const top = mkdtempSync(join(tmpdir(), 'presence-'))
   try {
     const deep = join(top, 'd'.repeat(80), 'e'.repeat(80))
@@ -25,7 +25,7 @@ test('a process is there until it ends, also under a path too long for a socket'
   }
 })
 
-test('whoever ends takes nothing away from who shows itself at the same place since', async () => {
+test('ending a socket does not remove its successor at the same path', async () => {
   const top = mkdtempSync(join(tmpdir(), 'presence-'))
   try {
     const path = join(top, 'p.sock')

@@ -1,6 +1,6 @@
 /**
- * Being there, told by the kernel: a process listens on a socket file, and whoever can connect to it knows that the
- * process lives. It ends with the process, however that ends, and holds across containers that share a folder.
+ * Liveness by the kernel: a process listens on a socket file, and any process that can connect to it knows that it is
+ * alive. The socket closes with the process, however it exits, and works across containers that share a folder.
  */
 import { rmSync } from 'node:fs'
 import { chmod, open } from 'node:fs/promises'
@@ -25,26 +25,26 @@ export interface LivenessSocket {
   end(): Promise<void>
 }
 
-/** Shows at `path` that this process is there. The path must be new. */
+/** Listens at `path`, which must not exist yet. */
 export function openLivenessSocket(path: string): Promise<LivenessSocket> {
   return withAddress(path, address => {
     const server = createServer(socket => socket.destroy())
-    // Being there keeps nobody alive who has nothing else to do.
+    // The socket must not keep an otherwise idle process running.
     server.unref()
     return new Promise<LivenessSocket>((resolve, reject) => {
       server.once('error', reject)
-      // By itself a worker of node:cluster lets its parent listen, and then it would be the parent that is there.
+      // By default a node:cluster worker delegates listening to its parent, whose liveness it would then show.
       server.listen({ path: address, exclusive: true }, () => {
         server.off('error', reject)
-        // A caller that cannot be accepted, for want of descriptors for example, still knows that somebody listens.
+        // Accept may fail, for example for lack of descriptors, but the client still learns that a process listens.
         server.on('error', () => {})
         const end = async (): Promise<void> => {
-          // The runtime removes the address that it was given: for a long path a descriptor that is closed by now. Both
-          // do so before anybody can see the end of it: later it may be that of the next one who shows itself there.
+          // The runtime removes the address it was given, which for a long path is a closed descriptor. The file is
+          // removed before the socket closes: afterwards it may belong to the next process that listens there.
           if (address !== path) rmSync(path, { force: true })
           await new Promise(done => server.close(done))
         }
-        // Like every file beside it, where the filesystem can: there is nothing to be read from it.
+        // Private like every file next to it, where the filesystem supports it.
         void chmod(address, 0o600)
           .catch(() => {})
           .then(() => resolve({ end }))
@@ -53,7 +53,7 @@ export function openLivenessSocket(path: string): Promise<LivenessSocket> {
   })
 }
 
-/** True while the process that showed itself at `path` lives. */
+/** True while the process listening at `path` is alive. */
 export function isAlive(path: string): Promise<boolean> {
   return withAddress(
     path,
@@ -66,7 +66,7 @@ export function isAlive(path: string): Promise<boolean> {
         })
         socket.once('error', (error: NodeJS.ErrnoException) => {
           if (error.code === 'ECONNREFUSED' || error.code === 'ENOENT') resolve(false)
-          // A full queue, or a connection that was accepted and dropped at once, means that somebody listens.
+          // A full backlog, or a connection that was accepted and dropped, also proves that a process listens.
           else if (error.code === 'EAGAIN' || error.code === 'ECONNRESET') resolve(true)
           else reject(error)
         })

@@ -6,7 +6,7 @@ import { MemoryDisk } from './memory-disk.ts'
 import { type Random, seededRandom } from './random.ts'
 import { SparseBytes } from './sparse-bytes.ts'
 
-/** Neighbouring seeds would begin alike, so they are spread first. */
+/** Neighbouring seeds would start alike, so they are spread first. */
 function chance(seed: number): Random {
   const random = seededRandom(Math.imul(seed + 1, 0x9e3779b1))
   random.bytes(64)
@@ -33,14 +33,14 @@ async function contentOf(disk: Disk, path: string): Promise<Buffer | undefined> 
   }
 }
 
-/** Every content that a file is found to have after one of many power cuts. */
+/** Every content that a file has after one of many power failures. */
 async function outcomes(disk: MemoryDisk, path: string): Promise<Set<string | undefined>> {
   const seen = new Set<string | undefined>()
   for (const seed of SEEDS) seen.add((await contentOf(disk.powerCut(chance(seed)), path))?.toString('hex'))
   return seen
 }
 
-test('a file is what was written to it', async () => {
+test('a file contains what was written to it', async () => {
   const disk = new MemoryDisk()
   await disk.makeFolder('/a/b')
   const file = await disk.open('/a/b/c', 'create')
@@ -92,7 +92,7 @@ test('bytes in chunks behave as one buffer', () => {
   )
 })
 
-test('content is durable after datasync, the name after syncFolder, and neither brings the other along', async () => {
+test('content is durable after datasync, the name after syncFolder, and neither implies the other', async () => {
   const disk = new MemoryDisk({ crashable: true })
   await disk.makeFolder('/d')
   const bytes = Buffer.from('abc')
@@ -105,7 +105,7 @@ test('content is durable after datasync, the name after syncFolder, and neither 
   assert.deepEqual(await outcomes(disk, '/d/named'), new Set(['', hex]))
 })
 
-test('an unsynced write is kept, lost or torn at sectors, and spares what was synced', async () => {
+test('an unsynced write is kept, lost or torn at sectors, and leaves synced bytes intact', async () => {
   const disk = new MemoryDisk({ crashable: true })
   await disk.makeFolder('/d')
   const file = await created(disk, '/d/f', Buffer.alloc(1000, 1), true)
@@ -122,7 +122,7 @@ test('an unsynced write is kept, lost or torn at sectors, and spares what was sy
   assert(kinds.has('222') && kinds.has('000') && kinds.size > 3, [...kinds].join(' '))
 })
 
-test('after a failed sync no later one vouches for the same bytes', async () => {
+test('after a failed sync no later sync makes the same bytes durable', async () => {
   const disk = new MemoryDisk({ crashable: true })
   await disk.makeFolder('/d')
   const file = await created(disk, '/d/f', Buffer.from('x'))
@@ -133,7 +133,7 @@ test('after a failed sync no later one vouches for the same bytes', async () => 
   assert((await outcomes(disk, '/d/f')).has(''))
 })
 
-test('a rename within a folder is whole or not at all; a removal may come undone', async () => {
+test('a rename within a folder is atomic; a removal may be undone', async () => {
   const disk = new MemoryDisk({ crashable: true })
   await disk.makeFolder('/d')
   await created(disk, '/d/old', Buffer.from('o'), true)
@@ -148,7 +148,7 @@ test('a rename within a folder is whole or not at all; a removal may come undone
   assert.deepEqual(await disk.powerCut(chance(1)).list('/d'), ['new'])
 })
 
-test('the n-th call fails as asked, and only that one', async () => {
+test('the n-th call fails as requested, and only that one', async () => {
   const disk = new MemoryDisk()
   await disk.makeFolder('/d')
   const file = await created(disk, '/d/f', Buffer.alloc(10, 1))

@@ -1,22 +1,21 @@
 /**
- * A disk in memory, for a server that keeps nothing and for tests that need to know what a disk may do to them.
- *
- * With `crashable`, it remembers what was never synced: `powerCut` then answers with a disk as it may look after the
- * power was lost. Written bytes are durable after `datasync` of their file, names after `syncFolder` of their folder,
- * and neither brings the other along. Without it, no history is kept.
+ * An in-memory disk, for servers that store nothing durably and for tests of disk failures.
+ * With `crashable` it tracks what was never synced: `powerCut` returns a disk as it may look after a power failure.
+ * Written bytes are durable after `datasync` of their file, names after `syncFolder` of their folder, and neither
+ * implies the other. Otherwise no history is kept.
  */
 import { basename, dirname, normalize } from 'node:path'
 import type { Disk, DiskFile } from './disk.ts'
 import type { Random } from './random.ts'
 import { SparseBytes } from './sparse-bytes.ts'
 
-/** 'EIO' and 'ENOSPC' fail before anything happens; 'short' writes half of the bytes first, as a full disk does. */
+/** 'EIO' and 'ENOSPC' fail before any effect; 'short' writes half of the bytes first, as a full disk does. */
 export type DiskFault = 'EIO' | 'ENOSPC' | 'short'
 
-/** How a call is to fail. */
+/** How a call fails. */
 export interface DiskFailure {
   readonly error: Error
-  /** A write takes half of its bytes first. */
+  /** The write stores half of its bytes first. */
   readonly short: boolean
 }
 
@@ -29,14 +28,14 @@ interface UnsyncedWrite {
 
 class Inode {
   readonly content = new SparseBytes()
-  /** What is on stable storage; only kept when the disk is crashable. */
+  /** Bytes on stable storage; only tracked when the disk is crashable. */
   readonly durable = new SparseBytes()
   unsynced: UnsyncedWrite[] = []
-  /** A sync that failed left these in doubt for good: no later sync vouches for them. */
+  /** Writes covered by a failed sync: no later sync makes them durable. */
   doubtful: UnsyncedWrite[] = []
 }
 
-/** One or more names that change together: a rename within a folder is seen whole or not at all. */
+/** Names that change together: a rename within a folder is atomic. */
 interface NameChange {
   readonly folder: string
   readonly name: string
@@ -46,22 +45,22 @@ interface NameChange {
 type Names = Map<string, Inode>
 
 export class MemoryDisk implements Disk {
-  /** What `free` answers. */
+  /** The result of `free`. */
   freeBytes = 2 ** 50
   /** Every datasync and syncFolder fails while this is set. */
   failSyncs = false
-  /** I/O calls so far, of all kinds; and how many of them were syncs of a file. */
+  /** Number of I/O calls so far, and of file syncs among them. */
   calls = 0
   datasyncs = 0
   openFiles = 0
-  /** Awaited in the middle of every read, write and sync of a file, so that a test can make them overlap. */
+  /** Awaited during every read, write and sync of a file, so that a test can make them overlap. */
   pause: ((what: string) => Promise<void>) | undefined
   readonly #crashable: boolean
   readonly #folders = new Map<string, Names>([
     ['/', new Map()],
     ['.', new Map()],
   ])
-  /** Names on stable storage, by folder; and the changes that are not, oldest first. */
+  /** Durable names by folder, and the changes that are not durable, oldest first. */
   readonly #durableNames = new Map<string, Names>()
   #unsyncedNames: NameChange[][] = []
   #failAtCall = 0
@@ -71,7 +70,7 @@ export class MemoryDisk implements Disk {
     this.#crashable = crashable
   }
 
-  /** The n-th I/O call from now fails (1 is the next one, 0 is none). */
+  /** Makes the n-th I/O call from now fail (1 is the next one, 0 is none). */
   failAt(n: number, fault: DiskFault = 'EIO'): void {
     this.#failAtCall = n === 0 ? 0 : this.calls + n
     this.#fault = fault
@@ -105,9 +104,9 @@ export class MemoryDisk implements Disk {
     const folder = normalize(path)
     this.#namesOf(folder, path)
     const left: NameChange[][] = []
-    for (const together of this.#unsyncedNames) {
-      for (const change of together) if (change.folder === folder) this.#apply(this.#durableNames, change)
-      const others = together.filter(change => change.folder !== folder)
+    for (const changes of this.#unsyncedNames) {
+      for (const change of changes) if (change.folder === folder) this.#apply(this.#durableNames, change)
+      const others = changes.filter(change => change.folder !== folder)
       if (others.length > 0) left.push(others)
     }
     this.#unsyncedNames = left
@@ -148,31 +147,31 @@ export class MemoryDisk implements Disk {
     return this.freeBytes
   }
 
-  /** The disk after the power was lost now. What was never synced is there, gone, or there in part. */
+  /** The disk after a power failure at this point. Unsynced data is present, missing or partial. */
   powerCut(random: Random): MemoryDisk {
     if (!this.#crashable) throw new Error('this disk keeps no history: construct it as crashable')
     const names = new Map<string, Names>()
     for (const [folder, durable] of this.#durableNames) names.set(folder, new Map(durable))
-    for (const together of this.#unsyncedNames) {
-      if (random.fraction() < 0.5) for (const change of together) this.#apply(names, change)
+    for (const changes of this.#unsyncedNames) {
+      if (random.fraction() < 0.5) for (const change of changes) this.#apply(names, change)
     }
     const after = new MemoryDisk({ crashable: true })
     const survivors = new Map<Inode, Inode>()
-    // Making a folder is durable by contract, so all of them are there.
+    // Creating a folder is durable by contract, so all folders exist.
     for (const folder of this.#folders.keys()) {
-      const there: Names = new Map()
+      const present: Names = new Map()
       for (const [name, inode] of names.get(folder) ?? []) {
         const survivor = survivors.get(inode) ?? survive(inode, random)
         survivors.set(inode, survivor)
-        there.set(name, survivor)
+        present.set(name, survivor)
       }
-      after.#folders.set(folder, there)
-      after.#durableNames.set(folder, new Map(there))
+      after.#folders.set(folder, present)
+      after.#durableNames.set(folder, new Map(present))
     }
     return after
   }
 
-  /** Every I/O call, also of the files, is counted here before it does anything; says how it is to fail. */
+  /** Counts every I/O call, including those of files, before it has any effect; returns how it must fail. */
   count(what: string): DiskFailure | undefined {
     this.calls++
     if (what === 'datasync') this.datasyncs++
@@ -193,12 +192,12 @@ export class MemoryDisk implements Disk {
     return names
   }
 
-  #change(together: NameChange[]): void {
-    for (const change of together) this.#apply(this.#folders, change)
+  #change(changes: NameChange[]): void {
+    for (const change of changes) this.#apply(this.#folders, change)
     if (!this.#crashable) return
-    const oneFolder = together.every(change => change.folder === together[0]!.folder)
-    if (oneFolder) this.#unsyncedNames.push(together)
-    else for (const change of together) this.#unsyncedNames.push([change])
+    const oneFolder = changes.every(change => change.folder === changes[0]!.folder)
+    if (oneFolder) this.#unsyncedNames.push(changes)
+    else for (const change of changes) this.#unsyncedNames.push([change])
   }
 
   #apply(folders: Map<string, Names>, { folder, name, inode }: NameChange): void {
@@ -230,7 +229,7 @@ class MemoryFile implements DiskFile {
     if (failing?.short === false) throw failing.error
     let left = pieces.reduce((sum, piece) => sum + piece.length, 0)
     if (failing !== undefined) left = Math.floor(left / 2)
-    // For a crash it counts as one write: the kernel got it in one call.
+    // A crash treats it as one write, since the kernel received it in one call.
     const whole = this.#crashable ? Buffer.concat(pieces, left) : undefined
     if (whole !== undefined) this.#inode.unsynced.push({ position, bytes: whole })
     let at = position
@@ -254,7 +253,7 @@ class MemoryFile implements DiskFile {
 
   async datasync(): Promise<void> {
     const failing = this.#count('datasync')
-    // Only what was written before the call is covered. Until it succeeds, and for good if it fails, that is in doubt.
+    // Covers only writes before the call. They are in doubt until it succeeds, and for good if it fails.
     const covered = this.#inode.unsynced
     this.#inode.unsynced = []
     this.#inode.doubtful.push(...covered)
@@ -278,7 +277,7 @@ class MemoryFile implements DiskFile {
     if (failing !== undefined) throw failing.error
   }
 
-  /** Whoever closes a file in the middle of a call finds out. */
+  /** A file closed during a call makes the call fail. */
   async #pause(what: string): Promise<void> {
     if (this.#disk.pause === undefined) return
     await this.#disk.pause(what)
@@ -291,14 +290,14 @@ class MemoryFile implements DiskFile {
   }
 }
 
-/** Each unsynced write is kept, dropped, or torn at sectors. */
+/** Each unsynced write is kept, dropped, or torn at sector boundaries. */
 function survive(inode: Inode, random: Random): Inode {
   const survivor = new Inode()
   inode.durable.copyTo(survivor.content)
   for (const { position, bytes } of [...inode.doubtful, ...inode.unsynced]) {
-    const fate = random.fraction()
-    if (fate < 1 / 3) continue
-    const torn = fate > 2 / 3
+    const outcome = random.fraction()
+    if (outcome < 1 / 3) continue
+    const torn = outcome > 2 / 3
     for (let at = 0; at < bytes.length; ) {
       const end = Math.min(bytes.length, at + SECTOR_BYTES - ((position + at) % SECTOR_BYTES))
       if (!torn || random.fraction() < 0.5) survivor.content.write(bytes.subarray(at, end), position + at)

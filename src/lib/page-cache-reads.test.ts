@@ -10,16 +10,16 @@ class Scene {
   diskReads = 7
   readonly reads = new PageCacheReads(this.clock, () => this.diskReads)
 
-  /** A read that takes so long, and gets so much from a disk. */
+  /** A read of this duration with this many disk accesses. */
   take(ms: number, diskReads = 0): void {
-    this.reads.timed(() => {
+    this.reads.measure(() => {
       this.clock.move(ms)
       this.diskReads += diskReads
     })
   }
 }
 
-test('short reads are done on the spot, long ones are not', () => {
+test('short reads are synchronous, long ones are not', () => {
   const { reads } = new Scene()
   assert.equal(reads.isLikely(64 * KIB), true)
   assert.equal(reads.isLikely(640 * KIB), true)
@@ -36,11 +36,11 @@ test('after a read that waited for a disk, threads read for ten times as long', 
   assert.equal(scene.reads.isLikely(1), true)
 })
 
-test('what took long because somebody else had the core says nothing about files', () => {
+test('a delay caused by the scheduler does not count as a slow file', () => {
   const scene = new Scene()
   scene.take(4)
   assert.equal(scene.reads.isLikely(1), true)
-  // Disk reads of others, told late, are held against one slow read and no further.
+  // Disk reads of other threads, counted late, affect one slow read only.
   scene.diskReads += 5
   scene.take(4)
   assert.equal(scene.reads.isLikely(1), false)
@@ -63,11 +63,11 @@ test('a read from the cache changes nothing, whatever was read elsewhere', () =>
   assert.equal(scene.reads.isLikely(1), true)
 })
 
-test('a read that fails is remembered as well, and fails', () => {
+test('a failing read is recorded as well, and fails', () => {
   const scene = new Scene()
   assert.throws(
     () =>
-      scene.reads.timed(() => {
+      scene.reads.measure(() => {
         scene.clock.move(50)
         throw new Error('EIO')
       }),

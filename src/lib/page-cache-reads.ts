@@ -1,22 +1,22 @@
 /**
- * Whether files answer at once, as they do from the page cache: then reading on the spot costs less than waking a
- * thread for it. The kernel cannot be asked beforehand, but how the last reads went says enough. After one that had to
- * wait for a disk, ten times as long passes before the next is tried: slow disks never have more than a tenth of the
- * time in which everybody else waits as well.
+ * Decides whether to read a file synchronously. A read from the page cache costs less than waking a thread, but the
+ * kernel cannot be asked beforehand, so the duration of recent reads decides. After a read that waited for a disk,
+ * synchronous reads pause for ten times its duration: a slow disk blocks the event loop for at most a tenth of the
+ * time.
  */
 import type { Clock } from './clock.ts'
 
-/** Larger reads are left to a thread, which copies while this one does something else. */
+/** Larger reads go to a thread, which copies while this one does other work. */
 const BYTES_MAX = 640 * 1024
-/** The cache takes less. A disk takes more, and so does somebody else who has his turn on this core. */
+/** A cached read takes less. A disk read takes more, and so does a read interrupted by the scheduler. */
 const SLOW_MS = 0.2
-/** Nobody else's turn is that long: it was waited for the file, even if that is on no disk the kernel counts. */
+/** No scheduling delay is that long: the read waited for the file, even if the kernel counts no disk access. */
 const STALLED_MS = 20
 const PAUSE_FACTOR = 10
 
 export class PageCacheReads {
   readonly #clock: Pick<Clock, 'elapsed'>
-  /** How often this process has had to get something from a disk, as the kernel counts. */
+  /** The kernel's count of this process's disk reads. */
   readonly #diskReads: () => number
   #diskReadsSeen: number
   #notBefore = 0
@@ -31,8 +31,8 @@ export class PageCacheReads {
     return bytes <= BYTES_MAX && this.#clock.elapsed() >= this.#notBefore
   }
 
-  /** Reads, and remembers how that went. */
-  timed<T>(read: () => T): T {
+  /** Runs a read and records its duration. */
+  measure<T>(read: () => T): T {
     const since = this.#clock.elapsed()
     try {
       return read()

@@ -1,18 +1,15 @@
-/** Room for fifty documents of a usual large size, or for thousands of small ones; the rest is read again. */
+/** Room for fifty large documents or thousands of small ones; others are parsed again. */
 const CHARACTERS_MAX = 2 ** 20
 
-/**
- * Remembers what was read from texts lately. Reading must be a function of the text alone: then nobody can tell, except
- * by the time it takes. A text that cannot be read is not remembered.
- */
+/** Caches the results of parsing recent texts. The result must depend on the text alone. Failures are not cached. */
 export class ParseCache<T> {
-  readonly #read: (text: string) => T
+  readonly #parse: (text: string) => T
   readonly #charactersMax: number
-  readonly #known = new Map<string, T>()
+  readonly #cache = new Map<string, T>()
   #characters = 0
 
-  constructor(read: (text: string) => T, charactersMax = CHARACTERS_MAX) {
-    this.#read = read
+  constructor(parsed: (text: string) => T, charactersMax = CHARACTERS_MAX) {
+    this.#parse = parsed
     this.#charactersMax = charactersMax
   }
 
@@ -21,16 +18,16 @@ export class ParseCache<T> {
   }
 
   get(text: string): T {
-    const known = this.#known.get(text)
-    if (known !== undefined) return known
-    const read = this.#read(text)
-    this.#known.set(text, read)
+    const cached = this.#cache.get(text)
+    if (cached !== undefined) return cached
+    const parsed = this.#parse(text)
+    this.#cache.set(text, parsed)
     this.#characters += text.length
-    for (const oldest of this.#known.keys()) {
+    for (const oldest of this.#cache.keys()) {
       if (this.#characters <= this.#charactersMax) break
-      this.#known.delete(oldest)
+      this.#cache.delete(oldest)
       this.#characters -= oldest.length
     }
-    return read
+    return parsed
   }
 }

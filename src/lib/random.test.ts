@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Ids } from './ids.ts'
 import { seededRandom, systemRandom } from './random.ts'
 
-test('bytes that were handed out never change, and never come twice', () => {
+test('returned bytes never change and never repeat', () => {
   const seen = new Map<string, Buffer>()
   for (let i = 0; i < 2_000; i++) {
     const bytes = systemRandom.bytes(i % 2 === 0 ? 16 : 2_000)
@@ -13,7 +13,7 @@ test('bytes that were handed out never change, and never come twice', () => {
   for (const [hex, bytes] of seen) assert.equal(bytes.toString('hex'), hex)
 })
 
-test('a seed repeats', () => {
+test('a seed is repeatable', () => {
   const [a, b, c] = [seededRandom(7), seededRandom(7), seededRandom(8)]
   const first = a.bytes(32)
   assert.deepEqual(first, b.bytes(32))
@@ -23,7 +23,7 @@ test('a seed repeats', () => {
   assert.equal(fraction, b.fraction())
 })
 
-test('ids are in the order of their making and tell who made them', () => {
+test('ids sort in creation order and identify their process', () => {
   const mine = new Ids(systemRandom)
   const made = Array.from({ length: 1_000 }, () => mine.next())
   for (const [i, id] of made.entries()) {

@@ -1,14 +1,14 @@
 import { randomFillSync } from 'node:crypto'
 
-/** The one source of randomness. A seeded one makes a whole run repeatable. */
+/** The only source of randomness. A seeded one makes a run repeatable. */
 export interface Random {
   /** Unpredictable bytes: ids, keys, nonces. */
   bytes(count: number): Buffer
-  /** A number in [0, 1): jitter and sampling, never anything secret. */
+  /** A number in [0, 1), for jitter and sampling, never for secrets. */
   fraction(): number
 }
 
-/** Asking the kernel for 16 bytes at a time costs more than the rest of making an id, so they are drawn by the page. */
+/** A system call for 16 bytes costs more than the rest of creating an id, so bytes are drawn in pages. */
 const POOL_BYTES = 4096
 const pool = Buffer.allocUnsafeSlow(POOL_BYTES)
 let poolUsed = POOL_BYTES
@@ -20,7 +20,7 @@ export const systemRandom: Random = {
       randomFillSync(pool)
       poolUsed = 0
     }
-    // A copy: bytes that were handed out must not change with the next refill.
+    // Copied, so that the next refill does not change it.
     const out = Buffer.from(pool.subarray(poolUsed, poolUsed + count))
     pool.fill(0, poolUsed, poolUsed + count)
     poolUsed += count
@@ -29,7 +29,7 @@ export const systemRandom: Random = {
   fraction: () => Math.random(),
 }
 
-/** Spreads a small seed over 32 bits, so that neighbouring seeds have nothing in common. */
+/** Spreads a small seed over 32 bits, so that neighbouring seeds are unrelated. */
 function spread(seed: number): number {
   let h = Math.imul(seed ^ (seed >>> 16), 0x7feb352d)
   h = Math.imul(h ^ (h >>> 15), 0x846ca68b)

@@ -4,13 +4,13 @@ const SLAB_BYTES = 2 ** 18
 const WRITER_BYTES = 2 ** 14
 const BLOCK_BYTES_MAX = 2 ** 16 - 1
 
-/** Lays out one record at a time in the same memory. */
+/** Encodes one record at a time in a reused buffer. */
 export class Writer {
   #buffer: Buffer = Buffer.allocUnsafeSlow(WRITER_BYTES)
   #at = 0
   readonly #slab = new Slab(SLAB_BYTES)
 
-  /** Begins anew, whatever became of the last record. */
+  /** Starts a new record. */
   begin(): void {
     this.#at = 0
   }
@@ -31,7 +31,7 @@ export class Writer {
     this.#buffer[at] = value
   }
 
-  /** Seven bits a byte, lowest first; exact up to 2^53. */
+  /** Seven bits per byte, lowest first; exact up to 2^53. */
   uint(value: number): void {
     if (!(Number.isSafeInteger(value) && value >= 0)) throw new Error(`not a count: ${value}`)
     let rest = value
@@ -54,7 +54,7 @@ export class Writer {
     this.#buffer.write(value, at, length, 'utf8')
   }
 
-  /** Two bytes that say how many there are, then those that `write` writes. */
+  /** A two-byte length, then the bytes written by `write`. */
   block<T>(write: (to: Writer, value: T) => void, value: T): void {
     const start = this.#reserve(2) + 2
     write(this, value)
@@ -63,8 +63,8 @@ export class Writer {
     this.#buffer.writeUInt16BE(length, start - 2)
   }
 
-  /** The record so far, as a buffer that nobody writes to any more. */
-  done(): Buffer {
+  /** The record as a buffer that is not written to again. */
+  finish(): Buffer {
     const out = this.#slab.cut(this.#at)
     this.#buffer.copy(out, 0, 0, this.#at)
     return out

@@ -1,6 +1,6 @@
 /**
- * The runtime this process runs on, and everything that is done differently on Bun. Node is the default; where Bun
- * comes to behave as Node does, its entry here goes. Breaking off an answer is the same on both: broken-answer.ts.
+ * The runtime of this process, and everything that differs on Bun. Node is the default; an entry is removed once Bun
+ * behaves like Node. Aborting a response works the same on both: http/break-off.ts.
  */
 import { setFlagsFromString } from 'node:v8'
 
@@ -8,7 +8,7 @@ const { bun, node } = process.versions
 
 const isBun = bun !== undefined
 
-/** For people: `node 20.20.2`, `bun 1.4.4`. */
+/** For messages: `node 20.20.2`, `bun 1.4.4`. */
 export const RUNTIME = isBun ? `bun ${bun}` : `node ${node}`
 
 export const RUNTIMES_SUPPORTED = 'Node 20 or Bun 1.4, or newer'
@@ -16,17 +16,17 @@ export const RUNTIMES_SUPPORTED = 'Node 20 or Bun 1.4, or newer'
 const [major = 0, minor = 0] = (bun ?? node).split('.').map(Number)
 export const IS_SUPPORTED = isBun ? major > 1 || (major === 1 && minor >= 4) : major >= 20
 
-/** Bun's `zlib.crc32` is five times as fast as the native package, Node's own a fifth of it. */
+/** Bun's `zlib.crc32` is five times as fast as the native package; Node's takes five times as long. */
 export const HAS_FASTEST_CRC32 = isBun
 
 /**
- * Under node:cluster, Node hands connections out from one socket to workers that take them. On Bun each worker has a
- * socket of its own on the same port, and the kernel also chooses one that stands still.
+ * Under node:cluster, Node distributes connections from one socket to workers that accept them. On Bun each worker has
+ * its own socket on the same port, and the kernel may choose one that is stuck.
  */
-export const WORKERS_SHARE_A_SOCKET = !isBun
+export const SHARES_LISTEN_SOCKET = !isBun
 
-/** Of the delay of the event loop, Node counts the pause between two looks in, Bun only the time on top of it. */
-export const DELAY_INCLUDES_PAUSE = !isBun
+/** Node's event loop delay includes the sampling interval, Bun's only the time beyond it. */
+export const DELAY_INCLUDES_INTERVAL = !isBun
 
 /**
  * Lets V8's heap grow to five times its live size between full collections. V8 counts the memory behind buffers against

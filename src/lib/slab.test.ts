@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { Slab } from './slab.ts'
 
-test('pieces have their length and never share a byte', () => {
+test('buffers have their length and never overlap', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 80 }), { maxLength: 50 }), lengths => {
       const slab = new Slab(128)

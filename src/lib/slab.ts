@@ -1,7 +1,7 @@
 /**
- * Cuts short-lived buffers from larger ones. A buffer of its own costs the runtime an allocation outside the heap, and
- * garbage collection counts every one of them: for records of a few KiB that is more than filling them. A slab lives as
- * long as one of its pieces, so nothing that is kept for long is cut from it.
+ * Allocates short-lived buffers from larger ones. A separate buffer is an allocation outside the heap that the
+ * collector tracks: for records of a few KiB that costs more than filling them. A slab lives as long as one of its
+ * buffers, so long-lived buffers must not be allocated from it.
  */
 export class Slab {
   readonly #bytes: number
@@ -13,7 +13,7 @@ export class Slab {
     this.#buffer = Buffer.allocUnsafeSlow(bytes)
   }
 
-  /** A buffer of this length with anything in it; one of its own when it would take much of a slab. */
+  /** An uninitialized buffer of this length; a separate one when it would take much of a slab. */
   cut(length: number): Buffer {
     if (length > this.#bytes / 4) return Buffer.allocUnsafeSlow(length)
     if (this.#used + length > this.#bytes) {

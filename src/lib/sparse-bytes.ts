@@ -1,4 +1,4 @@
-/** Bytes of a file in memory, in chunks: growing costs what is added, and a hole costs nothing. */
+/** The bytes of an in-memory file, in chunks: growing costs only what is added, and holes take no memory. */
 const CHUNK_BYTES = 256 * 1024
 const FIRST_BYTES = 4096
 
@@ -17,7 +17,7 @@ export class SparseBytes {
     if (bytes.length > 0) this.size = Math.max(this.size, position + bytes.length)
   }
 
-  /** Resolves to how many bytes there were up to the end; a hole reads as zeros. */
+  /** Returns the number of bytes up to the end; a hole reads as zeros. */
   read(into: Uint8Array, position: number): number {
     const count = Math.max(0, Math.min(into.length, this.size - position))
     for (let at = 0; at < count; ) {
@@ -36,7 +36,7 @@ export class SparseBytes {
     other.size = this.size
   }
 
-  /** A chunk with room for `bytes`; doubled until it is whole, so that a small file stays small. */
+  /** A chunk with room for `bytes`; it grows by doubling, so that a small file stays small. */
   #chunk(index: number, bytes: number): Buffer {
     const old = this.#chunks[index]
     if (old !== undefined && old.length >= bytes) return old

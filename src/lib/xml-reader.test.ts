@@ -18,7 +18,7 @@ const refused = (input: Uint8Array | string, reason: RegExp): void =>
 
 const hold = (text: string | Uint8Array): string | undefined => childText(parseXml(text), 'Status')
 
-test('a document in all the forms that clients send', () => {
+test('a document in all forms that clients send', () => {
   const forms = [
     '<LegalHold><Status>ON</Status></LegalHold>',
     '<?xml version="1.0" encoding="UTF-8"?>\n<LegalHold xmlns="http://a/"><Status>ON</Status></LegalHold>\n',
@@ -35,7 +35,7 @@ test('a document in all the forms that clients send', () => {
   }
 })
 
-test('text is kept as it is: spaces, references, sections, line ends', () => {
+test('text is preserved: spaces, references, sections, line ends', () => {
   const text = (inner: string): string => parseXml(`<a>${inner}</a>`).text
   assert.equal(text(' a\tb '), ' a\tb ')
   assert.equal(text('&lt;&gt;&amp;&quot;&apos;'), '<>&"\'')
@@ -76,7 +76,7 @@ test('A61: no document type, no entity, however it is written', () => {
 
 test('A62: references are bounded', () => {
   assert.equal(parseXml(`<a>${'&#65;'.repeat(XML_LIMITS.referencesMax)}</a>`).text.length, XML_LIMITS.referencesMax)
-  // At the first character: none of them has been looked up.
+  // At the first character: none of them has been resolved.
   for (const reference of ['&#65;', '&lt;', '&#x10FFFF;', '&none;', '&']) {
     refused(`<a>${reference.repeat(200_000)}</a>`, /too many references, at character 0$/)
   }
@@ -115,7 +115,7 @@ test('A64: attributes are bounded, of each element and in all', () => {
   const attributes = (count: number): string => Array.from({ length: count }, (_, i) => ` a${i}=""`).join('')
   const each = XML_LIMITS.attributesPerElementMax
   assert.equal(parseXml(`<r${attributes(each)}/>`).attributes.size, each)
-  // Where the first one too many stands, however many follow: the tag and 32 attributes of seven characters.
+  // The position of the first one in excess, however many follow: the tag and 32 attributes of seven characters.
   refused(`<r${attributes(100_000)}/>`, /too many attributes, at character 2\d\d$/)
   const full = `<a${attributes(each)}/>`
   const elements = Math.floor(XML_LIMITS.attributesMax / each)
@@ -172,7 +172,7 @@ test('A65: only UTF-8, one root, no instructions', () => {
   }
 })
 
-test('what is not well-formed is refused', () => {
+test('malformed input is rejected', () => {
   const bad = [
     ...['<a', '<a>', '</a>', '<a></b>', '<a></ab>', '<a><b></a></b>', '<a/', '<a / >', '< a/>', '<>', '<a><', '<a></a'],
     ...['<a b/>', '<a b=/>', '<a b=1/>', '<a b="1/>', '<a b="1"c="2"/>', '<a b="1" b="2"/>', '<a b="<"/>', '<a b = />'],
@@ -182,7 +182,7 @@ test('what is not well-formed is refused', () => {
   for (const text of bad) assert.throws(() => parseXml(text), BadXml, text)
 })
 
-test('whatever comes in, there is a tree or a BadXml', () => {
+test('any input yields a tree or a BadXml', () => {
   const pieces = [
     '<',
     '>',
@@ -222,7 +222,7 @@ test('whatever comes in, there is a tree or a BadXml', () => {
   assert(trees > 100, `only ${trees} were documents`)
 })
 
-test('a long and intricate document takes time in proportion', () => {
+test('parsing time is linear for long and intricate documents', () => {
   const before = process.cpuUsage()
   parseXml(`<r>${'a<!-- -->b&amp;'.repeat(20_000)}${'<![CDATA[x]]>y'.repeat(20_000)}</r>`)
   parseXml(`<r>${'x'.repeat(8_000_000)}</r>`)
@@ -256,7 +256,7 @@ function write(to: XmlWriter, { name, attributes, content }: Plain): void {
     return
   }
   to.open(name, Object.fromEntries(attributes))
-  // An element with attributes and text: the text stands in a leaf of its own.
+  // An element with attributes and text: the text is in a child of its own.
   if (typeof content === 'string') to.leaf('text', content)
   else for (const inner of content) write(to, inner)
   to.close()
@@ -273,7 +273,7 @@ function same(read: XmlNode, wrote: Plain): void {
   }
 }
 
-test('what the writer writes, the reader reads: every character but zero', () => {
+test('documents of the writer are read back: every character but zero', () => {
   fc.assert(
     fc.property(anyPlain, plain => {
       const writer = new XmlWriter()

@@ -1,20 +1,20 @@
 /**
- * Reads the XML that clients send: small documents of elements and text. What XML has beyond that is refused, since it
- * has only ever served attackers here: no document types, no entities of one's own, no processing instructions. One
- * pass, no recursion, a limit on everything that can be repeated.
+ * Reads the XML that clients send: small documents of elements and text. Other features of XML are rejected, since only
+ * attackers use them here: no document types, no custom entities, no processing instructions. One pass, no recursion,
+ * and a limit on everything that can repeat.
  */
 import { BadXml, type XmlNode } from './xml.ts'
 
 export const XML_LIMITS = {
   depthMax: 32,
-  /** Elements, attributes, comments and CDATA sections together: 10,000 parts of five elements fit. */
+  /** Elements, attributes, comments and CDATA sections together; 10,000 parts of five elements fit. */
   nodesMax: 60_000,
   /** A grantee needs two; serializers repeat namespaces. */
   attributesPerElementMax: 32,
   /** One on each of 10,000 parts fits. */
   attributesMax: 12_000,
   nameCharactersMax: 256,
-  /** `&quot;` twice around each of 10,000 tags fits, and long keys written in references. */
+  /** `&quot;` twice around each of 10,000 tags fits, and long keys written as references. */
   referencesMax: 100_000,
 } as const
 
@@ -41,7 +41,7 @@ const NO_ATTRIBUTES: ReadonlyMap<string, string> = new Map()
 const NO_CHILDREN: XmlNode[] = []
 Object.freeze(NO_CHILDREN)
 
-/** The root of the document. Throws BadXml on anything that is not a well-formed, harmless document in UTF-8. */
+/** The root of the document. Throws BadXml unless the input is a well-formed, harmless document in UTF-8. */
 export function parseXml(input: Uint8Array | string, nodesMax: number = XML_LIMITS.nodesMax): XmlNode {
   return new Reader(decode(input), nodesMax).document()
 }
@@ -53,7 +53,7 @@ function decode(input: Uint8Array | string): string {
     text = input.startsWith('\ufeff') ? input.slice(1) : input
   } else {
     try {
-      // Takes a byte order mark away; UTF-16 is not UTF-8, or is full of zeros.
+      // Removes a byte order mark. UTF-16 is either invalid UTF-8 or contains zeros.
       text = new TextDecoder('utf-8', { fatal: true }).decode(input)
     } catch {
       throw new BadXml('not UTF-8')
@@ -64,8 +64,8 @@ function decode(input: Uint8Array | string): string {
 }
 
 interface OpenElement extends XmlNode {
-  /** With its prefix: an end tag must repeat it exactly. */
-  readonly written: string
+  /** Including its prefix: an end tag must repeat it exactly. */
+  readonly tagName: string
   children: XmlNode[]
   text: string
 }
@@ -83,37 +83,37 @@ class Reader {
   }
 
   document(): XmlNode {
-    // Counting costs a hundredth of building what would be thrown away. Every node has two tags at most.
+    // Counting costs a hundredth of building a tree that is then rejected. A node has at most two tags.
     if (occursMoreOften(this.#source, '&', XML_LIMITS.referencesMax)) throw this.#bad('too many references')
     if (occursMoreOften(this.#source, '<', 2 * this.#nodesMax)) throw this.#bad('too many nodes')
     this.#declaration()
     const source = this.#source
     const open: OpenElement[] = []
-    let inside: OpenElement | undefined
+    let parent: OpenElement | undefined
     let root: XmlNode | undefined
     while (this.#at < source.length) {
       if (source.charCodeAt(this.#at) !== 0x3c) {
-        this.#characters(inside)
+        this.#characters(parent)
         continue
       }
       const next = source.charCodeAt(this.#at + 1)
       if (next === 0x2f) {
-        this.#endTag(inside)
+        this.#endTag(parent)
         open.pop()
-        inside = open[open.length - 1]
+        parent = open[open.length - 1]
       } else if (next === 0x21) {
-        this.#commentOrData(inside)
+        this.#commentOrData(parent)
       } else {
-        if (inside === undefined && root !== undefined) throw this.#bad('a second root')
+        if (parent === undefined && root !== undefined) throw this.#bad('a second root')
         const element = this.#startTag()
         root ??= element
-        if (inside !== undefined) append(inside, element)
+        if (parent !== undefined) append(parent, element)
         if (this.#emptyElement()) continue
         if (open.push(element) > XML_LIMITS.depthMax) throw this.#bad('too deep')
-        inside = element
+        parent = element
       }
     }
-    if (root === undefined || inside !== undefined) throw this.#bad('the document ends too early')
+    if (root === undefined || parent !== undefined) throw this.#bad('the document ends too early')
     return root
   }
 
@@ -128,21 +128,21 @@ class Reader {
   }
 
   /** Character data up to the next tag. */
-  #characters(inside: OpenElement | undefined): void {
+  #characters(parent: OpenElement | undefined): void {
     const next = this.#source.indexOf('<', this.#at)
     const end = next < 0 ? this.#source.length : next
     const raw = this.#source.slice(this.#at, end)
-    if (inside === undefined) {
+    if (parent === undefined) {
       if (NOT_SPACE.test(raw)) throw this.#bad('text outside the root')
     } else {
       if (raw.includes(']]>')) throw this.#bad(']]> in text')
-      inside.text += this.#expand(raw)
+      parent.text += this.#expand(raw)
     }
     this.#at = end
   }
 
-  /** After `<!`: a comment, or inside an element a CDATA section. A document type is neither. */
-  #commentOrData(inside: OpenElement | undefined): void {
+  /** After `<!`: a comment, or inside an element a CDATA section. Document types are rejected. */
+  #commentOrData(parent: OpenElement | undefined): void {
     this.#count()
     const source = this.#source
     if (source.startsWith('<!--', this.#at)) {
@@ -151,30 +151,30 @@ class Reader {
       this.#at = end + 3
       return
     }
-    if (inside === undefined || !source.startsWith('<![CDATA[', this.#at)) throw this.#bad('markup that is not allowed')
+    if (parent === undefined || !source.startsWith('<![CDATA[', this.#at)) throw this.#bad('markup that is not allowed')
     const end = source.indexOf(']]>', this.#at + 9)
     if (end < 0) throw this.#bad('a CDATA section that does not end')
-    inside.text += source.slice(this.#at + 9, end)
+    parent.text += source.slice(this.#at + 9, end)
     this.#at = end + 3
   }
 
-  #endTag(inside: OpenElement | undefined): void {
-    if (inside === undefined || !this.#source.startsWith(inside.written, this.#at + 2))
+  #endTag(parent: OpenElement | undefined): void {
+    if (parent === undefined || !this.#source.startsWith(parent.tagName, this.#at + 2))
       throw this.#bad('a stray end tag')
-    this.#at += 2 + inside.written.length
+    this.#at += 2 + parent.tagName.length
     this.#space()
     this.#expect('>')
   }
 
-  /** `<name attributes`; how the tag ends is left to the caller. */
+  /** `<name attributes`; the caller reads the end of the tag. */
   #startTag(): OpenElement {
     this.#count()
     this.#at++
-    const written = this.#name()
-    const colon = written.indexOf(':')
-    const name = written.slice(colon + 1)
+    const tagName = this.#name()
+    const colon = tagName.indexOf(':')
+    const name = tagName.slice(colon + 1)
     if (name === '' || colon === 0 || name.includes(':')) throw this.#bad('a name with an odd colon')
-    return { name, written, attributes: this.#attributes(), children: NO_CHILDREN, text: '' }
+    return { name, tagName, attributes: this.#attributes(), children: NO_CHILDREN, text: '' }
   }
 
   #attributes(): ReadonlyMap<string, string> {
@@ -210,7 +210,7 @@ class Reader {
     return this.#expand(raw.replace(/[\t\n]/g, ' '))
   }
 
-  /** Takes the end of a start tag; true when it was `/>`. */
+  /** Reads the end of a start tag; true for `/>`. */
   #emptyElement(): boolean {
     const empty = this.#source.charCodeAt(this.#at) === 0x2f
     if (empty) this.#at++
@@ -218,7 +218,7 @@ class Reader {
     return empty
   }
 
-  /** References resolved. Only the five names of XML itself and numbers exist. */
+  /** Resolves references: numeric ones and the five predefined by XML. */
   #expand(raw: string): string {
     let ampersand = raw.indexOf('&')
     if (ampersand < 0) return raw
@@ -267,7 +267,7 @@ class Reader {
   }
 }
 
-/** Looks no further than it takes to know. */
+/** Stops as soon as the answer is known. */
 function occursMoreOften(text: string, character: string, max: number): boolean {
   let count = 0
   for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {
@@ -276,7 +276,7 @@ function occursMoreOften(text: string, character: string, max: number): boolean 
   return false
 }
 
-/** Where the semicolon is; -1 when none is near enough. */
+/** Position of the semicolon; -1 when none is near enough. */
 function endOfReference(text: string, ampersand: number): number {
   const last = Math.min(ampersand + REFERENCE_CHARACTERS_MAX, text.length)
   for (let at = ampersand + 1; at < last; at++) if (text.charCodeAt(at) === 0x3b) return at
@@ -289,8 +289,8 @@ function append(parent: OpenElement, element: XmlNode): void {
 }
 
 /**
- * The character that a reference names. A number may name any character but zero, also those that XML 1.0 leaves out:
- * keys have them, our own listings write them so, and whoever could list a key must be able to name it.
+ * The character a reference stands for. A number may denote any character but zero, including those XML 1.0 excludes:
+ * keys contain them, our listings write them so, and a client must be able to name every listed key.
  */
 function referenced(reference: string): string | undefined {
   switch (reference) {

@@ -31,7 +31,7 @@ test('A80: markup in text is escaped', () => {
   assert.equal(leaf('<img onerror="x">&\''), "<k>&lt;img onerror=&quot;x&quot;&gt;&amp;'</k>")
 })
 
-test('A41: every character of a key has a form', () => {
+test('A41: every character of a key can be written', () => {
   assert.equal(leaf('a\tb\nc\rd\u0001\u001f'), '<k>a&#x9;b&#xA;c&#xD;d&#x1;&#x1F;</k>')
   assert.equal(leaf('\u007f é \u202e 日本 😀 e\u0301'), '<k>\u007f é \u202e 日本 😀 e\u0301</k>')
   assert.equal(leaf('\ufffd\ufffe\uffff'), '<k>\ufffd&#xFFFE;&#xFFFF;</k>')
@@ -39,12 +39,12 @@ test('A41: every character of a key has a form', () => {
   assert.equal(leaf('\u07ff\u0800\ud7ff\ue000'), '<k>\u07ff\u0800\ud7ff\ue000</k>')
 })
 
-test('which texts every parser takes', () => {
+test('texts that every parser accepts', () => {
   for (const text of ['', 'a\t\r\n', 'é', '😀', '\u007f', '\ufffd']) assert(isXmlText(text), text)
   for (const text of ['\0', '\u0001', '\u001f', '\ufffe', 'a\ud800']) assert(!isXmlText(text), JSON.stringify(text))
 })
 
-test('more than there was room for, and two documents at once', () => {
+test('documents larger than the buffer, and two at once', () => {
   const outer = new XmlWriter().open('outer')
   const inner = new XmlWriter().leaf('inner', 'i'.repeat(100_000)).leaf('inner', 'é'.repeat(300_000))
   outer.leaf('x', 'o').close()
@@ -55,8 +55,8 @@ test('more than there was room for, and two documents at once', () => {
   assert.equal(`${first}${second}`, '<a>1</a><b>2</b>')
 })
 
-/** Character by character, as slow as it is plain. */
-function spelled(text: string): string {
+/** A simple reference implementation, character by character. */
+function escapeReference(text: string): string {
   return [...text]
     .map(character => {
       const code = character.codePointAt(0)!
@@ -68,7 +68,7 @@ function spelled(text: string): string {
     .join('')
 }
 
-/** Mostly plain, with all that is not: markup, controls, two to four bytes, halves of characters. */
+/** Mostly plain text, with everything else mixed in: markup, controls, two to four bytes, lone surrogates. */
 const anyText = fc.string({
   unit: fc.oneof(
     { weight: 6, arbitrary: fc.string({ minLength: 1, maxLength: 1 }) },
@@ -78,7 +78,7 @@ const anyText = fc.string({
   maxLength: 12,
 })
 
-test('A41 A80: text is spelled alike in elements, attributes and markup, however much comes before it', () => {
+test('A41 A80: text is escaped alike in elements, attributes and markup, at any offset', () => {
   const anyTexts = fc.array(anyText, { maxLength: 30 })
   fc.assert(
     fc.property(anyTexts, fc.nat(9_000), (texts, before) => {
@@ -87,7 +87,7 @@ test('A41 A80: text is spelled alike in elements, attributes and markup, however
       for (const text of texts) {
         writer.open('a', { b: text }).text(text).close().leaf('l', text)
         writer.add(asMarkup(`<m>${xmlText(text)}</m>`))
-        const plain = spelled(text)
+        const plain = escapeReference(text)
         expected += `<a b="${plain}">${plain}</a><l>${plain}</l><m>${plain}</m>`
       }
       assert.equal(writer.close().end().toString(), `${expected}</r>`)
@@ -95,7 +95,7 @@ test('A41 A80: text is spelled alike in elements, attributes and markup, however
   )
 })
 
-test('a document that is not closed, or closed too often, is an error of ours', () => {
+test('a document that is not closed, or closed too often, is a programming error', () => {
   assert.throws(() => new XmlWriter().open('a').end(), /a is still open/)
   assert.throws(() => new XmlWriter().close(), /no element/)
 })

@@ -1,13 +1,12 @@
 /**
- * Writes the XML that clients get: elements and text, escaped so that every key comes back as it went in. Text is put
- * together in pieces of some KiB before it becomes bytes: the runtimes join strings faster than we could bytes, but
- * only as long as they are short.
+ * Writes the XML of responses: elements and text, escaped so that every key round-trips. Text is collected in pieces of
+ * some KiB before it is encoded: runtimes concatenate short strings faster than we could concatenate bytes.
  */
 
-/** R1. Every document of a response begins with it. */
+/** R1. Every XML response begins with it. */
 export const XML_DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
-/** What an operation answers: a root, and a function that fills it. Which namespace it stands in, the edge says. */
+/** The body of a response: a root, and a function that writes its content. The edge chooses the namespace. */
 export interface XmlDocument {
   readonly root: string
   write(to: XmlWriter): void
@@ -15,25 +14,25 @@ export interface XmlDocument {
 
 export type XmlValue = string | number | boolean
 
-/** So many characters become bytes together. */
+/** Characters encoded at a time. */
 const PIECE_CHARACTERS = 8 * 1024
-/** Room for a page of a listing; more is made when needed, and only this much is kept from one answer to the next. */
+/** Room for a page of a listing; a larger buffer is allocated when needed and not kept. */
 const SPARE_BYTES = 512 * 1024
-/** What one UTF-16 unit takes at most in UTF-8. */
+/** The maximum UTF-8 length of one UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 
-/** What does not stand for itself in one byte. */
+/** Characters that are not written as one plain byte. */
 const SPECIAL = /[^ !#-%'-;=?-~]/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const REFERRED_TO = /[\0-\x1f&<>"\ufffe\uffff]|\p{Surrogate}/gu
+const ESCAPED = /[\0-\x1f&<>"\ufffe\uffff]|\p{Surrogate}/gu
 
 const REPLACEMENT = '\ufffd'
 const NAMED: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
 /**
- * Line ends and other control characters go as references, so that no parser normalises them; those that XML 1.0 cannot
- * name go so too, as S3 sends them. Zero and half a character have no name at all: no key has them, but an error may
- * quote what a client sent.
+ * Line ends and other control characters are written as references, so that no parser normalizes them, including those
+ * that XML 1.0 excludes, as S3 does. Zero and lone surrogates cannot be referenced: no key contains them, but an error
+ * may quote client input.
  */
 function reference(character: string): string {
   const unit = character.charCodeAt(0)
@@ -41,36 +40,36 @@ function reference(character: string): string {
   return NAMED[character] ?? `&#x${unit.toString(16).toUpperCase()};`
 }
 
-/** A text as it stands in an element or an attribute. */
-export const xmlText = (text: string): string => (SPECIAL.test(text) ? text.replace(REFERRED_TO, reference) : text)
+/** A text as written in an element or an attribute. */
+export const xmlText = (text: string): string => (SPECIAL.test(text) ? text.replace(ESCAPED, reference) : text)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const OUTSIDE_XML = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|\p{Surrogate}/u
 
-/** Whether every XML 1.0 parser takes this text. A listing with a key that is not so had better use URL encoding. */
+/** Whether every XML 1.0 parser accepts this text. A listing with a key that is not valid should use URL encoding. */
 export function isXmlText(text: string): boolean {
   return !OUTSIDE_XML.test(text)
 }
 
 declare const isMarkup: unique symbol
 
-/** Text that is XML already. */
+/** Text that is already XML. */
 export type Markup = string & { readonly [isMarkup]: true }
 
-/** For whoever has passed everything that came from outside through `xmlText`. */
+/** The caller must have escaped all external input with `xmlText`. */
 export const asMarkup = (xml: string): Markup => xml as Markup
 
 let spare: Buffer | undefined
 
 export class XmlWriter {
-  /** What has been written and is not among the bytes yet. */
+  /** Text that is not encoded yet. */
   #text: string
-  /** None until there is more than one piece. */
+  /** Undefined until there is more than one piece. */
   #bytes: Buffer | undefined
   #at = 0
   readonly #open: string[] = []
 
-  /** `lead` goes out as it is, before the root. */
+  /** `lead` is written as is before the root. */
   constructor(lead = '') {
     this.#text = lead
   }
@@ -95,23 +94,23 @@ export class XmlWriter {
     return this
   }
 
-  /** An element with text; nothing at all for undefined. */
+  /** An element with text; nothing for undefined. */
   leaf(name: string, value: XmlValue | undefined): this {
     if (value === undefined) return this
     return this.#add(`<${name}>${typeof value === 'string' ? xmlText(value) : value}</${name}>`)
   }
 
-  /** Text inside the element that is open. */
+  /** Text inside the open element. */
   text(value: string): this {
     return this.#add(xmlText(value))
   }
 
-  /** What is written a thousand times over takes half as long in one piece as element by element. */
+  /** Precomposed markup: half the time of separate elements, for items that repeat a thousand times. */
   add(markup: Markup): this {
     return this.#add(markup)
   }
 
-  /** Markup that is bytes already. */
+  /** Encoded markup. */
   addBytes(markup: Buffer): this {
     if (markup.length < PIECE_CHARACTERS) return this.#add(markup.toString())
     this.#flush()
@@ -127,7 +126,7 @@ export class XmlWriter {
     return this
   }
 
-  /** The bytes written; the writer is of no use afterwards. */
+  /** The encoded document; the writer must not be used afterwards. */
   end(): Buffer {
     if (this.#open.length > 0) throw new Error(`${this.#open.at(-1)} is still open`)
     if (this.#bytes === undefined) return Buffer.from(this.#text)
@@ -158,7 +157,7 @@ export class XmlWriter {
   }
 }
 
-/** The document without its declaration: for an answer whose beginning is on its way already. */
+/** The document without its declaration, for a response that has already begun. */
 export function renderRoot(document: XmlDocument, namespace?: string): Buffer {
   return render(new XmlWriter(), document, namespace)
 }

@@ -1,18 +1,18 @@
 /**
- * An XML document as a plain tree, and the questions its readers ask. Names are local names: clients send any namespace
- * or none. Text and attributes live in fields and maps, never as properties named by the document, so a name such as
- * `__proto__` is a name and nothing else.
+ * An XML document as a plain tree, and accessors for it. Names are local names: clients send any namespace or none.
+ * Text and attributes are stored in fields and maps, never as properties named by the document, so that a name such as
+ * `__proto__` is harmless.
  */
 export interface XmlNode {
   readonly name: string
-  /** By name as written, prefix and all; `attribute` finds one by its local name. */
+  /** By name as written, including the prefix; `attribute` finds one by its local name. */
   readonly attributes: ReadonlyMap<string, string>
   readonly children: readonly XmlNode[]
-  /** All character data directly inside this element, in order, nothing trimmed. */
+  /** All character data directly inside this element, in order, untrimmed. */
   readonly text: string
 }
 
-/** Not well-formed, not safe, or not the document asked for. Whoever reads decides which fault that is. */
+/** Malformed, unsafe, or not the expected document. The caller chooses the fault. */
 export class BadXml extends Error {
   constructor(reason: string) {
     super(reason)
@@ -23,13 +23,13 @@ export class BadXml extends Error {
 const WHITESPACE_ONLY = /^[ \t\r\n]*$/
 const INTEGER = /^[ \t\r\n]*([+-]?\d{1,15})[ \t\r\n]*$/
 
-/** The document's root, which must have this name. */
+/** Requires the root to have this name. */
 export function rootNamed(root: XmlNode, name: string): XmlNode {
   if (root.name !== name) throw new BadXml(`the root is ${root.name}, not ${name}`)
   return root
 }
 
-/** Refuses elements other than these, and text between them. */
+/** Rejects other elements, and text between elements. */
 export function onlyChildren(node: XmlNode, ...names: readonly string[]): void {
   for (const { name } of node.children) {
     if (!names.includes(name)) throw new BadXml(`${node.name} has no ${name}`)
@@ -41,7 +41,7 @@ export function children(node: XmlNode, name: string): XmlNode[] {
   return node.children.filter(child => child.name === name)
 }
 
-/** The only child of this name, or none; which of two was meant is not guessed. */
+/** The only child of this name, or undefined; duplicates are rejected. */
 export function child(node: XmlNode, name: string): XmlNode | undefined {
   let found: XmlNode | undefined
   for (const candidate of node.children) {
@@ -72,7 +72,7 @@ export function requiredText(node: XmlNode, name: string): string {
   return text
 }
 
-/** A child that holds one of these words. */
+/** A child with one of these words. */
 export function childWord<Word extends string>(node: XmlNode, name: string, words: readonly Word[]): Word | undefined {
   const text = childText(node, name)
   if (text === undefined) return undefined
@@ -90,13 +90,13 @@ export function childInteger(node: XmlNode, name: string): number | undefined {
   return Number(match[1])
 }
 
-/** A child that says true or false. */
+/** A child with a boolean. */
 export function childFlag(node: XmlNode, name: string): boolean | undefined {
   const word = childWord(node, name, ['true', 'false', 'TRUE', 'FALSE', 'True', 'False'])
   return word === undefined ? undefined : word.toLowerCase() === 'true'
 }
 
-/** An attribute by its local name, whatever prefix the client bound to its namespace: `type` finds `xsi:type`. */
+/** An attribute by its local name, whatever its namespace prefix: `type` finds `xsi:type`. */
 export function attribute(node: XmlNode, name: string): string | undefined {
   for (const [written, value] of node.attributes) {
     if (written === name || written.endsWith(`:${name}`)) return value

@@ -1,6 +1,6 @@
 /**
- * What every driver refuses before it starts: a commit that one engine takes and another does not would make them
- * differ. These are faults of the caller, so they throw and nothing is written.
+ * Limits that every driver checks first: a commit that one engine accepts and another rejects would make drivers
+ * differ. Violations are caller errors, so they throw and nothing is written.
  */
 import { META_LIMITS, type Minitransaction, type Write } from './meta.ts'
 
@@ -10,19 +10,19 @@ export function checkKeyLimits(key: Buffer): void {
   }
 }
 
-/** A key as a map key: one character per byte, so that the order of the texts is the order of the bytes. */
+/** A key as a Map key: one character per byte, so that text order is byte order. */
 export const keyText = (key: Buffer): string => key.toString('latin1')
 
-/** Up to so many keys are compared with each other sooner than they are put into a set. */
-const FEW = 6
+/** Up to this many keys pairwise comparison is faster than a set. */
+const PAIRWISE_MAX = 6
 
-function hasTwice(writes: readonly Write[]): boolean {
-  if (writes.length > FEW) return new Set(writes.map(write => keyText(write.key))).size !== writes.length
+function hasDuplicateKey(writes: readonly Write[]): boolean {
+  if (writes.length > PAIRWISE_MAX) return new Set(writes.map(write => keyText(write.key))).size !== writes.length
   for (let i = 1; i < writes.length; i++) {
     const { key } = writes[i]!
     for (let j = 0; j < i; j++) {
       const other = writes[j]!.key
-      // Most differ in their kind, which is the first byte, or in their length.
+      // Most keys differ in their first byte, which is the kind, or in length.
       if (key[0] === other[0] && key.length === other.length && key.equals(other)) return true
     }
   }
@@ -46,7 +46,7 @@ export function checkCommitLimits({ checks, writes }: Minitransaction): void {
   if (bytes > META_LIMITS.commitBytesMax) {
     throw new RangeError(`a metadata commit has at most ${META_LIMITS.commitBytesMax} bytes, this one has ${bytes}`)
   }
-  if (hasTwice(writes)) throw new RangeError('a metadata commit writes a key at most once')
+  if (hasDuplicateKey(writes)) throw new RangeError('a metadata commit writes a key at most once')
   if (checks.length + writes.length > META_LIMITS.commitKeysMax) {
     const keys = new Set([...checks, ...writes].map(part => keyText(part.key)))
     if (keys.size > META_LIMITS.commitKeysMax) {

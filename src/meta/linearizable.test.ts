@@ -12,7 +12,7 @@ const commit = (start: number, end: number, checks: object, writes: object, take
   return { start, end, commit: { checks: pairs(checks), writes: pairs(writes), taken } }
 }
 
-test('a history that has an order is accepted', () => {
+test('a linearizable history is accepted', () => {
   assert.ok(isLinearizable([commit(0, 3, { 0: 0 }, { 0: 7 }), read(1, 2, 0), read(4, 5, 7)], 1))
   assert.ok(
     isLinearizable([commit(0, 3, { 0: 0 }, { 0: 7 }), read(1, 2, 7)], 1),
@@ -20,24 +20,24 @@ test('a history that has an order is accepted', () => {
   )
 })
 
-test('a read that misses a write that had ended is refused', () => {
+test('a read that misses a completed write is rejected', () => {
   assert.ok(!isLinearizable([commit(0, 1, {}, { 0: 7 }), read(2, 3, 0)], 1))
 })
 
-test('a read that goes back in time is refused', () => {
+test('a read of an older state is rejected', () => {
   assert.ok(!isLinearizable([commit(0, 9, {}, { 0: 7 }), read(1, 2, 7), read(3, 4, 0)], 1))
 })
 
-test('two winners of one check are refused', () => {
+test('two successes of one check are rejected', () => {
   assert.ok(!isLinearizable([commit(0, 5, { 0: 0 }, { 0: 1 }), commit(1, 6, { 0: 0 }, { 0: 2 })], 1))
   assert.ok(isLinearizable([commit(0, 5, { 0: 0 }, { 0: 1 }), commit(1, 6, { 0: 0 }, { 0: 2 }, false)], 1))
 })
 
-test('half of a commit is refused', () => {
+test('a partly visible commit is rejected', () => {
   assert.ok(!isLinearizable([commit(0, 1, {}, { 0: 1, 1: 2 }), read(2, 3, 1, 0), read(4, 5, 0, 1)], 2))
 })
 
-test('a refusal without a reason is refused', () => {
+test('a failed commit whose checks held is rejected', () => {
   assert.ok(!isLinearizable([commit(0, 1, { 0: 0 }, { 0: 1 }, false)], 1))
 })
 

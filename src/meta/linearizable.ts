@@ -1,11 +1,11 @@
 /**
- * Decides whether a history of overlapping calls could have happened one at a time, each at some moment between its
- * start and its end (Wing & Gong's search, with the states it has already tried remembered). The state is what every
- * key holds; a value is written at most once in a history, so equal values mean the same write. 0 means absent.
+ * Decides whether a history of overlapping calls is linearizable: whether each call could have taken effect at one
+ * point between its start and end (Wing & Gong's search, with tried states memoized). The state is the value of every
+ * key; a value is written at most once per history, so equal values mean the same write. 0 means absent.
  */
 export interface HistoryCall {
   readonly start: number
-  /** Infinity: the call never returned, so it may take effect at any later moment or never. */
+  /** Infinity: the call never returned and may take effect at any later time or never. */
   readonly end: number
   readonly reads?: { readonly key: number; readonly value: number }
   readonly commit?: {
@@ -17,7 +17,7 @@ export interface HistoryCall {
 
 type State = readonly number[]
 
-/** The state after the call, or nothing when its answer does not fit this state. */
+/** The state after the call; undefined when its result does not fit the state. */
 function step(state: State, call: HistoryCall): State | undefined {
   if (call.reads !== undefined) return state[call.reads.key] === call.reads.value ? state : undefined
   const { checks, writes, taken } = call.commit!
@@ -36,7 +36,7 @@ export function isLinearizable(history: readonly HistoryCall[], keys: number): b
     tried.add(seen)
     const firstEnd = Math.min(...left.map(call => call.end))
     for (const call of left) {
-      // A call that started after another had ended cannot come before it.
+      // A call that started after another had ended cannot precede it.
       if (call.start > firstEnd) continue
       const next = step(state, call)
       if (next === undefined) continue

@@ -1,11 +1,11 @@
-/** The same records inside a key prefix: several independent key spaces in one engine. */
+/** The same engine below a key prefix: several independent key spaces in one engine. */
 import { prefixSuccessor } from '../lib/bytes.ts'
 import type { Entry, EntryView, KeyRange, Meta } from './meta.ts'
 
 export function prefixed(meta: Meta, prefix: Buffer): Meta {
   const outer = (key: Buffer): Buffer => Buffer.concat([prefix, key])
   const inner = (entry: Entry): Entry => ({ ...entry, key: entry.key.subarray(prefix.length) })
-  const lentInner = ({ key, value, stamp }: EntryView): EntryView => ({
+  const innerView = ({ key, value, stamp }: EntryView): EntryView => ({
     key: { ...key, start: key.start + prefix.length },
     value,
     stamp,
@@ -24,8 +24,8 @@ export function prefixed(meta: Meta, prefix: Buffer): Meta {
       meta.scanMap(
         outerRange(range),
         limit,
-        (entry, i, isVerified) => make(lentInner(entry), i, isVerified),
-        verify && (entry => verify(lentInner(entry))),
+        (entry, i, isVerified) => make(innerView(entry), i, isVerified),
+        verify && (entry => verify(innerView(entry))),
       ),
     commit: ({ checks, writes }) =>
       meta.commit({

@@ -1,4 +1,4 @@
-/** The other process of the driver suite: does `fill`, `count` or `echo` on the engine at the given place. */
+/** The second process of the driver suite: runs `fill`, `count` or `echo` on the engine at the given location. */
 import { createInterface } from 'node:readline'
 import { openLmdbMeta } from './lmdb/lmdb.ts'
 import type { Meta } from './meta.ts'
@@ -13,7 +13,7 @@ function openAt(where: string): Promise<Meta> {
   return openPostgresMeta({ url, table })
 }
 
-/** Commits without end and names each key once it is acknowledged. */
+/** Commits endlessly and prints each key once it is acknowledged. */
 async function fill(meta: Meta): Promise<void> {
   const lane = async (name: number): Promise<void> => {
     for (let index = 0; ; index++) {
@@ -25,7 +25,7 @@ async function fill(meta: Meta): Promise<void> {
   await Promise.all(Array.from({ length: FILL_LANES }, (_, name) => lane(name)))
 }
 
-/** Commits each line it is given and answers with it once it is acknowledged. */
+/** Commits each input line and echoes it once it is acknowledged. */
 async function echo(meta: Meta): Promise<void> {
   for await (const line of createInterface({ input: process.stdin })) {
     await meta.commit({ checks: [], writes: [putOne('echo', line)] })

@@ -1,20 +1,20 @@
-/** What the driver suite asks of a driver, and the few words in which its tests are written. */
+/** What the driver suite needs from a driver, and helpers of its tests. */
 import type { KeyRange, Meta, MetaEngine, Stamp, Write } from './meta.ts'
 
 export interface Opened {
   readonly meta: MetaEngine
-  /** Where another process finds the same records: a folder or a PostgreSQL address with the table behind `#`. */
+  /** Location for another process: a folder, or a PostgreSQL address with the table after `#`. */
   readonly where?: string
-  /** The same records, opened anew after the first opening was closed. */
+  /** The same records, opened again after the first engine was closed. */
   reopen?(): Promise<Meta>
   destroy(): Promise<void>
 }
 
 export interface Driver {
   readonly name: string
-  /** True when the records outlive the process: `where` and `reopen` are there then. */
+  /** True when the records outlive the process: then `where` and `reopen` are present. */
   readonly durable: boolean
-  /** A new engine without any record. */
+  /** A new, empty engine. */
   open(): Promise<Opened>
 }
 

@@ -1,4 +1,4 @@
-/** Concurrent conflicting commits: counters that lose no increment, and random histories that must have an order. */
+/** Concurrent conflicting commits: counters that lose no increment, and random histories that must be linearizable. */
 import assert from 'node:assert/strict'
 import { type Random, seededRandom } from '../lib/random.ts'
 import { type HistoryCall, isLinearizable } from './linearizable.ts'
@@ -12,7 +12,9 @@ const CALLS_EACH = 6
 
 const keyOf = (key: number): Buffer => utf8(`register ${key}`)
 
-/** One client's calls. What it has read lately is what it checks for, so checks often hold and often just do not. */
+/**
+ * The calls of one client. It checks for the values it read last, so that checks succeed about as often as they fail.
+ */
 class Client {
   readonly #meta: Meta
   readonly #random: Random
@@ -67,11 +69,11 @@ class Client {
 
 class History {
   readonly calls: HistoryCall[] = []
-  #moment = 0
+  #time = 0
   #value = 0
 
   now(): number {
-    return ++this.#moment
+    return ++this.#time
   }
 
   fresh(): number {

@@ -1,10 +1,10 @@
-/** Scans against a sorted array: forwards, backwards, with every kind of range and limit. */
+/** Scans compared with a sorted array: forward, backward, with every kind of range and limit. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { prefixed } from './prefixed.ts'
 import { ALL, putOne, remove, type SuiteTest, utf8 } from './suite-driver.ts'
 
-/** Few different bytes, so that keys share prefixes and borders; the ones at which a wrong comparison shows. */
+/** Few distinct bytes, so that keys share prefixes and bounds; chosen to reveal wrong comparisons. */
 const keyArbitrary = fc
   .array(fc.constantFrom(0x00, 0x01, 0x61, 0x7f, 0x80, 0xff), { minLength: 1, maxLength: 5 })
   .map(list => Buffer.from(list))
@@ -37,40 +37,37 @@ export function orderSuite(suiteTest: SuiteTest): void {
     assert.equal(await keys('', undefined, 0), '')
   })
 
-  suiteTest(
-    'a snapshot shows everything as it was when it was taken, whatever is committed meanwhile',
-    async opened => {
-      const { meta } = opened
-      const many = Array.from({ length: 200 }, (_, i) => `k${String(i).padStart(3, '0')}`)
-      await meta.commit({ checks: [], writes: many.map(key => putOne(key, 'old')) })
-      const snapshot = await meta.snapshot()
-      const seen: string[] = []
-      try {
-        for (let start = ALL.start, turn = 0; ; turn++) {
-          await meta.commit({
-            checks: [],
-            writes: [putOne(many[turn]!, 'new'), remove(many[199 - turn]!), putOne(`z${turn}`, '')],
-          })
-          assert.equal((await meta.get(utf8(many[turn]!)))?.value.toString(), 'new')
-          const page = await snapshot.scan({ start, end: undefined }, 7)
-          if (page.length === 0) break
-          seen.push(...page.map(({ key, value }) => `${key}=${value}`))
-          start = Buffer.concat([page.at(-1)!.key, Buffer.from([0])])
-        }
-        assert.equal((await snapshot.scan({ start: utf8('k010'), end: utf8('k012') }, 9)).length, 2)
-        assert.deepEqual(await snapshot.scan(ALL, 0), [])
-      } finally {
-        await snapshot.end()
+  suiteTest('a snapshot is stable while commits continue', async opened => {
+    const { meta } = opened
+    const many = Array.from({ length: 200 }, (_, i) => `k${String(i).padStart(3, '0')}`)
+    await meta.commit({ checks: [], writes: many.map(key => putOne(key, 'old')) })
+    const snapshot = await meta.snapshot()
+    const seen: string[] = []
+    try {
+      for (let start = ALL.start, turn = 0; ; turn++) {
+        await meta.commit({
+          checks: [],
+          writes: [putOne(many[turn]!, 'new'), remove(many[199 - turn]!), putOne(`z${turn}`, '')],
+        })
+        assert.equal((await meta.get(utf8(many[turn]!)))?.value.toString(), 'new')
+        const page = await snapshot.scan({ start, end: undefined }, 7)
+        if (page.length === 0) break
+        seen.push(...page.map(({ key, value }) => `${key}=${value}`))
+        start = Buffer.concat([page.at(-1)!.key, Buffer.from([0])])
       }
-      assert.deepEqual(
-        seen,
-        many.map(key => `${key}=old`),
-      )
-      const later = await meta.snapshot()
-      assert.equal((await later.scan({ start: utf8('k000'), end: utf8('k001') }, 9))[0]?.value.toString(), 'new')
-      await later.end()
-    },
-  )
+      assert.equal((await snapshot.scan({ start: utf8('k010'), end: utf8('k012') }, 9)).length, 2)
+      assert.deepEqual(await snapshot.scan(ALL, 0), [])
+    } finally {
+      await snapshot.end()
+    }
+    assert.deepEqual(
+      seen,
+      many.map(key => `${key}=old`),
+    )
+    const later = await meta.snapshot()
+    assert.equal((await later.scan({ start: utf8('k000'), end: utf8('k001') }, 9))[0]?.value.toString(), 'new')
+    await later.end()
+  })
 
   suiteTest('scans agree with a sorted array for any keys', async ({ meta }) => {
     let run = 0
@@ -78,7 +75,7 @@ export function orderSuite(suiteTest: SuiteTest): void {
       fc.uniqueArray(keyArbitrary, { maxLength: 25, selector: key => key.toString('hex') }),
       fc.array(rangeArbitrary, { minLength: 6, maxLength: 6 }),
       async (keys, ranges) => {
-        // Each run has a key space of its own, with neighbours on both sides that must never show.
+        // Each run has its own key space, with neighbours on both sides that must never appear.
         const space = prefixed(meta, Buffer.from([++run >> 8, run & 0xff]))
         await space.commit({ checks: [], writes: keys.map(key => ({ key, value: key })) })
         for (const { start, end, limit, reverse } of ranges) {
@@ -98,7 +95,7 @@ export function orderSuite(suiteTest: SuiteTest): void {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  suiteTest('a long walk page by page meets every key once', async ({ meta }) => {
+  suiteTest('a long scan page by page returns every key once', async ({ meta }) => {
     const name = (index: number): string => `k${String((index * 7_919) % 3_000).padStart(5, '0')}`
     for (let at = 0; at < 3_000; at += 250) {
       await meta.commit({

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { Meta } from './meta.ts'
 import { type SuiteTest, utf8, utf8Text } from './suite-driver.ts'
 
-/** Beside this file, with the ending that this file has. */
+/** Next to this file, with the same extension. */
 const CHILD = fileURLToPath(import.meta.url.replace(/suite-processes(\.\w+)$/, 'suite-child$1'))
 
 const FILL_ACKS = 300
@@ -23,7 +23,7 @@ function onLine(child: ChildProcess, take: (line: string) => void): void {
 }
 
 export function processSuite(suiteTest: SuiteTest): void {
-  suiteTest('what was acknowledged is there after kill -9 and after opening anew', async opened => {
+  suiteTest('acknowledged commits survive kill -9 and reopening', async opened => {
     const acknowledged: string[] = []
     const child = startChild('fill', opened.where!)
     const gone = once(child, 'exit')
@@ -48,7 +48,7 @@ export function processSuite(suiteTest: SuiteTest): void {
     }
   })
 
-  suiteTest('two processes that increment one record never lose a success', async ({ meta, where }) => {
+  suiteTest('two processes that increment one record lose no success', async ({ meta, where }) => {
     const children = [0, 1].map(() => startChild('count', where!, 'shared counter', String(COUNT_EACH)))
     const exits = await Promise.all(children.map(child => once(child, 'exit')))
     assert.deepEqual(
@@ -58,11 +58,11 @@ export function processSuite(suiteTest: SuiteTest): void {
     assert.equal(await utf8Text(meta, 'shared counter'), String(2 * COUNT_EACH))
   })
 
-  suiteTest('a read sees what another process had acknowledged before it', async ({ meta, where }) => {
+  suiteTest('a read sees commits that another process acknowledged before', async ({ meta, where }) => {
     const child = startChild('echo', where!)
     const gone = once(child, 'exit')
     let busy = true
-    // Other reads of this process all the while: a driver that keeps a snapshot for them would show it to everyone.
+    // Concurrent reads of this process: a driver that keeps a snapshot for them would return it to others.
     const background = (async () => {
       while (busy) {
         await meta.get(utf8('echo'))

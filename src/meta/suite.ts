@@ -1,6 +1,6 @@
 /**
- * The contract of a metadata driver, as tests. Every driver runs all of it; those that outlive a process also run the
- * part with several processes.
+ * The contract of a metadata driver as tests. Every driver runs all of it; durable ones also run the part with several
+ * processes.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -33,7 +33,7 @@ export function metaSuite(driver: Driver): void {
 }
 
 function recordSuite(suiteTest: SuiteTest): void {
-  suiteTest('a record is there after its commit and gone after its removal', async ({ meta }) => {
+  suiteTest('a record exists after its commit and is gone after its removal', async ({ meta }) => {
     assert.equal(await meta.get(utf8('a')), undefined)
     assert.equal(await meta.commit({ checks: [], writes: [putOne('a', 'one'), putOne('b', '')] }), true)
     const entry = await meta.get(utf8('a'))
@@ -56,7 +56,7 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.equal(scanned.stamp, entry.stamp)
   })
 
-  suiteTest('nobody changes a stored record through a buffer of his own', async ({ meta }) => {
+  suiteTest('a stored record does not change with the buffer of its caller', async ({ meta }) => {
     const key = utf8('key')
     const value = utf8('value')
     await meta.commit({ checks: [], writes: [{ key, value }] })
@@ -71,8 +71,8 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.equal(shown(await meta.scan(ALL, 2)), 'key=value')
   })
 
-  suiteTest('what is lent is what a scan finds, and what was made of it stays', async ({ meta }) => {
-    // Some longer than what an engine reads into at first, and some empty.
+  suiteTest('borrowed entries equal those of a scan, and projections stay valid', async ({ meta }) => {
+    // Some longer than an engine's initial read buffer, and some empty.
     const lengths = Array.from({ length: 40 }, (_, n) => (n % 3 === 0 ? 40_000 : n % 3 === 1 ? n : 0))
     const name = (n: number): string => `k${String(n).padStart(2, '0')}`
     await meta.commit({
@@ -98,7 +98,7 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.deepEqual(await meta.scanMap({ start: utf8('k9'), end: utf8('k1') }, 9, () => assert.fail()), [])
   })
 
-  suiteTest('whoever cannot make anything of a record is told so, and the engine goes on', async ({ meta }) => {
+  suiteTest('an error of a projection is passed on, and the engine keeps working', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [putOne('a', 'one'), putOne('b', 'two')] })
     const refuse = (): never => {
       throw new RangeError('of no use')
@@ -108,7 +108,7 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.deepEqual(keys, ['a', 'b'])
   })
 
-  suiteTest('who knows a record already gets what it is now all the same', async ({ meta }) => {
+  suiteTest('a read with a known entry returns the current record', async ({ meta }) => {
     const again = async (known: Entry) => (await meta.get(utf8('a'), known))?.value.toString()
     await meta.commit({ checks: [], writes: [putOne('a', 'before')] })
     const before = (await meta.get(utf8('a')))!
@@ -119,7 +119,7 @@ function recordSuite(suiteTest: SuiteTest): void {
     assert.equal(await again(before), undefined)
   })
 
-  suiteTest('what was read does not change when the record does', async ({ meta }) => {
+  suiteTest('an entry that was read does not change when the record does', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [putOne('a', 'before')] })
     const entry = await meta.get(utf8('a'))
     const [scanned] = await meta.scan(ALL, 1)
@@ -131,7 +131,7 @@ function recordSuite(suiteTest: SuiteTest): void {
 }
 
 function commitSuite(suiteTest: SuiteTest): void {
-  suiteTest('a check holds for the stamp that was read and for no other', async ({ meta }) => {
+  suiteTest('a check succeeds for the current stamp and no other', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [putOne('a', '1')] })
     const stamp = await stampOf(meta, 'a')
     const write = [putOne('a', '2')]
@@ -147,7 +147,7 @@ function commitSuite(suiteTest: SuiteTest): void {
     )
   })
 
-  suiteTest('a commit without writes answers whether its checks hold', async ({ meta }) => {
+  suiteTest('a commit without writes reports whether its checks succeed', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [putOne('a', '1')] })
     const stamp = await stampOf(meta, 'a')
     assert.equal(await meta.commit({ checks: [{ key: utf8('a'), stamp }], writes: [] }), true)
@@ -156,7 +156,7 @@ function commitSuite(suiteTest: SuiteTest): void {
     assert.equal(await stampOf(meta, 'a'), stamp)
   })
 
-  suiteTest('every combination of checks: one that fails leaves nothing behind', async ({ meta }) => {
+  suiteTest('a failed check in any position leaves nothing written', async ({ meta }) => {
     await meta.commit({ checks: [], writes: [putOne('x', '1'), putOne('y', '1'), putOne('gone', '1')] })
     const there = { x: (await stampOf(meta, 'x'))!, y: (await stampOf(meta, 'y'))! }
     const kinds = [
@@ -168,7 +168,7 @@ function commitSuite(suiteTest: SuiteTest): void {
       { check: { key: utf8('absent'), stamp: there.x }, holds: false },
       { check: { key: utf8('y'), stamp: undefined }, holds: false },
     ]
-    // Issued together, so that in a driver that groups commits a failing one stands between ones that hold.
+    // Issued together, so that in a driver that groups commits a failing one is between successful ones.
     const tries = kinds.flatMap(a => kinds.flatMap(b => kinds.map(c => [a, b, c])))
     const answers = await Promise.all(
       tries.map((parts, index) =>
@@ -189,7 +189,7 @@ function commitSuite(suiteTest: SuiteTest): void {
     assert.equal(await utf8Text(meta, 'gone'), '1')
   })
 
-  suiteTest('every write changes the stamp, also a removal and a new start', async ({ meta }) => {
+  suiteTest('every write changes the stamp, including removal and recreation', async ({ meta }) => {
     const seen = new Set<Stamp>()
     for (let round = 0; round < 20; round++) {
       await meta.commit({ checks: [], writes: [putOne('a', 'same')] })
@@ -200,7 +200,7 @@ function commitSuite(suiteTest: SuiteTest): void {
     for (const stamp of seen) assert.ok(Number.isSafeInteger(stamp))
   })
 
-  suiteTest('of commits issued together with one check, exactly one is taken', async ({ meta }) => {
+  suiteTest('of concurrent commits with the same check exactly one succeeds', async ({ meta }) => {
     for (let round = 0; round < 5; round++) {
       const stamp = await stampOf(meta, 'a')
       const tries = Array.from({ length: 40 }, (_, index) =>
@@ -257,7 +257,7 @@ function limitSuite(suiteTest: SuiteTest): void {
     assert.equal((await meta.scan({ start: utf8('many/'), end: utf8('many0') }, 1000)).length, commitKeysMax)
   })
 
-  suiteTest('what is outside the limits is refused, and nothing of it is written', async ({ meta }) => {
+  suiteTest('a commit outside the limits is rejected and writes nothing', async ({ meta }) => {
     const { keyBytesMax, valueBytesMax, commitKeysMax } = META_LIMITS
     const refused: Write[][] = [
       [putOne('a', ''), { key: Buffer.alloc(keyBytesMax + 1, 'k'), value: utf8('') }],

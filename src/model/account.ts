@@ -1,21 +1,21 @@
-/** Accounts, users and access keys as they are kept. A secret lies in its record sealed, never in clear. */
+/** Accounts, users and access keys as stored. A secret is stored sealed, never in clear. */
 import { createHash } from 'node:crypto'
 import { bytes, flag, format, list, optional, struct, text, uint } from '../lib/codec.ts'
 import type { Account } from './caller.ts'
 
 export interface AccountRecord extends Account {
-  /** Its own keys may administer the server. */
+  /** The account's own keys may administer the server. */
   readonly admin: boolean
-  /** None of its keys, and none of its users', opens anything. */
+  /** Disables the account's own keys and those of its users. */
   readonly disabled: boolean
   readonly createdAt: number
 }
 
 export interface AttachedPolicy {
   readonly name: string
-  /** As it was given. */
+  /** The text as given. */
   readonly document: string
-  /** The accounts file gave it, and may take it away. */
+  /** Set for policies from the accounts file, which may also remove them. */
   readonly fromFile: boolean
 }
 
@@ -30,16 +30,16 @@ export interface UserRecord {
 export interface KeyRecord {
   readonly accessKey: string
   readonly accountId: string
-  /** The user it belongs to; none for the account's own key. */
+  /** The user the key belongs to; undefined for the account's own key. */
   readonly user: string | undefined
   readonly sealedSecret: Buffer
   readonly disabled: boolean
   readonly createdAt: number
 }
 
-/** Counts the changes: whoever remembers something looks here whether it still holds. */
+/** Change counters that caches compare to know whether they are current. */
 export interface AccountsMark {
-  /** How many accounts there are that are not built in. */
+  /** Number of accounts that are not built in. */
   readonly total: number
   readonly accounts: number
   /** Users, policies and keys. */
@@ -82,10 +82,10 @@ export const keyFormat = format<KeyRecord>(
   }),
 )
 
-/** That a key belongs to somebody, or that there was a user; everything is in the address. */
+/** An entry without a value: its key says that an access key belongs to an owner, or that a user existed. */
 export const keyOfFormat = format<object>('J1', struct<object>({}))
 
-/** Whose a canonical id is. */
+/** The account of a canonical id. */
 export const canonicalIdFormat = format<string>('S1', text)
 
 export const accountsMarkFormat = format<AccountsMark>(
@@ -95,11 +95,11 @@ export const accountsMarkFormat = format<AccountsMark>(
 
 export const ROOT_ACCOUNT_ID = '000000000000'
 
-/** Derived, so that an account keeps its canonical id wherever it is given without one. */
+/** Derived from the account id, so that the canonical id is stable wherever none is given. */
 export const canonicalIdOf = (accountId: string): string =>
   createHash('sha256').update(`holdfast account ${accountId}`).digest('hex')
 
-/** G9. What the canned list `exec-read` lets in. Nobody has its keys until an administrator makes one. */
+/** G9. The account granted by the canned ACL `exec-read`. It has no keys until an administrator creates one. */
 export const EXEC_ACCOUNT_ID = '925556999980'
 export const EXEC_CANONICAL_ID = createHash('sha256').update('svc-exec').digest('hex')
 
@@ -113,7 +113,7 @@ const builtIn = (accountId: string, canonicalId: string, displayName: string, ad
   createdAt: 0,
 })
 
-/** Always there; a record of the same id says what else is known of them. */
+/** Always present; a stored record of the same id overrides the entry. */
 export const BUILT_IN: readonly AccountRecord[] = [
   builtIn(ROOT_ACCOUNT_ID, canonicalIdOf(ROOT_ACCOUNT_ID), 'root', true),
   builtIn(EXEC_ACCOUNT_ID, EXEC_CANONICAL_ID, 'svc-exec', false),

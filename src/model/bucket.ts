@@ -7,7 +7,7 @@ export type LockMode = 'governance' | 'compliance'
 export interface DefaultRetention {
   readonly mode: LockMode
   readonly days: number
-  /** It was given in years, and is shown so. */
+  /** The period was given in years and is shown in years. */
   readonly inYears?: boolean
 }
 
@@ -35,30 +35,28 @@ export interface PublicAccessBlock {
   readonly restrictPublicBuckets: boolean
 }
 
-/** R12. What is stored about a bucket. */
+/** R12. The stored bucket. */
 export interface Bucket {
   readonly name: string
-  /** Another one for every bucket that is made, also under a name that was there before. */
+  /** Unique per bucket, even for a name that existed before. */
   readonly id: string
-  /** Canonical id of the account that made it. */
+  /** Canonical id of the account that created it. */
   readonly owner: string
   readonly createdAt: number
-  /** Once it has been on it is never off again, only suspended. */
+  /** Once enabled, versioning can only be suspended. */
   readonly versioning: Versioning
-  /** Holds and retention are possible; once true it stays true, and versioning stays on. */
+  /** Object lock is enabled, permanently; versioning stays on. */
   readonly lockEnabled: boolean
   readonly defaultRetention: DefaultRetention | undefined
   readonly grants: readonly Grant[]
-  /** Undefined: nobody set it, and whoever writes an object owns it. */
+  /** Undefined when never set: the writer of an object owns it. */
   readonly ownership: Ownership | undefined
   readonly publicAccessBlock: PublicAccessBlock | undefined
-  /** Whoever asks pays, and says so. */
+  /** Requesters pay, and must acknowledge it. */
   readonly requesterPays: boolean
-  /** Names of the documents that stand in records of their own: policy, CORS rules and the like. */
+  /** Names of documents stored in their own records: policy, CORS rules and so on. */
   readonly documents: readonly string[]
-  /**
-   * Somebody is deleting the bucket and looks whether it is empty. Whoever writes into it meanwhile takes this back.
-   */
+  /** Set while a removal checks that the bucket is empty; a write into it clears the flag. */
   readonly closing: boolean
 }
 

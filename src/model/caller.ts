@@ -1,10 +1,13 @@
 import type { Actor } from './ledger.ts'
 
-/** Who asks. An account's own key is the root of that account; a user's key has what its policies allow. */
+/**
+ * The caller of a request. An account's own key has all rights of the account; a user's key has those its policies
+ * allow.
+ */
 export interface Account {
   /** 12 digits. */
   readonly accountId: string
-  /** 64 hexadecimal digits; what ACLs name. */
+  /** 64 hexadecimal digits, as used in ACLs. */
   readonly canonicalId: string
   readonly displayName: string
   readonly email: string | undefined
@@ -12,7 +15,7 @@ export interface Account {
 
 export interface User {
   readonly name: string
-  /** Identity policies as JSON texts, as they were given. */
+  /** Identity policies as JSON texts, as given. */
   readonly policies: readonly string[]
 }
 
@@ -21,23 +24,23 @@ export type Caller =
   | { readonly kind: 'account'; readonly account: Account; readonly accessKey: string }
   | { readonly kind: 'user'; readonly account: Account; readonly user: User; readonly accessKey: string }
 
-/** An access key as a look-up finds it. */
+/** The result of an access key lookup. */
 export interface Credential {
   readonly accessKey: string
   readonly secretKey: string
   readonly account: Account
-  /** The user it belongs to; none for the account's own key. */
+  /** The user the key belongs to; undefined for the account's own key. */
   readonly user: User | undefined
 }
 
-/** What a caller is called where a record keeps who did something: the account's canonical id, and the user's name. */
+/** A caller's name in records: the account's canonical id and the user's name. */
 export function callerName(caller: Caller): string {
   if (caller.kind === 'anonymous') return ANONYMOUS_CANONICAL_ID
   const { canonicalId } = caller.account
   return caller.kind === 'user' ? `${canonicalId}/${caller.user.name}` : canonicalId
 }
 
-/** A caller as the ledger names it. */
+/** A caller as recorded in the ledger. */
 export function actorOf(caller: Caller, request: string): Actor {
   if (caller.kind === 'anonymous') return { account: 'anonymous', request }
   const { accessKey } = caller
@@ -46,5 +49,5 @@ export function actorOf(caller: Caller, request: string): Actor {
   return { account, accessKey, request }
 }
 
-/** What objects written without a signature are owned by. */
+/** The owner of objects written without a signature. */
 export const ANONYMOUS_CANONICAL_ID = '65a011a29cdf8ec533ec3d1ccaae921c'

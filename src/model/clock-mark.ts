@@ -1,9 +1,9 @@
 import { format, struct, uint } from '../lib/codec.ts'
 
-/** The latest time that the store has lived through, as far as that is known. */
+/** The latest time the store is known to have reached. */
 export interface ClockMark {
   readonly time: number
-  /** Counts how often somebody said that the clock is right, whatever it looked like. */
+  /** How often an operator has confirmed the wall clock. */
   readonly confirmed: number
 }
 

@@ -1,6 +1,7 @@
 /**
- * What an object's bytes are made of. Bytes lie in blobs, which are immutable; a content says which stretches of which
- * blobs follow one another. Contents and blobs are shared by counting, so that a copy is a record and no byte moves.
+ * The composition of an object's bytes. Bytes are stored in immutable blobs; a content lists the blob ranges that
+ * follow one another. Contents and blobs are shared by reference counting, so that a copy is a record and moves no
+ * bytes.
  */
 import {
   absent,
@@ -17,17 +18,17 @@ import {
   word,
 } from '../lib/codec.ts'
 
-/** A stretch of a blob, or of another content, in plaintext bytes. */
+/** A range of a blob or of another content, in plaintext bytes. */
 export interface Slice {
   readonly of: 'blob' | 'content'
   readonly id: Buffer
   readonly start: number
   readonly length: number
-  /** The blob's key, wrapped by the content key of whoever holds this slice; only for sealed blobs. */
+  /** The blob's key, wrapped by the content key of the record that contains this slice; only for sealed blobs. */
   readonly key: Buffer | undefined
 }
 
-/** How inline bytes are sealed: the same way as a blob's, with an id of their own. */
+/** How inline bytes are sealed: like a blob, with an id of their own. */
 export interface InlineSeal {
   readonly id: Buffer
   readonly key: Buffer
@@ -35,14 +36,15 @@ export interface InlineSeal {
 }
 
 /**
- * Small contents live in the record that names them; few slices too; many stand in records of their own, shared whole.
+ * Small contents are stored in the record that names them, as are a few slices; many slices have records of their own,
+ * which copies share.
  */
 export type Content =
   | { readonly kind: 'inline'; readonly bytes: Buffer; readonly seal: InlineSeal | undefined }
   | { readonly kind: 'slices'; readonly slices: readonly Slice[] }
   | { readonly kind: 'shared'; readonly id: Buffer }
 
-/** More slices than this go into a shared content, so that a version's record and its copies stay small. */
+/** Larger lists become a shared content, so that a version's record and its copies stay small. */
 export const EMBEDDED_SLICES_MAX = 4
 
 export const sliceCodec: Codec<Slice> = struct<Slice>({
@@ -62,16 +64,16 @@ export const contentCodec: Codec<Content> = variants<Content>({
   shared: struct<Omit<Extract<Content, { kind: 'shared' }>, 'kind'>>({ id: fixed(16) }),
 })
 
-/** A blob's record: where it lies and how many slices point at it. */
+/** A blob's record: its location and its number of references. */
 export interface BlobRecord {
   readonly volume: string | undefined
   readonly offset: number
   /** Bytes as stored, sealed or not. */
   readonly storedLength: number
   readonly frameBytes: number
-  /** Bytes as the client sent them. */
+  /** Plaintext length. */
   readonly length: number
-  /** Version of the storage key that sealed it; none for plain bytes. */
+  /** Version of the storage key that sealed it; undefined for plain bytes. */
   readonly storageKey: number | undefined
   readonly shares: number
 }
@@ -89,7 +91,7 @@ export const blobFormat = format<BlobRecord>(
   }),
 )
 
-/** A part of a completed upload as its content remembers it: for reads by part number and for its checksum. */
+/** A part of a completed upload as stored with its content: for reads by part number and for its checksum. */
 export interface ContentPart {
   readonly number: number
   readonly size: number
@@ -98,7 +100,7 @@ export interface ContentPart {
   readonly slices: readonly Slice[]
 }
 
-/** One record's worth of parts and where it begins: reading a range opens one page, not all of them. */
+/** One record of parts and where it begins: reading a range opens one page, not all of them. */
 export interface ContentPage {
   readonly start: number
   readonly firstPart: number
@@ -108,17 +110,17 @@ export interface ContentPage {
 export interface ContentRecord {
   readonly shares: number
   readonly size: number
-  /** How many contents lie below this one; bounded, so that a read never climbs far. */
+  /** Levels of contents below this one; bounded, so that reads are not nested deeply. */
   readonly depth: number
   readonly pages: readonly ContentPage[]
-  /** The algorithm of its parts' checksums. Copies that share it may have got a checksum by another one. */
+  /** Algorithm of its parts' checksums. A copy that shares the content may have a checksum by another one. */
   readonly sums: string | undefined
 }
 
 const pagesCodec = list(struct<ContentPage>({ start: uint, firstPart: uint, parts: uint }))
 
-/** C1 did not say what the checksums of its parts are. */
-const contentBefore = format<ContentRecord>(
+/** C1 does not state the algorithm of part checksums. */
+const contentFormat1 = format<ContentRecord>(
   'C1',
   struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: absent }),
 )
@@ -126,7 +128,7 @@ const contentBefore = format<ContentRecord>(
 export const contentFormat = format<ContentRecord>(
   'C2',
   struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: optional(text) }),
-  contentBefore,
+  contentFormat1,
 )
 
 export const pageFormat = format<readonly ContentPart[]>(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from './faults.ts'
 
-test('a fault takes no trace of where it was made, and leaves those of other errors as they are', () => {
+test('a fault captures no stack trace and leaves those of other errors intact', () => {
   const frames = (error: Error): number => (error.stack ?? '').split('\n').filter(line => /^\s+at /.test(line)).length
   const before = frames(new Error('before'))
   assert.equal(frames(new Fault('NoSuchKey')), 0)

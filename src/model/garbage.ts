@@ -2,15 +2,17 @@ import { bytes, type Codec, fixed, flag, format, list, struct, text, variants } 
 import { type Slice, sliceCodec } from './content.ts'
 
 /**
- * What nothing names any more. Written in the same commit that took the name away; it still holds its shares, and the
- * reclaimer gives them back once no reader that could have seen the name is left.
+ * Bytes that no record names any more. Written in the commit that removed the name; it keeps the references until the
+ * reclaimer drops them, once no reader that could have seen the name is left.
  */
 export type Garbage =
   | { readonly kind: 'slices'; readonly slices: readonly Slice[] }
   | { readonly kind: 'content'; readonly id: Buffer }
-  /** Pages of a content that has no record: written ahead of a commit that never came, or `held` until its end. */
+  /**
+   * Pages of a content without a record: written ahead of a commit that never happened, or `held` while being released.
+   */
   | { readonly kind: 'pages'; readonly id: Buffer; readonly held: boolean }
-  /** Part records of an upload that ended. `taken` has a bit for each number whose slices the object took over. */
+  /** Part records of a finished upload. `taken` has a bit for each part whose slices the object uses. */
   | { readonly kind: 'parts'; readonly upload: Buffer; readonly taken: Buffer }
   /** A volume that compaction has emptied. */
   | { readonly kind: 'volume'; readonly name: string }

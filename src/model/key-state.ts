@@ -1,31 +1,34 @@
 import { bytes, format, optional, struct, text, uint, word } from '../lib/codec.ts'
 
 /**
- * What may be done under a named key. Closing: somebody is about to disable it and looks whether a locked version needs
- * it. A key without a record is open.
+ * The state of a named key. `closing`: a scan for locked versions that need the key is running before it is disabled. A
+ * key without a record is open.
  */
 export type KeyState = 'open' | 'closing' | 'disabled'
 
 export const keyStateFormat = format<KeyState>('F1', word('open', 'closing', 'disabled'))
 
-/** A version that a key of the keyring is to have. */
-export interface NextVersion {
+/** A key version that a recorded rotation is to create. */
+export interface PendingRotation {
   readonly of: 'service' | 'storage' | 'named'
   readonly keyName: string | undefined
   readonly version: number
 }
 
-export const nextVersionFormat = format<NextVersion>(
+export const pendingRotationFormat = format<PendingRotation>(
   'F2',
-  struct<NextVersion>({ of: word('service', 'storage', 'named'), keyName: optional(text), version: uint }),
+  struct<PendingRotation>({ of: word('service', 'storage', 'named'), keyName: optional(text), version: uint }),
 )
 
-/** How far somebody has got who looks whether a locked version needs a key. */
-export interface LookProgress {
-  /** Of the key's state: another one means that the key was opened since, and there may be new locks. */
+/** Progress of the scan for locked versions that need a key. */
+export interface KeyUseScanProgress {
+  /** Stamp of the key's state: another stamp means that the key was reopened and new locks may exist. */
   readonly stamp: number
-  /** The first address that was not looked at. */
+  /** The first record key not scanned yet. */
   readonly from: Buffer
 }
 
-export const keyUseScanFormat = format<LookProgress>('F3', struct<LookProgress>({ stamp: uint, from: bytes }))
+export const keyUseScanFormat = format<KeyUseScanProgress>(
+  'F3',
+  struct<KeyUseScanProgress>({ stamp: uint, from: bytes }),
+)

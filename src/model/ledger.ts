@@ -1,10 +1,10 @@
-/** What a bucket's ledger remembers: who changed a lock, when, from what to what; and which deletes a lock refused. */
+/** Ledger entries: who changed a lock, when, from what to what, and which deletes a lock refused. */
 import { fixed, format, struct, text, uint } from '../lib/codec.ts'
 import type { DefaultRetention, LockMode } from './bucket.ts'
 
-/** Who did something, as far as it is known. Nobody is named for what the server does by itself. */
+/** The author of a change, as far as it is known. */
 export interface Actor {
-  /** Account number; `anonymous` for callers without a name, `holdfast` for the server itself. */
+  /** Account id; `anonymous` for unsigned requests, `holdfast` for the server itself. */
   readonly account: string
   readonly user?: string
   readonly accessKey?: string
@@ -13,14 +13,14 @@ export interface Actor {
 
 export const SERVER_ACTOR: Actor = { account: 'holdfast' }
 
-/** A version's lock, as the ledger shows it. */
-export interface LockShown {
+/** A version's lock as recorded in the ledger. */
+export interface LedgerLock {
   readonly hold: 'ON' | 'OFF' | null
   readonly retention: { readonly mode: LockMode; readonly until: string } | null
 }
 
-/** A bucket's lock configuration, as the ledger shows it. */
-export interface ConfigurationShown {
+/** A bucket's lock configuration as recorded in the ledger. */
+export interface LedgerConfiguration {
   readonly locks: boolean
   readonly default: Pick<DefaultRetention, 'mode' | 'days'> | null
 }
@@ -28,67 +28,67 @@ export interface ConfigurationShown {
 export type LockReason = 'held' | 'compliance' | 'governance'
 
 /**
- * The ledger of the store itself stands beside those of its buckets, under a name that no bucket can have. It tells
- * what decides about the locks of all of them.
+ * The ledger of the store itself, under a name that no bucket can have. It records what affects the locks of all
+ * buckets.
  */
 export const STORE_LEDGER = '_store'
 
-/** One thing that happened. Everything is shown as it was decided, in the commit that did it. */
+/** One recorded event. Its fields are written in the commit that makes the change. */
 export type LedgerNote =
-  /** The bucket's lock configuration: when it was made with locks, changed, or removed. */
+  /** The bucket's lock configuration: created with object lock, changed, or removed. */
   | {
       readonly what: 'configuration' | 'bucket removed'
       readonly bucketId: string
-      readonly before: ConfigurationShown | null
-      readonly after: ConfigurationShown | null
+      readonly before: LedgerConfiguration | null
+      readonly after: LedgerConfiguration | null
     }
   | LockChange
-  | (OfVersion & { readonly what: 'removed'; readonly before: LockShown; readonly bypass: true })
-  | (OfVersion & {
+  | (VersionRef & { readonly what: 'removed'; readonly before: LedgerLock; readonly bypass: true })
+  | (VersionRef & {
       readonly what: 'delete refused' | 'retention refused'
       readonly reason: LockReason
-      /** So many requests of the same caller met the same refusal at once; the request named is the first. */
+      /** Number of concurrent requests of the same caller with the same refusal; the request named is the first. */
       readonly times?: number
     })
 
-  /** Somebody said that the clock is right: the time by which locks end went from one to the other. */
-  | { readonly what: 'clock confirmed'; readonly before: LockTimeShown; readonly after: LockTimeShown }
+  /** An operator confirmed the wall clock: lock time moved from `before` to `after`. */
+  | { readonly what: 'clock confirmed'; readonly before: LedgerLockTime; readonly after: LedgerLockTime }
 
-  /** To disable a named key is to delete what it wraps, until it is enabled again. */
+  /** Disabling a named key makes everything it wraps unreadable until it is enabled again. */
   | { readonly what: 'key disabled' | 'key enabled'; readonly keyName: string }
-  /** Of the keyring's own keys, or of one name. What was sealed before stays as it is. */
+  /** Rotation of a keyring key, or of one named key. Data sealed before is unchanged. */
   | {
       readonly what: 'key rotated'
       readonly of: 'service' | 'storage' | 'named'
       readonly keyName?: string
       readonly version: number
     }
-  /** Somebody began to have all content keys wrapped by these versions of the keyring's own keys. */
+  /** A run began to rewrap all content keys under these key versions. */
   | { readonly what: 'keys rewrapped'; readonly service: number; readonly named: number }
 
-export interface LockTimeShown {
+export interface LedgerLockTime {
   readonly lockTime: string
 }
 
-export interface OfVersion {
+export interface VersionRef {
   readonly key: string
   readonly versionId: string
 }
 
-/** `created`: a version was made with a lock that the request asked for. */
-export interface LockChange extends OfVersion {
+/** `created`: a version was created with a requested lock. */
+export interface LockChange extends VersionRef {
   readonly what: 'created' | 'hold' | 'retention'
-  readonly before: LockShown | null
-  readonly after: LockShown
-  /** Only the right to bypass governance made it possible. */
+  readonly before: LedgerLock | null
+  readonly after: LedgerLock
+  /** The change needed the permission to bypass governance. */
   readonly bypass?: true
 }
 
-/** Whether it made the lock of a version what it is. */
-export const changesVersion = <N extends LedgerNote>(note: N): note is N & LockChange =>
+/** Whether the entry set or changed the lock of a version. */
+export const isLockChange = <N extends LedgerNote>(note: N): note is N & LockChange =>
   note.what === 'created' || note.what === 'hold' || note.what === 'retention'
 
-/** The end of a bucket's chain, signed: so many entries, the last of which has this hash. */
+/** The signed head of a bucket's chain: its number of entries and the hash of the last one. */
 export interface LedgerHead {
   readonly entries: number
   readonly last: string
@@ -101,8 +101,8 @@ export const ledgerHeadFormat = format<LedgerHead>(
   struct<LedgerHead>({ entries: uint, last: text, time: uint, signature: fixed(64) }),
 )
 
-/** An entry is kept as the very text that was hashed. */
+/** An entry is stored as the exact text that was hashed. */
 export const ledgerEntryFormat = format<string>('R1', text)
 
-/** Says by its key which entries changed the lock of a version. */
+/** An entry without a value: its key names a ledger entry that changed the lock of a version. */
 export const ledgerIndexFormat = format<object>('I1', struct<object>({}))

@@ -64,7 +64,7 @@ const anyVersion: fc.Arbitrary<Version> = fc.record({
   ),
 })
 
-/** What a listing should show, from the whole of the version. */
+/** The expected listed fields of a version. */
 const shownOf = ({ checksum, attributes, ...version }: Version): ShownVersion => {
   const { seq, id, modifiedAt, owner, marker, size, etag } = version
   return {
@@ -74,7 +74,7 @@ const shownOf = ({ checksum, attributes, ...version }: Version): ShownVersion =>
   }
 }
 
-/** As in a bucket: some fields the same in many versions, some in none. */
+/** As in a bucket: some fields equal in many versions, some in none. */
 const alike = fc
   .tuple(anyVersion, fc.array(anyVersion, { minLength: 1, maxLength: 8 }), fc.infiniteStream(fc.boolean()))
   .map(([common, versions, isCommon]) =>
@@ -84,11 +84,11 @@ const alike = fc
     }),
   )
 
-const stretch = (bytes: Buffer, start = 0, end = bytes.length): ByteSpan => ({ bytes, start, end })
+const span = (bytes: Buffer, start = 0, end = bytes.length): ByteSpan => ({ bytes, start, end })
 
 const KEY = Buffer.from('o key of the record')
 
-/** Of each format. */
+/** The record in each format. */
 const recordsOf = (version: Version): readonly Buffer[] => [
   versionFormat.encode(version, KEY),
   firstFormat.encode(version),
@@ -100,10 +100,10 @@ function shownIn(record: ByteSpan): ShownVersion {
   return shown.version()
 }
 
-/** Some of what the arbitraries make has no prototype. */
+/** Values from the arbitraries may have no prototype. */
 const plain = (version: Version): Version => firstFormat.decode(firstFormat.encode(version))
 
-test('a version comes back as it was, from records of each format', () => {
+test('a version round-trips through records of each format', () => {
   fc.assert(
     fc.property(anyVersion, version => {
       for (const record of recordsOf(version)) assert.deepEqual(versionFormat.decode(record), plain(version))
@@ -111,23 +111,23 @@ test('a version comes back as it was, from records of each format', () => {
   )
 })
 
-test('what listings show of a version is what its record says, whatever the records before it said', () => {
+test('listed fields match the record, whatever records were read before', () => {
   fc.assert(
     fc.property(alike, fc.infiniteStream(fc.nat(2)), (versions, how) => {
       const shown = new ShownRecord()
       for (const version of versions) {
-        const [record, first] = recordsOf(version).map(bytes => stretch(bytes)) as [ByteSpan, ByteSpan]
+        const [record, first] = recordsOf(version).map(bytes => span(bytes)) as [ByteSpan, ByteSpan]
         const which = how.next().value
         if (which === 0) shown.read(first)
         else if (which === 1) shown.read(record)
-        else assert.ok(shown.isSound(record, stretch(KEY)))
+        else assert.ok(shown.verify(record, span(KEY)))
         assert.deepEqual(shown.version(), shownOf(version))
       }
     }),
   )
 })
 
-test('a record is shown wherever it lies among other bytes', () => {
+test('a record is read at any offset of a buffer', () => {
   fc.assert(
     fc.property(
       anyVersion,
@@ -135,47 +135,47 @@ test('a record is shown wherever it lies among other bytes', () => {
       fc.uint8Array({ maxLength: 300 }),
       (version, lead, rest) => {
         for (const record of recordsOf(version)) {
-          const among = Buffer.concat([lead, record, rest])
-          assert.deepEqual(shownIn(stretch(among, lead.length, lead.length + record.length)), shownOf(version))
+          const embedded = Buffer.concat([lead, record, rest])
+          assert.deepEqual(shownIn(span(embedded, lead.length, lead.length + record.length)), shownOf(version))
         }
         const [record] = recordsOf(version) as [Buffer]
-        const among = stretch(Buffer.concat([lead, record, rest]), lead.length, lead.length + record.length)
-        const key = stretch(Buffer.concat([lead, KEY, rest]), lead.length, lead.length + KEY.length)
-        assert.ok(new ShownRecord().isSound(among, key))
+        const embedded = span(Buffer.concat([lead, record, rest]), lead.length, lead.length + record.length)
+        const key = span(Buffer.concat([lead, KEY, rest]), lead.length, lead.length + KEY.length)
+        assert.ok(new ShownRecord().verify(embedded, key))
       },
     ),
   )
 })
 
-test('a record that is cut short is no record for listings either', () => {
+test('a truncated record is rejected by listings as well', () => {
   fc.assert(
     fc.property(anyVersion, fc.nat(), (version, at) => {
       const [record, first] = recordsOf(version) as [Buffer, Buffer]
-      assert.throws(() => shownIn(stretch(first, 0, at % first.length)), BadRecord)
-      assert.throws(() => shownIn(stretch(Buffer.concat([first, Buffer.of(0)]))), BadRecord)
+      assert.throws(() => shownIn(span(first, 0, at % first.length)), BadRecord)
+      assert.throws(() => shownIn(span(Buffer.concat([first, Buffer.of(0)]))), BadRecord)
       const head = at % (lengthOfHead(record) - 1)
-      assert.throws(() => shownIn(stretch(record, 0, head)), BadRecord)
-      assert.equal(new ShownRecord().isSound(stretch(record, 0, head), stretch(KEY)), false)
+      assert.throws(() => shownIn(span(record, 0, head)), BadRecord)
+      assert.equal(new ShownRecord().verify(span(record, 0, head), span(KEY)), false)
       assert.throws(() => versionFormat.decode(record.subarray(0, at % record.length)), BadRecord)
       assert.throws(() => versionFormat.decode(Buffer.concat([record, Buffer.of(0)])), BadRecord)
     }),
   )
 })
 
-/** As docs/formats says it. */
+/** As docs/formats defines it. */
 function lengthOfHead(record: Buffer): number {
   const own = 8 + record.readUInt16BE(6)
   return own + 2 + record.readUInt16BE(own)
 }
 
-test('a record vouches for what is shown of it: for every bit of that and of its key, and for no other', () => {
+test('the checksum of a record covers every bit of its listed fields and key, and no other', () => {
   const [version] = fc.sample(anyVersion, { numRuns: 1, seed: 7 }) as [Version]
   const record = versionFormat.encode(version, KEY)
   const known = new ShownRecord()
-  assert.ok(known.isSound(stretch(record), stretch(KEY)))
+  assert.ok(known.verify(span(record), span(KEY)))
   const isSound = (bytes: Buffer, key: Buffer): boolean => {
-    // Alike for one who has read it before and for one who has not.
-    const [again, anew] = [known, new ShownRecord()].map(shown => shown.isSound(stretch(bytes), stretch(key)))
+    // The result must not depend on cached fields.
+    const [again, anew] = [known, new ShownRecord()].map(shown => shown.verify(span(bytes), span(key)))
     assert.equal(again, anew)
     return again!
   }
@@ -193,15 +193,15 @@ test('a record vouches for what is shown of it: for every bit of that and of its
   assert.equal(isSound(firstFormat.encode(version), KEY), false)
 })
 
-test('texts that many versions share are made once, long ones and all', () => {
+test('common fields of versions are decoded once, long ones included', () => {
   const version = fc.sample(anyVersion, { numRuns: 1, seed: 7 })[0]!
   const shown = new ShownRecord()
   for (const owner of ['o', 'ö'.repeat(60), 'o'.repeat(64), 'o'.repeat(5000)]) {
     const records = ['a', 'b', 'a'].map(etag => versionFormat.encode({ ...version, owner, etag }, KEY))
     const alike = records.map(record => {
-      assert.ok(shown.isSound(stretch(record), stretch(KEY)))
+      assert.ok(shown.verify(span(record), span(KEY)))
       assert.equal(shown.version().owner, owner)
-      return shown.alike
+      return shown.common
     })
     if (owner.length < 100) assert.equal(alike[0], alike[2])
   }

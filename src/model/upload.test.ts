@@ -15,9 +15,9 @@ const part: Part = {
   slices: [],
 }
 
-test('a part comes back as it was written', () => assert.deepEqual(partFormat.decode(partFormat.encode(part)), part))
+test('a part round-trips', () => assert.deepEqual(partFormat.decode(partFormat.encode(part)), part))
 
-test('a part from before it said the algorithm of its checksum is read', () => {
+test('a part record without a checksum algorithm is read', () => {
   const before = format<Omit<Part, 'algorithm'>>(
     'T1',
     struct<Omit<Part, 'algorithm'>>({

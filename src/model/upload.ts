@@ -22,9 +22,9 @@ export interface Upload {
   readonly lock: Lock
   readonly encryption: Encryption | undefined
   readonly checksum: { readonly algorithm: string; readonly type: Checksum['type'] } | undefined
-  /** Somebody has read the parts in order to complete. Whoever stores a part meanwhile takes this back. */
+  /** Set while the upload is being ended after its parts were read; storing a part clears it. */
   readonly completing: boolean
-  /** Counts how often that was taken back: whoever completes must find the round in which it read the parts. */
+  /** Incremented whenever `completing` is cleared: the end must commit in the round in which the parts were read. */
   readonly round: number
 }
 
@@ -51,16 +51,16 @@ export interface Part {
   readonly size: number
   readonly etag: string
   readonly checksum: string | undefined
-  /** Of the checksum: the one that the upload declared, or the client's own choice where it declared none. */
+  /** Algorithm of the checksum: the upload's, or the client's own choice where the upload declares none. */
   readonly algorithm: string | undefined
   readonly modifiedAt: number
-  /** When its request began: a slower older request never replaces the part of a newer one. */
+  /** Start of its request: an older request never replaces the part of a newer one. */
   readonly begunAt: number
   readonly slices: readonly Slice[]
 }
 
-/** T1 knew checksums of the declared algorithm only. */
-const partBefore = format<Part>(
+/** T1 has only checksums of the declared algorithm. */
+const partFormat1 = format<Part>(
   'T1',
   struct<Part>({
     number: uint,
@@ -86,9 +86,9 @@ export const partFormat = format<Part>(
     begunAt: uint,
     slices: list(sliceCodec),
   }),
-  partBefore,
+  partFormat1,
 )
 
-/** The algorithm of a part's checksum; parts of old do not say it, and then it is the upload's. */
+/** The algorithm of a part's checksum; older records do not state it, and then it is the upload's. */
 export const algorithmOf = ({ checksum }: Upload, part: Part): string | undefined =>
   part.checksum === undefined ? undefined : (part.algorithm ?? checksum?.algorithm)

@@ -40,7 +40,7 @@ const MARKER = Buffer.from('O1')
 const COUNTERS_END = MARKER.length + USAGE_FIELDS.length * COUNTER_BYTES
 const HALF = 2 ** 32
 
-/** The value of a counter record, with every counter at zero. It is changed in place and stored as it is. */
+/** The value of a counter record with every counter at zero. It is modified in place and stored as is. */
 export function zeroCounters(): Buffer {
   const out = Buffer.alloc(COUNTERS_END)
   MARKER.copy(out)
@@ -54,7 +54,7 @@ function addAt(counters: Buffer, at: number, amount: number): void {
   counters.writeInt32BE((counters.readInt32BE(at) + carry) | 0, at)
 }
 
-/** `times` is 1, or -1 to take a change back. Written out: this is on the way of every small put. */
+/** `times` is 1, or -1 to revert a change. Unrolled, because every small put runs it. */
 export function addDelta(counters: Buffer, delta: Usage, times: 1 | -1): void {
   if (delta.objects !== 0) addAt(counters, 2, delta.objects * times)
   if (delta.versions !== 0) addAt(counters, 10, delta.versions * times)
@@ -65,7 +65,7 @@ export function addDelta(counters: Buffer, delta: Usage, times: 1 | -1): void {
   if (delta.uploadBytes !== 0) addAt(counters, 50, delta.uploadBytes * times)
 }
 
-export const isNothing = (delta: Usage): boolean =>
+export const isZeroDelta = (delta: Usage): boolean =>
   delta.objects === 0 &&
   delta.versions === 0 &&
   delta.deleteMarkers === 0 &&
@@ -92,9 +92,9 @@ export function usageIn(counters: Buffer): Usage {
   return out
 }
 
-/** A bucket's base: what was counted when its records were last walked, or zero from the bucket's creation on. */
+/** A bucket's base: the result of its last count, or zero since its creation. */
 export interface UsageBase {
-  /** Of the folder's owner at that time. */
+  /** Epoch of the folder's owner at that time. */
   readonly epoch: number
   readonly counters: Buffer
 }
@@ -124,19 +124,19 @@ export const usageBaseFormat = {
   },
 }
 
-/** Counters of either kind of record: of a base, or of what one writer added to it. */
+/** Counters of either record: of a base, or of a slot. */
 export const countersFormat = {
   decode: (value: Buffer): Buffer =>
     value[1] === BASE_MARKER[1] ? usageBaseFormat.decode(value).counters : countersFrom(value),
 }
 
-/** That counters are kept, by whom last, and from which owner on a base can be believed. */
+/** Records that counters are maintained, and since which epoch bases are valid. */
 export interface UsageMark {
-  /** Of the last owner of the folder that kept counters. */
+  /** Epoch of the last owner that maintained counters. */
   readonly epoch: number
   /** Bases of an earlier epoch are counted again. */
   readonly since: number
-  /** There is no such base left. */
+  /** No outdated base is left. */
   readonly done: boolean
 }
 

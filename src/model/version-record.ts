@@ -1,18 +1,18 @@
 /**
- * How a version is stored. What listings show of it comes first and has a checksum of its own, so that a listing looks
- * at no other byte: behind it a record may hold a content. First of all stands what many versions have alike, which
- * is read and checked once for all of them.
+ * The encoding of a version. The fields that listings show come first and have a checksum of their own, so that a
+ * listing reads no other byte: a content may follow. The first block holds fields that many versions have in common,
+ * which are decoded and verified once for all of them.
  */
 
 import {
   type Codec,
-  decoder,
-  encoded,
+  decoderFor,
+  encodeRecord,
   flag,
   format,
+  memoizeRead,
   optional,
   type Reader,
-  repeated,
   struct,
   text,
   uint,
@@ -31,21 +31,21 @@ import {
   type Version,
 } from './version.ts'
 
-/** How an object was summed up; the sum itself is not shown. */
+/** The kind of a checksum; its value is not listed. */
 export type ChecksumKind = Pick<Checksum, 'algorithm' | 'type'>
 
-/** What a listing shows and many versions of a bucket have alike. They share it, and nobody may change it. */
-export interface Alike {
+/** Listed fields that many versions of a bucket have in common. The object is shared and must not be modified. */
+export interface CommonFields {
   readonly owner: string
   readonly marker: boolean
   readonly checksum: ChecksumKind | undefined
   readonly storageClass: string | undefined
 }
 
-/** What a listing shows and each version has for itself. */
-export type Own = Pick<Version, 'seq' | 'modifiedAt' | 'size' | 'id' | 'etag'>
+/** Listed fields that differ between versions. */
+export type OwnFields = Pick<Version, 'seq' | 'modifiedAt' | 'size' | 'id' | 'etag'>
 
-const alikeCodec: Codec<Alike> = struct<Alike>({
+const commonCodec: Codec<CommonFields> = struct<CommonFields>({
   owner: text,
   marker: flag,
   checksum: optional(struct<ChecksumKind>({ algorithm: checksumFields.algorithm, type: checksumFields.type })),
@@ -54,9 +54,9 @@ const alikeCodec: Codec<Alike> = struct<Alike>({
 
 export const ownFields = { seq: uint, modifiedAt: uint, size: uint, id: text, etag: text }
 
-const ownCodec: Codec<Own> = struct<Own>(ownFields)
+const ownCodec: Codec<OwnFields> = struct<OwnFields>(ownFields)
 
-/** V1 had its fields in this order and no checksum of its own. */
+/** V1 has its fields in this order and no checksum of its own. */
 export const firstFields = {
   seq: uint,
   id: text,
@@ -78,11 +78,11 @@ export const firstFormat = format<Version>('V1', struct<Version>(firstFields))
 
 const MARKER = 'V2'
 
-/** Behind the marker: the checksum, then the two blocks it is of, then what listings do not show. */
+/** Layout after the marker: the checksum, the two blocks it covers, then the fields that are not listed. */
 export const HEAD = {
   checksum: 2,
   checkedFrom: 6,
-  alike: 8,
+  commonStart: 8,
   blockEnd: (bytes: Buffer, at: number): number => at + 2 + bytes[at]! * 256 + bytes[at + 1]!,
 } as const
 
@@ -93,7 +93,7 @@ const nullSeq = optional(uint)
 function write(to: Writer, version: Version): void {
   const { owner, marker, checksum, attributes } = version
   to.raw(NO_CHECKSUM)
-  to.block(alikeCodec.write, { owner, marker, checksum, storageClass: attributes.storageClass })
+  to.block(commonCodec.write, { owner, marker, checksum, storageClass: attributes.storageClass })
   to.block(ownCodec.write, version)
   to.uint(version.parts)
   if (checksum !== undefined) to.text(checksum.value)
@@ -111,14 +111,14 @@ function write(to: Writer, version: Version): void {
 const NO_CHECKSUM = Buffer.alloc(4)
 const MARK = Buffer.from(MARKER, 'latin1')
 
-export const readAlike: (from: Reader) => Alike = repeated(alikeCodec.read)
-const readHeaders = repeated(headers.read)
-const readGrants = repeated(grants.read)
+export const readCommonFields: (from: Reader) => CommonFields = memoizeRead(commonCodec.read)
+const readHeaders = memoizeRead(headers.read)
+const readGrants = memoizeRead(grants.read)
 
-/** Written out, since this is how every object is opened. */
+/** Written out field by field, since it runs for every object that is opened. */
 function read(from: Reader): Version {
-  from.pass(NO_CHECKSUM.length)
-  const { owner, marker, checksum, storageClass } = from.block(readAlike)
+  from.skip(NO_CHECKSUM.length)
+  const { owner, marker, checksum, storageClass } = from.block(readCommonFields)
   const { seq, modifiedAt, size, id, etag } = from.block(ownCodec.read)
   const parts = from.uint()
   const sum = checksum && { algorithm: checksum.algorithm, type: checksum.type, value: from.text() }
@@ -149,15 +149,15 @@ function read(from: Reader): Version {
 
 export const versionFormat = {
   /**
-   * A record for this key, which its checksum covers too: a damaged page of an engine can also lead to a whole record
-   * of another key.
+   * Encodes a record for this key, which its checksum covers too: a damaged page of an engine may also lead to an
+   * intact record of another key.
    */
   encode(version: Version, key: Buffer): Buffer {
-    const record = encoded(MARK, write, version)
+    const record = encodeRecord(MARK, write, version)
     const end = HEAD.blockEnd(record, HEAD.blockEnd(record, HEAD.checkedFrom))
     const sum = crc32Of(key, 0, key.length, crc32Of(record, HEAD.checkedFrom, end))
     record.writeUInt32BE(sum >>> 0, HEAD.checksum)
     return record
   },
-  decode: decoder(MARKER, read, firstFormat),
+  decode: decoderFor(MARKER, read, firstFormat),
 }

@@ -7,7 +7,7 @@ export type Pairs = readonly (readonly [string, string])[]
 
 export type { Grant, Permission } from './grant.ts'
 
-/** What a client may say about an object, apart from its bytes. */
+/** Client-settable properties of an object besides its bytes. */
 export interface Attributes {
   /** Content-Type, Cache-Control and the like, by lower-case name. */
   readonly headers: Pairs
@@ -31,7 +31,7 @@ export const NO_ATTRIBUTES: Attributes = {
 /** Retention and legal hold of one version; they are independent of each other. */
 export interface Lock {
   readonly retention: { readonly mode: LockMode; readonly until: number } | undefined
-  /** Undefined until somebody sets it for the first time. */
+  /** Undefined until first set. */
   readonly hold: boolean | undefined
 }
 
@@ -43,46 +43,46 @@ export interface Checksum {
   readonly value: string
 }
 
-/** How a content is sealed: the specified key and the content key wrapped by it. A customer's key is not in here. */
+/** How a content is sealed: the chosen key and the content key wrapped by it. A customer's key is not stored. */
 export interface Encryption {
   readonly by: 'service' | 'named' | 'customer'
-  /** Named key and its context. */
+  /** The named key and its encryption context. */
   readonly keyName: string | undefined
   readonly context: Buffer | undefined
   readonly bucketKey: boolean
-  /** The client asked for its own double form; everything is sealed twice anyway, so this is only said again. */
+  /** The client asked for double encryption (`DSSE`); everything is sealed twice anyway, so it is only echoed. */
   readonly isDouble?: boolean
-  /** MD5 of the customer's key, as the client sent it. */
+  /** MD5 of the customer's key as sent by the client. */
   readonly customerKeyMd5: string | undefined
   readonly wrappedKey: Buffer
 }
 
-/** What a client gets that asks for a named key and names none. */
+/** Used when a client asks for a named key without naming one. */
 export const DEFAULT_KEY_NAME = 'default'
 
 export const NULL_VERSION = 'null'
 
-/** R13. What is stored about a version. */
+/** R13. The stored version. */
 export interface Version {
-  /** Place among the versions of its key: greater is newer. */
+  /** Sequence number within its key: greater is newer. */
   readonly seq: number
-  /** What clients call it; `null` for one written while versioning was off or suspended. */
+  /** The version id; `null` for one written while versioning was off or suspended. */
   readonly id: string
   readonly modifiedAt: number
   readonly owner: string
-  /** A marker stands for "deleted here" and has no content. */
+  /** True for a delete marker, which has no content. */
   readonly marker: boolean
   readonly size: number
   readonly etag: string
-  /** Parts of the upload that made it, 0 for one that came in one piece. */
+  /** Parts of the upload that created it; 0 for a single PUT. */
   readonly parts: number
   readonly checksum: Checksum | undefined
   readonly encryption: Encryption | undefined
   readonly lock: Lock
   readonly attributes: Attributes
-  /** Where the null version of this key stands among the older ones; kept in the current version only. */
+  /** Sequence number of this key's null version among the older ones; stored in the current version only. */
   readonly nullSeq: number | undefined
-  /** Last, so that whatever describes the object comes before its bytes. */
+  /** Last, so that the describing fields precede inline bytes. */
   readonly content: Content
 }
 
@@ -117,7 +117,7 @@ const storedEncryption: Codec<StoredEncryption> = struct<StoredEncryption>({
   wrappedKey: bytes,
 })
 
-/** The double form is a word of its own, which records from before do not have. */
+/** Double encryption is a separate word, which older records do not contain. */
 export const encryptionCodec: Codec<Encryption> = {
   write(to, { isDouble, ...encryption }) {
     storedEncryption.write(to, isDouble === true ? { ...encryption, by: 'named twice' } : encryption)
@@ -137,7 +137,7 @@ export const checksumFields = {
 
 export const checksumCodec: Codec<Checksum> = struct<Checksum>(checksumFields)
 
-/** A key whose newest version is a marker: remembers what the current version's record would. */
+/** The head of a key whose newest version is a delete marker. */
 export interface Deleted {
   readonly top: number
   readonly nullSeq: number | undefined

@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import { verifyEd25519 } from '../lib/ed25519.ts'
 import type { Bucket } from '../model/bucket.ts'
-import type { Actor, ConfigurationShown, LedgerNote, LockShown } from '../model/ledger.ts'
+import type { Actor, LedgerConfiguration, LedgerLock, LedgerNote } from '../model/ledger.ts'
 import type { Lock } from '../model/version.ts'
 
 /** Identifies a ledger: the id of the store's keyring, and the bucket's name. */
@@ -58,14 +58,14 @@ export const entryLine = (text: string): string => `${text.slice(0, -1)},"hash":
 export const closingLine = ({ entries, last, time }: Checkpoint, signature: Buffer): string =>
   JSON.stringify({ entries, last, time: iso(time), signature: signature.toString('hex') })
 
-export function lockForLedger({ hold, retention }: Lock): LockShown {
+export function lockForLedger({ hold, retention }: Lock): LedgerLock {
   return {
     hold: hold === undefined ? null : hold ? 'ON' : 'OFF',
     retention: retention === undefined ? null : { mode: retention.mode, until: iso(retention.until) },
   }
 }
 
-export function configurationForLedger({ lockEnabled, defaultRetention }: Bucket): ConfigurationShown {
+export function configurationForLedger({ lockEnabled, defaultRetention }: Bucket): LedgerConfiguration {
   const shown = defaultRetention && { mode: defaultRetention.mode, days: defaultRetention.days }
   return { locks: lockEnabled, default: shown ?? null }
 }

@@ -2,7 +2,7 @@
 import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
-import type { Actor, OfVersion } from '../model/ledger.ts'
+import type { Actor, VersionRef } from '../model/ledger.ts'
 import type { ObjectName } from '../operations/context.ts'
 import type { Explanation, LockFacts, Since } from '../rules/explanation.ts'
 import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity-cache.ts'
@@ -21,7 +21,7 @@ const actorText = ({ account, user, accessKey, request }: Actor): string =>
     ...(request === undefined ? [] : [`request ${request}`]),
   ].join(', ')
 
-type Place = OfVersion & { readonly bucket: string }
+type Place = VersionRef & { readonly bucket: string }
 
 /** The entry that made the retention what it is; none for one that the bucket gives to every new version. */
 async function retainedSince(store: Store, { bucket, ...version }: Place, until: string): Promise<Since | undefined> {

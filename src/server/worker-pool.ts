@@ -5,7 +5,7 @@
 import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
-import { WORKERS_SHARE_A_SOCKET } from '../lib/runtime.ts'
+import { SHARES_LISTEN_SOCKET } from '../lib/runtime.ts'
 import type { Epoch, EpochKind, PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { countSamples, merged, type Sample } from '../telemetry/families.ts'
 import { CrashLoopGuard, QUICK_EXITS_MAX, type WorkerExit } from './crash-loop-guard.ts'
@@ -134,7 +134,7 @@ export class WorkerPool implements PeerProcesses {
     process.once('exit', () => this.#kill())
     this.#beatMs = parts.silenceMsMax / MISSED_BEATS_MAX
     this.#beating = setInterval(() => this.beat(parts.tell), this.#beatMs).unref()
-    if (!WORKERS_SHARE_A_SOCKET) this.#looking = setInterval(() => this.endStopped(parts.tell), LOOK_MS).unref()
+    if (!SHARES_LISTEN_SOCKET) this.#looking = setInterval(() => this.endStopped(parts.tell), LOOK_MS).unref()
     await Promise.all(Array.from({ length: count }, () => this.#add(parts)))
     this.#replacing = true
     for (const replace of this.#missed.splice(0)) replace()

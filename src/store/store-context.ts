@@ -15,30 +15,30 @@ import type { ReclamationBarrier } from './reclaim/reclamation-barrier.ts'
 import type { ReclamationLock } from './reclaim/reclamation-lock.ts'
 import type { UsageCounters } from './usage/usage-counters.ts'
 
-/** What every part of the store works with. Handed down from the composition; nobody reaches for a global. */
+/** Dependencies shared by every part of the store, passed down from composition instead of reached through globals. */
 export interface StoreContext {
   readonly meta: Meta
   readonly blobs: Blobs
   readonly keyring: Keyring
   readonly clock: Clock
-  /** The time by which locks end. */
+  /** The clock that decides when retention ends. */
   readonly lockClock: LockClock
   readonly random: Random
   readonly ids: Ids
   readonly readers: EpochTracker
-  /** Where they come in: among the others, or into the stay of a request that has looked before. */
+  /** The guard readers enter through: the tracker itself, or the pin of a request that has already read records. */
   readonly readerEpochs: EpochGuard
-  /** One ticket for each body that is being written, or is written and not named yet. */
+  /** One entry per body that is being written or is written but not yet named. */
   readonly drafts: EpochTracker
   readonly reclamation: ReclamationBarrier
   readonly reclamationLock: ReclamationLock
-  /** Records that are known to be lost; `meta` refuses what needs them. */
+  /** Records known to be lost; `meta` refuses operations that need them. */
   readonly losses: LostRecords
-  /** Whoever appends to a ledger takes turns with the others in this process. */
+  /** Serializes and groups the ledger appends of this process. */
   readonly ledgerCommits: LedgerGroupCommit
   readonly refusals: RefusalEntries
   readonly keyChanges: KeyChanges
   readonly usage: UsageCounters
-  /** On whose behalf everything is done; the ledger tells. */
+  /** The actor on whose behalf changes are made, as recorded in the ledger. */
   readonly actor: Actor
 }

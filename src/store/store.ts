@@ -1,6 +1,6 @@
 /**
- * Joins names and bytes: buckets, versions, uploads and listings over a metadata driver, blobs and keys. Each public
- * method is one atomic change by the read–decide–commit loop. It knows no HTTP and no driver.
+ * Joins names and bytes: buckets, versions, uploads and listings on top of a metadata engine, blobs and keys. Each
+ * public method is one atomic change made by the read–decide–commit loop. This layer knows neither HTTP nor a driver.
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Keyring } from '../crypto/keyring.ts'
@@ -37,13 +37,13 @@ export interface StoreParts {
   readonly clock: Clock
   readonly random: Random
   readonly ids: Ids
-  /** Of the owner of the folder, which grows with every start; zero where nobody owns one. */
+  /** Epoch of the folder's owner, which grows with every start; zero for a store without an owner. */
   readonly epoch?: number | undefined
-  /** Other processes on the same records and bytes. */
+  /** Other processes working on the same records and blobs. */
   readonly others?: PeerProcesses | undefined
 }
 
-/** Its parts are made when they are first asked for: most requests need one or two of them. */
+/** Creates its parts on first use, because most requests need only one or two of them. */
 export class Store {
   readonly context: StoreContext
   #buckets: Buckets | undefined
@@ -106,8 +106,8 @@ export class Store {
   }
 
   static open({ others = NO_PEERS, epoch = 0, ...parts }: StoreParts): Store {
-    const inside = { readers: new EpochTracker(), drafts: new EpochTracker() }
-    const reclamation = new ReclamationBarrier(inside, others)
+    const trackers = { readers: new EpochTracker(), drafts: new EpochTracker() }
+    const reclamation = new ReclamationBarrier(trackers, others)
     const locks = {
       lockClock: new LockClock(parts),
       ledgerCommits: new LedgerGroupCommit(),
@@ -118,11 +118,11 @@ export class Store {
     const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
     const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges: new KeyChanges(), losses, usage }
     const meta = new LostRecordGuard(parts.meta, losses)
-    return new Store({ ...parts, meta, ...inside, readerEpochs: inside.readers, ...locks, ...rest })
+    return new Store({ ...parts, meta, ...trackers, readerEpochs: trackers.readers, ...locks, ...rest })
   }
 
-  /** The same store for somebody's request, seen through another metadata engine: all else is shared. */
-  forRequest(meta: Meta, actor: Actor = this.context.actor, entrance: EpochGuard = this.context.readers): Store {
-    return new Store({ ...this.context, meta, actor, readerEpochs: entrance })
+  /** The same store as one request sees it: its own metadata view, actor and epoch guard; everything else is shared. */
+  forRequest(meta: Meta, actor: Actor = this.context.actor, epochs: EpochGuard = this.context.readers): Store {
+    return new Store({ ...this.context, meta, actor, readerEpochs: epochs })
   }
 }

@@ -1,14 +1,14 @@
 /** What a process takes up, and how long it keeps others waiting. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Disk } from '../lib/disk.ts'
-import { DELAY_INCLUDES_PAUSE } from '../lib/runtime.ts'
+import { DELAY_INCLUDES_INTERVAL } from '../lib/runtime.ts'
 import { labelled, type Sample } from './families.ts'
 
 export type Role = 'server' | 'supervisor' | 'worker'
 
 const RESOLUTION_MS = 10
 const NANOSECONDS = 1e9
-const PAUSE_SECONDS = DELAY_INCLUDES_PAUSE ? RESOLUTION_MS / 1000 : 0
+const PAUSE_SECONDS = DELAY_INCLUDES_INTERVAL ? RESOLUTION_MS / 1000 : 0
 
 export class ProcessMetrics {
   readonly #role: Role

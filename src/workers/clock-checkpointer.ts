@@ -1,4 +1,4 @@
-/** P19. Writes down how far time has got, and says so when the clock has jumped ahead of that. */
+/** P19. Stores how far time has advanced, and reports when the wall clock has jumped ahead of it. */
 
 import type { ClockState } from '../store/objects/lock-clock.ts'
 import type { StoreContext } from '../store/store-context.ts'
@@ -7,7 +7,7 @@ import type { Worker } from './worker.ts'
 export class ClockCheckpointer implements Worker {
   readonly #context: StoreContext
   readonly #onJump: (state: ClockState) => void
-  #told = false
+  #isReported = false
 
   constructor(context: StoreContext, onJump: (state: ClockState) => void) {
     this.#context = context
@@ -18,9 +18,9 @@ export class ClockCheckpointer implements Worker {
     const { lockClock } = this.#context
     await lockClock.mark()
     const state = await lockClock.state()
-    // Once for each jump: a line a minute would be read by nobody.
-    if (state.jumped && !this.#told) this.#onJump(state)
-    this.#told = state.jumped
+    // Reported once per jump: a log line per minute would be ignored.
+    if (state.jumped && !this.#isReported) this.#onJump(state)
+    this.#isReported = state.jumped
     return 'idle'
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Brings back the space of packed bytes that nothing points at: what lives in a half-dead volume moves to the open one,
- * and the emptied file goes when its last reader has left. Nothing is changed in place; a crash repeats the round.
- *
- * What lives is told by the records alone. A volume is never given up because a walk through it found nothing: one
- * damaged head would hide everything behind it.
+ * Reclaims the space of packed bytes that nothing references: live blobs of a mostly dead volume move to the open one,
+ * and the emptied file is removed when its last reader has left. Nothing is changed in place; a crash repeats the
+ * round.
+ * Only records decide which blobs are live. A volume is never removed because a walk through it found nothing: one
+ * damaged header would hide every blob after it.
  */
 import { DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
 import type { DamagedRecord, Entry } from '../meta/meta.ts'
@@ -16,7 +16,7 @@ import type { StoreContext } from '../store/store-context.ts'
 import { recordsOf } from './records.ts'
 import type { Worker } from './worker.ts'
 
-/** Moving less live data than is freed: each volume is rewritten at most once for every halving of what lives in it. */
+/** Less live data is moved than is freed: a volume is rewritten at most once per halving of its live data. */
 const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
 
@@ -24,13 +24,13 @@ export class Compactor implements Worker {
   readonly #context: StoreContext
   readonly #deadShareMin: number
   /**
-   * For each closed volume, a line behind the drafts that were under way when it was first seen so: one may yet get its
-   * name in it.
+   * Per closed volume, an epoch after the drafts that were active when it was first seen closed, since one of them may
+   * still be named in it.
    */
-  readonly #waitingFor = new Map<string, Epoch>()
-  /** Payload bytes of closed volumes, live or not; they never change. */
+  readonly #draftEpochs = new Map<string, Epoch>()
+  /** Payload bytes of closed volumes, live or dead; they never change. */
   readonly #payload = new Map<string, number>()
-  /** Blobs that the last round could not move because their bytes do not match their checksum. */
+  /** Blobs that the last round could not move because they do not match their checksums. */
   damaged: Error[] = []
 
   constructor(context: StoreContext, deadShareMin = DEAD_SHARE_MIN) {
@@ -38,29 +38,29 @@ export class Compactor implements Worker {
     this.#deadShareMin = deadShareMin
   }
 
-  /** One round over all volumes. Busy when it emptied any. */
+  /** One round over all volumes; busy when it emptied any. */
   async step(): Promise<'busy' | 'idle'> {
     this.damaged = []
-    // What it empties could not be freed now, and would only take up more room.
+    // Emptied volumes could not be freed while a backup runs and would only take more space.
     if (this.#context.reclamationLock.isHeld) return 'idle'
     const closed = await this.#closedVolumes()
     if (closed.length === 0) return 'idle'
     const live = await this.#liveBytes()
-    const worthIt = new Set<string>()
+    const candidates = new Set<string>()
     for (const volume of closed) {
-      if (await this.#isWorthIt(volume, live.get(volume.name) ?? 0)) worthIt.add(volume.name)
+      if (await this.#isWorthCompacting(volume, live.get(volume.name) ?? 0)) candidates.add(volume.name)
     }
-    if (worthIt.size === 0) return 'idle'
-    // Those with nothing in them need no room elsewhere, so they go first, also when the disk is full.
-    const dead = [...worthIt].filter(name => !live.has(name))
-    await this.#giveUp(dead)
-    const kept = await this.#moveOut(worthIt)
-    const emptied = [...worthIt].filter(name => live.has(name) && !kept.has(name))
-    await this.#giveUp(emptied)
+    if (candidates.size === 0) return 'idle'
+    // Dead volumes need no space elsewhere, so they are removed first, even on a full disk.
+    const dead = [...candidates].filter(name => !live.has(name))
+    await this.#removeVolumes(dead)
+    const failed = await this.#moveOut(candidates)
+    const emptied = [...candidates].filter(name => live.has(name) && !failed.has(name))
+    await this.#removeVolumes(emptied)
     return dead.length + emptied.length > 0 ? 'busy' : 'idle'
   }
 
-  async #giveUp(volumes: readonly string[]): Promise<void> {
+  async #removeVolumes(volumes: readonly string[]): Promise<void> {
     for (let from = 0; from < volumes.length; from += VOLUMES_PER_COMMIT) {
       await transact(this.#context, async tx => {
         for (const name of volumes.slice(from, from + VOLUMES_PER_COMMIT)) {
@@ -70,33 +70,33 @@ export class Compactor implements Worker {
     }
   }
 
-  /** Volumes that nobody appends to, in which no draft can get its name any more, and that are not on their way out. */
+  /** Volumes that no process appends to, in which no draft can be named any more, and that are not being removed. */
   async #closedVolumes(): Promise<VolumeState[]> {
-    const { blobs, reclamation: company } = this.#context
-    const leaving = new Set<string>()
+    const { blobs, reclamation } = this.#context
+    const removing = new Set<string>()
     for await (const entry of recordsOf(this.#context, 'g')) {
       const garbage = garbageFormat.decode(entry.value)
-      if (garbage.kind === 'volume') leaving.add(garbage.name)
+      if (garbage.kind === 'volume') removing.add(garbage.name)
     }
     const all = await blobs.volumes()
-    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && company.isPeerWriter(writer))
-    // What was noted about a volume that is gone, or is being appended to after all, says nothing any more.
-    const settled = new Set(all.filter(isClosed).map(({ name }) => name))
-    for (const known of [this.#waitingFor, this.#payload]) {
-      for (const name of known.keys()) if (!settled.has(name)) known.delete(name)
+    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && reclamation.isPeerWriter(writer))
+    // State of volumes that are gone or open again is outdated.
+    const closedNames = new Set(all.filter(isClosed).map(({ name }) => name))
+    for (const cache of [this.#draftEpochs, this.#payload]) {
+      for (const name of cache.keys()) if (!closedNames.has(name)) cache.delete(name)
     }
-    const closed = all.filter(({ name }) => settled.has(name) && !leaving.has(name))
-    const fresh = closed.filter(({ name }) => !this.#waitingFor.has(name))
-    if (fresh.length > 0) {
-      const line = company.epoch('drafts')
-      for (const { name } of fresh) this.#waitingFor.set(name, line)
+    const closed = all.filter(({ name }) => closedNames.has(name) && !removing.has(name))
+    const newlyClosed = closed.filter(({ name }) => !this.#draftEpochs.has(name))
+    if (newlyClosed.length > 0) {
+      const epoch = reclamation.epoch('drafts')
+      for (const { name } of newlyClosed) this.#draftEpochs.set(name, epoch)
     }
-    return closed.filter(({ name }) => this.#waitingFor.get(name)!.hasPassed())
+    return closed.filter(({ name }) => this.#draftEpochs.get(name)!.hasPassed())
   }
 
   async #liveBytes(): Promise<Map<string, number>> {
     const live = new Map<string, number>()
-    for await (const entry of recordsOf(this.#context, 'b', refuse)) {
+    for await (const entry of recordsOf(this.#context, 'b', throwDamage)) {
       const { volume, storedLength } = blobFormat.decode(entry.value)
       if (volume !== undefined) live.set(volume, (live.get(volume) ?? 0) + storedLength)
     }
@@ -104,9 +104,10 @@ export class Compactor implements Worker {
   }
 
   /**
-   * Heads and padding are not dead: only payload is compared, and it is counted only where the file size suggests it.
+   * Headers and padding do not count as dead: only payload is compared, and it is read only if the file size suggests
+   * it.
    */
-  async #isWorthIt({ name, bytes }: VolumeState, live: number): Promise<boolean> {
+  async #isWorthCompacting({ name, bytes }: VolumeState, live: number): Promise<boolean> {
     if (live === 0) return true
     if (live > bytes * (1 - this.#deadShareMin)) return false
     let payload = this.#payload.get(name)
@@ -117,7 +118,7 @@ export class Compactor implements Worker {
     return live < payload && live <= payload * (1 - this.#deadShareMin)
   }
 
-  /** Of a volume that cannot be walked to its end it is what was found: too little, so that it is left alone. */
+  /** For a volume that cannot be read to its end this is an underestimate, so that it is left alone. */
   async #payloadOf(volume: string): Promise<number> {
     let payload = 0
     try {
@@ -129,32 +130,32 @@ export class Compactor implements Worker {
     return payload
   }
 
-  /** Moves everything that lives in these volumes; returns those in which something had to stay. */
+  /** Moves all live blobs out of these volumes; returns the volumes that could not be emptied. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
-    const kept = new Set<string>()
-    for await (const entry of recordsOf(this.#context, 'b', refuse)) {
+    const failed = new Set<string>()
+    for await (const entry of recordsOf(this.#context, 'b', throwDamage)) {
       const record = blobFormat.decode(entry.value)
       if (record.volume === undefined || !volumes.has(record.volume)) continue
       try {
         await this.#move(entry, record)
       } catch (error) {
-        kept.add(record.volume)
+        failed.add(record.volume)
         if (error instanceof DiskFull) continue
-        // A sector that the disk cannot read any more is damage too.
+        // An unreadable sector is damage too.
         if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
         this.damaged.push(error as Error)
       }
     }
-    return kept
+    return failed
   }
 
-  /** Reading checks every frame, so damage is never carried along. */
+  /** Reads verify every frame, so damage is never copied. */
   async #move(entry: Entry, { volume, offset, storedLength, frameBytes }: BlobRecord): Promise<void> {
     const { blobs, readers } = this.#context
     const id = entry.key.subarray(1)
     const place = { volume, offset, length: storedLength, frameBytes }
-    // As a reader: it may be freed at any moment, and its volume with it.
-    const ticket = readers.enter()
+    // Entered as a reader, since the blob and its volume may be freed at any time.
+    const pin = readers.enter()
     try {
       const moved = await blobs.write(id, blobs.read(id, place, 0, storedLength), frameBytes)
       await transact(this.#context, async tx => {
@@ -164,12 +165,12 @@ export class Compactor implements Worker {
         tx.put(entry.key, blobFormat.encode({ ...record, volume: moved.volume, offset: moved.offset }))
       })
     } finally {
-      readers.leave(ticket)
+      readers.leave(pin)
     }
   }
 }
 
-/** A blob record that cannot be read may point into any volume: until it is mended, none is given up. */
-function refuse(damaged: DamagedRecord): never {
+/** An unreadable blob record may reference any volume: until it is repaired, none is removed. */
+function throwDamage(damaged: DamagedRecord): never {
   throw damaged
 }

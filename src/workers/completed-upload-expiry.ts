@@ -1,10 +1,10 @@
-/** Forgets what completed uploads became, once no client can still be waiting for the answer (R96). */
+/** Removes the results of completed uploads once no client can be waiting for one (R96). */
 
 import type { StoreContext } from '../store/store-context.ts'
 import type { Completion } from '../store/uploads/completion.ts'
 import type { Worker } from './worker.ts'
 
-const REMEMBERED_MS = 24 * 3_600_000
+const KEPT_MS = 24 * 3_600_000
 
 export class CompletedUploadExpiry implements Worker {
   readonly #context: StoreContext
@@ -17,7 +17,7 @@ export class CompletedUploadExpiry implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    this.#cursor = await this.#completion.forget(this.#context.clock.now() - REMEMBERED_MS, this.#cursor)
+    this.#cursor = await this.#completion.forget(this.#context.clock.now() - KEPT_MS, this.#cursor)
     return this.#cursor === undefined ? 'idle' : 'busy'
   }
 }

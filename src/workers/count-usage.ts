@@ -1,7 +1,7 @@
 /**
- * Keeps the counters of buckets believable and few. Buckets that were never counted, or only before somebody worked
- * without counters, are counted one by one. Then slots of processes that are gone are folded into the base of their
- * bucket, and those of removed buckets are removed.
+ * Keeps usage counters valid and few. Buckets that were never counted, or were counted before a program version without
+ * counters ran, are counted one by one. Then slots of dead processes are folded into the base of their bucket, and
+ * slots of removed buckets are removed.
  */
 import { keySuccessor } from '../lib/bytes.ts'
 import { DamagedRecord, type Entry, META_LIMITS, type Snapshot } from '../meta/meta.ts'
@@ -16,21 +16,21 @@ import { endUsageCounting, usageMark } from '../store/usage/usage-mark.ts'
 import type { Worker } from './worker.ts'
 
 const BUCKETS_PER_STEP = 100
-/** A check and a write for each, and the base. */
-const FOLDED_AT_ONCE = 100
-if (2 * FOLDED_AT_ONCE + 2 > META_LIMITS.commitKeysMax) throw new Error('too many slots for one commit')
+/** One check and one write per slot, and the base. */
+const SLOTS_PER_COMMIT = 100
+if (2 * SLOTS_PER_COMMIT + 2 > META_LIMITS.commitKeysMax) throw new Error('too many slots for one commit')
 
 export class UsageCounter implements Worker {
   readonly #context: StoreContext
   readonly #snapshot: () => Promise<Snapshot>
-  /** Where the walk over buckets goes on. */
+  /** Where the scan over buckets continues. */
   #next: Buffer | undefined
-  /** A bucket of this walk could not be counted. */
+  /** A bucket of this scan could not be counted. */
   #isIncomplete = false
   /** Buckets counted, and slots folded or removed, since the start. */
   counted = 0
   folded = 0
-  /** Buckets that a damaged record kept from being counted, as of the last walk. */
+  /** Buckets that a damaged record kept from being counted, as of the last scan. */
   failures: readonly string[] = []
 
   constructor(context: StoreContext, snapshot: () => Promise<Snapshot>) {
@@ -53,7 +53,7 @@ export class UsageCounter implements Worker {
     return 'idle'
   }
 
-  /** Resolves to where to go on. */
+  /** Resolves to the next start. */
   async #countSome(start: Buffer, since: number): Promise<Buffer | undefined> {
     const { meta } = this.#context
     const page = await meta.scan({ start, end: keyRanges.buckets().end }, BUCKETS_PER_STEP)
@@ -61,7 +61,7 @@ export class UsageCounter implements Worker {
       const { id, name } = bucketFormat.decode(entry.value)
       const base = await meta.get(recordKey.usageBase(id))
       if (base !== undefined && usageBaseFormat.decode(base.value).epoch >= since) continue
-      // One at a time, and other upkeep in between: a large bucket takes its time.
+      // One bucket per step, so that a large one does not delay other maintenance.
       await this.#count(name)
       return keySuccessor(entry.key)
     }
@@ -83,20 +83,23 @@ export class UsageCounter implements Worker {
     for await (const { bucketId, entries } of usageRecords(this.#context.meta)) {
       const slots = entries.filter(({ key }) => parseUsage(key).writer !== undefined)
       const isGone = slots.length === entries.length
-      // Nothing is ever written to a slot of a bucket that is gone: a commit that counts depends on its bucket.
-      const over = isGone ? slots : slots.filter(({ key }) => !this.#isAlive(parseUsage(key).writer!))
-      for (let from = 0; from < over.length; from += FOLDED_AT_ONCE) {
-        await this.#foldSome(bucketId, over.slice(from, from + FOLDED_AT_ONCE))
+      // No commit writes to a slot of a removed bucket: a commit that counts checks its bucket.
+      const foldable = isGone ? slots : slots.filter(({ key }) => !this.#isAlive(parseUsage(key).writer!))
+      for (let from = 0; from < foldable.length; from += SLOTS_PER_COMMIT) {
+        await this.#foldSome(bucketId, foldable.slice(from, from + SLOTS_PER_COMMIT))
       }
     }
   }
 
   #isAlive(writer: Buffer): boolean {
-    const { ids, reclamation: company } = this.#context
-    return ids.writer.equals(writer) || company.isPeerWriter(writer)
+    const { ids, reclamation } = this.#context
+    return ids.writer.equals(writer) || reclamation.isPeerWriter(writer)
   }
 
-  /** Their sum becomes part of the base in the commit that removes them; without a base it is nobody's. */
+  /**
+   * Adds their sum to the base in the commit that removes them; without a base the bucket is gone and the sum is
+   * dropped.
+   */
   async #foldSome(bucketId: string, slots: readonly Entry[]): Promise<void> {
     await transact(this.#context, async tx => {
       const entry = await tx.get(recordKey.usageBase(bucketId))

@@ -1,4 +1,4 @@
-/** Which objects a damaged piece hurts. Walks everything, so it is asked only when something is damaged. */
+/** Finds the objects affected by damage. Scans all records, so it runs only when something is damaged. */
 import { pageFormat, type Slice } from '../model/content.ts'
 import { partFormat } from '../model/upload.ts'
 import { versionFormat } from '../model/version-record.ts'
@@ -20,14 +20,14 @@ export interface DamageImpact {
 
 /** `ids`: damaged blobs, contents or pages, by id in hexadecimal. */
 export async function damageImpact(context: StoreContext, ids: ReadonlySet<string>): Promise<DamageImpact> {
-  const bad = new Set(ids)
-  const touches = (slices: readonly Slice[]): boolean => slices.some(slice => bad.has(slice.id.toString('hex')))
-  // Contents may be made of contents: go on until no more are found.
-  for (let before = -1; before !== bad.size; ) {
-    before = bad.size
+  const damaged = new Set(ids)
+  const isAffected = (slices: readonly Slice[]): boolean => slices.some(slice => damaged.has(slice.id.toString('hex')))
+  // Contents may reference contents, so the search repeats until it finds no more.
+  for (let before = -1; before !== damaged.size; ) {
+    before = damaged.size
     for await (const entry of recordsOf(context, 's')) {
-      const hurt = pageFormat.decode(entry.value).some(part => touches(part.slices))
-      if (hurt) bad.add(entry.key.toString('hex', 1, 17))
+      const affected = pageFormat.decode(entry.value).some(part => isAffected(part.slices))
+      if (affected) damaged.add(entry.key.toString('hex', 1, 17))
     }
   }
   const objects: AffectedObject[] = []
@@ -35,7 +35,7 @@ export async function damageImpact(context: StoreContext, ids: ReadonlySet<strin
     for await (const entry of recordsOf(context, kind)) {
       const version = versionFormat.decode(entry.value)
       const { slices, content } = referencesOf(version)
-      if (!touches(slices) && !(content !== undefined && bad.has(content.toString('hex')))) continue
+      if (!isAffected(slices) && !(content !== undefined && damaged.has(content.toString('hex')))) continue
       const { bucket, name } = parseRecordKey(entry.key)
       objects.push({ bucket, key: name, versionId: version.id })
     }
@@ -43,7 +43,7 @@ export async function damageImpact(context: StoreContext, ids: ReadonlySet<strin
   const parts: { uploadId: string; number: number }[] = []
   for await (const entry of recordsOf(context, 'p')) {
     const part = partFormat.decode(entry.value)
-    if (touches(part.slices)) parts.push({ uploadId: entry.key.toString('hex', 1, 17), number: part.number })
+    if (isAffected(part.slices)) parts.push({ uploadId: entry.key.toString('hex', 1, 17), number: part.number })
   }
   return { objects, parts }
 }

@@ -1,6 +1,6 @@
 /**
- * The invariants, checked by counting everything again. Meant for a store at rest: what changes during the walk shows
- * up as a difference that is not one.
+ * Checks the invariants by counting everything again. Meant for a store at rest: changes during the scan appear as
+ * false differences.
  */
 
 import { DamagedRecord, type Entry } from '../meta/meta.ts'
@@ -30,11 +30,11 @@ export interface FsckReport {
   readonly garbage: number
   /** Versions under a legal hold, as bucket/key@version. */
   readonly held: readonly string[]
-  /** Buckets whose usage is not recorded as it was counted, and buckets that have not been counted yet. */
+  /** Buckets whose recorded usage differs from the count, and buckets that have not been counted yet. */
   readonly usage: { readonly wrong: readonly string[]; readonly uncounted: readonly string[] }
 }
 
-class Count {
+class Tally {
   readonly shares = new Map<string, number>()
   readonly problems: string[] = []
   readonly held: string[] = []
@@ -57,79 +57,79 @@ class Count {
     const counted = this.shares.get(name) ?? 0
     this.shares.delete(name)
     if (counted !== shares) {
-      this.problems.push(`${of} ${id.toString('hex')}: ${shares} shares recorded, ${counted} counted`)
+      this.problems.push(`${of} ${id.toString('hex')}: ${shares} references recorded, ${counted} counted`)
     }
   }
 }
 
-export async function fsck(served: StoreContext): Promise<FsckReport> {
-  const context = unguarded(served)
-  const count = new Count()
-  await countVersions(context, count)
-  await checkHeads(context, count)
-  await checkOwners(context, count)
-  const garbage = await countGarbage(context, count)
-  await countParts(context, count, garbage.ended)
-  await countPages(context, count, garbage.unnamed)
+export async function fsck(store: StoreContext): Promise<FsckReport> {
+  const context = unguarded(store)
+  const tally = new Tally()
+  await countVersions(context, tally)
+  await checkHeads(context, tally)
+  await checkOwners(context, tally)
+  const garbage = await countGarbage(context, tally)
+  await countParts(context, tally, garbage.ended)
+  await countPages(context, tally, garbage.unnamed)
   let contents = 0
-  for await (const entry of recordsOf(context, 'c', count.damaged)) {
+  for await (const entry of recordsOf(context, 'c', tally.damaged)) {
     contents++
-    count.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).shares)
+    tally.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).shares)
   }
-  const blobs = await compareBlobs(context, count)
-  for (const name of count.shares.keys()) count.problems.push(`${name} is held, but has no record`)
-  await checkLedgers(context, count)
-  const usage = await count.usage.compare(context, count.problems)
+  const blobs = await compareBlobs(context, tally)
+  for (const name of tally.shares.keys()) tally.problems.push(`${name} is referenced, but has no record`)
+  await checkLedgers(context, tally)
+  const usage = await tally.usage.compare(context, tally.problems)
   return {
-    problems: count.problems,
-    objects: count.objects,
+    problems: tally.problems,
+    objects: tally.objects,
     blobs,
     contents,
     garbage: garbage.records,
-    held: count.held,
+    held: tally.held,
     usage,
   }
 }
 
-async function countVersions(context: StoreContext, count: Count): Promise<void> {
+async function countVersions(context: StoreContext, tally: Tally): Promise<void> {
   for (const kind of ['o', 'v']) {
-    for await (const entry of recordsOf(context, kind, count.damaged)) {
+    for await (const entry of recordsOf(context, kind, tally.damaged)) {
       const { bucket, name } = parseRecordKey(entry.key)
       const version = versionFormat.decode(entry.value)
       const label = `${bucket}/${name}@${version.id}`
-      count.objects++
-      count.usage.version(bucket, version, kind === 'o')
-      count.hold(referencesOf(version))
-      if (version.lock.hold === true) count.held.push(label)
-      if (kind === 'o' && version.marker) count.problems.push(`${label}: a marker is current`)
+      tally.objects++
+      tally.usage.version(bucket, version, kind === 'o')
+      tally.hold(referencesOf(version))
+      if (version.lock.hold === true) tally.held.push(label)
+      if (kind === 'o' && version.marker) tally.problems.push(`${label}: a delete marker is current`)
       if (kind === 'v' && sequenceOf(entry.key) !== version.seq)
-        count.problems.push(`${label}: stands at the wrong place`)
+        tally.problems.push(`${label}: is stored under the wrong sequence number`)
       if (!version.marker && sizeOf(version) !== undefined && sizeOf(version) !== version.size) {
-        count.problems.push(`${label}: its content does not have its size`)
+        tally.problems.push(`${label}: the size of its content differs`)
       }
     }
   }
 }
 
-/** The size that a version's own record implies; a shared content is checked with its pages. */
+/** The size implied by a version's own record; a shared content is checked with its pages. */
 function sizeOf({ content }: Version): number | undefined {
   if (content.kind === 'shared') return undefined
   if (content.kind === 'inline') return content.seal === undefined ? content.bytes.length : content.bytes.length - 32
   return content.slices.reduce((sum, slice) => sum + slice.length, 0)
 }
 
-/** A key has a current version or is deleted, never both; its null version stands where its head says. */
-async function checkHeads(context: StoreContext, count: Count): Promise<void> {
-  for await (const entry of recordsOf(context, 'h', count.damaged)) {
-    await unlessDamaged(() => checkDeleted(context, count, entry))
+/** A key has a current version or a `deleted` record, never both; its null version is where its head says. */
+async function checkHeads(context: StoreContext, tally: Tally): Promise<void> {
+  for await (const entry of recordsOf(context, 'h', tally.damaged)) {
+    await skipDamaged(() => checkDeleted(context, tally, entry))
   }
-  for await (const entry of recordsOf(context, 'v', count.damaged)) {
-    await unlessDamaged(() => checkOlder(context, count, entry))
+  for await (const entry of recordsOf(context, 'v', tally.damaged)) {
+    await skipDamaged(() => checkOlder(context, tally, entry))
   }
 }
 
-/** A damaged record that a check comes across is reported where those of its kind are gone through. */
-async function unlessDamaged(check: () => Promise<void>): Promise<void> {
+/** Skips a check on a damaged record, which the scan over its kind reports. */
+async function skipDamaged(check: () => Promise<void>): Promise<void> {
   try {
     await check()
   } catch (error) {
@@ -137,51 +137,51 @@ async function unlessDamaged(check: () => Promise<void>): Promise<void> {
   }
 }
 
-async function checkDeleted(context: StoreContext, count: Count, entry: Entry): Promise<void> {
+async function checkDeleted(context: StoreContext, tally: Tally, entry: Entry): Promise<void> {
   const { bucket, name } = parseRecordKey(entry.key)
   if ((await context.meta.get(recordKey.current(bucket, name))) !== undefined) {
-    count.problems.push(`${bucket}/${name}: is both current and deleted`)
+    tally.problems.push(`${bucket}/${name}: is both current and deleted`)
   }
   const { top } = deletedFormat.decode(entry.value)
   const newest = await newestOlder(context, bucket, name)
   if (newest === undefined || !newest.marker || newest.seq > top) {
-    count.problems.push(`${bucket}/${name}: is deleted, but no marker is on top`)
+    tally.problems.push(`${bucket}/${name}: is deleted, but its newest version is no delete marker`)
   }
 }
 
-async function checkOlder({ meta }: StoreContext, count: Count, entry: Entry): Promise<void> {
+async function checkOlder({ meta }: StoreContext, tally: Tally, entry: Entry): Promise<void> {
   const { bucket, name } = parseRecordKey(entry.key)
   const version = versionFormat.decode(entry.value)
   const current = await meta.get(recordKey.current(bucket, name))
   const head = current === undefined ? await meta.get(recordKey.deleted(bucket, name)) : current
   if (head === undefined) {
-    count.problems.push(`${bucket}/${name}@${version.id}: stands behind nothing`)
+    tally.problems.push(`${bucket}/${name}@${version.id}: has no head`)
     return
   }
   const { seq, nullSeq } =
     current === undefined
       ? { seq: Number.MAX_SAFE_INTEGER, ...deletedFormat.decode(head.value) }
       : versionFormat.decode(head.value)
-  if (version.seq >= seq) count.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
+  if (version.seq >= seq) tally.problems.push(`${bucket}/${name}@${version.id}: is newer than the current version`)
   if (version.id === NULL_VERSION && nullSeq !== version.seq) {
-    count.problems.push(`${bucket}/${name}: its null version is not where its head says`)
+    tally.problems.push(`${bucket}/${name}: its null version is not where its head says`)
   }
 }
 
-/** Every bucket stands under its owner once the index is said to be whole, and nothing else does. */
-async function checkOwners(context: StoreContext, count: Count): Promise<void> {
+/** Once the owner index is complete, it lists every bucket under its owner and nothing else. */
+async function checkOwners(context: StoreContext, tally: Tally): Promise<void> {
   const { meta } = context
-  for await (const entry of recordsOf(context, 'w', count.damaged)) {
+  for await (const entry of recordsOf(context, 'w', tally.damaged)) {
     const { bucket: owner, name } = parseRecordKey(entry.key)
     const bucket = await meta.get(recordKey.bucket(name))
-    const isRight = bucket !== undefined && bucketFormat.decode(bucket.value).owner === owner
-    if (!isRight) count.problems.push(`bucket ${name}: listed for ${owner}, who does not own it`)
+    const isOwner = bucket !== undefined && bucketFormat.decode(bucket.value).owner === owner
+    if (!isOwner) tally.problems.push(`bucket ${name}: listed for ${owner}, who does not own it`)
   }
   if (!(await isIndexed(context))) return
-  for await (const entry of recordsOf(context, 'B', count.damaged)) {
+  for await (const entry of recordsOf(context, 'B', tally.damaged)) {
     const { name, owner } = bucketFormat.decode(entry.value)
     if ((await meta.get(recordKey.owned(owner, name))) === undefined) {
-      count.problems.push(`bucket ${name}: not listed for its owner`)
+      tally.problems.push(`bucket ${name}: not listed for its owner`)
     }
   }
 }
@@ -194,133 +194,140 @@ async function newestOlder(context: StoreContext, bucket: string, name: string):
 
 async function countGarbage(
   context: StoreContext,
-  count: Count,
+  tally: Tally,
 ): Promise<{ records: number; unnamed: Map<string, boolean>; ended: Map<string, Buffer> }> {
   const unnamed = new Map<string, boolean>()
   const ended = new Map<string, Buffer>()
   let records = 0
-  for await (const entry of recordsOf(context, 'g', count.damaged)) {
+  for await (const entry of recordsOf(context, 'g', tally.damaged)) {
     records++
     const garbage = garbageFormat.decode(entry.value)
-    count.hold(garbageReferences(garbage))
+    tally.hold(garbageReferences(garbage))
     if (garbage.kind === 'pages') unnamed.set(garbage.id.toString('hex'), garbage.held)
     if (garbage.kind === 'parts') ended.set(garbage.upload.toString('hex'), garbage.taken)
   }
   return { records, unnamed, ended }
 }
 
-/** Parts of uploads in progress hold their slices; of an ended one, those that the object did not take over. */
-async function countParts(context: StoreContext, count: Count, ended: ReadonlyMap<string, Buffer>): Promise<void> {
+/** Parts of uploads in progress reference their slices; of a completed upload, only those the object did not use. */
+async function countParts(context: StoreContext, tally: Tally, ended: ReadonlyMap<string, Buffer>): Promise<void> {
   const open = new Map<string, string>()
-  for await (const entry of recordsOf(context, 'u', count.damaged)) {
+  for await (const entry of recordsOf(context, 'u', tally.damaged)) {
     const { id, bucket } = uploadFormat.decode(entry.value)
     open.set(id.toString('hex'), bucket)
-    count.usage.upload(bucket)
+    tally.usage.upload(bucket)
   }
-  for await (const entry of recordsOf(context, 'p', count.damaged)) {
+  for await (const entry of recordsOf(context, 'p', tally.damaged)) {
     const upload = entry.key.toString('hex', 1, 17)
     const part = partFormat.decode(entry.value)
     const taken = ended.get(upload)
-    count.usage.part(open.get(upload), part.size)
-    if (taken === undefined && !open.has(upload)) count.problems.push(`part ${part.number} of ${upload}: has no upload`)
-    if (taken === undefined || !isPartUsed(taken, part.number)) count.hold({ slices: part.slices, content: undefined })
+    tally.usage.part(open.get(upload), part.size)
+    if (taken === undefined && !open.has(upload)) tally.problems.push(`part ${part.number} of ${upload}: has no upload`)
+    if (taken === undefined || !isPartUsed(taken, part.number)) tally.hold({ slices: part.slices, content: undefined })
   }
 }
 
-/** Pages of a named content, and of one that is being released, hold their slices; pages written ahead do not. */
-async function countPages(context: StoreContext, count: Count, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
+/** Pages of a named content, or of one being released, reference their slices; pages written ahead do not. */
+async function countPages(context: StoreContext, tally: Tally, unnamed: ReadonlyMap<string, boolean>): Promise<void> {
   const sizes = new Map<string, number>()
-  for await (const entry of recordsOf(context, 's', count.damaged)) {
+  for await (const entry of recordsOf(context, 's', tally.damaged)) {
     const id = entry.key.subarray(1, 17)
     const name = id.toString('hex')
     const parts = pageFormat.decode(entry.value)
     const held = unnamed.get(name)
-    if (held !== false) for (const part of parts) count.hold({ slices: part.slices, content: undefined })
+    if (held !== false) for (const part of parts) tally.hold({ slices: part.slices, content: undefined })
     sizes.set(name, (sizes.get(name) ?? 0) + parts.reduce((sum, part) => sum + part.size, 0))
     if (held === undefined && (await context.meta.get(recordKey.content(id))) === undefined) {
-      count.problems.push(`page of content ${name}: has no content record`)
+      tally.problems.push(`page of content ${name}: has no content record`)
     }
   }
-  for await (const entry of recordsOf(context, 'c', count.damaged)) {
+  for await (const entry of recordsOf(context, 'c', tally.damaged)) {
     const name = entry.key.toString('hex', 1, 17)
     if (sizes.get(name) !== contentFormat.decode(entry.value).size) {
-      count.problems.push(`content ${name}: its pages do not have its size`)
+      tally.problems.push(`content ${name}: the size of its pages differs`)
     }
   }
 }
 
-interface Stretch {
+interface BlobRange {
   readonly from: number
   readonly to: number
   readonly id: string
 }
 
-/** Share counts, and that every blob has its bytes: a file of its own, or a place in a volume that is nobody else's. */
-async function compareBlobs(context: StoreContext, count: Count): Promise<number> {
+/**
+ * Compares reference counts and checks that every blob has its bytes: a file of its own, or an exclusive range of a
+ * volume.
+ */
+async function compareBlobs(context: StoreContext, tally: Tally): Promise<number> {
   const solos = new Set<string>()
   for await (const id of context.blobs.solos()) solos.add(id.toString('hex'))
-  const places = new Map<string, Stretch[]>()
+  const ranges = new Map<string, BlobRange[]>()
   let blobs = 0
-  for await (const entry of recordsOf(context, 'b', count.damaged)) {
+  for await (const entry of recordsOf(context, 'b', tally.damaged)) {
     blobs++
     const id = entry.key.subarray(1)
     const name = id.toString('hex')
     const { volume, offset, storedLength, shares } = blobFormat.decode(entry.value)
-    count.compare('blob', id, shares)
+    tally.compare('blob', id, shares)
     if (volume === undefined) {
-      if (!solos.has(name)) count.problems.push(`blob ${name}: its file is missing`)
+      if (!solos.has(name)) tally.problems.push(`blob ${name}: its file is missing`)
       continue
     }
-    const list = places.get(volume) ?? []
+    const list = ranges.get(volume) ?? []
     list.push({ from: offset, to: offset + storedLength, id: name })
-    places.set(volume, list)
+    ranges.set(volume, list)
   }
-  await checkPlaces(context, count, places)
+  await checkRanges(context, tally, ranges)
   return blobs
 }
 
-async function checkPlaces(context: StoreContext, count: Count, places: ReadonlyMap<string, Stretch[]>): Promise<void> {
+async function checkRanges(
+  context: StoreContext,
+  tally: Tally,
+  ranges: ReadonlyMap<string, BlobRange[]>,
+): Promise<void> {
   const sizes = new Map((await context.blobs.volumes()).map(volume => [volume.name, volume.bytes]))
-  for (const [volume, list] of places) {
+  for (const [volume, list] of ranges) {
     const size = sizes.get(volume)
-    if (size === undefined) count.problems.push(`${volume}: is missing`)
+    if (size === undefined) tally.problems.push(`${volume}: is missing`)
     list.sort((a, b) => a.from - b.from)
     for (const [i, { to, id }] of list.entries()) {
       const next = list[i + 1]
-      if (next !== undefined && next.from < to) count.problems.push(`${volume}: blobs ${id} and ${next.id} overlap`)
-      if (size !== undefined && to > size) count.problems.push(`${volume}: ends before blob ${id} does`)
+      if (next !== undefined && next.from < to) tally.problems.push(`${volume}: blobs ${id} and ${next.id} overlap`)
+      if (size !== undefined && to > size) tally.problems.push(`${volume}: ends before blob ${id} does`)
     }
   }
 }
 
-/** P31. Every chain is whole and ends where this store signed that it does. */
-async function checkLedgers(context: StoreContext, count: Count): Promise<void> {
+/** P31. Every chain is complete and ends at its signed head. */
+async function checkLedgers(context: StoreContext, tally: Tally): Promise<void> {
   const ledger = new Ledger(context)
-  for (const bucket of await withLedgers(context, ledger, count)) {
+  for (const bucket of await bucketsWithLedgers(context, ledger, tally)) {
     try {
       const { problem } = await ledger.verify(bucket)
-      if (problem !== undefined) count.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
+      if (problem !== undefined) tally.problems.push(`ledger of ${bucket}, line ${problem.line}: ${problem.reason}`)
     } catch (error) {
       if (!(error instanceof DamagedRecord)) throw error
-      count.damaged(error)
+      tally.damaged(error)
     }
   }
 }
 
-/** By the ends of ledgers, by their entries, and by what must have one: each may be all that is left. */
-async function withLedgers(context: StoreContext, ledger: Ledger, count: Count): Promise<Set<string>> {
+/** Buckets with a ledger head, with ledger entries, or with object lock: each may be all that is left of a ledger. */
+async function bucketsWithLedgers(context: StoreContext, ledger: Ledger, tally: Tally): Promise<Set<string>> {
   const buckets = new Set<string>()
-  for await (const { key } of recordsOf(context, 'L', count.damaged))
+  for await (const { key } of recordsOf(context, 'L', tally.damaged))
     buckets.add(key.toString('utf8', 1, key.length - 1))
   for await (const { value } of recordsOf(context, 'B')) {
     const { name, lockEnabled } = bucketFormat.decode(value)
     if (lockEnabled) buckets.add(name)
   }
   try {
-    for await (const bucket of ledger.written()) buckets.add(bucket)
+    for await (const bucket of ledger.bucketsWithEntries()) buckets.add(bucket)
   } catch (error) {
     if (!(error instanceof DamagedRecord)) throw error
-    count.damaged(error)
+    tally.damaged(error)
   }
   return buckets
 }
@@ -329,14 +336,14 @@ export interface DeepReport extends FsckReport {
   readonly heldVersions: readonly VersionOnHold[]
 }
 
-/** The invariants, every stored byte against its checksum, and what is held with what it contains. */
+/** The invariants, every stored byte against its checksum, and the held versions with their digests. */
 export async function fsckDeep(context: StoreContext): Promise<DeepReport> {
   const report = await fsck(context)
   const scrubber = new Scrubber(context)
   await runUntilIdle(scrubber)
   const damage = (await scrubber.report()).map(({ what, id, message, objects }) => {
-    const hurt = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
-    return `${what} ${id}: ${message}; hurts ${hurt.join(', ') || 'no object'}`
+    const affected = objects.map(({ bucket, key, versionId }) => `${bucket}/${key}@${versionId}`)
+    return `${what} ${id}: ${message}; affects ${affected.join(', ') || 'no object'}`
   })
   return { ...report, problems: [...report.problems, ...damage], heldVersions: await versionsOnHold(context) }
 }

@@ -1,4 +1,4 @@
-/** Gives a folder the index of buckets by owner that it had not from the start; afterwards there is nothing to do. */
+/** Builds the index of buckets by owner in folders older than it; then there is nothing left to do. */
 
 import { indexSomeBuckets, isIndexed } from '../store/buckets/bucket-owner-index.ts'
 import type { StoreContext } from '../store/store-context.ts'

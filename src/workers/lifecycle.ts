@@ -1,7 +1,6 @@
 /**
- * Walks through the buckets that have lifecycle rules and looks for what is due. It reads only where a rule's prefix
- * leads, a page in each step, and lets others go first in between; what it finds is judged again by the commit that
- * takes it away (`store/objects/expiry.ts`).
+ * Scans the buckets that have lifecycle rules for candidates. It reads only under the prefixes of rules, one page per
+ * step, and yields in between. The commit that applies an expiry evaluates it again (`store/objects/expiry.ts`).
  */
 import type { Entry, KeyRange } from '../meta/meta.ts'
 import { OutcomeUnknown } from '../meta/meta.ts'
@@ -28,32 +27,32 @@ import { readPage, recordsOf } from './records.ts'
 import type { Worker } from './worker.ts'
 
 const PAGE = 250
-/** Commits that arrive together share one sync. */
-const AT_ONCE = 16
+/** Concurrent commits share one sync. */
+const CONCURRENCY = 16
 
-/** Something that seems to be due. Those of one key are done one after the other. */
+/** A candidate. Those of one key run one after the other. */
 interface Job {
   readonly key: string
   readonly run: () => Promise<ExpiryOutcome>
 }
 
-/** Where a bucket is being looked through, and by which rules. */
-interface Place {
+/** A bucket and its rules. */
+interface BucketRules {
   readonly bucket: string
   readonly rules: readonly LifecycleRule[]
 }
 
-/** Records, and the time that they are judged at. */
-interface Looked {
+/** A page of records and the time to evaluate them at. */
+interface RecordPage {
   readonly page: readonly Entry[]
   readonly now: number
 }
 
-/** How the version before an older one is known, from one page to the next. */
+/** The version just newer than an older one, carried from one page to the next. */
 interface Newer {
   readonly key: string
   readonly modifiedAt: number
-  /** So many behind it and before the next are not current. */
+  /** Noncurrent versions newer than this one. */
   readonly others: number
 }
 
@@ -62,21 +61,21 @@ export class Lifecycle implements Worker {
   readonly #expiry: Expiry
   #round: AsyncGenerator<readonly Job[]> | undefined
   #lockedThisRound = 0
-  /** When the clock was first seen ahead of what can be accounted for. */
+  /** When the wall clock was first seen ahead of the accounted time. */
   #jumpSeen: number | undefined
-  /** Versions, and markers that hid nothing, since the start. */
+  /** Versions removed, and delete markers that hid nothing, since the start. */
   removed = 0
-  /** Markers that were put over expired objects, since the start. */
+  /** Delete markers created over expired objects, since the start. */
   marked = 0
   aborted = 0
-  /** Versions that are due but locked: as many as the last whole round met. */
+  /** Versions that are due but locked, as counted in the last complete round. */
   locked = 0
   failures = 0
   lastFailure: unknown
   readonly #onTransitions: (bucket: string) => void
-  readonly #toldOf = new Set<string>()
+  readonly #reported = new Set<string>()
 
-  /** `onTransitions` is called once for each bucket whose rules ask for another storage class: nothing is moved. */
+  /** `onTransitions` is called once per bucket whose rules ask for another storage class, which is not supported. */
   constructor(context: StoreContext, onTransitions: (bucket: string) => void = () => {}) {
     this.#context = context
     this.#onTransitions = onTransitions
@@ -84,18 +83,19 @@ export class Lifecycle implements Worker {
   }
 
   async step(): Promise<'busy' | 'idle'> {
-    // An expiration may depend on a version that is lost: a marker may hide one, and one more may be kept.
+    // An expiry may depend on a lost version: a delete marker may hide one, and a count of newer versions may include
+    // one.
     if (this.#context.losses.isAny) return 'idle'
     this.#round ??= this.#pages()
     try {
       const { value: jobs, done } = await this.#round.next()
       if (done === true) return this.#endRound()
-      await this.#perform(jobs)
+      await this.#run(jobs)
     } catch (error) {
       this.#round = undefined
       throw error
     }
-    // An engine in memory answers at once: without a pause a long walk would keep requests waiting.
+    // An in-memory engine answers synchronously: without a pause a long scan would block requests.
     await this.#context.clock.sleep(0)
     return 'busy'
   }
@@ -107,7 +107,7 @@ export class Lifecycle implements Worker {
     return 'idle'
   }
 
-  async #perform(jobs: readonly Job[]): Promise<void> {
+  async #run(jobs: readonly Job[]): Promise<void> {
     const byKey = new Map<string, Job[]>()
     for (const job of jobs) {
       const same = byKey.get(job.key)
@@ -115,31 +115,31 @@ export class Lifecycle implements Worker {
       else same.push(job)
     }
     const keys = [...byKey.values()]
-    for (let from = 0; from < keys.length; from += AT_ONCE) {
-      await Promise.all(keys.slice(from, from + AT_ONCE).map(group => this.#performInTurn(group)))
+    for (let from = 0; from < keys.length; from += CONCURRENCY) {
+      await Promise.all(keys.slice(from, from + CONCURRENCY).map(group => this.#runSequentially(group)))
     }
   }
 
-  /** One that fails is noted and found again in the next round; the others do not wait for it. */
-  async #performInTurn(jobs: readonly Job[]): Promise<void> {
+  /** A failed expiry is recorded and found again in the next round; others do not wait for it. */
+  async #runSequentially(jobs: readonly Job[]): Promise<void> {
     for (const { run } of jobs) {
       try {
         this.#count(await run())
       } catch (error) {
         if (error instanceof OutcomeUnknown || error instanceof OwnershipLost) throw error
-        this.#note(error)
+        this.#recordFailure(error)
       }
     }
   }
 
-  #count(fate: ExpiryOutcome): void {
-    if (fate === 'removed') this.removed++
-    else if (fate === 'marked') this.marked++
-    else if (fate === 'aborted') this.aborted++
-    else if (fate === 'locked') this.#lockedThisRound++
+  #count(outcome: ExpiryOutcome): void {
+    if (outcome === 'removed') this.removed++
+    else if (outcome === 'marked') this.marked++
+    else if (outcome === 'aborted') this.aborted++
+    else if (outcome === 'locked') this.#lockedThisRound++
   }
 
-  #note(error: unknown): void {
+  #recordFailure(error: unknown): void {
     this.failures++
     this.lastFailure = error
   }
@@ -150,22 +150,22 @@ export class Lifecycle implements Worker {
       if (!documents.includes('lifecycle')) continue
       const document = await this.#context.meta.get(recordKey.document(bucket, 'lifecycle'))
       if (document === undefined) continue
-      const place = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
-      this.#tellOfTransitions(place)
-      yield* this.#current(place)
-      yield* this.#older(place)
-      yield* this.#markers(place)
-      yield* this.#uploads(place)
+      const target = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
+      this.#reportTransitions(target)
+      yield* this.#current(target)
+      yield* this.#older(target)
+      yield* this.#markers(target)
+      yield* this.#uploads(target)
     }
   }
 
-  #tellOfTransitions({ bucket, rules }: Place): void {
-    if (this.#toldOf.has(bucket) || !rules.some(rule => rule.enabled && rule.hasTransitions)) return
-    this.#toldOf.add(bucket)
+  #reportTransitions({ bucket, rules }: BucketRules): void {
+    if (this.#reported.has(bucket) || !rules.some(rule => rule.enabled && rule.hasTransitions)) return
+    this.#reported.add(bucket)
     this.#onTransitions(bucket)
   }
 
-  async *#current({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+  async *#current({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
     for await (const { page, now } of this.#records('o', bucket, prefixesOf(rules, 'current'))) {
       const jobs: Job[] = []
       for (const entry of page) {
@@ -177,7 +177,7 @@ export class Lifecycle implements Worker {
     }
   }
 
-  async *#older({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+  async *#older({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
     let before: Newer | undefined
     for await (const { page, now } of this.#records('v', bucket, prefixesOf(rules, 'noncurrent'))) {
       const jobs: Job[] = []
@@ -195,14 +195,14 @@ export class Lifecycle implements Worker {
     }
   }
 
-  /** Undefined when the newest of its versions is a marker, which stands among the older ones. */
+  /** Undefined when the newest version is a delete marker, which is stored among the older ones. */
   async #currentOf(bucket: string, key: string): Promise<Newer | undefined> {
     const entry = await this.#context.meta.get(recordKey.current(bucket, key))
     if (entry === undefined) return undefined
     return { key, modifiedAt: versionFormat.decode(entry.value).modifiedAt, others: 0 }
   }
 
-  async *#markers({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+  async *#markers({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
     for await (const { page, now } of this.#records('h', bucket, prefixesOf(rules, 'marker'))) {
       const jobs: Job[] = []
       for (const entry of page) {
@@ -214,7 +214,7 @@ export class Lifecycle implements Worker {
     }
   }
 
-  async *#uploads({ bucket, rules }: Place): AsyncGenerator<readonly Job[]> {
+  async *#uploads({ bucket, rules }: BucketRules): AsyncGenerator<readonly Job[]> {
     for await (const { page, now } of this.#records('u', bucket, prefixesOf(rules, 'upload'))) {
       const jobs: Job[] = []
       for (const entry of page) {
@@ -226,13 +226,13 @@ export class Lifecycle implements Worker {
     }
   }
 
-  /** Pages of records of one kind with these prefixes. A damaged one is noted and passed over. */
-  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<Looked> {
+  /** Pages of records of one kind with these prefixes. A damaged record is reported and skipped. */
+  async *#records(kind: string, bucket: string, prefixes: readonly string[]): AsyncGenerator<RecordPage> {
     for (const prefix of prefixes) {
       const range: KeyRange = rangeOf(kind, { bucket, prefix, limit: PAGE })
       for (let start: Buffer | undefined = range.start; start !== undefined; ) {
         const page = await readPage(this.#context, { start, end: range.end }, PAGE)
-        if (page.damaged !== undefined) this.#note(page.damaged)
+        if (page.damaged !== undefined) this.#recordFailure(page.damaged)
         yield { page: page.entries, now: await this.#now() }
         start = page.next
       }
@@ -240,8 +240,9 @@ export class Lifecycle implements Worker {
   }
 
   /**
-   * A clock that ran ahead may be wrong, and what it takes away does not come back. So for a day rules go by the time
-   * that locks go by: somebody may notice. Then the clock is believed: after a long rest of the server it is right.
+   * A wall clock that jumped ahead may be wrong, and expired objects are gone for good. For a day rules therefore use
+   * lock time, so that an operator can react. Then the clock is trusted: after a long downtime of the server it is
+   * right.
    */
   async #now(): Promise<number> {
     const { clock, lockTime, jumped } = await this.#context.lockClock.state()

@@ -1,4 +1,4 @@
-/** Frees what nothing names any more, once every reader that might still hold it has left. */
+/** Frees garbage once every reader that might still use it has left. */
 
 import { keySuccessor } from '../lib/bytes.ts'
 import { type Entry, OutcomeUnknown } from '../meta/meta.ts'
@@ -15,11 +15,11 @@ const BATCH = 256
 export class Reclaimer implements Worker {
   readonly #context: StoreContext
   #batch: readonly Entry[] = []
-  /** Everybody who was inside when the batch had been read may have seen what it holds, or be about to name it. */
-  #line: Epoch | undefined
+  /** Readers active when the batch was read may have seen what it references, or be about to name it. */
+  #epoch: Epoch | undefined
   #cursor = keyRanges.kind('g').start
   #freedAny = false
-  /** What could not be freed, and why the last time. */
+  /** Garbage that could not be freed, and the reason of the last failure. */
   failures = 0
   lastFailure: unknown
 
@@ -30,7 +30,7 @@ export class Reclaimer implements Worker {
   async step(): Promise<'busy' | 'idle'> {
     if (this.#batch.length === 0 && this.#context.reclamationLock.isHeld) return 'idle'
     if (this.#batch.length === 0 && !(await this.#collect())) return this.#endRound()
-    if (this.#line?.hasPassed() === false) return 'idle'
+    if (this.#epoch?.hasPassed() === false) return 'idle'
     const freed = await this.#context.reclamationLock.free(async () => {
       const batch = this.#batch
       this.#batch = []
@@ -39,39 +39,39 @@ export class Reclaimer implements Worker {
     return freed ? 'busy' : 'idle'
   }
 
-  /** Reads the next garbage; at the end of a round the next one starts from the beginning. */
+  /** Reads the next batch; after the end of a round the next one starts over. */
   async #collect(): Promise<boolean> {
     const { start, end } = keyRanges.kind('g')
     const page = await readPage(this.#context, { start: this.#cursor, end }, BATCH)
-    if (page.damaged !== undefined) this.#note(page.damaged)
+    if (page.damaged !== undefined) this.#recordFailure(page.damaged)
     this.#batch = page.entries
-    this.#line = this.#batch.length === 0 ? undefined : this.#context.reclamation.epoch('readers')
-    // After a short page the round goes on behind it: only an empty one ends it, or what cannot be freed would be met
-    // again and again.
+    this.#epoch = this.#batch.length === 0 ? undefined : this.#context.reclamation.epoch('readers')
+    // After a short page the round continues behind it: only an empty page ends it. Otherwise garbage that cannot be
+    // freed would be read again and again.
     const last = page.entries.at(-1)
     this.#cursor = page.next ?? (last === undefined ? start : keySuccessor(last.key))
     return page.entries.length > 0 || page.next !== undefined
   }
 
-  /** Freeing may leave new garbage behind the cursor, so a round that freed anything is followed by another. */
+  /** Releasing may add garbage before the cursor, so a round that freed anything is followed by another. */
   #endRound(): 'busy' | 'idle' {
     const again = this.#freedAny
     this.#freedAny = false
     return again ? 'busy' : 'idle'
   }
 
-  /** One that cannot be freed is noted and stays; the others do not wait for it. */
+  /** A failed release is recorded and retried in the next round; others do not wait for it. */
   async #release(entry: Entry): Promise<void> {
     try {
       await releaseGarbage(this.#context, entry)
       this.#freedAny = true
     } catch (error) {
       if (error instanceof OutcomeUnknown || error instanceof OwnershipLost) throw error
-      this.#note(error)
+      this.#recordFailure(error)
     }
   }
 
-  #note(error: unknown): void {
+  #recordFailure(error: unknown): void {
     this.failures++
     this.lastFailure = error
   }

@@ -1,7 +1,7 @@
-/** Every kind of record and how it is read, for those who look at all of them. */
+/** The format of every kind of record, for code that scans all of them. */
 
 import { keySuccessor } from '../lib/bytes.ts'
-import type { Decodes } from '../lib/codec.ts'
+import type { RecordDecoder } from '../lib/codec.ts'
 import { DamagedRecord, type Entry, type KeyRange } from '../meta/meta.ts'
 import { accountFormat, canonicalIdFormat, keyFormat, keyOfFormat, userFormat } from '../model/account.ts'
 import { bucketFormat } from '../model/bucket.ts'
@@ -18,7 +18,7 @@ import { documentFormat } from '../store/buckets/documents.ts'
 import { unguarded } from '../store/commit/lost-record-guard.ts'
 import type { StoreContext } from '../store/store-context.ts'
 
-export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
+export const FORMATS: Readonly<Record<string, RecordDecoder<unknown>>> = {
   B: bucketFormat,
   d: documentFormat,
   o: versionFormat,
@@ -41,13 +41,13 @@ export const FORMATS: Readonly<Record<string, Decodes<unknown>>> = {
   L: ledgerHeadFormat,
   l: ledgerEntryFormat,
   i: ledgerIndexFormat,
-} as Record<string, Decodes<unknown>>
+} as Record<string, RecordDecoder<unknown>>
 
 const PAGE = 500
 
 /**
- * A page of records, up to the first damaged one, which is named. A record that stands where its key cannot stand is
- * the work of a damaged tree: there is no way past it, so it is the last one. Going on from its key leads in circles.
+ * A page of records up to the first damaged one. A record whose key is out of order results from a damaged tree; the
+ * scan ends there, since continuing from its key would loop.
  */
 export async function readPage(
   context: StoreContext,
@@ -57,27 +57,31 @@ export async function readPage(
   const { meta } = unguarded(context)
   try {
     const entries = await meta.scan(range, limit)
-    const astray = entries.findIndex((entry, i) => !isAhead(range, entries[i - 1]?.key, entry.key))
-    if (astray >= 0) {
-      return { entries: entries.slice(0, astray), damaged: new DamagedRecord(entries[astray]!.key), next: undefined }
+    const misplaced = entries.findIndex((entry, i) => !isInOrder(range, entries[i - 1]?.key, entry.key))
+    if (misplaced >= 0) {
+      return {
+        entries: entries.slice(0, misplaced),
+        damaged: new DamagedRecord(entries[misplaced]!.key),
+        next: undefined,
+      }
     }
     const next = entries.length < limit ? undefined : keySuccessor(entries.at(-1)!.key)
     return { entries, damaged: undefined, next }
   } catch (error) {
     if (!(error instanceof DamagedRecord)) throw error
-    if (!isAhead(range, undefined, error.key)) return { entries: [], damaged: error, next: undefined }
+    if (!isInOrder(range, undefined, error.key)) return { entries: [], damaged: error, next: undefined }
     const entries = await meta.scan({ start: range.start, end: error.key }, limit)
     return { entries, damaged: error, next: keySuccessor(error.key) }
   }
 }
 
-function isAhead({ start, end }: KeyRange, before: Buffer | undefined, key: Buffer): boolean {
+function isInOrder({ start, end }: KeyRange, before: Buffer | undefined, key: Buffer): boolean {
   if (before === undefined ? key.compare(start) < 0 : key.compare(before) <= 0) return false
   return end === undefined || key.compare(end) < 0
 }
 
 /**
- * All records of one kind. A damaged one is passed over and told to `onDamage`; the scrubber reports it in any case.
+ * All records of one kind. Damaged ones are skipped and passed to `onDamage`; the scrubber reports them in any case.
  */
 export async function* recordsOf(
   context: StoreContext,
@@ -93,7 +97,7 @@ export async function* recordsOf(
   }
 }
 
-/** What a version's record holds directly: slices, or one share of a content. */
+/** The direct references of a version: slices, or a shared content. */
 export function referencesOf(version: Version): { slices: readonly Slice[]; content: Buffer | undefined } {
   const { content } = version
   return {

@@ -1,6 +1,6 @@
 /**
- * Reads everything that is stored and compares it with its checksums: every record, and every byte of every blob. What
- * it finds it reports with the objects that are hurt; it repairs nothing and hides nothing.
+ * Reads everything that is stored and verifies its checksums: every record, and every byte of every blob. Damage is
+ * reported with the affected objects; nothing is repaired or hidden.
  */
 import { DamagedBlob } from '../blobs/blobs.ts'
 import { EMPTY, keySuccessor } from '../lib/bytes.ts'
@@ -15,7 +15,7 @@ import { FORMATS, readPage } from './records.ts'
 import type { Worker } from './worker.ts'
 
 const RECORDS_PER_STEP = 256
-/** A step ends after the blob that goes beyond this. */
+/** A step ends after the blob that exceeds this. */
 const BYTES_PER_STEP = 64 * 2 ** 20
 
 export interface Damage extends DamageImpact {
@@ -36,19 +36,19 @@ export class Scrubber implements Worker {
     this.#context = unguarded(context)
   }
 
-  /** Some records, and all the bytes that they name. Idle at the end of a whole round. */
+  /** Checks some records and the bytes they reference. Idle at the end of a round. */
   async step(): Promise<'busy' | 'idle'> {
     const page = await readPage(this.#context, { start: this.#cursor, end: undefined }, RECORDS_PER_STEP)
-    const enough = this.bytes + BYTES_PER_STEP
+    const stopAt = this.bytes + BYTES_PER_STEP
     for (const entry of page.entries) {
       this.records++
       await this.#check(entry)
-      if (this.bytes < enough) continue
+      if (this.bytes < stopAt) continue
       this.#cursor = keySuccessor(entry.key)
       return 'busy'
     }
     const { damaged } = page
-    if (damaged !== undefined) this.#note('record', damaged.key.toString('hex'), damaged.message)
+    if (damaged !== undefined) this.#record('record', damaged.key.toString('hex'), damaged.message)
     this.#cursor = page.next ?? EMPTY
     return page.next === undefined ? 'idle' : 'busy'
   }
@@ -57,13 +57,13 @@ export class Scrubber implements Worker {
     const kind = String.fromCharCode(entry.key[0]!)
     try {
       const format = FORMATS[kind]
-      // Records about the store itself have no common shape; their checksum was right.
+      // Records about the store itself have no common format; their checksum was verified by the read.
       if (kind === 'x') return
       if (format === undefined) throw new BadRecord('is of an unknown kind')
       format.decode(entry.value)
     } catch (error) {
       if (!(error instanceof BadRecord)) throw error
-      this.#note('record', entry.key.toString('hex'), error.message)
+      this.#record('record', entry.key.toString('hex'), error.message)
       return
     }
     if (kind === 'b') await this.#checkBlob(entry)
@@ -71,46 +71,46 @@ export class Scrubber implements Worker {
 
   async #checkBlob(entry: Entry): Promise<void> {
     const id = entry.key.subarray(1)
-    // As a reader: the blob may be removed or moved at any time, and then it is not damaged.
+    // Entered as a reader: a blob may be removed or moved at any time, which is not damage.
     const { readers, blobs } = this.#context
-    const ticket = readers.enter()
+    const pin = readers.enter()
     try {
       const now = await this.#context.meta.get(recordKey.blob(id))
       if (now === undefined) return
       const record = blobFormat.decode(now.value)
-      const place = { ...record, length: record.storedLength }
-      for await (const chunk of blobs.read(id, place, 0, place.length)) this.bytes += chunk.length
+      const location = { ...record, length: record.storedLength }
+      for await (const chunk of blobs.read(id, location, 0, location.length)) this.bytes += chunk.length
     } catch (error) {
-      // A sector that the disk cannot read any more is damage too.
+      // An unreadable sector is damage too.
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
-      this.#note('blob', id.toString('hex'), (error as Error).message)
+      this.#record('blob', id.toString('hex'), (error as Error).message)
     } finally {
-      readers.leave(ticket)
+      readers.leave(pin)
     }
   }
 
-  #note(what: Damage['what'], id: string, message: string): void {
+  #record(what: Damage['what'], id: string, message: string): void {
     this.#found.push({ what, id, message })
   }
 
-  /** What was found since the last report, each with the objects it hurts. */
+  /** Damage found since the last report, with the affected objects. */
   async report(): Promise<readonly Damage[]> {
     const found = this.#found
     this.#found = []
     const out: Damage[] = []
-    for (const damage of found) out.push({ ...damage, ...(await this.#hurt(damage)) })
+    for (const damage of found) out.push({ ...damage, ...(await this.#impactOf(damage)) })
     return out
   }
 
-  async #hurt(damage: { what: Damage['what']; id: string }): Promise<DamageImpact> {
+  async #impactOf(damage: { what: Damage['what']; id: string }): Promise<DamageImpact> {
     if (damage.what === 'blob') return damageImpact(this.#context, new Set([damage.id]))
-    const address = Buffer.from(damage.id, 'hex')
-    const kind = String.fromCharCode(address[0]!)
+    const key = Buffer.from(damage.id, 'hex')
+    const kind = String.fromCharCode(key[0]!)
     if (kind === 'b' || kind === 'c' || kind === 's') {
-      return damageImpact(this.#context, new Set([address.toString('hex', 1, 17)]))
+      return damageImpact(this.#context, new Set([key.toString('hex', 1, 17)]))
     }
     if (kind !== 'o' && kind !== 'v') return { objects: [], parts: [] }
-    const { bucket, name } = parseRecordKey(address)
+    const { bucket, name } = parseRecordKey(key)
     return { objects: [{ bucket, key: name, versionId: kind === 'o' ? 'current' : 'unknown' }], parts: [] }
   }
 }

@@ -1,4 +1,7 @@
-/** Frees files whose bytes never got a name, or lost it just before a crash. Packed ones come back by compaction. */
+/**
+ * Frees files whose bytes were never named, or lost their record just before a crash. Packed blobs are reclaimed by
+ * compaction.
+ */
 import { recordKey } from '../store/commit/record-keys.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import type { StoreContext } from '../store/store-context.ts'
@@ -9,10 +12,10 @@ const BATCH = 256
 export class Sweeper implements Worker {
   readonly #context: StoreContext
   #walk: AsyncIterator<Buffer> | undefined
-  /** Files that no record names. */
-  #nameless: readonly Buffer[] = []
-  /** Everybody who was writing when they were found may be about to name one. */
-  #line: Epoch | undefined
+  /** Files without a record. */
+  #orphans: readonly Buffer[] = []
+  /** Writers active when the files were found may be about to name one. */
+  #epoch: Epoch | undefined
   removed = 0
 
   constructor(context: StoreContext) {
@@ -21,37 +24,37 @@ export class Sweeper implements Worker {
 
   async step(): Promise<'busy' | 'idle'> {
     if (this.#context.reclamationLock.isHeld) return 'idle'
-    if (this.#nameless.length === 0 && !(await this.#collect())) return 'idle'
-    if (this.#line?.hasPassed() === false) return 'idle'
-    const nameless = this.#nameless
-    this.#nameless = []
-    // A writer that has left has named its file or removed it; what is left is nobody's.
-    for (const id of nameless) if (await this.#isNameless(id)) await this.#remove(id)
+    if (this.#orphans.length === 0 && !(await this.#collect())) return 'idle'
+    if (this.#epoch?.hasPassed() === false) return 'idle'
+    const orphans = this.#orphans
+    this.#orphans = []
+    // A writer that has left has named or removed its file; files still without a record are orphans.
+    for (const id of orphans) if (await this.#isOrphan(id)) await this.#remove(id)
     return this.#walk === undefined ? 'idle' : 'busy'
   }
 
-  /** True while it waits for others: then there is more to do soon, and not only in the next round. */
+  /** True while it waits for writers or a backup, so that it should run again soon. */
   get isWaiting(): boolean {
-    return this.#nameless.length > 0 || this.#context.reclamationLock.isHeld
+    return this.#orphans.length > 0 || this.#context.reclamationLock.isHeld
   }
 
-  /** Looks at the next files; false at the end of a round. */
+  /** Checks the next files; false at the end of a round. */
   async #collect(): Promise<boolean> {
     this.#walk ??= this.#context.blobs.solos()[Symbol.asyncIterator]()
-    const nameless: Buffer[] = []
+    const orphans: Buffer[] = []
     let more = true
     for (let i = 0; more && i < BATCH; i++) {
       const found = await this.#walk.next()
       if (found.done === true) more = false
-      else if (await this.#isNameless(found.value)) nameless.push(found.value)
+      else if (await this.#isOrphan(found.value)) orphans.push(found.value)
     }
     if (!more) this.#walk = undefined
-    this.#nameless = nameless
-    this.#line = nameless.length === 0 ? undefined : this.#context.reclamation.epoch('drafts')
-    return more || nameless.length > 0
+    this.#orphans = orphans
+    this.#epoch = orphans.length === 0 ? undefined : this.#context.reclamation.epoch('drafts')
+    return more || orphans.length > 0
   }
 
-  async #isNameless(id: Buffer): Promise<boolean> {
+  async #isOrphan(id: Buffer): Promise<boolean> {
     return (await this.#context.meta.get(recordKey.blob(id))) === undefined
   }
 

@@ -1,4 +1,4 @@
-/** Counts buckets' usage during fsck's walk over all records, and compares it with the recorded counters. */
+/** Counts the usage of buckets during fsck's scan of all records, and compares it with the recorded counters. */
 import { DamagedRecord } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { noUsage, type UsageDelta } from '../model/usage.ts'
@@ -8,7 +8,7 @@ import { usageDifference, usageDiffers, usageOf } from '../store/usage/usage.ts'
 import { recordsOf } from './records.ts'
 
 export class UsageCount {
-  /** By the names of buckets: that is what versions and uploads are stored under. */
+  /** By bucket name, since versions and uploads are stored under it. */
   readonly #counted = new Map<string, UsageDelta>()
 
   #of(bucket: string): UsageDelta {

@@ -1,4 +1,4 @@
-/** P32. What is held and what it contains, so that two looks at it can be compared. */
+/** P32. Lists held versions with their digests, so that two states can be compared. */
 import { createHash } from 'node:crypto'
 import type { Version } from '../model/version.ts'
 import { versionFormat } from '../model/version-record.ts'
@@ -11,7 +11,7 @@ import { recordsOf } from './records.ts'
 export interface VersionOnHold {
   /** bucket/key@version. */
   readonly name: string
-  /** Of its bytes; undefined when only the customer's key could tell, or when they cannot be read. */
+  /** Undefined when the bytes need a customer's key or cannot be read. */
   readonly sha256: string | undefined
 }
 
@@ -36,7 +36,7 @@ async function digestOf(context: StoreContext, { encryption, content, size }: Ve
     for await (const chunk of readContent(context, content, contentKey, 0, size)) hash.update(chunk)
     return hash.digest('hex')
   } catch {
-    // Damage is told by the scrubber, with everything that it hurts.
+    // The scrubber reports the damage with everything it affects.
     return undefined
   }
 }

@@ -267,7 +267,7 @@ test('an account that still stands in the accounts file is the same again at the
       { accountId: ONE, displayName: 'changed' },
       { accountId: '333333333333', canonicalId: 'ef'.repeat(32) },
     )
-    await assert.rejects(applyAccounts(accounts, taking), /is that of account 222222222222/)
+    await assert.rejects(applyAccounts(accounts, taking), /belongs to account 222222222222/)
     assert.equal((await accounts.get(ONE)).displayName, ONE, 'nothing of it is done')
   }))
 
@@ -344,11 +344,14 @@ test('a file that contradicts what is there is refused before anything of it is 
     const mark = (await context.meta.get(recordKey.accountsMark()))?.stamp
     const fresh = { accountId: '333333333333' }
     const bad: readonly (readonly [object, RegExp])[] = [
-      [{ accountId: ONE, canonicalId: 'ab'.repeat(32) }, /never changes/],
-      [{ accountId: TWO, canonicalId: canonicalIdOf(ONE) }, /is that of account 111111111111/],
-      [{ accountId: TWO, canonicalId: EXEC_CANONICAL_ID }, /is that of account/],
-      [{ accountId: TWO, accessKeys: [{ accessKey: 'AKONE', secretKey: 'x' }] }, /belongs to somebody else/],
-      [{ accountId: ONE, accessKeys: [{ accessKey: 'AKREADER', secretKey: 'x' }] }, /belongs to somebody else/],
+      [{ accountId: ONE, canonicalId: 'ab'.repeat(32) }, /cannot be changed/],
+      [{ accountId: TWO, canonicalId: canonicalIdOf(ONE) }, /belongs to account 111111111111/],
+      [{ accountId: TWO, canonicalId: EXEC_CANONICAL_ID }, /belongs to account/],
+      [{ accountId: TWO, accessKeys: [{ accessKey: 'AKONE', secretKey: 'x' }] }, /belongs to another account or user/],
+      [
+        { accountId: ONE, accessKeys: [{ accessKey: 'AKREADER', secretKey: 'x' }] },
+        /belongs to another account or user/,
+      ],
       [{ accountId: ROOT_ACCOUNT_ID, admin: false }, /root account/],
     ]
     for (const [account, message] of bad) {

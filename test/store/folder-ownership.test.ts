@@ -31,7 +31,7 @@ import {
 } from './fixture.ts'
 
 /** Beside this file, with the ending that this file has. */
-const CHILD = fileURLToPath(import.meta.url.replace(/ownership\.test(\.\w+)$/, 'owner-child$1'))
+const CHILD = fileURLToPath(import.meta.url.replace(/folder-ownership\.test(\.\w+)$/, 'owner-child$1'))
 
 function startServer(folder: string, ...rest: readonly string[]): { child: ChildProcess; said: Promise<string> } {
   const child = spawn(process.execPath, [CHILD, folder, ...rest], { stdio: ['pipe', 'pipe', 'inherit'] })

@@ -202,7 +202,7 @@ test('P31: entries are not overwritten because somebody took their end away', as
   const held = await meta.get(address.ledgerEntry('bucket', 2))
   for (const value of [undefined, head.value]) {
     await meta.commit({ checks: [], writes: [{ key: head.key, value }] })
-    await assert.rejects(store.objects.setHold(at, false), /goes on behind its signed end/)
+    await assert.rejects(store.objects.setHold(at, false), /has entries after its signed head/)
     assert.equal((await store.objects.head(at)).lock.hold, true)
     assert.deepEqual(await meta.get(address.ledgerEntry('bucket', 2)), held)
     // What needs no entry goes on.

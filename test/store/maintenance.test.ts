@@ -351,5 +351,5 @@ test('fsck lists what is held, and tells what is held without a record', async (
   for await (const entry of recordsOf(store.context, 'b')) {
     await store.context.meta.commit({ checks: [], writes: [{ key: entry.key, value: undefined }] })
   }
-  assert.match((await fsck(store.context)).problems.join('\n'), /is held, but has no record/)
+  assert.match((await fsck(store.context)).problems.join('\n'), /is referenced, but has no record/)
 })

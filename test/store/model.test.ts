@@ -253,5 +253,5 @@ test('control: a share count that is one off does not pass for whole', async () 
   }
   const { problems } = await fsck(store.context)
   assert.equal(problems.length, 1)
-  assert.match(problems[0]!, /3 shares recorded, 2 counted/)
+  assert.match(problems[0]!, /3 references recorded, 2 counted/)
 })

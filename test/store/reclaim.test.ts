@@ -99,7 +99,7 @@ test('bytes with fewer shares than holders are not freed', async () => {
   await store.uploads.abort(upload)
   const reclaimer = new Reclaimer(store.context)
   await runUntilIdle(reclaimer)
-  assert.match(String(reclaimer.lastFailure), /fewer shares than holders/)
+  assert.match(String(reclaimer.lastFailure), /fewer references counted than held/)
   assert.ok((await bytesOf(store, from)).equals(payload(70_000)))
   assert.notDeepEqual((await fsck(store.context)).problems, [])
 })

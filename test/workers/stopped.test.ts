@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'
 import { workerFindings } from '../../src/cli/commands/doctor.ts'
-import { WORKERS_SHARE_A_SOCKET } from '../../src/lib/runtime.ts'
+import { SHARES_LISTEN_SOCKET } from '../../src/lib/runtime.ts'
 import { withFolder } from '../store/fixture.ts'
 import { BUCKET, clientOf, isAlive, Program, ROOT, until, withProgram } from './program.ts'
 
@@ -47,7 +47,7 @@ test('a worker that stands still is told of, ended and replaced by its superviso
         const [stopped] = program.workers()
         process.kill(stopped!, 'SIGSTOP')
         // On Bun it is ended before it can be missed, because connections wait for it.
-        if (WORKERS_SHARE_A_SOCKET) {
+        if (SHARES_LISTEN_SOCKET) {
           await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
           await until('the log tells', () => program.errors.includes('has not answered for 5 s'))
         } else await until('the log tells', () => program.errors.includes('is stopped by a signal'))

@@ -1,6 +1,6 @@
 /**
- * Runs with a limit on the size of files, as on a disk that is full, and tells what became of its commits. The first
- * argument is the folder; `roomy` as the second makes the disk claim to have room, so that EIO has no harmless cause.
+ * Runs with a file size limit, as on a full disk, and prints the outcome of its commits. The first argument is the
+ * folder; `roomy` as the second makes the disk claim free space, so that EIO has no harmless cause.
  */
 import { realDisk } from '../../lib/disk.ts'
 import { openLmdbMeta } from './lmdb.ts'
@@ -16,7 +16,7 @@ const meta = await openLmdbMeta({
 const key = (index: number): Buffer => Buffer.from(`key ${String(index).padStart(6, '0')}`)
 const value = Buffer.alloc(4_300, 'v')
 
-/** What became of a group of commits issued together. */
+/** Outcomes of a group of commits issued together. */
 async function tally(from: number, count: number, size = value.length): Promise<Record<string, number>> {
   const outcomes: Record<string, number> = {}
   const tries = Array.from({ length: count }, async (_, index) => {
@@ -38,7 +38,7 @@ const readable = (await meta.scan({ start: Buffer.alloc(1), end: undefined }, 10
 const removed = await meta
   .commit({ checks: [], writes: Array.from({ length: 80 }, (_, index) => ({ key: key(index), value: undefined })) })
   .catch((error: Error) => error.name)
-// Pages that a commit frees can be used again by the second one after it.
+// Pages freed by a commit become reusable two commits later.
 const afterwards = [await tally(90_000, 1, 10), await tally(90_001, 1, 10), await tally(90_002, 20)]
 await new Promise(resolve => setImmediate(resolve))
 process.stdout.write(`${JSON.stringify({ last: rounds.at(-1), stored, readable, removed, afterwards, unhandled })}\n`)

@@ -42,25 +42,24 @@ async function inFolder(body: (path: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** lmdb-js has no type for its environment. */
 const lastTransaction = (engine: object): number =>
   (engine as { env: { info(): { lastTxnId: number } } }).env.info().lastTxnId
 
-test('an environment that does not sync is refused', () =>
+test('an environment without syncs is rejected', () =>
   inFolder(async path => {
     const weak = open({ path, noSync: true, noSubdir: false })
     await assert.rejects(openLmdbMeta({ path }), /runs with noSync; durability 'fsync' needs none/)
     await weak.close()
   }))
 
-test('an environment that syncs too late is refused', () =>
+test('an environment with late syncs is rejected', () =>
   inFolder(async path => {
     const weak = open({ path, overlappingSync: true, noSubdir: false })
     await assert.rejects(openLmdbMeta({ path }), /runs with overlappingSync; durability 'fsync' needs none/)
     await weak.close()
   }))
 
-test('durability os is a wish of its own: it is not given to who asks for fsync, nor the other way round', () =>
+test('an environment opened with one durability is rejected for the other', () =>
   inFolder(async path => {
     const lazy = await openLmdbMeta({ path, durability: 'os' })
     assert.equal(await lazy.commit({ checks: [], writes: [putOne('a', '1')] }), true)
@@ -92,15 +91,15 @@ test('commits issued together share few write transactions', () =>
       }),
     )
     assert.ok((await Promise.all(commits)).every(taken => taken))
-    // The writer starts on the first of them while the others are still being issued.
+    // The writer starts on the first ones while the others are being issued.
     assert.ok(lastTransaction(observer) - before <= 8, 'a transaction of their own for each would be 64')
     await observer.close()
     await meta.close()
   }))
 
-test('a bit that flipped on the disk is reported by get and by scan, and spares the other records', () =>
+test('a flipped bit on disk is reported by get and scan, and other records stay readable', () =>
   inFolder(async path => {
-    const pattern = utf8('here is a value that stands nowhere else in the file')
+    const pattern = utf8('here is a value that occurs nowhere else in the file')
     const first = await openLmdbMeta({ path })
     await first.commit({
       checks: [],
@@ -124,7 +123,7 @@ test('a bit that flipped on the disk is reported by get and by scan, and spares 
     await meta.close()
   }))
 
-test('a reading that fails keeps nothing back: what is replaced afterwards makes room', () =>
+test('a failed scan releases its snapshot, so that replaced pages are reused', () =>
   inFolder(async path => {
     const meta = await openLmdbMeta({ path, durability: 'os' })
     const replace = () => meta.commit({ checks: [], writes: [{ key: utf8('a'), value: Buffer.alloc(90_000) }] })
@@ -140,7 +139,7 @@ test('a reading that fails keeps nothing back: what is replaced afterwards makes
     await meta.close()
   }))
 
-test('a sealed value opens only under its own key, whole and unchanged', () => {
+test('a sealed value opens only under its own key, complete and unchanged', () => {
   const key = utf8('key')
   const sealed = Buffer.from(sealValue(key, utf8('value')))
   assert.equal(openValue(key, sealed).toString(), 'value')
@@ -163,7 +162,7 @@ interface FullReport {
   readonly unhandled: number
 }
 
-/** In a process of its own whose files may not grow beyond 2 MiB: a write is cut short there as on a full disk. */
+/** Runs in a process whose files may not exceed 2 MiB: writes are cut short as on a full disk. */
 async function fillUp(path: string, claim: 'full' | 'roomy'): Promise<FullReport> {
   const child = fileURLToPath(import.meta.url.replace(/lmdb\.test(\.\w+)$/, 'lmdb-full-child$1'))
   const limited = 'trap "" XFSZ; ulimit -f 4096; exec "$0" "$@"'
@@ -171,7 +170,7 @@ async function fillUp(path: string, claim: 'full' | 'roomy'): Promise<FullReport
   return JSON.parse(stdout)
 }
 
-test('on a full disk commits fail as such, reads go on, and what is removed makes room again', () =>
+test('on a full disk commits fail with MetaFull, reads work, and removals free space', () =>
   inFolder(async path => {
     const report = await fillUp(path, 'full')
     assert.deepEqual(report.last, { MetaFull: 40 })
@@ -185,7 +184,7 @@ test('on a full disk commits fail as such, reads go on, and what is removed make
     await meta.close()
   }))
 
-test('a write error without a harmless cause leaves the outcome unknown, and nothing is written after it', () =>
+test('a write error without a harmless cause leaves the outcome unknown and stops writes', () =>
   inFolder(async path => {
     const report = await fillUp(path, 'roomy')
     assert.deepEqual(report.last, { OutcomeUnknown: 40 })

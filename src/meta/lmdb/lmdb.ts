@@ -1,11 +1,11 @@
 /**
- * Metadata in LMDB: one file, shared by all the worker processes of a server. Reads are memory-mapped and
- * synchronous. Commits that arrive in one turn of the event loop, or while a write transaction is being synced, share
- * the next write transaction: so many commits cost one sync.
+ * Metadata in LMDB: one file, shared by all worker processes of a server. Reads are memory-mapped and synchronous.
+ * Commits that arrive in one event loop turn, or while a write transaction is being synced, share the next write
+ * transaction, so that many commits cost one sync.
  */
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../lib/clock.ts'
-import { type Disk, keepPrivate, realDisk } from '../../lib/disk.ts'
+import { type Disk, ensurePrivateFile, realDisk } from '../../lib/disk.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { checkCommitLimits, checkKeyLimits } from '../commit-limits.ts'
 import {
@@ -26,34 +26,34 @@ import { DirectReads, type Durability, type EngineRange, type LmdbEngine, openEn
 import { type OpenedRecord, sealValue } from './sealed-value.ts'
 
 export interface LmdbOptions {
-  /** The folder of the database; made when missing. */
+  /** The database folder; created when missing. */
   readonly path: string
-  /** `os` leaves syncing to the operating system: a power cut loses what was acknowledged. */
+  /** `os` leaves syncing to the operating system: a power failure loses acknowledged commits. */
   readonly durability?: Durability
-  /** Address space set aside, in bytes. */
+  /** Reserved address space in bytes. */
   readonly mapBytes?: number
   readonly disk?: Disk
   readonly random?: Random
   readonly clock?: Clock
 }
 
-type RecordMaking<T> = (record: OpenedRecord, index: number, isVerified: boolean) => T
+type RecordProjection<T> = (record: OpenedRecord, index: number, isVerified: boolean) => T
 
 const EIO = 5
 /** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
-const NO_ROOM = new Set([28, 122, 27, -30792])
-/** With less than this free after a failed write, the failure was a short write. */
+const NO_SPACE = new Set([28, 122, 27, -30792])
+/** With less free space than this, a failed write was a short write. */
 const FULL_DISK_FREE_BYTES = 2 ** 20
-/** After a failed write of its root page LMDB never answers again, so a probe has an end. */
+/** After a failed write of its root page LMDB never answers, so a probe has a timeout. */
 const PROBE_MS = 5_000
 
-/** The first of this process's stamps: 52 random bits, so that no two processes give one key the same stamp. */
+/** The first stamp of this process: 52 random bits, so that no two processes give one key the same stamp. */
 function firstStamp(random: Random): number {
   const bytes = random.bytes(7)
   return (bytes[0]! & 0x0f) * 2 ** 48 + bytes.readUIntBE(1, 6) + 1
 }
 
-/** lmdb-js rejects with a general error that carries the cause as another promise, which is rejected in its turn. */
+/** lmdb-js rejects with a generic error that carries the cause as another, rejected promise. */
 async function causeOf(error: unknown): Promise<{ readonly code?: unknown }> {
   try {
     await (error as { commitError?: Promise<unknown> }).commitError
@@ -72,7 +72,7 @@ class LmdbMeta implements JournaledEngine {
   #nextStamp: number
   readonly #pending = new Set<{ reject(error: Error): void }>()
   #closed = false
-  /** Set by the first commit whose outcome is unknown: from then on this process must not write. */
+  /** Set by the first commit with an unknown outcome: from then on this process must not write. */
   #broken: OutcomeUnknown | undefined
   #journal: CommitJournal | undefined
   /** The transaction whose commits are being answered. */
@@ -87,7 +87,7 @@ class LmdbMeta implements JournaledEngine {
     this.#nextStamp = firstStamp(options.random ?? systemRandom)
   }
 
-  /** Reads are memory-mapped: nobody waits. */
+  /** Memory-mapped, so never asynchronous. */
   get(key: Buffer, known?: Entry): Entry | undefined {
     this.#assertOpen()
     checkKeyLimits(key)
@@ -97,7 +97,7 @@ class LmdbMeta implements JournaledEngine {
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {
     this.#assertOpen()
     this.#engine.resetReadTxn()
-    return this.#records(engineRange(range, limit, reverse), owned)
+    return this.#records(engineRange(range, limit, reverse), copyRecord)
   }
 
   async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
@@ -106,23 +106,23 @@ class LmdbMeta implements JournaledEngine {
     return this.#records(engineRange(range, limit, false), make, verify)
   }
 
-  #records<T>(range: EngineRange | undefined, make: RecordMaking<T>, verify?: Verification): readonly T[] {
-    const made: T[] = []
-    if (range === undefined) return made
+  #records<T>(range: EngineRange | undefined, make: RecordProjection<T>, verify?: Verification): readonly T[] {
+    const results: T[] = []
+    if (range === undefined) return results
     const records = this.#engine.getRange(range)[Symbol.iterator]()
     try {
       for (let next = records.next(); next.done !== true; next = records.next()) {
         const record = next.value.value
         const isVerified = verify?.(record) ?? false
         if (!isVerified) record.mustBeSound()
-        made.push(make(record, made.length, isVerified))
+        results.push(make(record, results.length, isVerified))
       }
     } catch (error) {
-      // Its cursor would keep what is deleted from now on.
+      // An open cursor would retain pages that are deleted later.
       records.return?.()
       throw error
     }
-    return made
+    return results
   }
 
   async snapshot(): Promise<KeyedSnapshot> {
@@ -135,7 +135,7 @@ class LmdbMeta implements JournaledEngine {
         if (ended) throw new Error('the snapshot has ended')
         this.#assertOpen()
         const wanted = engineRange(range, limit, false)
-        return this.#records(wanted && { ...wanted, transaction }, owned)
+        return this.#records(wanted && { ...wanted, transaction }, copyRecord)
       },
       has: key => {
         if (ended) throw new Error('the snapshot has ended')
@@ -160,41 +160,41 @@ class LmdbMeta implements JournaledEngine {
       const pending = { reject }
       this.#pending.add(pending)
       let open = answers.length
-      let taken = true
+      let isCommitted = true
       const onAnswer = (answer: boolean): void => {
-        taken &&= answer
+        isCommitted &&= answer
         if (--open > 0) return
         this.#pending.delete(pending)
-        // Before the answer: afterwards the buffers are the caller's.
-        if (mark !== undefined) this.#tell(journal!, mark, taken, tx)
-        resolve(taken)
+        // Before the answer: afterwards the buffers belong to the caller.
+        if (mark !== undefined) this.#notifyJournal(journal!, mark, isCommitted, tx)
+        resolve(isCommitted)
       }
       const onError = async (error: unknown): Promise<void> => {
         reject(await this.#failure(error))
         this.#pending.delete(pending)
       }
-      // One handler each instead of Promise.all: this is the hottest path there is.
+      // One handler each instead of Promise.all: this is the hottest path.
       for (const answer of answers) answer.then(onAnswer, onError)
     })
   }
 
   attachJournal(journal: CommitJournal): void {
-    if (this.#journal !== undefined) throw new Error('the engine has a journal already')
+    if (this.#journal !== undefined) throw new Error('the engine already has a journal')
     this.#journal = journal
     this.#transaction = this.lastTransaction()
     this.#engine.on('aftercommit', ({ txnId }) => {
       // Zero before the first one: there was nothing to commit.
       if (txnId === undefined || txnId === 0) return
-      // Answers of this transaction are given in microtasks that follow this one, those of the next after its own.
+      // Answers of this transaction run in later microtasks, those of the next after its own event.
       queueMicrotask(() => {
         this.#transaction += (txnId - this.#transaction) >>> 0
       })
     })
   }
 
-  #tell(journal: CommitJournal, mark: CommitMark, taken: boolean, tx: Minitransaction): void {
-    if (!taken) journal.aborted(mark)
-    // After an unknown outcome nobody can say what came before what.
+  #notifyJournal(journal: CommitJournal, mark: CommitMark, isCommitted: boolean, tx: Minitransaction): void {
+    if (!isCommitted) journal.aborted(mark)
+    // After an unknown outcome the order of commits is unknown.
     else if (this.#broken === undefined) journal.committed(mark, this.#transaction, tx.writes)
   }
 
@@ -207,7 +207,7 @@ class LmdbMeta implements JournaledEngine {
     return this.#engine.env.info().lastTxnId
   }
 
-  /** Hands the commit to the engine in one go: nothing else can come between its parts. */
+  /** Issues the commit synchronously, so that no other can be interleaved. */
   #issue(tx: Minitransaction, mark: CommitMark | undefined): readonly Promise<boolean>[] {
     const answers: Promise<boolean>[] = []
     const write = (): void => this.#write(tx, mark)
@@ -215,17 +215,16 @@ class LmdbMeta implements JournaledEngine {
       if (tx.checks.length === 0) answers.push(this.#engine.batch(write))
       else this.#nest(tx, 0, answers, write)
     } catch (error) {
-      // The engine may have taken a part of it.
+      // The engine may have accepted a part of it.
       throw this.#break(error)
     }
     return answers
   }
 
   /**
-   * The checks nest, and every write stands in the innermost one. Two commits must not share an outer condition and
-   * no write may be conditional by itself: inside a condition that does not hold, "the key is absent" counts as
-   * holding for lmdb-js 3.5, and what follows it would be written. For the same reason all the answers count, not
-   * just the innermost.
+   * Checks are nested, and all writes are in the innermost one. Two commits must not share an outer condition and no
+   * write may be conditional by itself: inside a condition that fails, lmdb-js 3.5 treats "the key is absent" as true
+   * and would apply what follows it. For the same reason all answers count, not just the innermost.
    */
   #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[], write: () => void): void {
     const check = tx.checks[depth]
@@ -251,26 +250,26 @@ class LmdbMeta implements JournaledEngine {
 
   async #failure(error: unknown): Promise<Error> {
     const cause = await causeOf(error)
-    if (typeof cause.code === 'number' && NO_ROOM.has(cause.code)) return new MetaFull(cause)
+    if (typeof cause.code === 'number' && NO_SPACE.has(cause.code)) return new MetaFull(cause)
     if (cause.code === EIO && (await this.#wasShortWrite())) return new MetaFull(cause)
     return this.#break(cause)
   }
 
   /**
-   * LMDB reports a write that the full disk cut short as EIO. That is harmless: the pages come before the root that
-   * names them. So an EIO counts as "no room" if the disk is full and the environment still takes a transaction,
-   * which it does not after a failed write of its root page. Every other EIO is a failed sync or a failed root.
+   * LMDB reports a write that a full disk cut short as EIO. That is harmless: pages are written before the root that
+   * references them. An EIO counts as "no space" if the disk is full and the environment still accepts a transaction,
+   * which it does not after a failed write of its root page. Every other EIO is a failed sync or root.
    */
   async #wasShortWrite(): Promise<boolean> {
     if ((await this.#disk.free(this.#path)) >= FULL_DISK_FREE_BYTES) return false
     const probe = this.#engine.batch(() => {}).catch(causeOf)
     const answer = await Promise.race([probe, this.#clock.sleep(PROBE_MS)])
-    // After a failed root every transaction is refused as such. One that fails for want of room only says it again.
+    // After a failed root every transaction is rejected. One that fails for lack of space confirms the full disk.
     const code = (answer as { readonly code?: unknown } | undefined)?.code
-    return answer === true || code === EIO || (typeof code === 'number' && NO_ROOM.has(code))
+    return answer === true || code === EIO || (typeof code === 'number' && NO_SPACE.has(code))
   }
 
-  /** Nothing that is under way will be answered by the engine for certain, so all of it is answered here. */
+  /** The engine may never answer pending commits, so all of them are rejected here. */
   #break(cause: unknown): OutcomeUnknown {
     this.#broken ??= new OutcomeUnknown(cause)
     for (const { reject } of this.#pending) reject(this.#broken)
@@ -298,17 +297,17 @@ class LmdbMeta implements JournaledEngine {
   }
 }
 
-/** LMDB has no empty key; the least one there can be is a zero byte. */
+/** LMDB has no empty key; a zero byte is the least key. */
 const LEAST_KEY = Buffer.from([0])
 
-const owned = (record: OpenedRecord): Entry => record.owned()
+const copyRecord = (record: OpenedRecord): Entry => record.copy()
 
-/** None where there cannot be anything. */
+/** Undefined for an empty range. */
 function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange | undefined {
   if (limit <= 0 || (range.end !== undefined && Buffer.compare(range.start, range.end) >= 0)) return undefined
   const start = range.start.length === 0 ? LEAST_KEY : range.start
   if (!reverse) return { start, ...(range.end && { end: range.end }), limit }
-  // For lmdb-js a reverse range starts at its upper end.
+  // A reverse range of lmdb-js starts at its upper end.
   const from = range.end && { start: range.end, exclusiveStart: true }
   return { ...from, end: start, inclusiveEnd: true, reverse, limit }
 }
@@ -316,8 +315,8 @@ function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRa
 export async function openLmdbMeta(options: LmdbOptions): Promise<JournaledEngine> {
   const disk = options.disk ?? realDisk
   await disk.makeFolder(options.path)
-  // By itself LMDB lets everybody read what it makes; an empty file is a new one to it.
-  for (const name of ['data.mdb', 'lock.mdb']) await keepPrivate(join(options.path, name))
+  // LMDB creates world-readable files; it treats an existing empty file as new.
+  for (const name of ['data.mdb', 'lock.mdb']) await ensurePrivateFile(join(options.path, name))
   const engine = await openEngine(options.path, options.durability ?? 'fsync', options.mapBytes)
   await disk.syncFolder(options.path)
   return new LmdbMeta(engine, options)

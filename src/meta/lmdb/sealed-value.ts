@@ -1,6 +1,6 @@
 /**
- * LMDB's pages carry no checksum, so every value carries its own: CRC-32 over the key and the value, then the value.
- * The key is part of it because a damaged page can also lead a search to a whole record of another key.
+ * LMDB's pages have no checksum, so every value carries its own: CRC-32 over key and value, then the value. The key is
+ * included because a damaged page can also lead a search to an intact record of another key.
  */
 
 import type { ByteSpan } from '../../lib/bytes.ts'
@@ -11,12 +11,12 @@ import { DamagedRecord, type Entry, type EntryView } from '../meta.ts'
 export const SEAL_BYTES = 4
 
 /**
- * Sealed values are cut from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer it meets, and
- * that together with making one costs more than the copy and the checksum.
+ * Sealed values are allocated from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer, which
+ * together with its allocation costs more than copy and checksum.
  */
 const slab = new Slab(2 ** 20)
 
-/** A new buffer: the engine reads it from another thread, so it must not be the caller's. */
+/** A new buffer, because the engine reads it from another thread. */
 export function sealValue(key: Buffer, value: Buffer): Buffer {
   const out = slab.cut(SEAL_BYTES + value.length)
   out.writeUInt32BE(crc32Of(value, 0, value.length, crc32Of(key, 0, key.length)) >>> 0, 0)
@@ -25,22 +25,22 @@ export function sealValue(key: Buffer, value: Buffer): Buffer {
 }
 
 /**
- * What is read is cut from these. They are small, since bytes that stand in a record live as long as their reader takes
- * to get them, and their slab with them.
+ * Values read are allocated from these. They are small, since inline bytes live until their client has received them,
+ * and keep their slab alive.
  */
 const readSlab = new Slab(2 ** 16)
 
-/** The engine reads everything into the same memory and hands out the same array, whose `length` it sets by hand. */
-class Place implements ByteSpan {
-  #engines: Uint8Array | undefined
+/** The engine reads everything into the same memory and returns the same array, whose `length` it sets. */
+class EngineSpan implements ByteSpan {
+  #source: Uint8Array | undefined
   bytes: Buffer = Buffer.alloc(0)
   start = 0
   end = 0
 
-  set(engines: Uint8Array, start: number, end: number): void {
-    if (engines !== this.#engines) {
-      this.#engines = engines
-      this.bytes = Buffer.from(engines.buffer as ArrayBuffer, engines.byteOffset, engines.byteLength)
+  set(source: Uint8Array, start: number, end: number): void {
+    if (source !== this.#source) {
+      this.#source = source
+      this.bytes = Buffer.from(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength)
     }
     this.start = start
     this.end = end
@@ -52,52 +52,52 @@ class Place implements ByteSpan {
   }
 }
 
-const expectedOf = (sealed: Uint8Array): number =>
+const storedChecksum = (sealed: Uint8Array): number =>
   ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
 
-/** The record that was read last, where the engine has it. */
+/** The record read last, in the engine's buffer. */
 export class OpenedRecord implements EntryView {
-  readonly key = new Place()
-  readonly value = new Place()
+  readonly key = new EngineSpan()
+  readonly value = new EngineSpan()
   stamp = 0
-  #isLongEnough = false
+  #hasChecksum = false
 
-  /** `sealed` is as much of its array as `length` says. Nothing is checked yet. */
+  /** `sealed` is valid up to `length`. Nothing is verified yet. */
   open(sealed: Uint8Array, length: number, stamp: number): this {
     this.value.set(sealed, SEAL_BYTES, Math.max(SEAL_BYTES, length))
-    this.#isLongEnough = length >= SEAL_BYTES
+    this.#hasChecksum = length >= SEAL_BYTES
     this.stamp = stamp
     return this
   }
 
-  /** Checks all of it. */
+  /** Verifies the whole record. */
   mustBeSound(): void {
     const { key, value } = this
     const { bytes } = value
     const found = crc32Of(bytes, value.start, value.end, crc32Of(key.bytes, key.start, key.end)) >>> 0
-    if (!this.#isLongEnough || found !== expectedOf(bytes)) {
+    if (!this.#hasChecksum || found !== storedChecksum(bytes)) {
       throw new DamagedRecord(Buffer.from(key.bytes.subarray(key.start, key.end)))
     }
   }
 
-  /** A copy, side by side in memory of its own. */
-  owned(): Entry {
+  /** Copies key and value into one buffer. */
+  copy(): Entry {
     const { bytes, start, end } = this.key
     const keyBytes = end - start
     const both = readSlab.cut(keyBytes + this.value.end - this.value.start)
-    // Keys are short: a loop costs less than another view of them.
+    // Keys are short: a loop costs less than another view.
     for (let i = 0; i < keyBytes; i++) both[i] = bytes[start + i]!
     this.value.copyTo(both, keyBytes)
     return { key: both.subarray(0, keyBytes), value: both.subarray(keyBytes), stamp: this.stamp }
   }
 }
 
-/** A copy of the value that is sealed under this key. */
+/** Verifies and copies the value sealed under this key. */
 export function openValue(key: Buffer, sealed: Uint8Array): Buffer {
   const { length } = sealed
   const value = readSlab.cut(Math.max(0, length - SEAL_BYTES))
   if (value.length > 0) value.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, value.length))
   const found = crc32(value, crc32Of(key, 0, key.length)) >>> 0
-  if (length < SEAL_BYTES || found !== expectedOf(sealed)) throw new DamagedRecord(Buffer.from(key))
+  if (length < SEAL_BYTES || found !== storedChecksum(sealed)) throw new DamagedRecord(Buffer.from(key))
   return value
 }

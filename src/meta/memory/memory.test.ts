@@ -15,7 +15,7 @@ metaSuite({
   },
 })
 
-/** The share of random histories over this engine that have no order. */
+/** Number of random histories on this engine that are not linearizable. */
 async function violations(broken: (meta: Meta) => Meta): Promise<number> {
   let found = 0
   for (let seed = 1; seed <= 20; seed++) {
@@ -24,7 +24,7 @@ async function violations(broken: (meta: Meta) => Meta): Promise<number> {
   return found
 }
 
-test('the history check catches an engine that ignores a check', async () => {
+test('the history check detects an engine that ignores a check', async () => {
   const ignoring = (meta: Meta): Meta => ({
     get: key => meta.get(key),
     scan: (range, limit) => meta.scan(range, limit),
@@ -35,7 +35,7 @@ test('the history check catches an engine that ignores a check', async () => {
   assert.ok((await violations(ignoring)) > 0)
 })
 
-test('the history check catches an engine that shows an old state', async () => {
+test('the history check detects an engine that returns an old state', async () => {
   const stale = (meta: Meta): Meta => {
     const first = new Map<string, ReturnType<Meta['get']>>()
     let reads = 0
@@ -55,7 +55,7 @@ test('the history check catches an engine that shows an old state', async () => 
   assert.ok((await violations(stale)) > 0)
 })
 
-test('the sorted keys stay sorted over chunk borders, both ways, while keys come and go', () => {
+test('sorted keys stay sorted across chunks in both directions, under inserts and removals', () => {
   const keys = new SortedKeys()
   const model = new Set<string>()
   const name = (index: number): string => String((index * 48_271) % 65_537).padStart(5, '0')

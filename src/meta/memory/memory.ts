@@ -1,7 +1,6 @@
 /**
- * Metadata in this process's memory: for tests and for trying the server out. Nothing is durable. A commit runs to
- * its end without a pause, so it is atomic and serial by construction. Values are copied on the way in and on the way
- * out: whoever changes a buffer changes only his own.
+ * Metadata in the memory of this process, for tests and trials. Nothing is durable. A commit runs synchronously, so it
+ * is atomic and serial by construction. Values are copied in and out, so callers never share buffers.
  */
 import { checkCommitLimits, checkKeyLimits, keyText } from '../commit-limits.ts'
 import {

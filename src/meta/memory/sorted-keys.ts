@@ -1,10 +1,10 @@
 /**
- * An ordered set of texts in chunks: an insert moves a few hundred neighbours at most, however many keys there are,
- * and a walk in either direction is a walk over arrays.
+ * An ordered set of texts in chunks: an insert moves at most a few hundred neighbours, however many keys there are, and
+ * a scan in either direction walks over arrays.
  */
 const CHUNK_MAX = 1024
 
-/** The number of items before the first one that is not less than `text`. */
+/** The index of the first item that is not less than `text`. */
 function lowerBound(items: readonly string[], text: string): number {
   let low = 0
   let high = items.length
@@ -17,10 +17,10 @@ function lowerBound(items: readonly string[], text: string): number {
 }
 
 export class SortedKeys {
-  /** Never holds an empty chunk. */
+  /** Never contains an empty chunk. */
   readonly #chunks: string[][] = []
 
-  /** The chunk in which `text` is or would be: the last one that does not start after it. */
+  /** The chunk that contains `text` or would: the last one that does not start after it. */
   #chunkOf(text: string): number {
     let low = 0
     let high = this.#chunks.length
@@ -55,7 +55,7 @@ export class SortedKeys {
     if (chunk.length === 0) this.#chunks.splice(at, 1)
   }
 
-  /** From `start` inclusive upwards. */
+  /** Ascending from `start` inclusive. */
   *up(start: string): Generator<string> {
     let at = this.#chunkOf(start)
     let index = lowerBound(this.#chunks[at] ?? [], start)
@@ -65,7 +65,7 @@ export class SortedKeys {
     }
   }
 
-  /** From the last one below `end` (or from the very last) downwards. */
+  /** Descending from the last key below `end`, or from the very last. */
   *down(end: string | undefined): Generator<string> {
     let at = end === undefined ? this.#chunks.length - 1 : this.#chunkOf(end)
     const first = this.#chunks[at] ?? []

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addressesOf } from './address.ts'
 
-test('an address of PostgreSQL is split into one for each host', () => {
+test('a PostgreSQL address is split into one per host', () => {
   assert.deepEqual(addressesOf('postgres://u:p@one:1,two:2/db?sslmode=require'), [
     'postgres://u:p@one:1/db?sslmode=require',
     'postgres://u:p@two:2/db?sslmode=require',
@@ -12,7 +12,7 @@ test('an address of PostgreSQL is split into one for each host', () => {
     assert.deepEqual(addressesOf(url), [url])
 })
 
-test('an address of PostgreSQL that cannot be read is refused without a word of what may be its password', () => {
+test('an invalid PostgreSQL address is rejected without revealing a password', () => {
   for (const url of [
     'mysql://me:hush@one/db',
     'postgres://me:hush@one:port/db',
@@ -25,6 +25,6 @@ test('an address of PostgreSQL that cannot be read is refused without a word of 
   ])
     assert.throws(
       () => addressesOf(url),
-      (error: Error) => /^an address of PostgreSQL is/.test(error.message) && !/hush/.test(error.message),
+      (error: Error) => /^a PostgreSQL address has the form/.test(error.message) && !/hush/.test(error.message),
     )
 })

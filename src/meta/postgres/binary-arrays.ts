@@ -1,6 +1,6 @@
 /**
- * Arrays in PostgreSQL's binary form, for use as parameters: `pg` passes a Buffer on as it is, and writes every other
- * array as text with each byte as two hex digits. (Answers come as text in any case.)
+ * Arrays in PostgreSQL's binary format for use as parameters: `pg` sends a Buffer as is, but writes other arrays as
+ * text with two hex digits per byte. (Results are text in any case.)
  */
 const BOOL = 16
 const BYTEA = 17

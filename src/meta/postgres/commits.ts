@@ -1,7 +1,7 @@
 /**
- * Commits on their way to PostgreSQL. Those that wait go out together: a batch of independent minitransactions is one
- * round trip, one transaction and one sync. Each batch carries a token that is stored with it, so that when the
- * connection is lost at the wrong moment, the token tells whether the batch was taken.
+ * Sends commits to PostgreSQL. Waiting ones are batched: a batch of independent minitransactions is one round trip, one
+ * transaction and one sync. Each batch stores a token, which tells whether it was committed when the connection is lost
+ * before the answer.
  */
 import { crc32c } from '@node-rs/crc32'
 import { crc32 } from '../../lib/crc.ts'
@@ -16,19 +16,19 @@ import type { Statements } from './schema.ts'
 const CONNECTIONS = 2
 const BATCH_KEYS_MAX = META_LIMITS.commitKeysMax
 const BATCH_BYTES_MAX = 2 * META_LIMITS.commitBytesMax
-/** Refusals that have nothing to do with the batch: deadlock, serialization, timeouts. */
-const PASSING = new Set(['40001', '40P01', '55P03', '57014'])
+/** Errors that are unrelated to the batch: deadlock, serialization, timeouts. */
+const TRANSIENT = new Set(['40001', '40P01', '55P03', '57014'])
 const DISK_FULL = '53100'
-const FORGET_EVERY_BATCHES = 1_000
+const PURGE_EVERY_BATCHES = 1_000
 
-interface Waiting extends Footprint {
+interface PendingCommit extends Footprint {
   readonly tx: Minitransaction
   readonly bytes: number
-  readonly resolve: (taken: boolean) => void
+  readonly resolve: (isCommitted: boolean) => void
   readonly reject: (error: unknown) => void
 }
 
-/** 64 bits of the key, the same in every process. Two keys with one hash only wait for each other. */
+/** 64 bits of the key, the same in every process. A collision only makes two keys wait for each other. */
 function lockHash(key: Buffer): Buffer {
   const out = Buffer.allocUnsafe(8)
   out.writeUInt32BE(crc32(key) >>> 0, 0)
@@ -36,15 +36,15 @@ function lockHash(key: Buffer): Buffer {
   return out
 }
 
-/** Every lock once, in the one order that all processes keep to, so that no two batches wait for each other. */
-function locksOf(batch: readonly Waiting[]): { hashes: Buffer[]; writes: boolean[] } {
+/** Every lock once, in one global order, so that batches cannot deadlock. */
+function locksOf(batch: readonly PendingCommit[]): { hashes: Buffer[]; writes: boolean[] } {
   const locks = new Map<string, { hash: Buffer; write: boolean }>()
   const add = (key: Buffer, write: boolean): void => {
     const hash = lockHash(key)
     const text = hash.toString('latin1')
-    const known = locks.get(text)
-    if (known === undefined) locks.set(text, { hash, write })
-    else known.write ||= write
+    const lock = locks.get(text)
+    if (lock === undefined) locks.set(text, { hash, write })
+    else lock.write ||= write
   }
   for (const { tx } of batch) {
     for (const { key } of tx.checks) add(key, false)
@@ -54,7 +54,7 @@ function locksOf(batch: readonly Waiting[]): { hashes: Buffer[]; writes: boolean
   return { hashes: sorted.map(lock => lock.hash), writes: sorted.map(lock => lock.write) }
 }
 
-function parametersOf(batch: readonly Waiting[]): readonly Buffer[] {
+function parametersOf(batch: readonly PendingCommit[]): readonly Buffer[] {
   const locks = locksOf(batch)
   const checks = batch.flatMap(({ tx }, index) => tx.checks.map(check => ({ ...check, index })))
   const writes = batch.flatMap(({ tx }, index) => tx.writes.map(write => ({ ...write, index })))
@@ -74,7 +74,11 @@ function parametersOf(batch: readonly Waiting[]): readonly Buffer[] {
 const indexesIn = (text: string): ReadonlySet<number> =>
   new Set(text.slice(1, -1).split(',').filter(Boolean).map(Number))
 
-function waitingFor(tx: Minitransaction, resolve: Waiting['resolve'], reject: Waiting['reject']): Waiting {
+function pendingCommit(
+  tx: Minitransaction,
+  resolve: PendingCommit['resolve'],
+  reject: PendingCommit['reject'],
+): PendingCommit {
   const writes = tx.writes.map(write => keyText(write.key))
   const written = new Set(writes)
   const checks = [...new Set(tx.checks.map(check => keyText(check.key)))].filter(key => !written.has(key))
@@ -89,9 +93,9 @@ export class Commits {
   readonly #random: Random
   readonly #idle: ConnectionLane[]
   readonly #lanes: readonly ConnectionLane[]
-  readonly #claims = new KeyFootprints()
+  readonly #footprints = new KeyFootprints()
   readonly #running = new Set<Promise<void>>()
-  #waiting: Waiting[] = []
+  #pending: PendingCommit[] = []
   #scheduled = false
   #batches = 0
 
@@ -105,12 +109,12 @@ export class Commits {
 
   add(tx: Minitransaction): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push(waitingFor(tx, resolve, reject))
+      this.#pending.push(pendingCommit(tx, resolve, reject))
       this.#schedule()
     })
   }
 
-  /** At the end of this turn of the event loop, so that commits issued together travel together. */
+  /** At the end of the event loop turn, so that commits issued together are batched. */
   #schedule(): void {
     if (this.#scheduled) return
     this.#scheduled = true
@@ -121,13 +125,13 @@ export class Commits {
   }
 
   #start(): void {
-    while (this.#idle.length > 0 && this.#waiting.length > 0) {
-      const batch = this.#take()
-      // All of them touch what is under way: they start when that is done.
+    while (this.#idle.length > 0 && this.#pending.length > 0) {
+      const batch = this.#nextBatch()
+      // All waiting commits conflict with running ones and start when those are done.
       if (batch.length === 0) return
       const lane = this.#idle.pop()!
       const run = this.#run(lane, batch).finally(() => {
-        for (const waiting of batch) this.#claims.release(waiting)
+        for (const pending of batch) this.#footprints.release(pending)
         this.#idle.push(lane)
         this.#running.delete(run)
         this.#start()
@@ -136,39 +140,39 @@ export class Commits {
     }
   }
 
-  #take(): readonly Waiting[] {
-    const batch: Waiting[] = []
-    const left: Waiting[] = []
+  #nextBatch(): readonly PendingCommit[] {
+    const batch: PendingCommit[] = []
+    const rest: PendingCommit[] = []
     let keys = 0
     let bytes = 0
-    for (const waiting of this.#waiting) {
-      const itsKeys = waiting.writes.length + waiting.checks.length
-      const fits = batch.length === 0 || (keys + itsKeys <= BATCH_KEYS_MAX && bytes + waiting.bytes <= BATCH_BYTES_MAX)
-      if (!fits || !this.#claims.tryTake(waiting)) {
-        left.push(waiting)
+    for (const pending of this.#pending) {
+      const keyCount = pending.writes.length + pending.checks.length
+      const fits = batch.length === 0 || (keys + keyCount <= BATCH_KEYS_MAX && bytes + pending.bytes <= BATCH_BYTES_MAX)
+      if (!fits || !this.#footprints.tryTake(pending)) {
+        rest.push(pending)
         continue
       }
-      batch.push(waiting)
-      keys += itsKeys
-      bytes += waiting.bytes
+      batch.push(pending)
+      keys += keyCount
+      bytes += pending.bytes
     }
-    this.#waiting = left
+    this.#pending = rest
     return batch
   }
 
-  async #run(lane: ConnectionLane, batch: readonly Waiting[]): Promise<void> {
+  async #run(lane: ConnectionLane, batch: readonly PendingCommit[]): Promise<void> {
     try {
-      const failed = await this.#perform(lane, parametersOf(batch))
+      const failed = await this.#commitBatch(lane, parametersOf(batch))
       for (const [index, { resolve }] of batch.entries()) resolve(!failed.has(index))
     } catch (error) {
       for (const { reject } of batch) reject(error)
     }
-    if (++this.#batches % FORGET_EVERY_BATCHES === 0) await this.#forget(lane)
+    if (++this.#batches % PURGE_EVERY_BATCHES === 0) await this.#purgeTokens(lane)
   }
 
-  /** The minitransactions of the batch whose checks did not hold; the others were taken. */
-  async #perform(lane: ConnectionLane, parameters: readonly Buffer[]): Promise<ReadonlySet<number>> {
-    const isOver = this.#cluster.patience()
+  /** The minitransactions of the batch whose checks failed; the others were committed. */
+  async #commitBatch(lane: ConnectionLane, parameters: readonly Buffer[]): Promise<ReadonlySet<number>> {
+    const hasTimedOut = this.#cluster.patience()
     for (;;) {
       const connection = await lane.ready()
       const token = this.#random.bytes(16)
@@ -176,27 +180,27 @@ export class Commits {
         const [row] = await connection.query({ name: 'commit', text: this.#sql.commit, values: [token, ...parameters] })
         return indexesIn(row![0]!)
       } catch (error) {
-        const failed = wasRefused(error) ? this.#assertPassing(error) : await this.#resolve(lane, token)
+        const failed = wasRefused(error) ? this.#assertTransient(error) : await this.#resolve(lane, token)
         if (failed !== undefined) return failed
-        // Here it is certain that nothing was written.
-        if (isOver()) throw error
+        // At this point it is certain that nothing was written.
+        if (hasTimedOut()) throw error
       }
     }
   }
 
-  #assertPassing(error: unknown): undefined {
+  #assertTransient(error: unknown): undefined {
     const code = (error as { code?: string }).code ?? ''
     if (code === DISK_FULL) throw new MetaFull(error)
-    if (!PASSING.has(code)) throw error
+    if (!TRANSIENT.has(code)) throw error
   }
 
   /**
-   * What became of a batch whose connection was lost. The token is stored as given up, unless it is there already:
-   * if the batch is still running this waits for its end, and if it has not begun it can no longer succeed.
-   * Undefined: the batch was not taken and never will be.
+   * Resolves the outcome of a batch after its connection was lost. The token is stored as given up, unless it exists:
+   * if the batch is still running this waits for its end, and if it has not begun it can no longer succeed. Undefined:
+   * the batch was not committed and never will be.
    */
   async #resolve(lane: ConnectionLane, token: Buffer): Promise<ReadonlySet<number> | undefined> {
-    const isOver = this.#cluster.patience()
+    const hasTimedOut = this.#cluster.patience()
     for (;;) {
       const connection = await lane.ready().catch(error => {
         throw new OutcomeUnknown(error)
@@ -207,13 +211,13 @@ export class Commits {
         const failed = row![0]
         return failed === null ? undefined : indexesIn(failed!)
       } catch (error) {
-        if (isOver()) throw new OutcomeUnknown(error)
+        if (hasTimedOut()) throw new OutcomeUnknown(error)
       }
     }
   }
 
-  /** Tokens matter for as long as someone may ask for them. A failure here is made up for the next time. */
-  async #forget(lane: ConnectionLane): Promise<void> {
+  /** Tokens are needed only while their outcome may be asked for. A failure here is repaired by the next run. */
+  async #purgeTokens(lane: ConnectionLane): Promise<void> {
     try {
       const connection = await lane.ready()
       await connection.query({ name: 'forget', text: this.#sql.forget, values: [] })
@@ -221,7 +225,7 @@ export class Commits {
   }
 
   async close(): Promise<void> {
-    while (this.#waiting.length > 0 || this.#running.size > 0) {
+    while (this.#pending.length > 0 || this.#running.size > 0) {
       await Promise.all(this.#running)
       await new Promise(resolve => setImmediate(resolve))
     }

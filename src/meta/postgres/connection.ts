@@ -1,6 +1,6 @@
 /**
- * Connections to the primary of a PostgreSQL cluster. Every new one is checked: the server must not be a standby, and
- * it must run with the settings under which a committed transaction is on stable storage.
+ * Connections to the primary of a PostgreSQL cluster. Each new one is checked: the server must not be a standby, and
+ * its settings must guarantee that committed transactions are on stable storage.
  */
 import pg from 'pg'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -9,16 +9,16 @@ import { addressesOf } from './address.ts'
 import { type OnOutage, OutageNotice, whyOf } from './outage.ts'
 
 const CONNECT_MS = 5_000
-/** A server that has vanished without a word is given up after this; another connection then asks for the outcome. */
+/** A silent server is given up after this; another connection then asks for the outcome. */
 const QUERY_MS = 15_000
-/** How long a call is tried again, or waits for a primary to come back, before it fails. */
+/** How long a call is retried, or waits for a primary, before it fails. */
 const REACH_MS = 30_000
 const BACK_OFF_MS_MIN = 20
 const BACK_OFF_MS_MAX = 1_000
 
 /**
- * A plan that was made while the table was small would stay with sequential scans and hash joins, so those are off.
- * The statement timeout bounds how long a batch can lie in wait for a lock; it does not touch the commit itself.
+ * A plan made while the table was small would keep sequential scans and hash joins, so those are disabled. The
+ * statement timeout bounds how long a batch waits for a lock; it does not affect the commit itself.
  */
 const SESSION = [
   'plan_cache_mode=force_generic_plan',
@@ -30,10 +30,10 @@ const SESSION = [
   'statement_timeout=10000',
 ]
 
-/** The server is there, but it must not be used: trying again does not help. */
+/** The server is reachable but must not be used; retrying does not help. */
 export class UnfitServer extends Error {
   constructor(why: string) {
-    super(`PostgreSQL is not fit to keep metadata: ${why}`)
+    super(`PostgreSQL cannot be used for metadata: ${why}`)
     this.name = 'UnfitServer'
   }
 }
@@ -44,17 +44,20 @@ export interface PreparedStatement {
   readonly values: readonly unknown[]
 }
 
-/** Rows as arrays of the texts that the server sent. */
+/** Rows as arrays of the texts sent by the server. */
 export type PostgresRow = readonly (string | null)[]
 
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
-/** By code, not by severity: the word for that is in the server's language. */
+/** By code, not by severity, which is localized. */
 const SQLSTATE = /^[0-9A-Z]{5}$/
-/** Connection exceptions, shutdowns and crashes, an idle session cut off. */
+/** Connection exceptions, shutdowns and crashes, idle session timeouts. */
 const ENDS_CONNECTION = /^(08|57P0|25P03)/
 
-/** True when the server said no and goes on: the transaction was rolled back. Everything else leaves it open. */
+/**
+ * True when the server reported an error and continues: the transaction was rolled back. After any other error its
+ * outcome is open.
+ */
 export function wasRefused(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return typeof code === 'string' && SQLSTATE.test(code) && !ENDS_CONNECTION.test(code)
@@ -66,7 +69,7 @@ export class PostgresConnection {
 
   constructor(client: pg.Client) {
     this.#client = client
-    // The server may say goodbye at any moment, with no query under way; without a listener that ends the process.
+    // The server may close an idle connection at any time; without a listener that would end the process.
     client.on('error', () => this.#lose())
     client.on('end', () => {
       this.#lost = true
@@ -99,7 +102,7 @@ export class PostgresConnection {
     }
   }
 
-  /** Statements without parameters and without an answer. */
+  /** Statements without parameters and results. */
   async run(text: string): Promise<void> {
     await this.#client.query(text)
   }
@@ -127,7 +130,7 @@ export interface ClusterOptions {
   readonly url: string
   readonly clock?: Clock
   readonly random?: Random
-  /** No server can be used at the moment; the search for one goes on. */
+  /** Called while no server is usable; the search continues. */
   readonly onWait?: OnOutage | undefined
 }
 
@@ -142,16 +145,16 @@ function clientOf(address: string): pg.Client {
   })
 }
 
-/** As the client reads it, which also knows variables of the environment. */
-function placeOf(address: string): string {
+/** As parsed by the client, which also reads environment variables. */
+function hostOf(address: string): string {
   const { host, port } = clientOf(address)
   return host.startsWith('/') ? host : `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
 export class Cluster {
   readonly #addresses: readonly string[]
-  readonly #places: string
-  readonly #waiting: OutageNotice
+  readonly #hosts: string
+  readonly #outage: OutageNotice
   readonly #clock: Clock
   readonly #random: Random
   #closed = false
@@ -160,34 +163,34 @@ export class Cluster {
     this.#addresses = addressesOf(options.url)
     this.#clock = options.clock ?? systemClock
     this.#random = options.random ?? systemRandom
-    this.#places = this.#addresses.map(placeOf).join(', ')
-    const search = { at: this.#places, waitsMsMax: REACH_MS }
-    this.#waiting = new OutageNotice(this.#clock, search, options.onWait ?? (() => {}))
+    this.#hosts = this.#addresses.map(hostOf).join(', ')
+    const search = { at: this.#hosts, waitsMsMax: REACH_MS }
+    this.#outage = new OutageNotice(this.#clock, search, options.onWait ?? (() => {}))
   }
 
-  /** Says, when asked later, whether a call that began now has been tried for long enough. */
+  /** Starts the time limit of a call; the result says whether it has expired. */
   patience(): () => boolean {
     const endsAt = this.#clock.elapsed() + REACH_MS
     return () => this.#clock.elapsed() >= endsAt
   }
 
-  /** From now on a search for the primary ends with an error. */
+  /** Makes a running search for the primary fail. */
   close(): void {
     this.#closed = true
   }
 
-  /** A connection to the primary; waits for one, with growing pauses, for a bounded time. */
+  /** A connection to the primary; retries with growing pauses for a bounded time. */
   async connect(): Promise<PostgresConnection> {
-    this.#waiting.begin()
+    this.#outage.begin()
     try {
       return await this.#search()
     } finally {
-      this.#waiting.end()
+      this.#outage.end()
     }
   }
 
   async #search(): Promise<PostgresConnection> {
-    const isOver = this.patience()
+    const hasTimedOut = this.patience()
     for (let pause = BACK_OFF_MS_MIN; ; pause = Math.min(2 * pause, BACK_OFF_MS_MAX)) {
       let failure: unknown
       for (const address of this.#addresses) {
@@ -199,11 +202,11 @@ export class Cluster {
           failure = error
         }
       }
-      if (isOver()) {
-        const tried = `no PostgreSQL primary can be reached at ${this.#places} for ${REACH_MS / 1000} s`
+      if (hasTimedOut()) {
+        const tried = `no PostgreSQL primary can be reached at ${this.#hosts} for ${REACH_MS / 1000} s`
         throw new Error(`${tried}: ${whyOf(failure)}`, { cause: failure })
       }
-      this.#waiting.failed(failure)
+      this.#outage.failed(failure)
       await this.#clock.sleep(pause * (0.5 + this.#random.fraction()))
     }
   }
@@ -216,14 +219,14 @@ export class Cluster {
       await checkServer(connection)
       return connection
     } catch (error) {
-      // Also a connection that failed half-way holds one of the server's places until it is closed.
+      // A half-open connection also occupies one of the server's slots until it is closed.
       await connection.end()
       throw error
     }
   }
 }
 
-/** One connection at a time, replaced when it is lost. Its user sees to it that only one statement is under way. */
+/** One connection at a time, replaced when it is lost. The user runs one statement at a time on it. */
 export class ConnectionLane {
   readonly #cluster: Cluster
   #connection: PostgresConnection | undefined

@@ -1,19 +1,19 @@
 /**
- * Which keys the batches under way read and write. Minitransactions that share a batch, or run at the same time on
- * the other connection, must not write what another one touches: within a batch that would be wrong, and across
- * batches one would only wait for the other in the server.
+ * The keys that running batches read and write. Minitransactions in one batch, or running concurrently on the other
+ * connection, must not write what another one uses: within a batch that would be wrong, and across batches one would
+ * only wait for the other in the server.
  */
 const WRITTEN = -1
 
 export interface Footprint {
   /** Keys that are written. */
   readonly writes: readonly string[]
-  /** Keys that are checked and not written. */
+  /** Keys that are checked but not written. */
   readonly checks: readonly string[]
 }
 
 export class KeyFootprints {
-  /** How many read the key, or that one writes it. */
+  /** Number of readers of the key, or WRITTEN. */
   readonly #keys = new Map<string, number>()
 
   tryTake({ writes, checks }: Footprint): boolean {

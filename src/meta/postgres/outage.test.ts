@@ -4,12 +4,12 @@ import { ManualClock } from '../../lib/clock.ts'
 import { OutageNotice, type OutageState, outageText, whyOf } from './outage.ts'
 import { openPostgresMeta } from './postgres.ts'
 
-const NOBODY = 'postgres://me:hush@127.0.0.1:1,127.0.0.1:2/db'
+const UNREACHABLE = 'postgres://me:hush@127.0.0.1:1,127.0.0.1:2/db'
 
-test('a start without PostgreSQL tells at once what it waits for, then again and again, and why it ends', async () => {
-  const told: OutageState[] = []
+test('a start without PostgreSQL reports the outage at once and repeatedly, and finally the cause', async () => {
+  const reports: OutageState[] = []
   await assert.rejects(
-    openPostgresMeta({ url: NOBODY, clock: new ManualClock(), onWait: waiting => told.push(waiting) }),
+    openPostgresMeta({ url: UNREACHABLE, clock: new ManualClock(), onWait: waiting => reports.push(waiting) }),
     (error: Error) => {
       assert.match(
         error.message,
@@ -19,43 +19,43 @@ test('a start without PostgreSQL tells at once what it waits for, then again and
     },
   )
   assert.deepEqual(
-    told.map(({ waitedMs }) => Math.floor(waitedMs / 5000)),
+    reports.map(({ waitedMs }) => Math.floor(waitedMs / 5000)),
     [0, 1, 2, 3, 4, 5],
   )
   assert.match(
-    outageText(told[0]!),
+    outageText(reports[0]!),
     /^Waiting for PostgreSQL at 127\.0\.0\.1:1, 127\.0\.0\.1:2 \(.*ECONNREFUSED.*\), 0 of /,
   )
-  assert(!JSON.stringify(told).includes('hush'))
+  assert(!JSON.stringify(reports).includes('hush'))
 })
 
-test('a server that says nothing is told of after a second; nothing is told once it was found', () => {
+test('a silent server is reported after a second, and no more once it was found', () => {
   const clock = new ManualClock()
-  const told: OutageState[] = []
-  const notice = new OutageNotice(clock, { at: 'db:5432', waitsMsMax: 30_000 }, waiting => told.push(waiting))
+  const reports: OutageState[] = []
+  const notice = new OutageNotice(clock, { at: 'db:5432', waitsMsMax: 30_000 }, waiting => reports.push(waiting))
   notice.begin()
   clock.move(999)
-  assert.equal(told.length, 0)
+  assert.equal(reports.length, 0)
   clock.move(1)
-  assert.deepEqual(told, [{ at: 'db:5432', waitsMsMax: 30_000, why: 'no answer', waitedMs: 1000 }])
+  assert.deepEqual(reports, [{ at: 'db:5432', waitsMsMax: 30_000, why: 'no answer', waitedMs: 1000 }])
   notice.end()
   clock.move(60_000)
-  assert.equal(told.length, 1)
+  assert.equal(reports.length, 1)
 })
 
-test('several who wait for the same server tell it once', () => {
+test('concurrent searches for one server report it once', () => {
   const clock = new ManualClock()
-  let told = 0
-  const notice = new OutageNotice(clock, { at: 'db:5432', waitsMsMax: 30_000 }, () => told++)
+  let reports = 0
+  const notice = new OutageNotice(clock, { at: 'db:5432', waitsMsMax: 30_000 }, () => reports++)
   for (let searching = 0; searching < 3; searching++) notice.begin()
   for (let searching = 0; searching < 3; searching++) notice.failed(new Error('refused'))
-  assert.equal(told, 1)
+  assert.equal(reports, 1)
   notice.end()
   clock.move(5_000)
-  assert.equal(told, 2)
+  assert.equal(reports, 2)
 })
 
-test('an error of all addresses of a host says what the last of them said', () => {
+test('an error of all addresses of a host has the message of the last', () => {
   assert.equal(whyOf(new AggregateError([new Error('one'), new Error('two')])), 'two')
   assert.equal(whyOf(Object.assign(new Error(''), { code: 'ETIMEDOUT' })), 'ETIMEDOUT')
 })

@@ -1,14 +1,14 @@
-/** Whoever waits for a database server says so: at once, and again as long as it lasts. */
+/** Reports that the database is unavailable: at once, and repeatedly while it lasts. */
 import type { Clock } from '../../lib/clock.ts'
 
-/** A server that refuses is told of at once; one that says nothing, after this. */
+/** A server that refuses connections is reported at once; a silent one after this. */
 const SILENCE_MS = 1_000
-const AGAIN_MS = 5_000
+const REPEAT_MS = 5_000
 
 export interface OutageState {
-  /** HOST:PORT of all servers that are tried, without what is secret. */
+  /** HOST:PORT of all servers tried, without secrets. */
   readonly at: string
-  /** What the last of them said. */
+  /** The last error. */
   readonly why: string
   readonly waitedMs: number
   readonly waitsMsMax: number
@@ -33,7 +33,7 @@ interface Search {
   readonly waitsMsMax: number
 }
 
-/** One for all who search at the same time: they wait for the same server. */
+/** Shared by concurrent searches, which wait for the same server. */
 export class OutageNotice {
   readonly #clock: Clock
   readonly #search: Search
@@ -41,7 +41,7 @@ export class OutageNotice {
   #searching = 0
   #since = 0
   #why = 'no answer'
-  #isTold = false
+  #isReported = false
   #cancel = (): void => {}
 
   constructor(clock: Clock, search: Search, onWait: OnOutage) {
@@ -54,23 +54,23 @@ export class OutageNotice {
     if (this.#searching++ > 0) return
     this.#since = this.#clock.elapsed()
     this.#why = 'no answer'
-    this.#isTold = false
-    this.#cancel = this.#clock.after(SILENCE_MS, () => this.#tell())
+    this.#isReported = false
+    this.#cancel = this.#clock.after(SILENCE_MS, () => this.#report())
   }
 
   failed(error: unknown): void {
     this.#why = whyOf(error)
-    if (!this.#isTold) this.#tell()
+    if (!this.#isReported) this.#report()
   }
 
   end(): void {
     if (--this.#searching === 0) this.#cancel()
   }
 
-  #tell(): void {
-    this.#isTold = true
+  #report(): void {
+    this.#isReported = true
     this.#cancel()
-    this.#cancel = this.#clock.after(AGAIN_MS, () => this.#tell())
+    this.#cancel = this.#clock.after(REPEAT_MS, () => this.#report())
     this.#onWait({ ...this.#search, why: this.#why, waitedMs: this.#clock.elapsed() - this.#since })
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Metadata in PostgreSQL, for many gateways over one database. Five connections per process: two for commits, one for
- * gets, two for scans. The server checks its own pages, so values carry no checksum of ours.
+ * Metadata in PostgreSQL, for several gateways on one database. Five connections per process: two for commits, one for
+ * gets, two for scans. The server checksums its own pages, so values carry no checksum of ours.
  */
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
@@ -26,7 +26,7 @@ export interface PostgresOptions {
   readonly table?: string
   readonly clock?: Clock
   readonly random?: Random
-  /** No server can be used at the moment. */
+  /** Called while no server is usable. */
   readonly onWait?: OnOutage | undefined
 }
 
@@ -84,7 +84,7 @@ class PostgresMeta implements MetaEngine {
   }
 }
 
-/** An engine that speaks the protocol but takes advisory locks for a no-op would lose updates, so they are tried. */
+/** A server that speaks the protocol but ignores advisory locks would lose updates, so they are tested. */
 async function checkLocks(one: PostgresConnection, other: PostgresConnection, random: Random): Promise<void> {
   const key = String(random.bytes(6).readUIntBE(0, 6))
   const lock = async (connection: PostgresConnection, call: string): Promise<boolean> => {
@@ -95,10 +95,10 @@ async function checkLocks(one: PostgresConnection, other: PostgresConnection, ra
   const second = await lock(other, 'pg_try_advisory_lock')
   const released = await lock(one, 'pg_advisory_unlock')
   const third = await lock(other, 'pg_try_advisory_lock')
-  if (!first || second || !released || !third) throw new UnfitServer('its advisory locks do not hold')
+  if (!first || second || !released || !third) throw new UnfitServer('its advisory locks have no effect')
 }
 
-/** Processes that start together take turns: PostgreSQL does not make "if not exists" safe among them. */
+/** Serializes concurrent starts: PostgreSQL's "if not exists" is not safe between them. */
 async function setUp(connection: PostgresConnection, sql: Statements): Promise<void> {
   await connection.run('BEGIN')
   await connection.run("SELECT pg_advisory_xact_lock(hashtext('holdfast set up'))")

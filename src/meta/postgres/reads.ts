@@ -1,6 +1,6 @@
 /**
- * Reads from PostgreSQL, always from the primary. Gets that wait go out together in one round trip. A read that lost
- * its connection is simply asked again.
+ * Reads from PostgreSQL, always from the primary. Waiting gets share one round trip. A read that lost its connection is
+ * simply repeated.
  */
 import { keyText } from '../commit-limits.ts'
 import type { Entry, KeyRange, Snapshot } from '../meta.ts'
@@ -11,7 +11,7 @@ import type { Statements } from './schema.ts'
 const GETS_MAX = 256
 const SCAN_CONNECTIONS = 2
 
-interface Waiting {
+interface PendingGet {
   readonly key: Buffer
   readonly resolve: (entry: Entry | undefined) => void
   readonly reject: (error: unknown) => void
@@ -31,14 +31,14 @@ function scanStatement(sql: Statements, range: KeyRange, limit: number, reverse:
   }
 }
 
-/** A connection of its own, which cannot be replaced: what is seen through it is gone with it. */
+/** On a connection of its own, which cannot be replaced: the snapshot ends with it. */
 export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<Snapshot> {
   const connection = await cluster.connect()
   const scan = async (range: KeyRange, limit: number): Promise<readonly Entry[]> =>
     limit <= 0 ? [] : (await connection.query(scanStatement(sql, range, limit, false))).map(entryOf)
   try {
     await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-    // The moment is that of the first statement.
+    // The first statement fixes the snapshot.
     await scan({ start: Buffer.alloc(0), end: undefined }, 1)
   } catch (error) {
     await connection.end()
@@ -47,18 +47,18 @@ export async function openSnapshot(cluster: Cluster, sql: Statements): Promise<S
   return { scan, end: () => connection.end() }
 }
 
-async function ask(
+async function queryWithRetry(
   cluster: Cluster,
   lane: ConnectionLane,
   statement: PreparedStatement,
 ): Promise<readonly PostgresRow[]> {
-  const isOver = cluster.patience()
+  const hasTimedOut = cluster.patience()
   for (;;) {
     const connection = await lane.ready()
     try {
       return await connection.query(statement)
     } catch (error) {
-      if (wasRefused(error) || isOver()) throw error
+      if (wasRefused(error) || hasTimedOut()) throw error
     }
   }
 }
@@ -67,7 +67,7 @@ export class Gets {
   readonly #cluster: Cluster
   readonly #lane: ConnectionLane
   readonly #sql: Statements
-  #waiting: Waiting[] = []
+  #pending: PendingGet[] = []
   #running: Promise<void> | undefined
 
   constructor(cluster: Cluster, sql: Statements) {
@@ -78,18 +78,18 @@ export class Gets {
 
   add(key: Buffer): Promise<Entry | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ key, resolve, reject })
+      this.#pending.push({ key, resolve, reject })
       this.#running ??= this.#drain()
     })
   }
 
   async #drain(): Promise<void> {
-    // The end of this turn of the event loop, so that gets issued together travel together.
+    // At the end of the event loop turn, so that gets issued together are batched.
     await new Promise(resolve => setImmediate(resolve))
-    while (this.#waiting.length > 0) {
-      const group = this.#waiting.splice(0, GETS_MAX)
+    while (this.#pending.length > 0) {
+      const group = this.#pending.splice(0, GETS_MAX)
       try {
-        await this.#answer(group)
+        await this.#run(group)
       } catch (error) {
         for (const { reject } of group) reject(error)
       }
@@ -97,15 +97,19 @@ export class Gets {
     this.#running = undefined
   }
 
-  async #answer(group: readonly Waiting[]): Promise<void> {
+  async #run(group: readonly PendingGet[]): Promise<void> {
     const keys = new Map(group.map(({ key }) => [keyText(key), key]))
-    const asked = [...keys.values()]
-    const rows = await ask(this.#cluster, this.#lane, { name: 'get', text: this.#sql.get, values: [byteaArray(asked)] })
+    const requested = [...keys.values()]
+    const rows = await queryWithRetry(this.#cluster, this.#lane, {
+      name: 'get',
+      text: this.#sql.get,
+      values: [byteaArray(requested)],
+    })
     const found = new Map<string, PostgresRow>()
-    for (const row of rows) found.set(keyText(asked[Number(row[0]) - 1]!), row)
+    for (const row of rows) found.set(keyText(requested[Number(row[0]) - 1]!), row)
     for (const { key, resolve } of group) {
       const row = found.get(keyText(key))
-      // A buffer for each: two callers that asked for one key must not share it.
+      // A buffer for each, so that two callers with the same key do not share one.
       resolve(row && { key, value: bytesIn(row[1]!), stamp: Number(row[2]) })
     }
   }
@@ -120,7 +124,7 @@ export class Scans {
   readonly #cluster: Cluster
   readonly #lanes: readonly ConnectionLane[]
   readonly #sql: Statements
-  /** The end of the queue of each lane. */
+  /** The end of each lane's queue. */
   readonly #ends: Promise<unknown>[]
   #next = 0
 
@@ -134,7 +138,7 @@ export class Scans {
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
     const statement = scanStatement(this.#sql, range, limit, reverse)
     const at = this.#next++ % this.#lanes.length
-    const rows = this.#ends[at]!.then(() => ask(this.#cluster, this.#lanes[at]!, statement))
+    const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, statement))
     this.#ends[at] = rows.catch(() => {})
     return (await rows).map(entryOf)
   }

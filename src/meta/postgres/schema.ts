@@ -1,8 +1,8 @@
 /**
- * What the driver keeps in PostgreSQL and the statements it uses. A batch of minitransactions is one call of one
- * function: it takes advisory locks for all the keys in a fixed order, then looks, then writes. Each statement of a
- * volatile function has a new snapshot under READ COMMITTED, so it looks after it has the locks; and since every
- * writer goes through the function, the locks make the whole serializable. They also cover keys that are absent.
+ * The driver's schema and statements. A batch of minitransactions is one call of one function: it takes advisory locks
+ * for all keys in a fixed order, then checks, then writes. Each statement of a volatile function has a new snapshot
+ * under READ COMMITTED, so the checks run with the locks held; and since every writer uses the function, the locks make
+ * commits serializable. They also cover absent keys.
  */
 const TABLE_NAME = /^[a-z][a-z0-9_]{0,40}$/
 
@@ -18,11 +18,11 @@ export interface Statements {
 
 function setUp(t: string): readonly string[] {
   return [
-    // EXTERNAL: long values are kept aside but not compressed, which costs more time than it saves space here.
+    // EXTERNAL: long values are stored out of line but not compressed, which would cost more time than it saves space.
     `CREATE TABLE IF NOT EXISTS ${t} (k bytea PRIMARY KEY, v bytea NOT NULL, s bigint NOT NULL)`,
     `ALTER TABLE ${t} ALTER COLUMN v SET STORAGE EXTERNAL`,
     `CREATE SEQUENCE IF NOT EXISTS ${t}_stamp`,
-    // failed: the minitransactions of the batch whose checks did not hold. NULL: given up, the batch must never run.
+    // failed: minitransactions of the batch whose checks failed. NULL: given up, the batch must never run.
     `CREATE TABLE IF NOT EXISTS ${t}_outcome
       (token uuid PRIMARY KEY, failed int[], at timestamptz NOT NULL DEFAULT now())`,
     `CREATE INDEX IF NOT EXISTS ${t}_outcome_at ON ${t}_outcome (at)`,
@@ -53,7 +53,7 @@ function setUp(t: string): readonly string[] {
 }
 
 export function statements(table: string): Statements {
-  if (!TABLE_NAME.test(table)) throw new Error(`'${table}' is no name for a table of metadata`)
+  if (!TABLE_NAME.test(table)) throw new Error(`'${table}' is not a valid table name`)
   const t = table
   return {
     setUp: setUp(t),

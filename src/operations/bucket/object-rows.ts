@@ -61,7 +61,7 @@ export class ObjectRows {
   readonly #form: 'url' | undefined
   readonly #plain: Uint8Array
   readonly #owner: OwnerRow
-  readonly #pieces = new Map<ShownRecord['alike'], Pieces>()
+  readonly #pieces = new Map<ShownRecord['common'], Pieces>()
 
   constructor(form: 'url' | undefined, owner: OwnerRow) {
     this.#form = form
@@ -109,7 +109,7 @@ export class ObjectRows {
     return { key, end: this.#at }
   }
 
-  #piecesOf({ alike }: ShownRecord): Pieces {
+  #piecesOf({ common: alike }: ShownRecord): Pieces {
     const known = this.#pieces.get(alike)
     if (known !== undefined) return known
     const { checksum, storageClass, owner } = alike

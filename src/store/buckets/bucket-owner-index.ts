@@ -1,7 +1,7 @@
 /**
- * Which buckets an account owns, beside the buckets themselves, so that listing a few does not mean passing by
- * everybody's. Written in the commit that makes or removes the bucket. A folder from before this index gets it piece
- * by piece (`workers/index-buckets.ts`); until a record says that it is whole, the buckets themselves are asked.
+ * An index of buckets by owner, so that listing an account's buckets does not scan everyone else's. It is updated in
+ * the commit that creates or removes a bucket. Folders older than the index get it in batches
+ * (`workers/index-buckets.ts`); until a record says it is complete, listings scan the buckets themselves.
  */
 import { keySuccessor } from '../../lib/bytes.ts'
 import { format, uint } from '../../lib/codec.ts'
@@ -9,7 +9,7 @@ import { type Bucket, bucketFormat } from '../../model/bucket.ts'
 import { keyRanges, parseRecordKey, recordKey } from '../commit/record-keys.ts'
 import { type Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
 
-/** What a list of buckets shows of each. */
+/** The bucket fields that ListBuckets shows. */
 export type OwnedBucket = Pick<Bucket, 'name' | 'createdAt'>
 
 export const ownedFormat = format<number>('W1', uint)
@@ -18,14 +18,14 @@ export const indexedFormat = format<number>('Y1', uint)
 export interface OwnedPage {
   readonly owner: string
   readonly prefix: string
-  /** Names behind this one. */
+  /** Only names greater than this one. */
   readonly after: string | undefined
   readonly limit: number
 }
 
 const SCAN_MAX = 1000
-/** A check and a write for each: well within what one commit may hold. */
-const NOTED_AT_ONCE = 100
+/** Each bucket costs one check and one write, which keeps a batch well within a commit's limits. */
+const BATCH_SIZE = 100
 
 type Owned = Pick<Bucket, 'name' | 'owner' | 'createdAt'>
 
@@ -41,26 +41,26 @@ export const isIndexed = async ({ meta }: Pick<TransactionContext, 'meta'>): Pro
   (await meta.get(recordKey.indexed())) !== undefined
 
 /**
- * Notes the owners of some buckets from `start` on. Resolves to where to go on; at the end the index is said to be
- * whole, since whatever was made meanwhile was noted by whoever made it.
+ * Indexes one batch of buckets from `start` on and resolves to the next start. After the last batch the index is marked
+ * complete: buckets created meanwhile were indexed by their own commits.
  */
 export function indexSomeBuckets(
   context: TransactionContext,
   start = keyRanges.buckets().start,
 ): Promise<Buffer | undefined> {
   return transact(context, async tx => {
-    const page = await context.meta.scan({ start, end: keyRanges.buckets().end }, NOTED_AT_ONCE)
+    const page = await context.meta.scan({ start, end: keyRanges.buckets().end }, BATCH_SIZE)
     for (const entry of page) {
       tx.relyOn(entry)
       indexBucketOwner(tx, bucketFormat.decode(entry.value))
     }
-    if (page.length === NOTED_AT_ONCE) return keySuccessor(page.at(-1)!.key)
+    if (page.length === BATCH_SIZE) return keySuccessor(page.at(-1)!.key)
     tx.put(recordKey.indexed(), indexedFormat.encode(1))
     return undefined
   })
 }
 
-/** A page of an owner's buckets in order of their names, and whether there are more behind it. */
+/** One page of an owner's buckets in name order, and whether more follow. */
 export async function ownedPage(
   engine: Pick<TransactionContext, 'meta'>,
   { owner, prefix, after, limit }: OwnedPage,
@@ -76,7 +76,7 @@ export async function ownedPage(
   return { buckets, more: false }
 }
 
-/** Where to begin: at this name, or just past it. */
+/** A start position: at this name, or just after it. */
 interface From {
   readonly name: string
   readonly isPast: boolean

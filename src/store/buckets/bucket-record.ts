@@ -7,7 +7,10 @@ import { decodeBucket } from '../commit/decoded-records.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import type { Transaction } from '../commit/transaction.ts'
 
-/** Reads a bucket that the decision depends on. A writer that finds it closing takes that back: it is not empty. */
+/**
+ * Reads a bucket for a write and checks it at commit. A write into a closing bucket reopens it, since it is no longer
+ * empty.
+ */
 export async function bucketForWrite(tx: Transaction, name: string): Promise<Bucket> {
   const bucket = await bucketForRead(tx, name)
   if (!bucket.closing) return bucket
@@ -21,7 +24,7 @@ export function bucketForRead(tx: Transaction, name: string): MaybePromise<Bucke
   return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)
 }
 
-/** A bucket as it is now, at once where its record is there at once. */
+/** Reads a bucket without a transaction; synchronous where the engine has the record in memory. */
 export function findBucket(meta: Meta, name: string): MaybePromise<Bucket> {
   const entry = isBucketName(name) ? meta.get(recordKey.bucket(name)) : undefined
   return entry instanceof Promise ? entry.then(found => requireBucket(name, found)) : requireBucket(name, entry)

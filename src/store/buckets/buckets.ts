@@ -36,15 +36,15 @@ const REMOVE_TRIES_MAX = 10
 export interface NewBucket {
   readonly name: string
   readonly owner: string
-  /** Makes holds and retention possible; versioning is then on from the start. */
+  /** Enables legal holds and retention, and turns versioning on from the start. */
   readonly lockEnabled: boolean
   readonly grants?: readonly Grant[]
   readonly ownership?: Ownership | undefined
-  /** Documents that it has from the start, by name. */
+  /** Documents the bucket is created with, as [name, text]. */
   readonly documents?: readonly (readonly [string, string])[]
 }
 
-/** What `configure` may change. Versioning and locks have rules of their own. */
+/** Settings that `configure` may change; versioning and object lock have their own rules. */
 export type BucketSettings = Pick<Bucket, 'grants' | 'ownership' | 'publicAccessBlock' | 'requesterPays'>
 
 export class Buckets {
@@ -56,40 +56,40 @@ export class Buckets {
     this.#uploads = uploads
   }
 
-  create(wish: NewBucket): Promise<Bucket> {
-    checkBucketName(wish.name)
-    const { documents = [] } = wish
-    return this.#noting(wish.name, wish.lockEnabled, async (tx, note) => {
-      const entry = await tx.get(recordKey.bucket(wish.name))
+  create(request: NewBucket): Promise<Bucket> {
+    checkBucketName(request.name)
+    const { documents = [] } = request
+    return this.#withLedger(request.name, request.lockEnabled, async (tx, note) => {
+      const entry = await tx.get(recordKey.bucket(request.name))
       if (entry !== undefined) {
         const { owner } = decodeBucket(entry)
-        throw new Fault(owner === wish.owner ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists', {
-          BucketName: wish.name,
+        throw new Fault(owner === request.owner ? 'BucketAlreadyOwnedByYou' : 'BucketAlreadyExists', {
+          BucketName: request.name,
         })
       }
       const bucket: Bucket = {
-        name: wish.name,
+        name: request.name,
         id: this.#context.random.bytes(8).toString('hex'),
-        owner: wish.owner,
+        owner: request.owner,
         createdAt: this.#context.clock.now(),
-        versioning: wish.lockEnabled ? 'on' : 'off',
-        lockEnabled: wish.lockEnabled,
+        versioning: request.lockEnabled ? 'on' : 'off',
+        lockEnabled: request.lockEnabled,
         defaultRetention: undefined,
-        grants: wish.grants ?? [],
-        ownership: wish.ownership,
+        grants: request.grants ?? [],
+        ownership: request.ownership,
         publicAccessBlock: undefined,
         requesterPays: false,
         documents: documents.map(([document]) => document).sort(),
         closing: false,
       }
-      tx.put(recordKey.bucket(wish.name), bucketFormat.encode(bucket))
+      tx.put(recordKey.bucket(request.name), bucketFormat.encode(bucket))
       for (const [document, text] of documents)
-        tx.put(recordKey.document(wish.name, document), documentFormat.encode(text))
+        tx.put(recordKey.document(request.name, document), documentFormat.encode(text))
       indexBucketOwner(tx, bucket)
       const base = { epoch: this.#context.usage.epoch, counters: zeroCounters() }
       tx.put(recordKey.usageBase(bucket.id), usageBaseFormat.encode(base))
       const after = configurationForLedger(bucket)
-      if (wish.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })
+      if (request.lockEnabled) note({ what: 'configuration', bucketId: bucket.id, before: null, after })
       return bucket
     })
   }
@@ -98,12 +98,12 @@ export class Buckets {
     return this.find(name)
   }
 
-  /** The same, at once where the record is there at once. */
+  /** Like `get`, but synchronous where the engine has the record in memory. */
   find(name: string): MaybePromise<Bucket> {
     return findBucket(this.#context.meta, name)
   }
 
-  /** Buckets in order of their names; all of them, or those of one owner. */
+  /** Buckets in name order: all of them, or those of one owner. */
   async list(owner?: string): Promise<Bucket[]> {
     const out: Bucket[] = []
     const { end } = keyRanges.buckets()
@@ -119,12 +119,14 @@ export class Buckets {
     }
   }
 
-  /** A page of an owner's buckets in order of their names, and whether there are more behind it. */
-  page(wanted: OwnedPage): Promise<{ buckets: OwnedBucket[]; more: boolean }> {
-    return ownedPage(this.#context, wanted)
+  /** One page of an owner's buckets in name order, and whether more follow. */
+  page(request: OwnedPage): Promise<{ buckets: OwnedBucket[]; more: boolean }> {
+    return ownedPage(this.#context, request)
   }
 
-  /** P9. Versioning goes on and is suspended; it never goes off again, and a bucket with locks keeps it on. */
+  /**
+   * P9. Versioning can be enabled and suspended but never turned off again, and a bucket with object lock keeps it on.
+   */
   setVersioning(name: string, versioning: Exclude<Versioning, 'off'>): Promise<void> {
     return this.#change(name, bucket => {
       if (bucket.lockEnabled && versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
@@ -132,9 +134,9 @@ export class Buckets {
     })
   }
 
-  /** Switches locks on, for good, and sets the retention that new versions get by default. */
+  /** Enables object lock permanently and sets the default retention of new versions. */
   setLock(name: string, defaultRetention: DefaultRetention | undefined): Promise<void> {
-    return this.#noting(name, true, async (tx, note) => {
+    return this.#withLedger(name, true, async (tx, note) => {
       const bucket = await bucketForWrite(tx, name)
       if (bucket.versioning !== 'on') throw new Fault('InvalidBucketState', { BucketName: name })
       const changed = { ...bucket, lockEnabled: true, defaultRetention }
@@ -144,18 +146,16 @@ export class Buckets {
     })
   }
 
-  /**
-   * Changes settings that anything may have at any time; whether they go together, `change` says of what it is given.
-   */
+  /** Changes settings that are valid in any state; `change` rejects combinations that are not. */
   configure(name: string, change: (bucket: Bucket) => Partial<BucketSettings>): Promise<void> {
     return this.#change(name, bucket => ({ ...bucket, ...change(bucket) }))
   }
 
-  /** What concerns locks is noted in the ledger, in the same commit. */
-  async #noting<T>(bucket: string, concernsLocks: boolean, attempt: LedgerAttempt<T>): Promise<T> {
+  /** Runs an attempt that may change lock configuration, with its ledger entry in the same commit. */
+  async #withLedger<T>(bucket: string, concernsLocks: boolean, attempt: LedgerAttempt<T>): Promise<T> {
     const context = this.#context
     if (!concernsLocks) return transact(context, tx => attempt(tx, () => {}))
-    // P19. Before there can be a lock, it is written down how far time has got.
+    // P19. The clock mark must be stored before the first lock can exist.
     await context.lockClock.now()
     return context.ledgerCommits.append(context, bucket, attempt)
   }
@@ -168,8 +168,8 @@ export class Buckets {
   }
 
   /**
-   * P10. Removes an empty bucket. First it is marked as closing: every writer that had read it before fails its check,
-   * and every later one takes the mark back. If the mark still stands after the look, nothing came in meanwhile.
+   * P10. Removes an empty bucket. The bucket is first marked as closing: writers that read it earlier fail their check,
+   * and later writers clear the mark. If the mark is still set after the emptiness check, nothing was added meanwhile.
    */
   async remove(name: string): Promise<void> {
     for (let tries = 0; tries < REMOVE_TRIES_MAX; tries++) {
@@ -177,7 +177,7 @@ export class Buckets {
         const bucket = await bucketForRead(tx, name)
         tx.put(recordKey.bucket(name), bucketFormat.encode({ ...bucket, closing: true }))
       })
-      // Uploads in progress are given up with the bucket, but only if nothing else keeps it.
+      // Uploads in progress are aborted only if no object keeps the bucket from being removed.
       if (!(await this.#holdsObjects(name))) await this.#uploads.abortAll(name)
       const outcome = await this.#removeIfClosing(name)
       if (outcome === 'removed') return
@@ -190,11 +190,11 @@ export class Buckets {
   }
 
   #removeIfClosing(name: string): Promise<'removed' | 'full' | 'reopened'> {
-    return this.#noting(name, true, async (tx, note) => {
+    return this.#withLedger(name, true, async (tx, note) => {
       const bucket = await bucketForRead(tx, name)
       if (!bucket.closing) return 'reopened'
       if (await this.#holdsObjects(name)) return 'full'
-      if (await this.#isThere(keyRanges.uploads(name))) return 'reopened'
+      if (await this.#hasRecords(keyRanges.uploads(name))) return 'reopened'
       for (const document of bucket.documents) tx.remove(recordKey.document(name, document))
       tx.remove(recordKey.bucket(name))
       unindexBucketOwner(tx, bucket)
@@ -213,10 +213,10 @@ export class Buckets {
   }
 
   async #holdsObjects(name: string): Promise<boolean> {
-    return (await this.#isThere(keyRanges.current(name))) || (await this.#isThere(keyRanges.older(name)))
+    return (await this.#hasRecords(keyRanges.current(name))) || (await this.#hasRecords(keyRanges.older(name)))
   }
 
-  async #isThere(range: KeyRange): Promise<boolean> {
+  async #hasRecords(range: KeyRange): Promise<boolean> {
     return (await this.#context.meta.scan(range, 1)).length > 0
   }
 }

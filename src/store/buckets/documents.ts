@@ -1,6 +1,6 @@
 /**
- * Documents of a bucket that are too large, or too seldom needed, to stand in its record: policy, CORS rules, lifecycle
- * and the like. The bucket's record lists which there are, so nobody looks for one in vain. Texts are kept as given.
+ * Bucket documents that are too large or too rarely needed for the bucket record: policy, CORS rules, lifecycle and so
+ * on. The bucket record lists the documents that exist, so absent ones cost no read. Texts are stored as given.
  */
 import { deflateRawSync, inflateRawSync } from 'node:zlib'
 import { BadRecord, bytes, type Codec, format, type RecordFormat, text } from '../../lib/codec.ts'
@@ -12,7 +12,7 @@ import { transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
 import { bucketForWrite } from './bucket-record.ts'
 
-/** Longer texts are packed: a thousand rules say much the same a thousand times, and have to fit into one record. */
+/** Longer texts are deflated: large rule sets are repetitive and must fit into one record. */
 const PACKED_FROM = 16 * 1024
 const UNPACKED_BYTES_MAX = 4 * 2 ** 20
 
@@ -20,7 +20,7 @@ function unpacked(packed: Buffer): string {
   try {
     return inflateRawSync(packed, { maxOutputLength: UNPACKED_BYTES_MAX }).toString('utf8')
   } catch {
-    throw new BadRecord('holds a document that cannot be unpacked')
+    throw new BadRecord('holds a compressed document that cannot be inflated')
   }
 }
 
@@ -30,11 +30,11 @@ const packedText: Codec<string> = {
   skip: r => bytes.skip(r),
 }
 
-const asGiven = format<string>('M1', text)
-const packed = format<string>('M2', packedText, asGiven)
+const plain = format<string>('M1', text)
+const packed = format<string>('M2', packedText, plain)
 
 export const documentFormat: RecordFormat<string> = {
-  encode: document => (document.length < PACKED_FROM ? asGiven : packed).encode(document),
+  encode: document => (document.length < PACKED_FROM ? plain : packed).encode(document),
   decode: packed.decode,
 }
 
@@ -42,7 +42,7 @@ function recordOf(document: string): Buffer {
   const record = documentFormat.encode(document)
   const { valueBytesMax } = META_LIMITS
   if (record.length <= valueBytesMax) return record
-  throw new Fault('MaxMessageLengthExceeded', { reason: 'The document is too long to be kept.' })
+  throw new Fault('MaxMessageLengthExceeded', { reason: 'The document is too long to be stored.' })
 }
 
 export class Documents {

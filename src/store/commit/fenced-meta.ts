@@ -1,16 +1,16 @@
 /**
- * A metadata engine that outlives its clients, as a database server does, may finish a commit of a process that is long
- * dead. Behind this fence every commit also depends on the owner's record, or on the fence of a worker: once somebody
- * else owns the folder, or the owner has taken the fence down, nothing that was under way can take effect any more.
+ * A metadata engine that outlives its clients, as a database server does, may complete a commit of a process that has
+ * already died. Every commit through this fence also checks the owner record or a worker's fence record: once another
+ * server owns the folder, or the owner has removed the fence, no commit in flight can take effect.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Check, Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
 import { recordKey } from './record-keys.ts'
 
-/** Somebody else owns the folder: this process must end. */
+/** Another server owns the folder; this process must exit. */
 export class OwnershipLost extends Error {
   constructor() {
-    super('another server has taken over')
+    super('another server has taken over the data folder')
     this.name = 'OwnershipLost'
   }
 }
@@ -24,7 +24,7 @@ export class FencedMeta implements Meta {
     this.#fence = fence
   }
 
-  /** For the owner, right after it became that; for a worker of it, with the fence that the owner has put up for it. */
+  /** Called by an owner right after it took ownership, or by a worker with the fence its owner registered for it. */
   static async over(meta: Meta, fence: Buffer = recordKey.owner()): Promise<FencedMeta> {
     const entry = await meta.get(fence)
     if (entry === undefined) throw new OwnershipLost()

@@ -1,7 +1,7 @@
 /**
- * One server on a data folder. The owner is named in a record, changed only by compare-and-set, and proves that it
- * lives by its socket in the folder: of two that start at once one wins, and nobody has to guess whether a process is
- * dead. Its workers show themselves in the same way: whoever takes the folder over waits until the last has ended.
+ * Lets one server own a data folder. The owner is named in a record changed only by compare-and-set and proves it is
+ * alive by its socket in the folder: of two servers that start at once one wins, and liveness is never guessed. Workers
+ * prove theirs the same way, and a new owner waits until the last worker of the previous one has exited.
  */
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -22,7 +22,7 @@ export interface FolderOwner {
 
 const ownerFields = struct<FolderOwner>({ epoch: uint, socket: text })
 
-/** X1 had the same fields. Versions before 0.2.0 know no stamp of the format: this marker keeps them from starting. */
+/** X1 has the same fields. Versions before 0.2.0 do not know the format stamp; this marker keeps them from starting. */
 export const ownerFormat = format<FolderOwner>('X2', ownerFields, format<FolderOwner>('X1', ownerFields))
 
 export class FolderInUse extends Error {
@@ -39,11 +39,11 @@ export interface FolderOwnership {
 
 const SOCKET = /^owner-[0-9a-f]{16}\.sock$/
 const WORKER_SOCKET = /^worker-[0-9a-f]{12}\.sock$/
-/** A worker ends as soon as it misses its owner. One that is still there after so long is no accident. */
+/** A worker exits as soon as it loses its owner. One that outlives this timeout is stuck, so ownership is refused. */
 const WORKERS_MS_MAX = 10_000
 const WORKERS_POLL_MS = 20
 
-/** For who cannot ask the records: no owner and no worker of one shows itself in the folder. */
+/** For callers without access to the records: throws if an owner or a worker is alive in the folder. */
 export async function assertFolderUnowned(folder: string, disk: Disk): Promise<void> {
   for (const name of await disk.list(folder)) {
     if (!SOCKET.test(name) && !WORKER_SOCKET.test(name)) continue
@@ -62,28 +62,28 @@ export async function takeOwnership(
   const before = entry === undefined ? undefined : ownerFormat.decode(entry.value)
   if (before !== undefined && (await isAlive(join(folder, before.socket)))) throw new FolderInUse(folder)
   const socket = `owner-${random.bytes(8).toString('hex')}.sock`
-  const presence: LivenessSocket = await openLivenessSocket(join(folder, socket))
+  const socketServer: LivenessSocket = await openLivenessSocket(join(folder, socket))
   const epoch = (before?.epoch ?? 0) + 1
   try {
-    const won = await meta.commit({
+    const isOwner = await meta.commit({
       checks: [{ key: recordKey.owner(), stamp: entry?.stamp }],
       writes: [{ key: recordKey.owner(), value: ownerFormat.encode({ epoch, socket }) }],
     })
-    if (!won) throw new FolderInUse(folder)
-    // After the record is changed: a worker of the owner before looks at it once it has shown itself.
+    if (!isOwner) throw new FolderInUse(folder)
+    // After the record changed: a worker of the previous owner checks the record once its socket is open.
     for (const name of await disk.list(folder)) {
       const path = join(folder, name)
-      if (WORKER_SOCKET.test(name) && !(await ends(path, clock))) throw new FolderInUse(folder)
+      if (WORKER_SOCKET.test(name) && !(await hasExited(path, clock))) throw new FolderInUse(folder)
       if (WORKER_SOCKET.test(name) || (SOCKET.test(name) && name !== socket)) await disk.remove(path)
     }
-    return { epoch, end: () => presence.end() }
+    return { epoch, end: () => socketServer.end() }
   } catch (error) {
-    await presence.end()
+    await socketServer.end()
     throw error
   }
 }
 
-async function ends(path: string, clock: Clock): Promise<boolean> {
+async function hasExited(path: string, clock: Clock): Promise<boolean> {
   for (let waited = 0; await isAlive(path); waited += WORKERS_POLL_MS) {
     if (waited >= WORKERS_MS_MAX) return false
     await clock.sleep(WORKERS_POLL_MS)
@@ -91,18 +91,18 @@ async function ends(path: string, clock: Clock): Promise<boolean> {
   return true
 }
 
-/** The file by which a worker shows itself; one that was killed leaves it behind. */
+/** A worker's liveness socket; a killed worker leaves the file behind. */
 export const workerSocket = (writer: Buffer): string => `worker-${writer.toString('hex')}.sock`
 
-/** A worker of the owner that has this epoch, which may have lost the folder since it started the worker. */
+/** Registers a worker of the owner with this epoch, which may have lost the folder since it started the worker. */
 export async function joinOwner(folder: string, meta: Meta, epoch: number, writer: Buffer): Promise<LivenessSocket> {
-  const presence = await openLivenessSocket(join(folder, workerSocket(writer)))
+  const socketServer = await openLivenessSocket(join(folder, workerSocket(writer)))
   try {
     const entry = await meta.get(recordKey.owner())
     if (entry === undefined || ownerFormat.decode(entry.value).epoch !== epoch) throw new OwnershipLost()
-    return presence
+    return socketServer
   } catch (error) {
-    await presence.end()
+    await socketServer.end()
     throw error
   }
 }

@@ -1,7 +1,7 @@
 /**
- * A lost record must not look like one that never was: a missing key would be answered 404, a backup tool would delete
- * its own copy of what a listing leaves out, and a bucket with held versions would seem to be empty. So everything that
- * needs such a record, reads over its place or would write there is refused until the metadata are rebuilt.
+ * A lost record must not look like one that never existed: a missing key would be answered with 404, a backup tool
+ * would delete its own copy of an unlisted key, and a bucket with held versions would appear empty. Every operation
+ * that needs a lost record, scans across it or would write to it is refused until the metadata are rebuilt.
  */
 import { copyOf, keySuccessor } from '../../lib/bytes.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
@@ -19,7 +19,7 @@ import type { StoreContext } from '../store-context.ts'
 import type { LostRecords } from './lost-records.ts'
 
 export class LostRecordGuard implements Meta {
-  /** For those who look after the store and must see what is there. */
+  /** For maintenance, which must see the records that are present. */
   readonly unguarded: Meta
   readonly #losses: LostRecords
   readonly statistics?: () => Promise<MetaStatistics>
@@ -52,16 +52,16 @@ export class LostRecordGuard implements Meta {
   async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
     if (!this.#losses.isAny) return this.unguarded.scanMap(range, limit, make, verify)
     let last: Buffer | undefined
-    const noting: Projection<T> = (entry, index, isVerified) => {
+    const trackLast: Projection<T> = (entry, index, isVerified) => {
       if (index === limit - 1) last = copyOf(entry.key)
       return make(entry, index, isVerified)
     }
-    const made = await this.unguarded.scanMap(range, limit, noting, verify)
+    const made = await this.unguarded.scanMap(range, limit, trackLast, verify)
     this.#assertWhole(range, last, false)
     return made
   }
 
-  /** `last`: where reading ended because it had enough; undefined when it read the whole range. */
+  /** `last` is the key at which the scan reached its limit; undefined when it covered the whole range. */
   #assertWhole({ start, end }: KeyRange, last: Buffer | undefined, reverse: boolean): void {
     const from = reverse && last !== undefined ? last : start
     const to = !reverse && last !== undefined ? keySuccessor(last) : end
@@ -78,6 +78,6 @@ export class LostRecordGuard implements Meta {
   }
 }
 
-/** The same store for those who look after it: they see what is there, and pass over what is lost. */
+/** The same store for maintenance: it sees the records that are present and skips the lost ones. */
 export const unguarded = (context: StoreContext): StoreContext =>
   context.meta instanceof LostRecordGuard ? { ...context, meta: context.meta.unguarded } : context

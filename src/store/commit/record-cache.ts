@@ -1,11 +1,11 @@
 /**
- * Small records that were read lately, by their keys: a bucket's above all, which every request to it looks at. Nothing
- * here is taken for true; it spares reading and decoding a record again that has still the same stamp.
+ * Recently read small records by key, above all the bucket record that every request reads. An entry is never trusted
+ * on its own; while its stamp is current it saves reading and decoding the record again.
  */
 import type { Entry } from '../../meta/meta.ts'
 
 const ENTRIES_MAX = 1_000
-/** What is larger is an object with its bytes, and is not kept. */
+/** Larger values are objects with inline bytes and are not cached. */
 const VALUE_BYTES_MAX = 1_024
 
 export class RecordCache {
@@ -17,11 +17,11 @@ export class RecordCache {
 
   set(name: string, entry: Entry): void {
     if (entry.value.length > VALUE_BYTES_MAX) return
-    // One that is noted again takes the place of its predecessor; otherwise the oldest goes.
+    // An existing entry is replaced in place; otherwise the oldest is evicted.
     if (this.#entries.size >= ENTRIES_MAX && !this.#entries.has(name)) {
       this.#entries.delete(this.#entries.keys().next().value!)
     }
-    // A copy: a driver cuts what it reads from larger pieces of memory, and one record would keep all of its piece.
+    // Copied, because drivers slice values from larger buffers and one record would retain its whole buffer.
     this.#entries.set(name, { key: entry.key, value: Buffer.from(entry.value), stamp: entry.stamp })
   }
 }

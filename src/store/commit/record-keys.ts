@@ -6,17 +6,17 @@ import type { KeyRange } from '../../meta/meta.ts'
 
 const bucketIdBytes = memoizeLast((id: string) => Buffer.from(id, 'hex'))
 
-let lastCurrent = { bucket: '', name: '', address: key('o', '', '') }
+let lastCurrent = { bucket: '', name: '', bytes: key('o', '', '') }
 
 /** The current version: exactly what a plain listing shows. */
 function current(bucket: string, name: string): Buffer {
   if (name !== lastCurrent.name || bucket !== lastCurrent.bucket) {
-    lastCurrent = { bucket, name, address: key('o', bucket, name) }
+    lastCurrent = { bucket, name, bytes: key('o', bucket, name) }
   }
-  return lastCurrent.address
+  return lastCurrent.bytes
 }
 
-/** A request looks at the same two records several times: those addresses are handed out again. Nobody changes one. */
+/** A request uses the same two keys several times, so the last ones are reused. Callers must not modify them. */
 export const recordKey = {
   bucket: memoizeLast((name: string) => key('B', name)),
   /** A bucket under its owner. */
@@ -25,7 +25,7 @@ export const recordKey = {
   current,
   /** Older versions and markers, newest first. */
   older: (bucket: string, name: string, seq: number) => key('v', bucket, name, descending(seq)),
-  /** A key whose newest version is a marker. */
+  /** Present when the newest version of a key is a delete marker. */
   deleted: (bucket: string, name: string) => key('h', bucket, name),
   upload: (bucket: string, name: string, id: Buffer) => key('u', bucket, name, id),
   part: (upload: Buffer, number: number) => key('p', upload, number),
@@ -33,59 +33,59 @@ export const recordKey = {
   content: (id: Buffer) => key('c', id),
   page: (id: Buffer, page: number) => key('s', id, page),
   garbage: (id: Buffer) => key('g', id),
-  /** What became of a completed upload. */
+  /** The result of a completed upload. */
   completed: (upload: Buffer) => key('e', upload),
   owner: () => key('x', 'owner'),
   /** The format of everything that is stored. */
   format: () => key('x', 'format'),
   /** Whether a named key may be used, by the digest of its name. */
   namedKey: (digest: Buffer) => key('x', 'key', digest),
-  /** How far a look has got that wants to disable a named key. */
+  /** Progress of the scan that precedes disabling a named key. */
   keyUseScan: (digest: Buffer) => key('x', 'key look', digest),
-  /** The rotation that the ledger tells of and the keyring may not have yet. */
+  /** A rotation recorded in the ledger that the keyring may not have applied yet. */
   rotation: () => key('x', 'rotation'),
-  /** How far time has got. */
+  /** The clock mark. */
   clock: () => key('x', 'clock'),
-  /** Stands while a worker of the owner may commit. */
+  /** Exists while a worker of the owner may commit. */
   fence: (writer: Buffer) => key('x', 'fence', writer),
   account: (accountId: string) => key('A', accountId),
-  /** Whose a canonical id is. */
+  /** Maps a canonical id to its account. */
   canonicalId: (id: string) => key('I', id),
   user: (accountId: string, name: string) => key('n', accountId, name),
   accessKey: (accessKey: string) => key('k', accessKey),
-  /** That an access key belongs to an account itself (no user) or to one of its users. */
+  /** Maps an access key to its account (no user) or to one of its users. */
   keyOf: (accountId: string, user: string | undefined, accessKey: string) => key('K', accountId, user ?? '', accessKey),
-  /** There was such an account: its canonical id. */
+  /** Canonical id of a deleted account. */
   formerAccount: (accountId: string) => key('x', 'former account', accountId),
-  /** There was such a user. */
+  /** Marks a deleted user's name as used. */
   formerUser: (accountId: string, name: string) => key('x', 'former user', accountId, name),
-  /** Changes with everything about accounts. */
+  /** Change counters of all account records. */
   accountsMark: () => key('x', 'accounts'),
-  /** There when every bucket stands under its owner. */
+  /** Present once every bucket is indexed under its owner. */
   indexed: () => key('x', 'buckets by owner'),
   /** Usage of a bucket when it was last counted, by its id: counters never pass to a later bucket of the same name. */
   usageBase: (bucketId: string) => key('U', bucketIdBytes(bucketId)),
   /** Usage added since by commits of one process; a process has several slots, one per commit in flight. */
   usageSlot: (bucketId: string, writer: Buffer, slot: number) => key('U', bucketIdBytes(bucketId), writer, slot),
   usageMark: () => key('x', 'usage'),
-  /** Where a bucket's ledger ends. */
+  /** The signed head of a bucket's ledger. */
   ledgerHead: (bucket: string) => key('L', bucket),
   ledgerEntry: (bucket: string, sequence: number) => key('l', bucket, sequence),
-  /** Which entries are about a version. */
+  /** Ledger entries about one version. */
   ledgerIndex: (bucket: string, name: string, versionId: string, sequence: number) =>
     key('i', bucket, name, versionId, sequence),
 }
 
-/** Kinds of records that are addressed by a bucket's name. Others but its own have names that never come again. */
+/** Kinds of records whose keys begin with a bucket's name. Other kinds have ids that are never reused. */
 const OF_BUCKETS = new Set(Buffer.from('dovhuLli'))
 const DOCUMENT = 'd'.charCodeAt(0)
 const CURRENT = 'o'.charCodeAt(0)
 
-export const isBucketScoped = (address: Buffer): boolean => OF_BUCKETS.has(address[0]!)
-export const isCurrent = (address: Buffer): boolean => address[0] === CURRENT
-export const isDocument = (address: Buffer): boolean => address[0] === DOCUMENT
+export const isBucketScoped = (bytes: Buffer): boolean => OF_BUCKETS.has(bytes[0]!)
+export const isCurrent = (bytes: Buffer): boolean => bytes[0] === CURRENT
+export const isDocument = (bytes: Buffer): boolean => bytes[0] === DOCUMENT
 
-/** Every record whose key starts so. */
+/** Every record whose key has this prefix. */
 export function keysUnder(prefix: Buffer): KeyRange {
   return { start: prefix, end: prefixSuccessor(prefix) }
 }
@@ -113,41 +113,41 @@ export const keyRanges = {
   kind: (kind: string) => keysUnder(Buffer.from(kind, 'latin1')),
 }
 
-/** Takes an address apart again: kind, bucket and name of `o`, `v`, `h` and `u` records, owner and name of `w`. */
-export function parseRecordKey(address: Buffer): { bucket: string; name: string; rest: Buffer } {
-  const first = address.indexOf(0, 1)
-  const second = address.indexOf(0, first + 1)
+/** Parses a record key: bucket and name of `o`, `v`, `h` and `u` records, owner and name of `w`. */
+export function parseRecordKey(bytes: Buffer): { bucket: string; name: string; rest: Buffer } {
+  const first = bytes.indexOf(0, 1)
+  const second = bytes.indexOf(0, first + 1)
   return {
-    bucket: address.toString('utf8', 1, first),
-    name: address.toString('utf8', first + 1, second),
-    rest: address.subarray(second + 1),
+    bucket: bytes.toString('utf8', 1, first),
+    name: bytes.toString('utf8', first + 1, second),
+    rest: bytes.subarray(second + 1),
   }
 }
 
-/** How many bytes of an address come before a name in this bucket. */
+/** Offset of the name in the keys of this bucket. */
 export const nameOffset = (bucket: string): number => 1 + Buffer.byteLength(bucket) + 1
 
-/** How many come after it, of a kind with one fixed length of them: the end of the text, then a number or an id. */
+/** Bytes that follow the name, for kinds where they have a fixed length: its terminator, then a number or an id. */
 export const NAME_TRAILER_BYTES: Readonly<Record<'o' | 'v' | 'u', number>> = { o: 1, v: 1 + 8, u: 1 + 16 }
 
-/** The place of an older version, read from its address alone. */
-export function sequenceOf(address: Buffer): number {
-  return readDescending(address, address.length - 8)
+/** Sequence number of an older version, from its key alone. */
+export function sequenceOf(bytes: Buffer): number {
+  return readDescending(bytes, bytes.length - 8)
 }
 
 const BUCKET_ID_BYTES = 8
 const USAGE_BASE_BYTES = 1 + BUCKET_ID_BYTES
 
-/** The address of a usage record, taken apart. A base has no writer. */
+/** A parsed usage key. The base record has no writer. */
 export interface UsageKey {
   readonly bucketId: string
   readonly writer: Buffer | undefined
   readonly slot: number
 }
 
-export function parseUsage(address: Buffer): UsageKey {
-  const bucketId = address.toString('hex', 1, USAGE_BASE_BYTES)
-  if (address.length === USAGE_BASE_BYTES) return { bucketId, writer: undefined, slot: 0 }
-  const end = address.length - 8
-  return { bucketId, writer: address.subarray(USAGE_BASE_BYTES, end), slot: readUint64(address, end) }
+export function parseUsage(bytes: Buffer): UsageKey {
+  const bucketId = bytes.toString('hex', 1, USAGE_BASE_BYTES)
+  if (bytes.length === USAGE_BASE_BYTES) return { bucketId, writer: undefined, slot: 0 }
+  const end = bytes.length - 8
+  return { bucketId, writer: bytes.subarray(USAGE_BASE_BYTES, end), slot: readUint64(bytes, end) }
 }

@@ -1,44 +1,41 @@
 /**
- * What permission is judged on, read once for each request: however many rules ask for a record, all of them see the
- * same one. Whatever is done afterwards goes through `JudgedMeta`, which looks whether it still is.
+ * Reads each record that authorization depends on once per request, so that all rules see the same state. Later steps
+ * go through `AuthorizedView`, which verifies that the state still holds.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry, KeyRange, Meta, Projection, Verification } from '../../meta/meta.ts'
 import { RecordCache } from './record-cache.ts'
 
-/** The last of each kind, by the byte that says which. */
-const lately: { readonly address: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({
-  address: Buffer.alloc(0),
+/** The last converted key of each kind, indexed by the kind's byte. */
+const lastByKind: { readonly key: Buffer; readonly name: string }[] = Array.from({ length: 256 }, () => ({
+  key: Buffer.alloc(0),
   name: '',
 }))
 
-/** An address as the key of a map. */
-export function mapKeyOf(address: Buffer): string {
-  const kind = address[0]!
-  if (lately[kind]!.address !== address) lately[kind] = { address, name: address.toString('latin1') }
-  return lately[kind]!.name
+/** A record key as a Map key. */
+export function mapKeyOf(key: Buffer): string {
+  const kind = key[0]!
+  if (lastByKind[kind]!.key !== key) lastByKind[kind] = { key, name: key.toString('latin1') }
+  return lastByKind[kind]!.name
 }
 
 export class RepeatableReads implements Meta {
   readonly #meta: Meta
-  readonly #lately: RecordCache
+  readonly #cache: RecordCache
   readonly #seen = new Map<string, Entry | undefined>()
   #remembers = true
 
-  constructor(meta: Meta, lately: RecordCache = new RecordCache()) {
+  constructor(meta: Meta, cache: RecordCache = new RecordCache()) {
     this.#meta = meta
-    this.#lately = lately
+    this.#cache = cache
   }
 
-  /** The record as it was judged; undefined also when it was never looked at. */
+  /** The record as read for authorization; undefined also if it was never read. */
   cached(name: string): Entry | undefined {
     return this.#seen.get(name)
   }
 
-  /**
-   * From here on everything is read again: records that were read one after the other may never have been like that at
-   * one time.
-   */
+  /** Disables the cache from here on: records read one after the other may never have coexisted in that combination. */
   readFresh(): void {
     this.#remembers = false
   }
@@ -47,7 +44,7 @@ export class RepeatableReads implements Meta {
     const name = mapKeyOf(key)
     const before = this.#seen.get(name)
     if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
-    const known = this.#lately.get(name)
+    const known = this.#cache.get(name)
     const entry = this.#meta.get(key, known)
     return entry instanceof Promise
       ? entry.then(found => this.#remember(name, known, found))
@@ -56,7 +53,7 @@ export class RepeatableReads implements Meta {
 
   #remember(name: string, known: Entry | undefined, entry: Entry | undefined): Entry | undefined {
     this.#seen.set(name, entry)
-    if (entry !== undefined && entry !== known) this.#lately.set(name, entry)
+    if (entry !== undefined && entry !== known) this.#cache.set(name, entry)
     return entry
   }
 
@@ -68,9 +65,9 @@ export class RepeatableReads implements Meta {
     return this.#meta.scanMap(range, limit, make, verify)
   }
 
-  /** Looking changes nothing. */
+  /** Authorization only reads. */
   commit(): never {
-    throw new Error('facts are only looked at')
+    throw new Error('authorization must not write')
   }
 
   close(): Promise<void> {

@@ -1,6 +1,7 @@
 /**
- * The read–decide–commit loop, the only way anything is changed. An attempt reads through its decision, which remembers
- * what it saw, and says what to write; the commit holds only if nothing it saw has changed. Otherwise it starts over.
+ * The read–decide–commit loop, the only way to change anything. An attempt reads through its transaction, which records
+ * a check for every read, and collects writes; the commit succeeds only if no checked record has changed. Otherwise the
+ * attempt runs again.
  */
 import type { Clock } from '../../lib/clock.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
@@ -17,14 +18,14 @@ export class Transaction {
   readonly #meta: Meta
   readonly checks: Check[] = []
   readonly writes: Write[] = []
-  /** The change to the usage of its bucket; no transaction changes two. */
+  /** The change to the usage of its bucket; a transaction never changes two. */
   usage: BucketDelta | undefined
 
   constructor(meta: Meta) {
     this.#meta = meta
   }
 
-  /** Reads a record that the decision depends on: the commit fails if it changes before. */
+  /** Reads a record and checks it at commit. */
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const found = this.#meta.get(key)
     return found instanceof Promise ? found.then(entry => this.#saw(key, entry)) : this.#saw(key, found)
@@ -35,12 +36,12 @@ export class Transaction {
     return entry
   }
 
-  /** The decision depends on a record that was read in another way, by a scan for example. */
+  /** Checks a record that was read another way, for example by a scan. */
   relyOn(entry: Entry): void {
     this.checks.push({ key: entry.key, stamp: entry.stamp })
   }
 
-  /** True when everything that was read is still so: then there was a moment at which all of it was. */
+  /** True when no checked record has changed, so that all of them existed at the same time. */
   async validate(): Promise<boolean> {
     if (this.checks.length < 2) return true
     for (const { key, stamp } of this.checks) if ((await this.#meta.get(key))?.stamp !== stamp) return false
@@ -55,7 +56,7 @@ export class Transaction {
     this.#write({ key, value: undefined })
   }
 
-  /** Takes over what another attempt saw and wants to write, so that both are committed or neither. */
+  /** Merges another transaction, so that both commit or neither does. */
   join(other: Transaction): void {
     this.checks.push(...other.checks)
     for (const write of other.writes) this.#write(write)
@@ -64,10 +65,10 @@ export class Transaction {
     for (const field of USAGE_FIELDS) own[field] += other.usage[field]
   }
 
-  /** To be added to: the commit counts it. */
+  /** The usage delta that the commit adds to the bucket's counters. */
   usageOf(bucketId: string): UsageDelta {
     this.usage ??= { bucketId, ...noUsage() }
-    if (this.usage.bucketId !== bucketId) throw new Error('a decision changes the usage of one bucket')
+    if (this.usage.bucketId !== bucketId) throw new Error('a transaction changes the usage of one bucket')
     return this.usage
   }
 
@@ -82,31 +83,32 @@ export interface TransactionContext {
   readonly meta: Meta
   readonly clock: Clock
   readonly random: Random
-  /** Missing where nothing is decided about versions and uploads. */
+  /** Absent where no versions or uploads change. */
   readonly usage?: UsageCounters
 }
 
 export async function transact<T>(context: TransactionContext, attempt: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; tries <= ATTEMPTS_MAX; tries++) {
-    const decision = new Transaction(context.meta)
+    const tx = new Transaction(context.meta)
     try {
-      const result = await attempt(decision)
-      const nothing = decision.writes.length === 0
-      if (nothing ? await decision.validate() : await commit(context, decision)) return result
+      const result = await attempt(tx)
+      const isReadOnly = tx.writes.length === 0
+      if (isReadOnly ? await tx.validate() : await commit(context, tx)) return result
     } catch (error) {
-      // Records are read one by one while others move them: a refusal must not rest on what never was at one time.
-      if (!(error instanceof Fault) || (await decision.validate())) throw error
+      // Records are read one by one while other transactions move them: a fault stands only if its reads are still
+      // valid.
+      if (!(error instanceof Fault) || (await tx.validate())) throw error
     }
-    // The first conflicts are retried at once: whoever won has finished. Jitter keeps later ones apart.
+    // The first conflicts are retried at once because the winner has already committed. Jitter spreads later retries.
     if (tries > 3) await context.clock.sleep(Math.ceil(context.random.fraction() * Math.min(BACKOFF_MS_MAX, tries)))
   }
   throw new Fault('OperationAborted')
 }
 
-export async function commit(context: TransactionContext, decision: Transaction): Promise<boolean> {
+export async function commit(context: TransactionContext, tx: Transaction): Promise<boolean> {
   try {
-    const { usage: delta } = decision
-    return await (delta === undefined ? context.meta.commit(decision) : commitCounted(context, decision, delta))
+    const { usage: delta } = tx
+    return await (delta === undefined ? context.meta.commit(tx) : commitCounted(context, tx, delta))
   } catch (error) {
     if (error instanceof MetaFull) throw new Fault('InsufficientStorage')
     throw error
@@ -116,21 +118,21 @@ export async function commit(context: TransactionContext, decision: Transaction)
 /** The counters change in the same commit, or not at all. */
 async function commitCounted(
   { usage, meta }: TransactionContext,
-  decision: Transaction,
+  tx: Transaction,
   delta: BucketDelta,
 ): Promise<boolean> {
-  if (usage === undefined) throw new Error('a decision about versions must be counted')
+  if (usage === undefined) throw new Error('a transaction that changes versions must count usage')
   const begun = usage.begin(meta, delta)
   const slot = begun instanceof Promise ? await begun : begun
-  if (slot === undefined) return meta.commit(decision)
-  decision.writes.push(slot.write)
+  if (slot === undefined) return meta.commit(tx)
+  tx.writes.push(slot.write)
   try {
-    const isTaken = await meta.commit(decision)
-    usage.settle(slot, delta, isTaken)
-    return isTaken
+    const isCommitted = await meta.commit(tx)
+    usage.settle(slot, delta, isCommitted)
+    return isCommitted
   } catch (error) {
-    // After any failure but this one nobody knows what the record says: the slot is never used again by this process,
-    // and whichever sum the record has is the right one.
+    // After any other failure the stored value is unknown. This process never uses the slot again, so either value is
+    // correct.
     if (error instanceof MetaFull) usage.settle(slot, delta, false)
     throw error
   }

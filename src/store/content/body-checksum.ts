@@ -2,7 +2,7 @@ import { BodyDigest } from '../../digest/body-digest.ts'
 import { type ChecksumAlgorithm, startHasher } from '../../rules/checksum.ts'
 import type { RunningDigest } from './ingest.ts'
 
-/** The checksum of bytes as they pass: the slow ones of a large body beside the event loop, the fast ones at once. */
+/** A running checksum. Cryptographic ones of large bodies run on digest threads, the others inline. */
 export interface BodyChecksum extends RunningDigest {
   digest(): Promise<Buffer>
 }
@@ -21,7 +21,7 @@ export function bodyChecksum(algorithm: ChecksumAlgorithm): BodyChecksum {
   }
 }
 
-/** The checksum of bytes that are read for nothing else. */
+/** The checksum of bytes that are read for no other purpose. */
 export async function streamChecksum(algorithm: ChecksumAlgorithm, bytes: AsyncIterable<Buffer>): Promise<Buffer> {
   const sum = bodyChecksum(algorithm)
   try {

@@ -2,13 +2,13 @@ import type { BodyDigest } from '../../digest/body-digest.ts'
 import type { Checksum } from '../../model/version.ts'
 import type { RunningDigest } from './ingest.ts'
 
-/** Looks at a body as it comes in, and may refuse it at its end. */
+/** Observes a body as it arrives and may reject it at its end. */
 export interface BodyInspector extends RunningDigest {
-  /** Throws a fault when the body is not what the client said; resolves to the checksum to keep. */
+  /** Throws a fault when the body does not match the client's declarations; resolves to the checksum to store. */
   end(md5: Buffer): Promise<Checksum | undefined>
 }
 
-/** What was found out about a body that has come whole; throws when it is not what the client said. */
+/** Completes the digests of a body; throws when it does not match the client's declarations. */
 export async function inspectBody(
   md5: BodyDigest,
   inspection: BodyInspector | undefined,

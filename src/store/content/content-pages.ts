@@ -1,4 +1,4 @@
-/** The parts of a content, cut into records: one commit names them all, however many there are. */
+/** Stores the parts of a content in pages: one commit names them all, however many there are. */
 import { META_LIMITS } from '../../meta/meta.ts'
 import {
   type Content,
@@ -22,10 +22,10 @@ interface Paged {
   readonly records: readonly Buffer[]
 }
 
-/** Adds to a commit what makes the pages a content. */
+/** Adds the record that turns the pages into a content to a commit. */
 export type NamePages = (tx: Transaction, of: Pick<ContentRecord, 'size' | 'depth' | 'sums'>) => Promise<Content>
 
-/** Makes a content of these parts; `commit` names it, or leaves what was written ahead to the reclaimer. */
+/** Writes these parts as content pages; `commit` names them, or leaves pages written ahead to the reclaimer. */
 export async function withContentPages<T>(
   context: StoreContext,
   parts: readonly ContentPart[],
@@ -33,35 +33,35 @@ export async function withContentPages<T>(
 ): Promise<T> {
   const paged = paginate(context.ids.next(), parts)
   const { id, index, records } = paged
-  // As a reader: what is written ahead is nobody's garbage before this is over.
-  const ticket = context.readers.enter()
+  // Entered as a reader, so that pages written ahead are not reclaimed before this ends.
+  const pin = context.readers.enter()
   try {
     const ahead = records.length > 1 ? await writeAhead(context, paged) : undefined
     return await commit(async (tx, of) => {
       if (ahead === undefined) tx.put(recordKey.page(id, 0), records[0]!)
-      else if ((await tx.get(ahead)) === undefined) throw new Error('pages written ahead were taken for garbage')
+      else if ((await tx.get(ahead)) === undefined) throw new Error('pages written ahead were reclaimed as garbage')
       else tx.remove(ahead)
       tx.put(recordKey.content(id), contentFormat.encode({ ...of, shares: 1, pages: index }))
       return { kind: 'shared', id }
     })
   } finally {
-    context.readers.leave(ticket)
+    context.readers.leave(pin)
   }
 }
 
-/** Writes the pages before the commit that names them, with a note for the reclaimer in case it never comes. */
+/** Writes the pages before the commit that names them, with a garbage record in case that commit never happens. */
 async function writeAhead(context: StoreContext, { id, records }: Paged): Promise<Buffer> {
-  const note = recordKey.garbage(context.ids.next())
+  const garbageKey = recordKey.garbage(context.ids.next())
   const value = garbageFormat.encode({ kind: 'pages', id, held: false })
   for (let from = 0; from < records.length; from += PAGES_PER_COMMIT) {
     await transact(context, async tx => {
-      if (from === 0) tx.put(note, value)
+      if (from === 0) tx.put(garbageKey, value)
       for (const [i, record] of records.slice(from, from + PAGES_PER_COMMIT).entries()) {
         tx.put(recordKey.page(id, from + i), record)
       }
     })
   }
-  return note
+  return garbageKey
 }
 
 function paginate(id: Buffer, parts: readonly ContentPart[]): Paged {

@@ -1,6 +1,6 @@
 /**
- * Takes in a body: bytes first, name last. What comes out is a draft: durable, but no name points at it. The commit
- * that names it also writes its records; a draft that is never named is freed here, or by the sweep after a crash.
+ * Stores a body: bytes first, name last. The result is a draft: durable, but not named by any record. The commit that
+ * names it also writes its records; a draft that is never named is freed here, or by the sweep after a crash.
  */
 import { type Body, DiskFull } from '../../blobs/blobs.ts'
 import { wrapBlobKey } from '../../crypto/key-wrap.ts'
@@ -13,29 +13,29 @@ import type { Transaction } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /**
- * Up to this size a content lives in its version's record: one commit and one sync instead of two. Measured: at 4 KiB
- * that is the faster way by far; from 8 KiB on the volume's group sync catches up and listings stay lean.
+ * Up to this size a content is stored in its version's record: one commit and one sync instead of two. Measured: at 4
+ * KiB inlining is faster by far; from 8 KiB on the volume's group sync catches up and listings stay lean.
  */
 export const INLINE_BYTES_MAX = 4096
 
 const BLOB_KEY_BYTES = 32
-/** What a version's record takes on the disk beside its content, roughly. */
+/** Approximate disk space of a version's record without its content. */
 const RECORD_BYTES = 4096
 
 export interface IngestOptions {
-  /** Seals what is taken in; plain without. */
+  /** Seals the bytes; plain without it. */
   readonly contentKey: Buffer | undefined
-  /** Are made of every byte on its way in, and abandoned when the body fails. */
+  /** Fed with every chunk, and abandoned when the body fails. */
   readonly digests: readonly RunningDigest[]
-  /** More bytes than this refuse the body. */
+  /** Larger bodies are rejected. */
   readonly bytesMax: number
-  /** The exact size that was announced. */
+  /** The announced size, if any. */
   readonly bytesExpected?: number | undefined
-  /** Parts become slices of an object later, so they never live in a record. */
+  /** Parts become slices of an object later, so they are never inlined. */
   readonly mayInline: boolean
 }
 
-/** What `update` returns, if anything, is awaited: bytes come no faster than they are hashed. */
+/** A promise returned by `update` is awaited: the body is read no faster than it is hashed. */
 export interface RunningDigest {
   update(chunk: Buffer): Promise<void> | undefined
   abandon(): void
@@ -44,15 +44,15 @@ export interface RunningDigest {
 export interface Draft {
   readonly size: number
   readonly content: Content
-  /** Adds the draft's own records to the commit that names it, held as often as said: once by default. */
+  /** Adds the draft's records to the commit that names it, with this reference count. */
   name(tx: Transaction, shares?: number): void
-  /** The commit is through. */
+  /** The commit succeeded. */
   named(): void
-  /** Nothing will name it: frees what it holds. */
+  /** Nothing will name the draft: frees its bytes. */
   discard(): Promise<void>
 }
 
-/** Counts, taps and bounds what passes. */
+/** Counts, hashes and limits the bytes of a body. */
 class Meter {
   size = 0
   readonly #options: IngestOptions
@@ -122,8 +122,8 @@ export async function ingest(context: StoreContext, body: Body, options: IngestO
 }
 
 /**
- * Records go to the same disk as blobs do. A full one refuses whatever adds to it while there still is room for what
- * removes: deleting, reclaiming, changing in place.
+ * Records share a disk with blobs. A full disk rejects writes that add data while there is still room for those that
+ * free it: deleting, reclaiming, changing in place.
  */
 export async function reserveRecordSpace(context: StoreContext, size = 0): Promise<void> {
   try {
@@ -133,7 +133,7 @@ export async function reserveRecordSpace(context: StoreContext, size = 0): Promi
   }
 }
 
-const nothing = async (): Promise<void> => {}
+const noop = async (): Promise<void> => {}
 
 async function smallDraft(
   context: StoreContext,
@@ -143,7 +143,7 @@ async function smallDraft(
 ): Promise<Draft> {
   await reserveRecordSpace(context, size)
   const content = size === 0 ? NO_BYTES : await inlineContent(context, chunks, options.contentKey)
-  return { size, content, name: () => {}, named: () => {}, discard: nothing }
+  return { size, content, name: () => {}, named: () => {}, discard: noop }
 }
 
 const NO_BYTES: Content = { kind: 'slices', slices: [] }
@@ -153,7 +153,7 @@ async function inlineContent(
   chunks: readonly Buffer[],
   contentKey: Buffer | undefined,
 ): Promise<Content> {
-  if (contentKey === undefined) return { kind: 'inline', bytes: joined(chunks), seal: undefined }
+  if (contentKey === undefined) return { kind: 'inline', bytes: ownedBytes(chunks), seal: undefined }
   const id = context.ids.next()
   const blobKey = context.random.bytes(BLOB_KEY_BYTES)
   const storage = context.keyring.storageKey()
@@ -163,7 +163,7 @@ async function inlineContent(
   return { kind: 'inline', bytes: Buffer.concat(sealed), seal: { id, key, storageKey: storage.version } }
 }
 
-const joined = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+const ownedBytes = (chunks: readonly Buffer[]): Buffer => (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
 
 async function blobDraft(
   context: StoreContext,
@@ -172,12 +172,12 @@ async function blobDraft(
   contentKey: Buffer | undefined,
 ): Promise<Draft> {
   const id = context.ids.next()
-  const ticket = context.drafts.enter()
+  const pin = context.drafts.enter()
   try {
     const blobKey = contentKey === undefined ? undefined : context.random.bytes(BLOB_KEY_BYTES)
     const storage = blobKey === undefined ? undefined : context.keyring.storageKey()
     const plain = meter.rest(first)
-    const place =
+    const location =
       blobKey === undefined || storage === undefined
         ? await context.blobs.write(id, plain)
         : await context.blobs.write(
@@ -186,10 +186,10 @@ async function blobDraft(
             SEALED_FRAME_BYTES,
           )
     const record: Omit<BlobRecord, 'shares'> = {
-      volume: place.volume,
-      offset: place.offset,
-      storedLength: place.length,
-      frameBytes: place.frameBytes,
+      volume: location.volume,
+      offset: location.offset,
+      storedLength: location.length,
+      frameBytes: location.frameBytes,
       length: meter.size,
       storageKey: storage?.version,
     }
@@ -199,24 +199,24 @@ async function blobDraft(
       size: meter.size,
       content: { kind: 'slices', slices: [slice] },
       name: (tx, shares = 1) => tx.put(recordKey.blob(id), blobFormat.encode({ ...record, shares })),
-      named: () => context.drafts.leave(ticket),
+      named: () => context.drafts.leave(pin),
       async discard() {
         try {
-          await context.blobs.remove(id, place)
+          await context.blobs.remove(id, location)
         } finally {
-          context.drafts.leave(ticket)
+          context.drafts.leave(pin)
         }
       },
     }
   } catch (error) {
-    context.drafts.leave(ticket)
+    context.drafts.leave(pin)
     throw error
   }
 }
 
 /**
- * Names a draft by a commit, or frees it. An unknown outcome frees nothing: the bytes may have their name already, and
- * the next start finds out.
+ * Names a draft by a commit, or frees it. After an unknown outcome nothing is freed: the bytes may already be named,
+ * and the next start resolves it.
  */
 export async function withDraft<T>(draft: Draft, commit: () => Promise<T>): Promise<T> {
   try {

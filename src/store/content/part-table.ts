@@ -1,12 +1,10 @@
-/**
- * The parts that an object was completed from, as its content remembers them. Copies share the table with the bytes.
- */
+/** The parts an object was completed from, as stored with its content. Copies share the table with the bytes. */
 import type { ContentPart } from '../../model/content.ts'
 import type { Version } from '../../model/version.ts'
 import type { StoreContext } from '../store-context.ts'
 import { requireContent, requireContentPage } from './read-content.ts'
 
-/** A part and the bytes [start, end) of the object that it became. A checksum of unknown algorithm is none. */
+/** A part and the bytes [start, end) of the object it covers. Without a known algorithm it has no checksum. */
 export interface PlacedPart extends Pick<ContentPart, 'number' | 'size' | 'etag' | 'checksum'> {
   readonly algorithm: string | undefined
   readonly start: number
@@ -18,7 +16,7 @@ export interface PartsPage {
   readonly more: boolean
 }
 
-/** Parts with numbers above `after`, in order. Reads only the pages it needs; none for an object that has no parts. */
+/** Parts with numbers above `after`, in order. Reads only the pages it needs; none for an object without parts. */
 export async function partsAfter(
   context: StoreContext,
   { parts: count, content, checksum: whole }: Version,
@@ -28,7 +26,7 @@ export async function partsAfter(
   const found: PlacedPart[] = []
   if (count === 0 || content.kind !== 'shared') return { parts: found, more: false }
   const record = await requireContent(context, content.id)
-  // A composite is made of them; of another one, old records do not tell.
+  // Part checksums of a composite use its algorithm; older records do not state it for other types.
   const algorithm = record.sums ?? (whole?.type === 'COMPOSITE' ? whole.algorithm : undefined)
   for (const [index, page] of record.pages.entries()) {
     const next = record.pages[index + 1]

@@ -1,4 +1,4 @@
-/** Reads contents: any range, slice by slice, looked up only when its turn comes, so that memory stays flat. */
+/** Reads any range of a content, slice by slice. Slices are looked up one at a time, so memory use is constant. */
 import { type BlobLocation, DamagedBlob } from '../../blobs/blobs.ts'
 import { unwrapBlobKey } from '../../crypto/key-wrap.ts'
 import { openSealed } from '../../crypto/sealing.ts'
@@ -17,7 +17,7 @@ import {
 import { recordKey } from '../commit/record-keys.ts'
 import type { StoreContext } from '../store-context.ts'
 
-/** A record that another one points at is not there: reported as damage, never as an empty object. */
+/** A referenced record is missing: reported as damage, never as an empty object. */
 export class BrokenReference extends Error {
   constructor(what: string, id: Buffer) {
     super(`${what} ${id.toString('hex')} is missing`)
@@ -34,7 +34,7 @@ function decodeBlob(id: Buffer, entry: Entry | undefined): BlobRecord {
   return blobFormat.decode(entry.value)
 }
 
-const placeOf = ({ volume, offset, storedLength, frameBytes }: BlobRecord): BlobLocation => ({
+const locationOf = ({ volume, offset, storedLength, frameBytes }: BlobRecord): BlobLocation => ({
   volume,
   offset,
   length: storedLength,
@@ -74,7 +74,7 @@ export async function readSingleBlob(
   if (entry instanceof Promise) entry = await entry
   const record = decodeBlob(slice.id, entry)
   if (record.storageKey !== undefined) return undefined
-  return context.blobs.readAtOnce(slice.id, placeOf(record), slice.start + start, slice.start + end)
+  return context.blobs.readAtOnce(slice.id, locationOf(record), slice.start + start, slice.start + end)
 }
 
 /** Plaintext bytes [start, end) of a content. `contentKey` opens sealed slices. */
@@ -110,20 +110,20 @@ async function* openInline(
     storageKey: await storageKeyOf(context, sealed.storageKey),
     blobId: id,
   }
-  const piece = async function* (from: number, to: number): AsyncGenerator<Buffer> {
+  const readSealed = async function* (from: number, to: number): AsyncGenerator<Buffer> {
     yield bytes.subarray(from, to)
   }
-  yield* openSealed(piece, keys, sealedPlainLength(bytes.length), start, end)
+  yield* openSealed(readSealed, keys, sealedPlainLength(bytes.length), start, end)
 }
 
 const storageKeyOf = ({ keyring }: StoreContext, version: number): Promise<Buffer> =>
   keyring.upToDate(() => keyring.storageKey(version).key)
 
-/** Inline contents fit one frame: what is stored is the plaintext and two tags. */
+/** An inline content fits one frame: the stored bytes are the plaintext and two tags. */
 const sealedPlainLength = (stored: number): number => stored - 32
 
 function keyFor(contentKey: Buffer | undefined, id: Buffer): Buffer {
-  if (contentKey === undefined) throw new DamagedBlob(id, 'is sealed, but its holder has no key')
+  if (contentKey === undefined) throw new DamagedBlob(id, 'is sealed, but the version that references it has no key')
   return contentKey
 }
 
@@ -160,10 +160,10 @@ async function* readSlice(
     return
   }
   const record = await requireBlob(context, slice.id)
-  const place = placeOf(record)
+  const location = locationOf(record)
   const { id } = slice
   if (record.storageKey === undefined) {
-    yield* context.blobs.read(id, place, start, end)
+    yield* context.blobs.read(id, location, start, end)
     return
   }
   const keys = {
@@ -171,7 +171,7 @@ async function* readSlice(
     storageKey: await storageKeyOf(context, record.storageKey),
     blobId: id,
   }
-  yield* openSealed((a, b) => context.blobs.read(id, place, a, b), keys, record.length, start, end)
+  yield* openSealed((a, b) => context.blobs.read(id, location, a, b), keys, record.length, start, end)
 }
 
 async function* readShared(

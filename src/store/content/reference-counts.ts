@@ -1,4 +1,4 @@
-/** P22. Share counts: how a content gets one holder more, and how a range of it becomes slices of another. */
+/** P22. Reference counts: adds references to contents, and cuts ranges of a content into slices of another. */
 import { unwrapBlobKey, wrapBlobKey } from '../../crypto/key-wrap.ts'
 import { blobFormat, type Content, contentFormat, EMBEDDED_SLICES_MAX, type Slice } from '../../model/content.ts'
 import { type Garbage, garbageFormat } from '../../model/garbage.ts'
@@ -7,13 +7,13 @@ import type { Transaction } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
 import { BrokenReference, requireContentPage } from './read-content.ts'
 
-/** A read climbs through at most so many contents; deeper ones are copied byte by byte instead of shared. */
+/** The deepest nesting of contents a read follows; deeper ranges are copied instead of shared. */
 export const CONTENT_DEPTH_MAX = 4
 
-/** One holder more for what a slice points at. */
-async function holdSlice(tx: Transaction, slice: Slice): Promise<void> {
+/** Adds a reference to the target of a slice. */
+async function referenceSlice(tx: Transaction, slice: Slice): Promise<void> {
   if (slice.of === 'content') {
-    await holdContent(tx, slice.id)
+    await referenceContent(tx, slice.id)
     return
   }
   const entry = await tx.get(recordKey.blob(slice.id))
@@ -22,7 +22,7 @@ async function holdSlice(tx: Transaction, slice: Slice): Promise<void> {
   tx.put(entry.key, blobFormat.encode({ ...record, shares: record.shares + 1 }))
 }
 
-async function holdContent(tx: Transaction, id: Buffer): Promise<void> {
+async function referenceContent(tx: Transaction, id: Buffer): Promise<void> {
   const entry = await tx.get(recordKey.content(id))
   if (entry === undefined) throw new BrokenReference('content record', id)
   const record = contentFormat.decode(entry.value)
@@ -30,26 +30,26 @@ async function holdContent(tx: Transaction, id: Buffer): Promise<void> {
 }
 
 /**
- * One holder more for a whole content, whatever its size. The caller's decision must rely on the record that holds it
- * now: that is what keeps the count above zero until the commit.
+ * Adds a reference to a whole content of any size. The transaction must check the record that references it now, which
+ * keeps the count above zero until the commit.
  */
 export async function addReference(tx: Transaction, content: Content): Promise<void> {
-  if (content.kind === 'shared') await holdContent(tx, content.id)
-  else if (content.kind === 'slices') for (const slice of distinct(content.slices)) await holdSlice(tx, slice)
+  if (content.kind === 'shared') await referenceContent(tx, content.id)
+  else if (content.kind === 'slices') for (const slice of distinct(content.slices)) await referenceSlice(tx, slice)
 }
 
-/** Two slices of one blob in one record hold one share each; both are given back, so both must be counted. */
+/** A record counts one reference per slice, so it must not contain the same blob twice. */
 function distinct(slices: readonly Slice[]): readonly Slice[] {
   const seen = new Set<string>()
   for (const slice of slices) {
     const name = slice.id.toString('hex')
-    if (seen.has(name)) throw new Error('a record must hold each blob once')
+    if (seen.has(name)) throw new Error('a record must reference each blob at most once')
     seen.add(name)
   }
   return slices
 }
 
-/** Leaves a content to the reclaimer, with the shares it holds. */
+/** Moves the references of a content to a garbage record. */
 export function dropReference(context: StoreContext, tx: Transaction, content: Content): void {
   if (content.kind === 'shared') addGarbage(context, tx, { kind: 'content', id: content.id })
   else if (content.kind === 'slices' && content.slices.length > 0) {
@@ -66,14 +66,13 @@ export interface RangeSource {
   readonly contentKey: Buffer | undefined
 }
 
-/** False for bytes that lie in a record, and for those that change between sealed and plain. */
+/** False for inline bytes, and where the bytes change between sealed and plain. */
 export const isShareable = ({ content, contentKey }: RangeSource, targetKey: Buffer | undefined): boolean =>
   content.kind !== 'inline' && (contentKey === undefined) === (targetKey === undefined)
 
 /**
- * The range [start, end) of a content as slices of somebody else, who gets a share of each. Undefined when the range
- * cannot be shared and its bytes have to be copied: inline bytes, contents that would stand too deep, and bytes that
- * change between sealed and plain.
+ * The range [start, end) of a content as slices, each with a new reference. Undefined when the bytes must be copied
+ * instead: inline bytes, contents that would nest too deep, and bytes that change between sealed and plain.
  */
 export async function sliceRange(
   context: StoreContext,
@@ -90,13 +89,13 @@ export async function sliceRange(
       : await cutShared(context, tx, content.id, range)
   if (found === undefined) return undefined
   const slices = found.map(slice => rewrapped(slice, contentKey, targetKey))
-  for (const slice of slices) await holdSlice(tx, slice)
+  for (const slice of slices) await referenceSlice(tx, slice)
   return slices
 }
 
 function rewrapped(slice: Slice, from: Buffer | undefined, to: Buffer | undefined): Slice {
   if (from === undefined || to === undefined) return slice
-  // A slice of a whole content carries that content's key; one of a blob, the blob's own.
+  // A slice of a whole content carries that content's key; a slice of a blob carries the blob's own.
   const key = slice.key === undefined ? from : unwrapBlobKey(from, slice.key, slice.id)
   return { ...slice, key: wrapBlobKey(to, key, slice.id) }
 }
@@ -122,14 +121,14 @@ async function cutShared(
   const entry = await tx.get(recordKey.content(id))
   if (entry === undefined) throw new BrokenReference('content record', id)
   const record = contentFormat.decode(entry.value)
-  const few = await fewSlices(context, id, record.pages, record.size, range)
-  if (few !== undefined) return few
+  const direct = await directSlices(context, id, record.pages, record.size, range)
+  if (direct !== undefined) return direct
   if (record.depth + 1 > CONTENT_DEPTH_MAX) return undefined
   return [{ of: 'content', id, start: range.start, length: range.end - range.start, key: undefined }]
 }
 
-/** The slices that make up the range, if they are few and each of them is of another blob. */
-async function fewSlices(
+/** The slices of the range, if they are few and each is of a different blob. */
+async function directSlices(
   context: StoreContext,
   id: Buffer,
   pages: readonly { readonly start: number }[],

@@ -1,7 +1,7 @@
 /**
- * A copy whose bytes have to change, between plain and sealed or under another customer's key: they are read and stored
- * anew. Everything else stays as in a copy that shares them: the table of parts too, and the entity tag wherever the
- * encryption on both sides allows it (R53).
+ * Copies an object whose bytes must change, between plain and sealed or to another customer's key: they are read and
+ * stored again. Everything else equals a copy that shares bytes: the part table is kept, and so is the entity tag where
+ * the encryption on both sides allows it (R53).
  */
 import { BodyDigest } from '../../digest/body-digest.ts'
 import type { ContentPart, Slice } from '../../model/content.ts'
@@ -28,10 +28,10 @@ import { withContentPages } from './content-pages.ts'
 import { type Draft, ingest, type RunningDigest, withDraft } from './ingest.ts'
 import type { PlacedPart } from './part-table.ts'
 
-/** A copy of which everything is said. */
+/** A copy request with its attributes resolved. */
 export type RewriteRequest = CopyRequest & Required<Pick<CopyRequest, 'attributes'>>
 
-/** Reads the source and stores its bytes anew. */
+/** Reads the source and stores its bytes again. */
 export async function rewriteContent(
   context: StoreContext,
   objects: Objects,
@@ -40,7 +40,7 @@ export async function rewriteContent(
   const handle = await objects.open(request.from, request.customerKey)
   const source = handle.version
   try {
-    // It may be another one than was looked at before.
+    // The source may have been replaced since the first check.
     request.check?.(source)
     request.beforeRead?.(source)
     const { parts } = await handle.parts(0, LIMITS.partNumberMax)
@@ -59,7 +59,7 @@ const keepsTag = (source: Version, target: KeyChoice | undefined): boolean =>
 
 function rewriteWhole(objects: Objects, request: RewriteRequest, handle: ObjectHandle): Promise<Version> {
   const { version: source } = handle
-  const summing = new Resumming(request, source, [])
+  const checksumming = new CopyChecksum(request, source, [])
   return objects.put({
     bucket: request.to.bucket,
     key: request.to.key,
@@ -67,7 +67,7 @@ function rewriteWhole(objects: Objects, request: RewriteRequest, handle: ObjectH
     body: handle.read(),
     bytesExpected: source.size,
     attributes: request.attributes(source),
-    inspection: summing,
+    inspection: checksumming,
     ...(keepsTag(source, request.encryption) ? { etag: source.etag } : {}),
     ...(request.lock === undefined ? {} : { lock: request.lock }),
     ...(request.encryption === undefined ? {} : { encryption: request.encryption }),
@@ -75,7 +75,7 @@ function rewriteWhole(objects: Objects, request: RewriteRequest, handle: ObjectH
   })
 }
 
-/** All parts become one blob, and each a slice of it: the table stays, and what it costs does not depend on it. */
+/** All parts become slices of one blob: the part table is kept, and the cost does not depend on the number of parts. */
 async function rewriteParts(
   context: StoreContext,
   request: RewriteRequest,
@@ -85,19 +85,19 @@ async function rewriteParts(
   const { version: source } = handle
   const { encryption: choice, to, lock = UNLOCKED } = request
   const keys = choice === undefined ? undefined : encryptionFor(context, choice)
-  const summing = new Resumming(request, source, table)
-  // Tags that stay need no digest.
+  const checksumming = new CopyChecksum(request, source, table)
+  // Unchanged tags need no digest.
   const digests = keepsTag(source, choice) ? undefined : new PartDigests(table)
   const draft = await ingest(context, handle.read(), {
     contentKey: keys?.contentKey,
-    digests: digests === undefined ? [summing] : [summing, digests],
+    digests: digests === undefined ? [checksumming] : [checksumming, digests],
     bytesMax: LIMITS.objectPutBytesMax,
     bytesExpected: source.size,
     mayInline: false,
   })
   return withDraft(draft, async () => {
-    // Both end, also when one fails: a digest that nobody ends stays in its thread.
-    const [checksum, computed] = await Promise.all([summing.end(), digests?.end()])
+    // Both digests end even if one fails: an unfinished digest would keep its thread's slot.
+    const [checksum, computed] = await Promise.all([checksumming.end(), digests?.end()])
     const tags = computed?.map(md5 => etagOf(context, md5, choice)) ?? table.map(part => part.etag)
     const parts = table.map(({ number, size, start, checksum }, index): ContentPart => {
       return { number, size, etag: tags[index]!, checksum, slices: slicesOf(draft, { start, size }) }
@@ -133,7 +133,7 @@ function slicesOf({ content }: Draft, { start, size }: Pick<PlacedPart, 'start' 
   return whole === undefined || size === 0 ? [] : [{ ...whole, start, length: size }]
 }
 
-/** MD5 of every part, as the bytes of all of them pass. */
+/** MD5 of every part as the bytes pass. */
 class PartDigests implements RunningDigest {
   readonly #table: readonly PlacedPart[]
   readonly #done: Buffer[] = []
@@ -177,27 +177,29 @@ class PartDigests implements RunningDigest {
   }
 }
 
-/** R52. The checksum of the copy: what the source has, or what was asked for, summed as the bytes pass if need be. */
-class Resumming implements BodyInspector {
+/**
+ * R52. The copy's checksum: the source's, or one by the requested algorithm, computed as the bytes pass if necessary.
+ */
+class CopyChecksum implements BodyInspector {
   readonly #known: Checksum | undefined
   readonly #algorithm: ChecksumAlgorithm | undefined
-  readonly #sum: BodyChecksum | undefined
+  readonly #running: BodyChecksum | undefined
 
   constructor({ algorithm }: RewriteRequest, { checksum }: Version, table: readonly PlacedPart[]) {
     this.#algorithm = algorithm
     this.#known = algorithm === undefined ? checksum : copiedChecksum(checksum, algorithm, table)
-    this.#sum = algorithm === undefined || this.#known !== undefined ? undefined : bodyChecksum(algorithm)
+    this.#running = algorithm === undefined || this.#known !== undefined ? undefined : bodyChecksum(algorithm)
   }
 
   update(chunk: Buffer): Promise<void> | undefined {
-    return this.#sum?.update(chunk)
+    return this.#running?.update(chunk)
   }
 
   async end(): Promise<Checksum | undefined> {
-    return this.#sum === undefined ? this.#known : wholeChecksum(this.#algorithm!, await this.#sum.digest())
+    return this.#running === undefined ? this.#known : wholeChecksum(this.#algorithm!, await this.#running.digest())
   }
 
   abandon(): void {
-    this.#sum?.abandon()
+    this.#running?.abandon()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Accounts, users and access keys. Every change counts up one mark in the same commit, so that whoever remembers
- * something knows with one look whether it still holds, in every process; and so that changes come one behind another.
+ * Accounts, users and access keys. Every change increments one mark in the same commit. Caches in every process compare
+ * the mark to know whether they are current, and concurrent changes are serialized by it.
  */
 import { openSecret, sealSecret } from '../../crypto/secret-box.ts'
 import { keySuccessor } from '../../lib/bytes.ts'
@@ -48,13 +48,13 @@ export interface NewAccount {
   readonly displayName?: string | undefined
   readonly email?: string | undefined
   readonly admin?: boolean | undefined
-  /** It is the one of this id that was deleted, with everything that still names it. */
+  /** The account is a deleted one of the same id; grants and policies that still name it apply again. */
   readonly again?: boolean | undefined
 }
 
 export type AccountChange = Partial<Pick<AccountRecord, 'displayName' | 'email' | 'admin' | 'disabled'>>
 
-/** Whose a key is: an account's own, or a user's. */
+/** The owner of an access key: an account itself, or one of its users. */
 export interface KeyOwner {
   readonly accountId: string
   readonly user: string | undefined
@@ -65,10 +65,9 @@ export interface NewAccessKey extends KeyOwner {
   readonly secretKey: string
 }
 
-/** A key without its secret, which is shown once, when it is made, and never again. */
+/** An access key without its secret, which is shown only at creation. */
 export type AccessKeyInfo = Omit<KeyRecord, 'sealedSecret'>
 
-/** A new access key and its secret. */
 export function generateAccessKey(random: Random): { readonly accessKey: string; readonly secretKey: string } {
   return {
     accessKey: `HF${random.bytes(9).toString('hex').toUpperCase()}`,
@@ -76,7 +75,7 @@ export function generateAccessKey(random: Random): { readonly accessKey: string;
   }
 }
 
-/** 12 digits, the first of them not 0: the ids of built-in accounts stay apart. */
+/** 12 digits without a leading 0, which is reserved for built-in accounts. */
 export function freshAccountId(random: Random): string {
   const digits = random.bytes(8).readBigUInt64BE() % 900_000_000_000n
   return String(100_000_000_000n + digits)
@@ -84,12 +83,12 @@ export function freshAccountId(random: Random): string {
 
 const noSuch = (what: string, name: string): Fault =>
   new Fault('NoSuchEntity', { reason: `there is no ${what} ${name}` })
-const isThere = (what: string, name: string): Fault =>
-  new Fault('EntityAlreadyExists', { reason: `there is a ${what} ${name} already` })
-/** Whatever was granted to the one that is gone would be the new one's. */
-const wasThere = (what: string): Fault =>
+const alreadyExists = (what: string, name: string): Fault =>
+  new Fault('EntityAlreadyExists', { reason: `${what} ${name} already exists` })
+/** Grants to the deleted entity would silently apply to the new one. */
+const wasDeleted = (what: string): Fault =>
   new Fault('EntityAlreadyExists', {
-    reason: `${what} was deleted, and what still names it would be its again: say so, or take another`,
+    reason: `${what} was deleted, and grants to it would apply again: restore it with "again" or choose another name`,
   })
 
 export class Accounts {
@@ -99,7 +98,7 @@ export class Accounts {
     this.#context = context
   }
 
-  /** What there is, in order of the ids; built-in accounts included. */
+  /** All accounts in id order, including built-in ones. */
   async list(): Promise<AccountRecord[]> {
     const found = new Map(BUILT_IN.map(account => [account.accountId, account]))
     for await (const entry of this.#all(keyRanges.accounts())) {
@@ -117,18 +116,18 @@ export class Accounts {
     return account
   }
 
-  create(wish: NewAccount): Promise<AccountRecord> {
-    checkAccountId(wish.accountId)
+  create(request: NewAccount): Promise<AccountRecord> {
+    checkAccountId(request.accountId)
     return this.#change('accounts', async (tx, mark) => {
-      if ((await accountIn(tx, wish.accountId)) !== undefined) throw isThere('account', wish.accountId)
-      const former = await formerIn(tx, wish.accountId)
-      if (former !== undefined && wish.again !== true) throw wasThere(`account ${wish.accountId}`)
+      if ((await accountIn(tx, request.accountId)) !== undefined) throw alreadyExists('account', request.accountId)
+      const formerCanonicalId = await formerIn(tx, request.accountId)
+      if (formerCanonicalId !== undefined && request.again !== true) throw wasDeleted(`account ${request.accountId}`)
       const account: AccountRecord = {
-        accountId: wish.accountId,
-        canonicalId: wish.canonicalId ?? former ?? canonicalIdOf(wish.accountId),
-        displayName: wish.displayName ?? wish.accountId,
-        email: wish.email,
-        admin: wish.admin ?? false,
+        accountId: request.accountId,
+        canonicalId: request.canonicalId ?? formerCanonicalId ?? canonicalIdOf(request.accountId),
+        displayName: request.displayName ?? request.accountId,
+        email: request.email,
+        admin: request.admin ?? false,
         disabled: false,
         createdAt: this.#context.clock.now(),
       }
@@ -136,9 +135,10 @@ export class Accounts {
       if (mark.total >= ACCOUNT_LIMITS.accountsMax) throw new Fault('LimitExceeded')
       const { accountId, canonicalId } = account
       const holder = await this.#holder(tx, canonicalId)
-      if (holder !== undefined && holder !== accountId) throw isThere('account of the canonical id', canonicalId)
+      if (holder !== undefined && holder !== accountId)
+        throw alreadyExists('account with the canonical id', canonicalId)
       tx.put(recordKey.canonicalId(canonicalId), canonicalIdFormat.encode(accountId))
-      if (former !== undefined) tx.remove(recordKey.formerAccount(accountId))
+      if (formerCanonicalId !== undefined) tx.remove(recordKey.formerAccount(accountId))
       mark.total++
       tx.put(recordKey.account(account.accountId), accountFormat.encode(account))
       return account
@@ -151,7 +151,7 @@ export class Accounts {
       checkAccount(account)
       const builtIn = builtInAccount(accountId)
       if (builtIn?.admin && (account.disabled || !account.admin)) {
-        throw new Fault('InvalidArgument', { reason: 'the root account stays what it is' })
+        throw new Fault('InvalidArgument', { reason: 'the root account cannot be disabled and stays an administrator' })
       }
       tx.put(recordKey.account(accountId), accountFormat.encode(account))
       return account
@@ -159,17 +159,18 @@ export class Accounts {
   }
 
   /**
-   * With its own keys. Users and buckets must be gone before; objects in buckets of others keep their owner's id, and
-   * lists and policies go on naming it. So neither of its ids is ever given to somebody else.
+   * Removes an account and its own keys. Its users and buckets must be gone. Objects in other accounts' buckets keep
+   * its canonical id, and ACLs and policies still name it, so neither of its ids is ever assigned to another account.
    */
   remove(accountId: string): Promise<void> {
     return this.#change('accounts', async (tx, mark) => {
       const account = await this.#account(tx, accountId)
-      if (builtInAccount(accountId) !== undefined) throw new Fault('DeleteConflict', { reason: 'it is built in' })
+      if (builtInAccount(accountId) !== undefined)
+        throw new Fault('DeleteConflict', { reason: 'the account is built in' })
       const [user] = await this.#context.meta.scan(keyRanges.users(accountId), 1)
       if (user !== undefined) throw new Fault('DeleteConflict', { reason: 'the account has users' })
-      const owned = await this.#owns(account.canonicalId)
-      if (owned) throw new Fault('DeleteConflict', { reason: 'the account owns buckets' })
+      const ownsBuckets = await this.#owns(account.canonicalId)
+      if (ownsBuckets) throw new Fault('DeleteConflict', { reason: 'the account owns buckets' })
       for (const key of await this.keys({ accountId, user: undefined })) removeKey(tx, key)
       tx.remove(recordKey.account(accountId))
       tx.put(recordKey.formerAccount(accountId), canonicalIdFormat.encode(account.canonicalId))
@@ -177,7 +178,7 @@ export class Accounts {
     })
   }
 
-  /** Whose a canonical id is, or was. */
+  /** The account that has or had this canonical id. */
   holderOf(canonicalId: string): Promise<string | undefined> {
     return transact(this.#context, tx => this.#holder(tx, canonicalId))
   }
@@ -204,14 +205,14 @@ export class Accounts {
     return userFormat.decode(entry.value)
   }
 
-  /** `again`: it is the one of this name that was deleted, with everything that still names it. */
+  /** `again`: the user is a deleted one of the same name; policies that still name it apply again. */
   createUser(accountId: string, name: string, again = false): Promise<UserRecord> {
     checkUserName(name)
     return this.#change('keys', async tx => {
       await this.#account(tx, accountId)
-      if ((await tx.get(recordKey.user(accountId, name))) !== undefined) throw isThere('user', name)
+      if ((await tx.get(recordKey.user(accountId, name))) !== undefined) throw alreadyExists('user', name)
       const isFormer = (await tx.get(recordKey.formerUser(accountId, name))) !== undefined
-      if (isFormer && !again) throw wasThere(`user ${name}`)
+      if (isFormer && !again) throw wasDeleted(`user ${name}`)
       if (isFormer) tx.remove(recordKey.formerUser(accountId, name))
       const limit = ACCOUNT_LIMITS.usersPerAccountMax
       if ((await this.#context.meta.scan(keyRanges.users(accountId), limit)).length >= limit)
@@ -222,7 +223,7 @@ export class Accounts {
     })
   }
 
-  /** What a user is from now on; policies that cannot be read are refused here, whoever gives them. */
+  /** Changes a user; invalid policies are rejected here for every caller. */
   changeUser(
     accountId: string,
     name: string,
@@ -238,7 +239,7 @@ export class Accounts {
     })
   }
 
-  /** With its keys. Policies of buckets go on naming it, so its name is given to nobody else. */
+  /** Removes a user and its keys. Bucket policies may still name it, so its name is not assigned to a new user. */
   removeUser(accountId: string, name: string): Promise<void> {
     return this.#change('keys', async tx => {
       await userIn(tx, accountId, name)
@@ -252,10 +253,10 @@ export class Accounts {
     checkAccessKey(accessKey)
     const entry = await this.#context.meta.get(recordKey.accessKey(accessKey))
     if (entry === undefined) throw noSuch('access key', accessKey)
-    return factsOf(keyFormat.decode(entry.value))
+    return withoutSecret(keyFormat.decode(entry.value))
   }
 
-  /** Of one owner, or of an account and all its users. */
+  /** Keys of one owner, or of an account and all its users. */
   async keys(owner: KeyOwner | { readonly accountId: string }): Promise<AccessKeyInfo[]> {
     const { accountId } = owner
     checkAccountId(accountId)
@@ -264,24 +265,24 @@ export class Accounts {
     for await (const { key } of this.#all(range)) {
       const accessKey = key.toString('utf8', key.lastIndexOf(0, -2) + 1, key.length - 1)
       const entry = await this.#context.meta.get(recordKey.accessKey(accessKey))
-      if (entry !== undefined) keys.push(factsOf(keyFormat.decode(entry.value)))
+      if (entry !== undefined) keys.push(withoutSecret(keyFormat.decode(entry.value)))
     }
     return keys
   }
 
-  createKey(wish: NewAccessKey): Promise<AccessKeyInfo> {
-    const { accountId, user, accessKey } = wish
+  createKey(request: NewAccessKey): Promise<AccessKeyInfo> {
+    const { accountId, user, accessKey } = request
     checkAccessKey(accessKey)
-    checkSecretKey(wish.secretKey)
+    checkSecretKey(request.secretKey)
     return this.#change('keys', async tx => {
       await this.#account(tx, accountId)
       if (user !== undefined) await userIn(tx, accountId, user)
-      if ((await tx.get(recordKey.accessKey(accessKey))) !== undefined) throw isThere('access key', accessKey)
+      if ((await tx.get(recordKey.accessKey(accessKey))) !== undefined) throw alreadyExists('access key', accessKey)
       if ((await this.keys({ accountId, user })).length >= ACCOUNT_LIMITS.keysPerOwnerMax) {
         throw new Fault('LimitExceeded')
       }
       const key = { accessKey, accountId, user, disabled: false, createdAt: this.#context.clock.now() }
-      this.#putKey(tx, key, wish.secretKey)
+      this.#putKey(tx, key, request.secretKey)
       return key
     })
   }
@@ -296,7 +297,7 @@ export class Accounts {
       const key = { ...before, disabled: change.disabled ?? before.disabled }
       if (change.secretKey !== undefined) this.#putKey(tx, key, change.secretKey)
       else tx.put(recordKey.accessKey(accessKey), keyFormat.encode(key))
-      return factsOf(key)
+      return withoutSecret(key)
     })
   }
 
@@ -304,7 +305,7 @@ export class Accounts {
     return this.#change('keys', async tx => removeKey(tx, await keyIn(tx, accessKey)))
   }
 
-  /** Whether this is the key's secret, for whoever was given one again. */
+  /** Whether this is the key's secret. */
   async hasSecret(accessKey: string, secretKey: string): Promise<boolean> {
     const entry = await this.#context.meta.get(recordKey.accessKey(accessKey))
     if (entry === undefined) return false
@@ -320,7 +321,7 @@ export class Accounts {
 
   #change<T>(what: 'accounts' | 'keys', attempt: (tx: Transaction, mark: { total: number }) => Promise<T>): Promise<T> {
     return transact(this.#context, async tx => {
-      // Read first: whatever is looked at afterwards, by scans too, is as it was when this was read.
+      // Read first, so that later reads, including scans, are at least as new as the mark.
       const entry = await tx.get(recordKey.accountsMark())
       const mark = { ...(entry === undefined ? NO_MARK : accountsMarkFormat.decode(entry.value)) }
       const result = await attempt(tx, mark)
@@ -358,7 +359,7 @@ async function accountIn(tx: Transaction, accountId: string): Promise<AccountRec
   return entry === undefined ? builtInAccount(accountId) : accountFormat.decode(entry.value)
 }
 
-/** The canonical id of an account that was deleted. */
+/** The canonical id of a deleted account. */
 async function formerIn(tx: Transaction, accountId: string): Promise<string | undefined> {
   const entry = await tx.get(recordKey.formerAccount(accountId))
   return entry === undefined ? undefined : canonicalIdFormat.decode(entry.value)
@@ -390,6 +391,6 @@ function checkAccount({ canonicalId, displayName, email }: AccountRecord): void 
   if (email !== undefined) checkEmail(email)
 }
 
-function factsOf({ accessKey, accountId, user, disabled, createdAt }: KeyRecord): AccessKeyInfo {
+function withoutSecret({ accessKey, accountId, user, disabled, createdAt }: KeyRecord): AccessKeyInfo {
   return { accessKey, accountId, user, disabled, createdAt }
 }

@@ -1,7 +1,7 @@
 /**
- * Who may ask: accounts and keys as requests look them up. Each request reads one small record, the mark of the last
- * change; what was read before is used only while the mark is the same. So nothing is answered from what another
- * process has changed, and the usual request costs one look-up.
+ * Looks up accounts and credentials for requests. Each request reads one small record, the accounts mark; cached
+ * entries are used only while the mark is unchanged. A change made by another process is therefore never missed, and
+ * the common request costs one lookup.
  */
 import { openSecret } from '../../crypto/secret-box.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
@@ -19,15 +19,15 @@ import { recordKey } from '../commit/record-keys.ts'
 import type { StoreContext } from '../store-context.ts'
 import { Accounts, NO_MARK } from './accounts.ts'
 
-/** So many keys are remembered with their secrets; the others are read and opened again. */
-const REMEMBERED_MAX = 4096
+/** Credentials cached with their secrets; others are read and unsealed again. */
+const CREDENTIALS_MAX = 4096
 
 export interface RootKey {
   readonly accessKey: string
   readonly secretKey: string
 }
 
-/** Accounts by what names them: all of them, as of one moment. */
+/** All accounts by id, canonical id and email, as of one mark. */
 class Register {
   readonly byId = new Map<string, AccountRecord>()
   readonly byCanonicalId = new Map<string, AccountRecord>()
@@ -44,15 +44,15 @@ class Register {
   }
 }
 
-/** What is known as of one mark. */
+/** Accounts and credentials as of one mark. */
 export class IdentitySnapshot {
   readonly stamp: Stamp | undefined
-  /** The count of changes to accounts that the register shows. */
+  /** The mark's count of account changes that the register reflects. */
   readonly accountsCount: number
   readonly register: Register
   readonly #context: StoreContext
   readonly #root: RootKey | undefined
-  readonly #remembered = new Map<string, Credential>()
+  readonly #credentials = new Map<string, Credential>()
 
   constructor(
     context: StoreContext,
@@ -80,23 +80,23 @@ export class IdentitySnapshot {
 
   /** Undefined for a key that is unknown, disabled or deleted, or whose account or user is. */
   findCredential(accessKey: string): MaybePromise<Credential | undefined> {
-    return this.#remembered.get(accessKey) ?? this.#lookUp(accessKey)
+    return this.#credentials.get(accessKey) ?? this.#load(accessKey)
   }
 
-  async #lookUp(accessKey: string): Promise<Credential | undefined> {
+  async #load(accessKey: string): Promise<Credential | undefined> {
     const found = accessKey === this.#root?.accessKey ? this.#rootCredential(this.#root) : await this.#read(accessKey)
     if (found === undefined) return undefined
-    if (this.#remembered.size >= REMEMBERED_MAX) this.#remembered.delete(this.#remembered.keys().next().value!)
-    this.#remembered.set(accessKey, found)
+    if (this.#credentials.size >= CREDENTIALS_MAX) this.#credentials.delete(this.#credentials.keys().next().value!)
+    this.#credentials.set(accessKey, found)
     return found
   }
 
-  /** The root's key is no record, but nobody else can have one of its name. */
+  /** The root key is not stored, but no other key can have its name. */
   isRootKey(accessKey: string): boolean {
     return accessKey === this.#root?.accessKey
   }
 
-  /** Whether the caller's key may administer the server: an administrator's own key, never a user's. */
+  /** Only an administrator account's own key may administer the server, never a user's. */
   mayAdminister(credential: Pick<Credential, 'account' | 'user'>): boolean {
     return credential.user === undefined && this.register.byId.get(credential.account.accountId)?.admin === true
   }
@@ -134,54 +134,54 @@ export class IdentityCache {
   readonly #context: StoreContext
   readonly #root: RootKey | undefined
   readonly #accounts: Accounts
-  readonly #markAddress = recordKey.accountsMark()
-  /** The mark as it was read last. */
+  readonly #markKey = recordKey.accountsMark()
+  /** The mark as last read. */
   #mark: Entry | undefined
-  #known: IdentitySnapshot | undefined
-  #reading: { readonly stamp: Stamp | undefined; readonly result: Promise<IdentitySnapshot> } | undefined
+  #snapshot: IdentitySnapshot | undefined
+  #loading: { readonly stamp: Stamp | undefined; readonly result: Promise<IdentitySnapshot> } | undefined
 
-  /** The root's key is the operator's: it is never a record of the store. */
+  /** The root key is configured by the operator and never stored. */
   constructor(context: StoreContext, root: RootKey | undefined) {
     this.#context = context
     this.#root = root
     this.#accounts = new Accounts(context)
   }
 
-  /** As of now: every change that was acknowledged before this call is in it. */
+  /** Includes every change acknowledged before this call. */
   now(): MaybePromise<IdentitySnapshot> {
-    const entry = this.#context.meta.get(this.#markAddress, this.#mark)
+    const entry = this.#context.meta.get(this.#markKey, this.#mark)
     return entry instanceof Promise ? entry.then(found => this.#asOf(found)) : this.#asOf(entry)
   }
 
   #asOf(entry: Entry | undefined): MaybePromise<IdentitySnapshot> {
     this.#mark = entry
-    if (this.#known !== undefined && this.#known.stamp === entry?.stamp) return this.#known
-    // Whoever comes while it is being read shares it, as long as nothing has changed in between.
-    if (this.#reading === undefined || this.#reading.stamp !== entry?.stamp) {
+    if (this.#snapshot !== undefined && this.#snapshot.stamp === entry?.stamp) return this.#snapshot
+    // Concurrent callers share one load while the mark is unchanged.
+    if (this.#loading === undefined || this.#loading.stamp !== entry?.stamp) {
       const result = this.#read()
-      this.#reading = { stamp: entry?.stamp, result }
+      this.#loading = { stamp: entry?.stamp, result }
       const done = (): void => {
-        if (this.#reading?.result === result) this.#reading = undefined
+        if (this.#loading?.result === result) this.#loading = undefined
       }
       result.then(done, done)
     }
-    return this.#reading.result
+    return this.#loading.result
   }
 
   async #read(): Promise<IdentitySnapshot> {
     for (;;) {
-      const entry = await this.#context.meta.get(this.#markAddress)
+      const entry = await this.#context.meta.get(this.#markKey)
       const mark = entry === undefined ? NO_MARK : accountsMarkFormat.decode(entry.value)
-      const known = this.#known
+      const previous = this.#snapshot
       const register =
-        known !== undefined && known.accountsCount === mark.accounts
-          ? known.register
+        previous !== undefined && previous.accountsCount === mark.accounts
+          ? previous.register
           : new Register(await this.#accounts.list())
-      const after = await this.#context.meta.get(this.#markAddress)
+      const after = await this.#context.meta.get(this.#markKey)
       if (after?.stamp !== entry?.stamp) continue
       const asOf = { stamp: entry?.stamp, accountsCount: mark.accounts, register }
-      this.#known = new IdentitySnapshot(this.#context, this.#root, asOf)
-      return this.#known
+      this.#snapshot = new IdentitySnapshot(this.#context, this.#root, asOf)
+      return this.#snapshot
     }
   }
 }

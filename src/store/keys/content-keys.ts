@@ -1,4 +1,4 @@
-/** From what a client asks for to a content key and back. A customer's key passes through and is kept nowhere. */
+/** Maps the client's choice of key to a content key and back. A customer's key is used and never stored. */
 import { createHmac } from 'node:crypto'
 import { KeyDisabled, KeyUnknown, type KeyUse, WrongKey } from '../../crypto/keyring.ts'
 import { Fault } from '../../model/faults.ts'
@@ -8,7 +8,6 @@ import type { StoreContext } from '../store-context.ts'
 
 const CONTENT_KEY_BYTES = 32
 
-/** The key a client names for its object. */
 export type KeyChoice =
   | { readonly by: 'service' }
   | {
@@ -23,11 +22,14 @@ export type KeyChoice =
 export function keyUseOf(encryption: EncryptionInfo, customerKey: Buffer | undefined): KeyUse {
   if (encryption.by === 'service') return { by: 'service' }
   if (encryption.by === 'named') return { by: 'named', name: encryption.keyName!, context: encryption.context }
-  if (customerKey === undefined) throw new Fault('InvalidRequest', { reason: 'The object needs its customer key' })
+  if (customerKey === undefined)
+    throw new Fault('InvalidRequest', {
+      reason: 'The object is encrypted with a customer key, which the request must supply',
+    })
   return { by: 'customer', key: customerKey }
 }
 
-/** What can be told about how something is sealed. */
+/** How an object is encrypted, without its wrapped key. */
 export type EncryptionInfo = Omit<Encryption, 'wrappedKey'>
 
 export function encryptionInfo(choice: KeyChoice): EncryptionInfo {
@@ -44,45 +46,45 @@ export function encryptionInfo(choice: KeyChoice): EncryptionInfo {
 
 const customerKeyOf = (choice: KeyChoice): Buffer | undefined => (choice.by === 'customer' ? choice.key : undefined)
 
-/** Both stand in the version's record, which has a size. */
+/** Both are stored in the version's record, which is bounded. */
 function checkNamed({ name, context }: Extract<KeyChoice, { by: 'named' }>): void {
   const tooLong = name.length > LIMITS.keyNameCharactersMax || (context?.length ?? 0) > LIMITS.keyContextBytesMax
   if (tooLong) throw new Fault('InvalidRequest', { reason: 'The key id or its context is too long' })
 }
 
-/** Wraps a content key, a new one unless one is given, as the client asks. */
+/** Wraps a content key, a new one unless given, with the chosen key. */
 export function encryptionFor(
-  engine: StoreContext,
+  context: StoreContext,
   choice: KeyChoice,
-  contentKey = engine.random.bytes(CONTENT_KEY_BYTES),
+  contentKey = context.random.bytes(CONTENT_KEY_BYTES),
 ): { encryption: Encryption; contentKey: Buffer } {
   if (choice.by === 'named') checkNamed(choice)
   const described = encryptionInfo(choice)
   const use = keyUseOf(described, customerKeyOf(choice))
-  const wrappedKey = faulting(() => engine.keyring.wrap(contentKey, use))
+  const wrappedKey = asClientFault(() => context.keyring.wrap(contentKey, use))
   return { encryption: { ...described, wrappedKey }, contentKey }
 }
 
 /** The content key of a stored object; undefined for plain bytes. */
 export async function contentKeyOf(
-  engine: StoreContext,
+  context: StoreContext,
   encryption: Encryption | undefined,
   customerKey: Buffer | undefined,
 ): Promise<Buffer | undefined> {
   if (customerKey !== undefined && encryption?.by !== 'customer') {
-    throw new Fault('InvalidRequest', { reason: 'The object has no customer key' })
+    throw new Fault('InvalidRequest', { reason: 'The object is not encrypted with a customer key' })
   }
   if (encryption === undefined) return undefined
   const use = keyUseOf(encryption, customerKey)
-  return engine.keyring.upToDate(() => faulting(() => engine.keyring.unwrap(encryption.wrappedKey, use)))
+  return context.keyring.upToDate(() => asClientFault(() => context.keyring.unwrap(encryption.wrappedKey, use)))
 }
 
-/** A wrong, unknown or disabled key is the client's business; anything else about keys is not. */
-function faulting<T>(use: () => T): T {
+/** Reports a wrong, unknown or disabled key to the client; other key errors are internal. */
+function asClientFault<T>(use: () => T): T {
   try {
     return use()
   } catch (error) {
-    if (error instanceof WrongKey) throw new Fault('AccessDenied', { reason: 'The key does not open this object' })
+    if (error instanceof WrongKey) throw new Fault('AccessDenied', { reason: 'The key does not decrypt this object' })
     if (error instanceof KeyDisabled) throw new Fault('KMS.DisabledException')
     if (error instanceof KeyUnknown) throw new Fault('KMS.NotFoundException')
     throw error
@@ -90,14 +92,16 @@ function faulting<T>(use: () => T): T {
 }
 
 /**
- * Entity tag of bytes with this MD5 (16 bytes). Under a named or a customer's key it must not give the plaintext's
- * digest away, so it is keyed: stable for the same bytes and key, telling nothing.
+ * Entity tag of bytes with this MD5 (16 bytes). Under a named or a customer's key the tag is an HMAC, so that it does
+ * not reveal the plaintext's digest: stable for the same bytes and key.
  */
-export function etagOf(engine: StoreContext, md5: Buffer, choice: KeyChoice | undefined): string {
+export function etagOf(context: StoreContext, md5: Buffer, choice: KeyChoice | undefined): string {
   if (choice === undefined || choice.by === 'service') return md5.toString('hex')
-  const secret = faulting(() => engine.keyring.etagSecret(keyUseOf(encryptionInfo(choice), customerKeyOf(choice))))
+  const secret = asClientFault(() =>
+    context.keyring.etagSecret(keyUseOf(encryptionInfo(choice), customerKeyOf(choice))),
+  )
   return createHmac('sha256', secret).update(md5).digest('hex').slice(0, 32)
 }
 
-/** Tags of plain bytes and of those that the service seals are digests of the content alone, and so stay. */
+/** Tags of plain bytes and of bytes sealed by the service key are digests of the content alone, so copies keep them. */
 export const isContentEtag = (by: Encryption['by'] | undefined): boolean => by === undefined || by === 'service'

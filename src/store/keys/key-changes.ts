@@ -1,27 +1,24 @@
-/**
- * What is under way with the keys of a folder, whoever asked for it. They change in one process, the owner of the
- * folder, so its order is that of all.
- */
+/** Key changes in progress in a folder. Keys change only in the owner process, so its order is the global order. */
 
 export interface KeyProgress {
-  /** Versions and uploads so far. */
+  /** Versions and uploads scanned so far. */
   scanned: number
-  /** The key was enabled meanwhile. */
+  /** True when the key was enabled meanwhile. */
   isWithdrawn: boolean
 }
 
-/** Somebody looks whether a locked version needs a key. */
+/** A scan for locked versions that need a key. */
 export interface KeyUseScanState extends KeyProgress {
-  /** The key is disabled, or why it is not. */
+  /** Resolves when the key is disabled; rejects with the reason it is not. */
   readonly outcome: Promise<void>
 }
 
 export class KeyChanges {
-  /** The change that was asked for last: one after the other, so that none undoes half of another. */
+  /** The latest requested change; changes run one after the other. */
   #last: Promise<unknown> = Promise.resolve()
-  /** By the name of the key. */
+  /** Running scans by key name. */
   readonly scans = new Map<string, KeyUseScanState>()
-  /** The record that kept a key from being disabled the last time, by the name of the key. */
+  /** The record that kept a key from being disabled last time, by key name. */
   readonly blockers = new Map<string, Buffer>()
 
   exclusively<T>(change: () => Promise<T>): Promise<T> {

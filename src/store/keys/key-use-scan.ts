@@ -1,4 +1,4 @@
-/** P23. Looks at everything that a lock may keep, some at a time, and remembers how far it has got. */
+/** P23. Scans every record that a lock may protect, page by page, and stores its progress. */
 import { createHash } from 'node:crypto'
 import { keySuccessor } from '../../lib/bytes.ts'
 import type { Entry } from '../../meta/meta.ts'
@@ -13,27 +13,27 @@ import type { StoreContext } from '../store-context.ts'
 import type { KeyProgress } from './key-changes.ts'
 
 const PAGE = 500
-/** So many pages are looked at again at most after the process has died. */
-const PAGES_UNNOTED = 16
-/** Current versions first: overwritten ones go to the older ones, and none that is locked comes back meanwhile. */
+/** At most this many pages are scanned again after a crash. */
+const PAGES_PER_CHECKPOINT = 16
+/** Current versions first: overwritten ones move to the older range, and no locked one can move back meanwhile. */
 const KINDS = ['o', 'v', 'u']
 
-/** Names are longer than keys of records may be. */
+/** Key names may be longer than a record key, so they are hashed. */
 const digestOf = (name: string): Buffer => createHash('sha256').update(name, 'utf8').digest()
 export const keyStateKey = (name: string): Buffer => recordKey.namedKey(digestOf(name))
 export const keyUseScanKey = (name: string): Buffer => recordKey.keyUseScan(digestOf(name))
 
 export const keyReenabled = (): Fault => new Fault('OperationAborted', { reason: 'the key was enabled meanwhile' })
 
-/** A look at what is under a key that was closed with this stamp. */
+/** A scan of the records under a key that was closed with this stamp. */
 export interface KeyUseScan {
   readonly name: string
   readonly stamp: number
-  /** The first address that was not looked at yet; undefined at the beginning. */
+  /** The first record key not scanned yet; undefined at the start. */
   readonly from: Buffer | undefined
 }
 
-/** Closes the key, unless somebody has who was interrupted: then the look goes on where that one was. */
+/** Closes the key, or resumes the scan of an interrupted close. */
 export async function beginKeyClose(context: StoreContext, name: string): Promise<KeyUseScan> {
   const { meta } = context
   const state = await meta.get(keyStateKey(name))
@@ -49,8 +49,8 @@ export async function beginKeyClose(context: StoreContext, name: string): Promis
   return { name, stamp: (await meta.get(keyStateKey(name)))!.stamp, from: undefined }
 }
 
-/** Whether a lock keeps what this record is about, and the key is needed for it; by its name for people. */
-function keptBy(name: string, { key, value }: Entry, time: number): string | undefined {
+/** The id of the version or upload if a lock protects it and it needs the key. */
+function lockedUnder(name: string, { key, value }: Entry, time: number): string | undefined {
   const decode = key[0] === 'u'.charCodeAt(0) ? uploadFormat.decode : versionFormat.decode
   const { encryption, lock, id } = decode(value)
   if (encryption?.by !== 'named' || encryption.keyName !== name) return undefined
@@ -59,18 +59,18 @@ function keptBy(name: string, { key, value }: Entry, time: number): string | und
 
 const inUse = (locked: string): Fault => new Fault('KeyInUse', { reason: `The key wraps a locked version: ${locked}` })
 
-/** What kept the key the last time still does: nobody has to look for it again. */
+/** Throws if the record that blocked the key last time still does, which saves another scan. */
 export async function refuseIfStillInUse(context: StoreContext, name: string): Promise<void> {
   const address = context.keyChanges.blockers.get(name)
   const entry = address && (await context.meta.get(address))
-  const locked = entry && keptBy(name, entry, await context.lockClock.now())
+  const locked = entry && lockedUnder(name, entry, await context.lockClock.now())
   if (locked !== undefined) throw inUse(locked)
   context.keyChanges.blockers.delete(name)
 }
 
-/** Throws `KeyInUse` when a locked version is under the key, or an upload that is to become one. */
-export async function scanKeyUses(context: StoreContext, looking: KeyUseScan, look: KeyProgress): Promise<void> {
-  const { name, from } = looking
+/** Throws `KeyInUse` when a locked version, or an upload that will become one, needs the key. */
+export async function scanKeyUses(context: StoreContext, scan: KeyUseScan, progress: KeyProgress): Promise<void> {
+  const { name, from } = scan
   const time = await context.lockClock.now()
   const first = from === undefined ? 0 : KINDS.indexOf(String.fromCharCode(from[0]!))
   let pages = 0
@@ -79,23 +79,23 @@ export async function scanKeyUses(context: StoreContext, looking: KeyUseScan, lo
     for (let start = kind === KINDS[first] ? (from ?? range.start) : range.start; ; ) {
       const page = await context.meta.scan({ start, end }, PAGE)
       for (const entry of page) {
-        const locked = keptBy(name, entry, time)
+        const locked = lockedUnder(name, entry, time)
         if (locked === undefined) continue
         context.keyChanges.blockers.set(name, entry.key)
         throw inUse(locked)
       }
-      look.scanned += page.length
-      if (look.isWithdrawn) throw keyReenabled()
+      progress.scanned += page.length
+      if (progress.isWithdrawn) throw keyReenabled()
       if (page.length < PAGE) break
       start = keySuccessor(page.at(-1)!.key)
-      if (++pages % PAGES_UNNOTED === 0) await note(context, { ...looking, from: start })
-      // Requests come first.
+      if (++pages % PAGES_PER_CHECKPOINT === 0) await checkpoint(context, { ...scan, from: start })
+      // Yields to requests between pages.
       await context.clock.sleep(0)
     }
   }
 }
 
-function note(context: StoreContext, { name, stamp, from }: KeyUseScan): Promise<void> {
+function checkpoint(context: StoreContext, { name, stamp, from }: KeyUseScan): Promise<void> {
   return transact(context, async tx => {
     if ((await tx.get(keyStateKey(name)))?.stamp !== stamp) throw keyReenabled()
     tx.put(keyUseScanKey(name), keyUseScanFormat.encode({ stamp, from: from! }))

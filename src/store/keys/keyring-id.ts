@@ -1,4 +1,4 @@
-/** Which keyring a store belongs to: what that sealed, no other can open. */
+/** Identifies the keyring a store belongs to: no other keyring can open what it sealed. */
 import { bytes, format } from '../../lib/codec.ts'
 import { key } from '../../lib/keys.ts'
 

@@ -1,13 +1,13 @@
 /**
- * P23. To disable a key is to delete what it wraps, so locks forbid that too. The key's state stands among the records:
- * whoever makes a version under it, locks one, or brings a locked one back to the top of its key depends on it. So a
- * key is first closed, then every version is looked at, current ones first, and no lock can come in behind the look.
- * That may take long, so nobody has to wait for it; the key is disabled only if it has been closed all the time.
+ * P23. Disabling a key makes everything it wraps unreadable, so locks forbid it. The key's state is a record that every
+ * transaction checks when it creates a version under the key, locks one, or promotes a locked one to current. Disabling
+ * first closes the key, then scans every version, current ones first, so that no lock can be added behind the scan. The
+ * scan may take long and runs in the background; the key is disabled only if it stayed closed throughout.
  */
 import { badKeyName, KeyringFull, type Rotatable } from '../../crypto/keyring.ts'
 import type { Clock } from '../../lib/clock.ts'
 import { Fault } from '../../model/faults.ts'
-import { type KeyState, keyStateFormat, type NextVersion, nextVersionFormat } from '../../model/key-state.ts'
+import { type KeyState, keyStateFormat, type PendingRotation, pendingRotationFormat } from '../../model/key-state.ts'
 import { STORE_LEDGER } from '../../model/ledger.ts'
 import type { Encryption } from '../../model/version.ts'
 import { recordKey } from '../commit/record-keys.ts'
@@ -25,10 +25,10 @@ import {
 } from './key-use-scan.ts'
 import { type RewrapProgress, rewrapBatch } from './rewrap-keys.ts'
 
-/** Whoever disables a key hears by then how it went, or that it goes on. */
+/** `disable` answers within this time: with the result, or that the scan continues. */
 const WAIT_MS = 5_000
 
-/** Whoever makes or locks a version under a named key relies on the key. */
+/** Makes a transaction that creates or locks a version under a named key depend on the key's state. */
 export async function dependOnNamedKey(tx: Transaction, encryption: Encryption | undefined): Promise<void> {
   if (encryption?.by !== 'named') return
   const entry = await tx.get(keyStateKey(encryption.keyName!))
@@ -40,13 +40,13 @@ export interface NamedKey {
   readonly name: string
   readonly version: number
   readonly disabled: boolean
-  /** Somebody disables it: so many versions and uploads were looked at so far. */
+  /** Present while the key is being disabled: versions and uploads scanned so far. */
   readonly checking?: number
 }
 
 export interface Rotation {
   readonly of: Rotatable
-  /** One named key; without, what all of them are derived from. */
+  /** One named key; without it, the key that all named keys are derived from. */
   readonly name?: string | undefined
 }
 
@@ -55,7 +55,7 @@ function checkName(name: string): void {
   if (reason !== undefined) throw new Fault('InvalidArgument', { ArgumentName: 'name', reason })
 }
 
-/** Full is the caller's business; anything else about the keyring is not. */
+/** A full keyring is reported to the client; other keyring errors are internal. */
 function asFault(error: unknown): never {
   throw error instanceof KeyringFull ? new Fault('LimitExceeded', { reason: error.message }) : error
 }
@@ -67,7 +67,9 @@ export class NamedKeys {
     this.#context = context
   }
 
-  /** Names that somebody made, rotated, disabled or enabled, in order. Others may be in use all the same (R22). */
+  /**
+   * Names of keys that were created, rotated, disabled or enabled, in order. Other names may be in use as well (R22).
+   */
   list(): NamedKey[] {
     return this.#context.keyring
       .keyNames()
@@ -76,19 +78,19 @@ export class NamedKeys {
   }
 
   get(name: string): NamedKey {
-    const look = this.#context.keyChanges.scans.get(name)
-    return { name, ...this.#context.keyring.keyState(name), ...(look === undefined ? {} : { checking: look.scanned }) }
+    const scan = this.#context.keyChanges.scans.get(name)
+    return { name, ...this.#context.keyring.keyState(name), ...(scan === undefined ? {} : { checking: scan.scanned }) }
   }
 
   async create(name: string): Promise<void> {
     checkName(name)
     if (this.#context.keyring.keyNames().includes(name)) {
-      throw new Fault('EntityAlreadyExists', { reason: `there is an encryption key ${name} already` })
+      throw new Fault('EntityAlreadyExists', { reason: `encryption key ${name} already exists` })
     }
     await this.#context.keyring.have([name]).catch(asFault)
   }
 
-  /** From now on a new key seals; what the old ones sealed they go on opening. Resolves to its version. */
+  /** A new key version seals from now on; earlier versions still open what they sealed. Resolves to the new version. */
   async rotate({ of, name }: Rotation): Promise<number> {
     if (name !== undefined) {
       if (of !== 'named')
@@ -97,28 +99,28 @@ export class NamedKeys {
     }
     return this.#context.keyChanges.exclusively(async () => {
       await this.#finish()
-      const before = (version: number): Promise<void> => this.#intend({ of, keyName: name, version })
+      const before = (version: number): Promise<void> => this.#recordRotation({ of, keyName: name, version })
       const version = await this.#context.keyring.rotate(of, name, before).catch(asFault)
       await transact(this.#context, async tx => tx.remove(recordKey.rotation()))
       return version
     })
   }
 
-  /** What older versions wrap is wrapped by the newest ones: one step of a round through the store. */
+  /** Runs one batch of rewrapping keys under their newest versions. */
   rewrap(from?: Buffer): Promise<RewrapProgress> {
     return rewrapBatch(this.#context, from)
   }
 
-  /** Noted before it is done, with what is left to do: whoever starts after a crash in between completes it. */
-  #intend(next: NextVersion): Promise<void> {
+  /** Recorded before the rotation, so that the next start can complete it after a crash. */
+  #recordRotation(next: PendingRotation): Promise<void> {
     const { of, keyName, version } = next
     return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
-      tx.put(recordKey.rotation(), nextVersionFormat.encode(next))
+      tx.put(recordKey.rotation(), pendingRotationFormat.encode(next))
       note({ what: 'key rotated', of, ...(keyName === undefined ? {} : { keyName }), version })
     })
   }
 
-  /** Does what the ledger tells of and a crash has left undone. At every start, by the owner of the folder. */
+  /** Completes a rotation that a crash interrupted. Called by the owner of the folder at every start. */
   finish(): Promise<void> {
     return this.#context.keyChanges.exclusively(() => this.#finish())
   }
@@ -127,63 +129,63 @@ export class NamedKeys {
     const { meta, keyring } = this.#context
     const entry = await meta.get(recordKey.rotation())
     if (entry === undefined) return
-    const { of, keyName, version } = nextVersionFormat.decode(entry.value)
+    const { of, keyName, version } = pendingRotationFormat.decode(entry.value)
     const now = keyName === undefined ? keyring.versions[of] : keyring.keyState(keyName).version
     if (now < version) await keyring.rotate(of, keyName)
     await transact(this.#context, async tx => tx.remove(recordKey.rotation()))
   }
 
   /**
-   * Nothing under this key can be read any more. Refused while a lock wants something to stay. To find that out may
-   * take long: then it goes on by itself, and whoever asks again hears how it went.
+   * Makes everything under this key unreadable. Refused while a locked version needs the key. The scan for one may
+   * outlast this call; it then continues in the background, and a later call reports its result.
    */
   async disable(name: string): Promise<'disabled' | 'checking'> {
     checkName(name)
-    const look = await this.#context.keyChanges.exclusively(() => this.#beginToDisable(name))
-    if (look === undefined) return 'disabled'
-    const disabled = look.outcome.then(() => 'disabled' as const)
-    return soonOr(this.#context.clock, disabled, 'checking')
+    const scan = await this.#context.keyChanges.exclusively(() => this.#startDisabling(name))
+    if (scan === undefined) return 'disabled'
+    const disabled = scan.outcome.then(() => 'disabled' as const)
+    return orTimeout(this.#context.clock, disabled, 'checking')
   }
 
-  async #beginToDisable(name: string): Promise<KeyUseScanState | undefined> {
+  async #startDisabling(name: string): Promise<KeyUseScanState | undefined> {
     const { keyChanges, keyring } = this.#context
-    const underWay = keyChanges.scans.get(name)
-    if (underWay !== undefined || keyring.keyState(name).disabled) return underWay
+    const running = keyChanges.scans.get(name)
+    if (running !== undefined || keyring.keyState(name).disabled) return running
     await refuseIfStillInUse(this.#context, name)
-    const looking = await beginKeyClose(this.#context, name)
+    const keyScan = await beginKeyClose(this.#context, name)
     const progress = { scanned: 0, isWithdrawn: false }
-    const outcome = this.#disable(looking, progress).finally(() => keyChanges.scans.delete(name))
-    // Perhaps nobody waits for it any more.
+    const outcome = this.#disable(keyScan, progress).finally(() => keyChanges.scans.delete(name))
+    // The caller may have stopped waiting.
     outcome.catch(() => {})
-    const look = Object.assign(progress, { outcome })
-    keyChanges.scans.set(name, look)
-    return look
+    const scan = Object.assign(progress, { outcome })
+    keyChanges.scans.set(name, scan)
+    return scan
   }
 
-  async #disable(looking: KeyUseScan, look: KeyProgress): Promise<void> {
+  async #disable(keyScan: KeyUseScan, scan: KeyProgress): Promise<void> {
     const { keyChanges, keyring } = this.#context
-    let isNoted = false
-    // Noted before it is done: whatever comes between, the ledger never tells less than has happened.
+    let isRecorded = false
+    // Recorded in the ledger first, so that the ledger never lacks a change that happened.
     const before = async (): Promise<void> => {
-      await this.#noteDisabled(looking)
-      isNoted = true
+      await this.#recordDisabled(keyScan)
+      isRecorded = true
     }
     try {
-      await scanKeyUses(this.#context, looking, look)
-      await keyChanges.exclusively(() => keyring.disable(looking.name, before))
+      await scanKeyUses(this.#context, keyScan, scan)
+      await keyChanges.exclusively(() => keyring.disable(keyScan.name, before))
     } catch (error) {
-      if (!isNoted) await keyChanges.exclusively(() => this.#open(looking))
+      if (!isRecorded) await keyChanges.exclusively(() => this.#open(keyScan))
       asFault(error)
     }
   }
 
   async enable(name: string): Promise<void> {
     checkName(name)
-    const { keyChanges, keyring, ledgerCommits: turns } = this.#context
+    const { keyChanges, keyring, ledgerCommits } = this.#context
     await keyChanges.exclusively(async () => {
-      const look = keyChanges.scans.get(name)
-      if (look !== undefined) look.isWithdrawn = true
-      await turns.append(this.#context, STORE_LEDGER, async (tx, note) => {
+      const scan = keyChanges.scans.get(name)
+      if (scan !== undefined) scan.isWithdrawn = true
+      await ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
         setState(tx, name, 'open')
         note({ what: 'key enabled', keyName: name })
       })
@@ -191,8 +193,8 @@ export class NamedKeys {
     })
   }
 
-  /** Only if it was closed all the time since the look began. */
-  #noteDisabled({ name, stamp }: KeyUseScan): Promise<void> {
+  /** Fails unless the key stayed closed since the scan began. */
+  #recordDisabled({ name, stamp }: KeyUseScan): Promise<void> {
     return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
       if ((await tx.get(keyStateKey(name)))?.stamp !== stamp) throw keyReenabled()
       setState(tx, name, 'disabled')
@@ -200,7 +202,7 @@ export class NamedKeys {
     })
   }
 
-  /** As it was before the look, unless somebody else has said what it is to be. */
+  /** Reopens the key, unless its state was changed meanwhile. */
   #open({ name, stamp }: KeyUseScan): Promise<void> {
     return transact(this.#context, async tx => {
       if ((await tx.get(keyStateKey(name)))?.stamp === stamp) setState(tx, name, 'open')
@@ -208,13 +210,13 @@ export class NamedKeys {
   }
 }
 
-/** With it ends what was known about a look. */
+/** Sets the state and discards the progress of a scan. */
 function setState(tx: Transaction, name: string, state: KeyState): void {
   tx.put(keyStateKey(name), keyStateFormat.encode(state))
   tx.remove(keyUseScanKey(name))
 }
 
-function soonOr<T, L>(clock: Clock, result: Promise<T>, late: L): Promise<T | L> {
+function orTimeout<T, L>(clock: Clock, result: Promise<T>, late: L): Promise<T | L> {
   return new Promise((resolve, reject) => {
     const stop = clock.after(WAIT_MS, () => resolve(late))
     result.then(resolve, reject).finally(stop)

@@ -1,7 +1,7 @@
 /**
- * After a rotation: content keys that an older key wraps are wrapped by the newest one, in the records of versions and
- * uploads. Nothing else of a record changes, locked or not: no byte, no tag, no lock, no time. Some at a time; whoever
- * breaks off begins anew, and what is done already costs a look.
+ * After a rotation, rewraps content keys under the newest key version in the records of versions and uploads. Nothing
+ * else in a record changes, locked or not: no bytes, tag, lock or time. Runs in batches; an interrupted run starts over
+ * and skips records that are already current.
  */
 import { KeyDisabled, KeyUnknown } from '../../crypto/keyring.ts'
 import { keySuccessor } from '../../lib/bytes.ts'
@@ -17,28 +17,28 @@ import type { StoreContext } from '../store-context.ts'
 import { keyUseOf } from './content-keys.ts'
 
 const PAGE = 500
-/** One step takes no longer than that, and a page. */
+/** One step takes at most this long plus one page. */
 const STEP_MS = 1_000
-/** Records that are changed in one commit: few, so that others hardly ever are in the way of it. */
-const TOGETHER_MAX = 16
-const TOGETHER_BYTES_MAX = META_LIMITS.commitBytesMax / 2
-/** Current versions first, which may become older ones meanwhile. */
+/** Records per commit: few, so that conflicts are rare. */
+const RECORDS_PER_COMMIT = 16
+const COMMIT_BYTES_MAX = META_LIMITS.commitBytesMax / 2
+/** Current versions first, since they may become older ones meanwhile. */
 const KINDS = ['o', 'v', 'u']
 
 export interface RewrapProgress {
-  /** Records that were looked at. */
+  /** Records scanned. */
   readonly looked: number
   readonly rewrapped: number
-  /** Under a key that is disabled, or that nobody has made: they stay as they are. */
+  /** Records under a disabled or unknown key, which are left as they are. */
   readonly left: number
-  /** Where the next step begins; undefined at the end. */
+  /** Start of the next step; undefined at the end. */
   readonly next: Buffer | undefined
 }
 
 const isUpload = (key: Buffer): boolean => key[0] === 'u'.charCodeAt(0)
 
-/** How the record's content is sealed, and the record with another wrapping of the same key. */
-function opened({ key, value }: Entry): [Encryption | undefined, (encryption: Encryption) => Buffer] {
+/** The encryption of a record, and a function that encodes the record with another one. */
+function decodeSealed({ key, value }: Entry): [Encryption | undefined, (encryption: Encryption) => Buffer] {
   if (isUpload(key)) {
     const upload = uploadFormat.decode(value)
     return [upload.encryption, encryption => uploadFormat.encode({ ...upload, encryption })]
@@ -50,8 +50,8 @@ function opened({ key, value }: Entry): [Encryption | undefined, (encryption: En
 const isOutdated = (context: StoreContext, encryption: Encryption | undefined): encryption is Encryption =>
   encryption !== undefined && !context.keyring.isCurrent(encryption.wrappedKey, encryption.keyName)
 
-/** The same key, wrapped anew; undefined where that may not be. */
-async function wrappedAnew(context: StoreContext, encryption: Encryption): Promise<Encryption | undefined> {
+/** The same key, wrapped again; undefined when its wrapping key is disabled or unknown. */
+async function rewrapEncryption(context: StoreContext, encryption: Encryption): Promise<Encryption | undefined> {
   const use = keyUseOf(encryption, undefined)
   try {
     const wrappedKey = await context.keyring.upToDate(() => context.keyring.rewrap(encryption.wrappedKey, use, use))
@@ -62,7 +62,7 @@ async function wrappedAnew(context: StoreContext, encryption: Encryption): Promi
   }
 }
 
-/** Those of these records that are still as they were found. */
+/** Rewraps those of these records that are still outdated. */
 async function rewrapThese(
   context: StoreContext,
   keys: readonly Buffer[],
@@ -72,12 +72,12 @@ async function rewrapThese(
     for (const key of keys) {
       const entry = await tx.get(key)
       if (entry === undefined) continue
-      const [encryption, encode] = opened(entry)
+      const [encryption, encode] = decodeSealed(entry)
       if (!isOutdated(context, encryption)) continue
-      const anew = await wrappedAnew(context, encryption)
-      if (anew === undefined) done.left++
+      const rewrapped = await rewrapEncryption(context, encryption)
+      if (rewrapped === undefined) done.left++
       else {
-        tx.put(key, encode(anew))
+        tx.put(key, encode(rewrapped))
         done.rewrapped++
       }
     }
@@ -85,12 +85,12 @@ async function rewrapThese(
   })
 }
 
-/** Keys of records, in groups that a commit can take. */
-function* together(entries: readonly Entry[]): Generator<Buffer[]> {
+/** Record keys in groups that fit one commit. */
+function* commitGroups(entries: readonly Entry[]): Generator<Buffer[]> {
   let group: Buffer[] = []
   let bytes = 0
   for (const { key, value } of entries) {
-    if (group.length === TOGETHER_MAX || bytes + value.length > TOGETHER_BYTES_MAX) {
+    if (group.length === RECORDS_PER_COMMIT || bytes + value.length > COMMIT_BYTES_MAX) {
       yield group
       group = []
       bytes = 0
@@ -101,23 +101,28 @@ function* together(entries: readonly Entry[]): Generator<Buffer[]> {
   if (group.length > 0) yield group
 }
 
-/** The kinds of records that are left, each from where to begin. */
+/** The remaining kinds of records, each with its start. */
 function* rangesFrom(from: Buffer | undefined): Generator<{ start: Buffer; end: Buffer | undefined }> {
   const first = from === undefined ? 0 : KINDS.indexOf(String.fromCharCode(from[0] ?? 0))
   if (first < 0)
-    throw new Fault('InvalidArgument', { ArgumentName: 'from', reason: 'from is not what a step returned' })
+    throw new Fault('InvalidArgument', {
+      ArgumentName: 'from',
+      reason: 'from must be the position that the previous step returned',
+    })
   for (const kind of KINDS.slice(first)) {
     const { start, end } = keyRanges.kind(kind)
     yield { start: from !== undefined && kind === KINDS[first] ? from : start, end }
   }
 }
 
-/** One step. The first one of a round tells the ledger, before anything is done. */
+/** Runs one step. The first step of a run records it in the ledger before any change. */
 export async function rewrapBatch(context: StoreContext, from?: Buffer): Promise<RewrapProgress> {
-  const { clock, keyring, ledgerCommits: turns } = context
+  const { clock, keyring, ledgerCommits } = context
   if (from === undefined) {
     const { service, named } = keyring.versions
-    await turns.append(context, STORE_LEDGER, async (_d, note) => note({ what: 'keys rewrapped', service, named }))
+    await ledgerCommits.append(context, STORE_LEDGER, async (_d, note) =>
+      note({ what: 'keys rewrapped', service, named }),
+    )
   }
   const endsAt = clock.elapsed() + STEP_MS
   const sum = { looked: 0, rewrapped: 0, left: 0 }
@@ -126,7 +131,7 @@ export async function rewrapBatch(context: StoreContext, from?: Buffer): Promise
     for (let at = start; ; ) {
       if (pages++ > 0 && clock.elapsed() >= endsAt) return { ...sum, next: at }
       const page = await context.meta.scan({ start: at, end }, PAGE)
-      for (const keys of together(page.filter(entry => isOutdated(context, opened(entry)[0])))) {
+      for (const keys of commitGroups(page.filter(entry => isOutdated(context, decodeSealed(entry)[0])))) {
         const { rewrapped, left } = await rewrapThese(context, keys)
         sum.rewrapped += rewrapped
         sum.left += left
@@ -134,7 +139,7 @@ export async function rewrapBatch(context: StoreContext, from?: Buffer): Promise
       sum.looked += page.length
       if (page.length < PAGE) break
       at = keySuccessor(page.at(-1)!.key)
-      // Requests come first.
+      // Yields to requests between pages.
       await clock.sleep(0)
     }
   }

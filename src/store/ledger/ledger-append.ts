@@ -1,12 +1,12 @@
 /**
- * Appends to a bucket's ledger inside the commit that does what is noted. The chain belongs to the bucket's name and is
- * never begun anew: whoever removes a bucket and makes it again goes on where the old one ended.
+ * Appends to a bucket's ledger inside the commit that makes the recorded change. The chain belongs to the bucket's name
+ * and never restarts: a recreated bucket continues where the removed one ended.
  */
 import type { Keyring } from '../../crypto/keyring.ts'
 import type { Entry } from '../../meta/meta.ts'
 import {
   type Actor,
-  changesVersion,
+  isLockChange,
   type LedgerNote,
   ledgerEntryFormat,
   ledgerHeadFormat,
@@ -23,7 +23,7 @@ export interface LedgerContext extends TransactionContext {
   readonly actor: Actor
 }
 
-/** A note and who caused it. */
+/** A note and the actor that caused it. */
 export interface AttributedNote {
   readonly note: LedgerNote
   readonly by: Actor
@@ -34,36 +34,36 @@ export const ledgerName = ({ keyring }: Pick<LedgerContext, 'keyring'>, bucket: 
   bucket,
 })
 
-/** An end that was put back or is gone would let new entries take the places of old ones: they are evidence. */
+/** Refuses to append after a missing or rolled-back head: new entries would overwrite old ones, which are evidence. */
 async function refuseToOverwrite(tx: Transaction, bucket: string, head: Entry | undefined): Promise<void> {
   const entries = head === undefined ? 0 : ledgerHeadFormat.decode(head.value).entries
   if ((await tx.get(recordKey.ledgerEntry(bucket, entries + 1))) === undefined) return
-  // Somebody may have appended since the end was read; then the commit fails, and all is read again.
+  // Another process may have appended since the head was read; the commit then fails and the attempt is repeated.
   const now = await tx.get(recordKey.ledgerHead(bucket))
-  if (now?.stamp === head?.stamp) throw new Error(`the ledger of ${bucket} goes on behind its signed end`)
+  if (now?.stamp === head?.stamp) throw new Error(`the ledger of ${bucket} has entries after its signed head`)
 }
 
-/** The decision depends on the end of the chain: two that append at once cannot both be next. */
+/** The transaction checks the head of the chain, so that concurrent appends cannot take the same sequence number. */
 export async function appendToLedger(
   context: LedgerContext,
   tx: Transaction,
   bucket: string,
-  noted: readonly AttributedNote[],
+  notes: readonly AttributedNote[],
 ): Promise<void> {
-  if (noted.length === 0) return
+  if (notes.length === 0) return
   const name = ledgerName(context, bucket)
-  const stored = await tx.get(recordKey.ledgerHead(bucket))
-  const head = stored && ledgerHeadFormat.decode(stored.value)
-  await refuseToOverwrite(tx, bucket, stored)
+  const headEntry = await tx.get(recordKey.ledgerHead(bucket))
+  const head = headEntry && ledgerHeadFormat.decode(headEntry.value)
+  await refuseToOverwrite(tx, bucket, headEntry)
   const time = context.clock.now()
   let entries = head?.entries ?? 0
   let last = head?.last ?? genesisHash(name)
-  for (const { note, by } of noted) {
+  for (const { note, by } of notes) {
     const text = entryText({ sequence: ++entries, time, previous: last }, by, note)
     last = hashOf(text)
     tx.put(recordKey.ledgerEntry(bucket, entries), ledgerEntryFormat.encode(text))
-    // What changed a lock is found by its version, however many deletes the lock has refused since.
-    if (changesVersion(note)) {
+    // Lock changes are indexed by version, so they are found however many refused deletes follow.
+    if (isLockChange(note)) {
       tx.put(recordKey.ledgerIndex(bucket, note.key, note.versionId, entries), ledgerIndexFormat.encode({}))
     }
   }

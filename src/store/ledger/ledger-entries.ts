@@ -1,4 +1,4 @@
-/** What is noted in a ledger beside changes of locks themselves: versions made with one, and what a lock refused. */
+/** Ledger entries other than lock changes: versions created with a lock, and operations that a lock refused. */
 import { Fault } from '../../model/faults.ts'
 import type { LockReason } from '../../model/ledger.ts'
 import type { Lock, Version } from '../../model/version.ts'
@@ -9,21 +9,21 @@ import { reserveRecordSpace } from '../content/ingest.ts'
 import type { StoreContext } from '../store-context.ts'
 import type { LedgerRefusal } from './refusal-entries.ts'
 
-interface New {
+interface NewVersionLock {
   readonly bucket: string
   readonly key: string
-  /** What the request asks for. */
+  /** The lock the request asks for. */
   readonly lock: Lock
 }
 
 /**
- * Decides about a version that is being made. One that gets a lock because its request asks for it is noted; one that
- * gets the bucket's default is not: the configuration's entry and the version's date tell, and plain writes would
- * all have to wait for the end of one chain.
+ * Transacts a new version. A lock that the request asks for is recorded in the ledger; a bucket's default is not: the
+ * configuration entry and the version's date imply it, and otherwise all plain writes would contend for the head of the
+ * chain.
  */
 export function transactNewVersion<T extends Version | undefined>(
   context: StoreContext,
-  { bucket, key, lock }: New,
+  { bucket, key, lock }: NewVersionLock,
   attempt: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   if (!requestsLock(lock)) return transact(context, attempt)
@@ -37,8 +37,8 @@ export function transactNewVersion<T extends Version | undefined>(
 }
 
 /**
- * Before anybody hears of a refusal it is in the ledger. Any other error is none of its business. On a full disk there
- * is no entry, and so no answer but that: whoever asks again and again must not use up the room that deletes need.
+ * Records a refusal in the ledger before it is answered; other errors are ignored. On a full disk the refusal cannot be
+ * recorded and fails instead: repeated requests must not use up the space that deletes need.
  */
 export async function recordRefusal(
   context: StoreContext,

@@ -1,19 +1,19 @@
-/** Reads a bucket's ledger: for an auditor, for whoever checks it, and for whoever asks who holds a version. */
+/** Reads a bucket's ledger: for exports, verification and hold lookups. */
 import { readUint64 } from '../../lib/keys.ts'
 import type { Entry } from '../../meta/meta.ts'
 import { bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import {
   type Actor,
-  changesVersion,
+  isLockChange,
   type LedgerHead,
+  type LedgerLock,
   type LedgerNote,
   type LockChange,
-  type LockShown,
   ledgerEntryFormat,
   ledgerHeadFormat,
-  type OfVersion,
   STORE_LEDGER,
+  type VersionRef,
 } from '../../model/ledger.ts'
 import {
   checkpointText,
@@ -53,14 +53,14 @@ export class Ledger {
     this.#context = context
   }
 
-  /** What proves this store's ledgers, in hexadecimal. Not secret: auditors get it once, by another way. */
+  /** The public key that verifies this store's ledgers, in hexadecimal. Auditors obtain it once, out of band. */
   get publicKey(): string {
     return this.#context.keyring.signing.publicKey.toString('hex')
   }
 
   /**
-   * The ledger as lines: a header, the entries, a signed closing line. Signs nothing that it could not verify: then
-   * it ends with an error, and what was printed has no closing line.
+   * The ledger as lines: a header, the entries, a signed closing line. An export that does not verify ends with an
+   * error instead of a closing line.
    */
   async *export(bucket: string): AsyncGenerator<string> {
     const head = await this.#head(bucket)
@@ -75,7 +75,9 @@ export class Ledger {
     yield closingLine(closing, this.#sign(bucket, closing))
   }
 
-  /** Whether the stored chain is whole, signed by this store, and goes on from an earlier export if one is given. */
+  /**
+   * Verifies that the stored chain is complete, signed by this store, and extends an earlier export if one is given.
+   */
   async verify(bucket: string, earlier?: LedgerExpectation['earlier']): Promise<LedgerVerdict> {
     const head = await this.#head(bucket)
     const check = new LedgerCheck({ publicKey: this.publicKey, ...(earlier === undefined ? {} : { earlier }) })
@@ -83,26 +85,27 @@ export class Ledger {
     return this.#verdict(bucket, head, check)
   }
 
-  /** A chain that is right as far as its end says, but goes on behind it, had another end. */
+  /** A chain that verifies up to its head but has entries after it was given another head. */
   async #verdict(bucket: string, head: LedgerHead, check: LedgerCheck): Promise<LedgerVerdict> {
     check.take(closingLine(head, head.signature))
     const verdict = check.end()
     if (verdict.problem !== undefined) return verdict
-    const reason = await this.#cutOff(bucket, head)
+    const reason = await this.#entriesAfterHead(bucket, head)
     return reason === undefined ? verdict : { ...verdict, problem: { line: head.entries + 2, reason } }
   }
 
-  async #cutOff(bucket: string, { entries }: LedgerHead): Promise<string | undefined> {
+  async #entriesAfterHead(bucket: string, { entries }: LedgerHead): Promise<string | undefined> {
     const { meta } = this.#context
     if (entries === 0) {
       const entry = await meta.get(recordKey.bucket(bucket))
       const isLocked = entry !== undefined && bucketFormat.decode(entry.value).lockEnabled
-      // What switched locks on is the first entry, in the same commit.
-      if (isLocked && (await this.#entriesOf(bucket)) === 0) return 'the bucket has locks, but the ledger is empty'
+      // The entry that enables object lock is the first one, in the same commit.
+      if (isLocked && (await this.#entriesOf(bucket)) === 0)
+        return 'the bucket has object lock enabled, but its ledger is empty'
     }
-    if ((await this.#texts(bucket, entries, 1)).length === 0) return undefined
-    // Something may have been noted since the end was read.
-    return (await this.#entriesOf(bucket)) === entries ? 'the ledger goes on behind its signed end' : undefined
+    if ((await this.#entryTexts(bucket, entries, 1)).length === 0) return undefined
+    // An entry may have been appended since the head was read.
+    return (await this.#entriesOf(bucket)) === entries ? 'the ledger has entries after its signed head' : undefined
   }
 
   async #entriesOf(bucket: string): Promise<number> {
@@ -110,13 +113,13 @@ export class Ledger {
     return entry === undefined ? 0 : ledgerHeadFormat.decode(entry.value).entries
   }
 
-  /** Entries behind that one, in order. */
+  /** Entries after this sequence number, in order. */
   async entries(bucket: string, after = 0, limit = PAGE): Promise<LedgerEntry[]> {
-    return (await this.#texts(bucket, after, limit)).map(text => JSON.parse(text) as LedgerEntry)
+    return (await this.#entryTexts(bucket, after, limit)).map(text => JSON.parse(text) as LedgerEntry)
   }
 
-  /** What made the lock of a version as it is, newest first. */
-  async *changesOf(bucket: string, { key, versionId }: OfVersion): AsyncGenerator<LedgerEntry & LockChange> {
+  /** Lock changes of a version, newest first. */
+  async *changesOf(bucket: string, { key, versionId }: VersionRef): AsyncGenerator<LedgerEntry & LockChange> {
     const { meta } = this.#context
     const { start, end: last } = keyRanges.ledgerIndex(bucket, key, versionId)
     for (let end = last; ; ) {
@@ -125,16 +128,16 @@ export class Ledger {
         const entry = await meta.get(recordKey.ledgerEntry(bucket, readUint64(address, address.length - 8)))
         if (entry === undefined) continue
         const note = JSON.parse(ledgerEntryFormat.decode(entry.value)) as LedgerEntry
-        // Refusals used to be found this way too.
-        if (changesVersion(note)) yield note
+        // Older versions of the program indexed refusals too.
+        if (isLockChange(note)) yield note
       }
       if (page.length < PAGE) return
       end = page.at(-1)!.key
     }
   }
 
-  /** Since when a version is held and who held it; undefined when it is not. */
-  async heldSince(bucket: string, version: OfVersion): Promise<HoldOrigin | undefined> {
+  /** When and by whom a version was put on hold; undefined when it is not held. */
+  async heldSince(bucket: string, version: VersionRef): Promise<HoldOrigin | undefined> {
     for await (const entry of this.changesOf(bucket, version)) {
       if (entry.after.hold !== 'ON') return undefined
       if (isHeld(entry.before)) continue
@@ -143,8 +146,8 @@ export class Ledger {
     return undefined
   }
 
-  /** Names of all buckets that have entries, whether or not anything says where these end. */
-  async *written(): AsyncGenerator<string> {
+  /** Names of all buckets with entries, with or without a ledger head. */
+  async *bucketsWithEntries(): AsyncGenerator<string> {
     const { start, end } = keyRanges.kind('l')
     for (let from: Buffer | undefined = start; from !== undefined; ) {
       const [entry]: readonly Entry[] = await this.#context.meta.scan({ start: from, end }, 1)
@@ -155,7 +158,7 @@ export class Ledger {
     }
   }
 
-  /** Names of all buckets that ever had a lock, also of those that are gone. */
+  /** Names of all buckets that ever had a ledger, including removed ones. */
   async buckets(after = ''): Promise<string[]> {
     const { start, end } = keyRanges.ledgerHeads()
     const from = after === '' ? start : recordKey.ledgerHead(`${after}\u0001`)
@@ -165,13 +168,13 @@ export class Ledger {
 
   async #head(bucket: string): Promise<LedgerHead> {
     const isStore = bucket === STORE_LEDGER
-    // What can be no bucket's name can be no key's either.
+    // A name that no bucket can have is not a valid record key either.
     if (!isStore && !isBucketName(bucket)) throw new Fault('NoSuchBucket', { BucketName: bucket })
     const entry = await this.#context.meta.get(recordKey.ledgerHead(bucket))
     if (entry !== undefined) return ledgerHeadFormat.decode(entry.value)
-    // Nothing has happened yet, in a bucket that is there; or the end of what has happened is gone.
+    // Either an existing bucket without entries, or a ledger whose head is missing.
     const isThere = isStore || (await this.#context.meta.get(recordKey.bucket(bucket))) !== undefined
-    if (!isThere && (await this.#texts(bucket, 0, 1)).length === 0) {
+    if (!isThere && (await this.#entryTexts(bucket, 0, 1)).length === 0) {
       throw new Fault('NoSuchBucket', { BucketName: bucket })
     }
     const none = { entries: 0, last: genesisHash(ledgerName(this.#context, bucket)), time: this.#context.clock.now() }
@@ -182,18 +185,18 @@ export class Ledger {
     return this.#context.keyring.signing.sign(checkpointText(ledgerName(this.#context, bucket), end))
   }
 
-  /** Header and entries, up to the end that is given. */
+  /** Header and entries up to the given head. */
   async *#lines(bucket: string, { entries }: LedgerHead): AsyncGenerator<string> {
     yield headerLine(ledgerName(this.#context, bucket), this.publicKey)
     for (let read = 0; read < entries; ) {
-      const texts = await this.#texts(bucket, read, Math.min(PAGE, entries - read))
+      const texts = await this.#entryTexts(bucket, read, Math.min(PAGE, entries - read))
       if (texts.length === 0) return
       for (const text of texts) yield entryLine(text)
       read += texts.length
     }
   }
 
-  async #texts(bucket: string, after: number, limit: number): Promise<string[]> {
+  async #entryTexts(bucket: string, after: number, limit: number): Promise<string[]> {
     const range = {
       start: recordKey.ledgerEntry(bucket, after + 1),
       end: recordKey.ledgerEntry(bucket, Number.MAX_SAFE_INTEGER),
@@ -203,4 +206,4 @@ export class Ledger {
   }
 }
 
-const isHeld = (lock: LockShown | null): boolean => lock?.hold === 'ON'
+const isHeld = (lock: LedgerLock | null): boolean => lock?.hold === 'ON'

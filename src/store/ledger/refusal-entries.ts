@@ -16,15 +16,15 @@ export interface LedgerRefusal {
   readonly reason: LockReason
 }
 
-interface Waiting {
+interface PendingRefusal {
   times: number
   done: Promise<void> | undefined
 }
 
-/** Refusals of one kind that wait for the same commit are one entry that counts them. */
+/** Refusals of the same kind that wait for one commit become one entry with a count. */
 export class RefusalEntries {
-  readonly #waiting = new Map<string, Waiting>()
-  /** In this process since its start. */
+  readonly #pending = new Map<string, PendingRefusal>()
+  /** Refusals of this process since its start. */
   total = 0
 
   async note(refusal: LedgerRefusal): Promise<void> {
@@ -32,16 +32,16 @@ export class RefusalEntries {
     const { context, bucket, what, key, versionId, reason } = refusal
     const { request: _, ...who } = context.actor
     const name = JSON.stringify([bucket, what, key, versionId, reason, who])
-    const same = this.#waiting.get(name)
+    const same = this.#pending.get(name)
     if (same !== undefined) {
       same.times++
       return same.done
     }
-    const first: Waiting = { times: 1, done: undefined }
-    this.#waiting.set(name, first)
+    const first: PendingRefusal = { times: 1, done: undefined }
+    this.#pending.set(name, first)
     first.done = context.ledgerCommits.append(context, bucket, async (_d, note) => {
-      // From the first attempt on nobody joins: whoever waits is told only what is in the commit.
-      if (this.#waiting.get(name) === first) this.#waiting.delete(name)
+      // Later refusals start a new entry: a caller is only answered for an entry that includes it.
+      if (this.#pending.get(name) === first) this.#pending.delete(name)
       note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })
     })
     return first.done

@@ -1,4 +1,4 @@
-/** What all listings have in common: a cursor that seeks, a page that fills up, and common prefixes. */
+/** Shared parts of all listings: a seeking cursor, page assembly and common prefixes. */
 import { type ByteSpan, copyOf, EMPTY, keySuccessor, prefixSuccessor, textOf } from '../../lib/bytes.ts'
 import { BadRecord } from '../../lib/codec.ts'
 import { key as address } from '../../lib/keys.ts'
@@ -17,25 +17,25 @@ export interface ListRequest {
 export interface ListPage<T> {
   readonly items: readonly T[]
   readonly prefixes: readonly string[]
-  /** Where the next page goes on, when there is more: the last key of this one or its last common prefix. */
+  /** Where the next page continues, if there is one: after the last key or common prefix of this page. */
   readonly next: { readonly key: string; readonly isPrefix: boolean } | undefined
 }
 
 const BATCH_MIN = 2
-/** As long as a seek takes, so many entries can be read instead. */
+/** Reading this many entries costs about as much as one seek. */
 const BATCH_DENSE = 16
-/** Among so many common prefixes that needed a seek each, one look whether there are fewer keys behind them by now. */
-const LOOK_EVERY = 16
-/** A full page and the one behind it that tells that there is more. */
+/** After this many seeks over common prefixes, one larger batch probes whether prefixes have become small. */
+const PROBE_EVERY = 16
+/** A full page and one entry more, which shows whether there is a next page. */
 const BATCH_MAX = 1001
-/** With a delimiter nobody knows beforehand whether plain keys or common prefixes come. */
-const BATCH_UNSURE = 32
+/** With a delimiter it is unknown whether plain keys or common prefixes follow. */
+const BATCH_UNKNOWN = 32
 
 export function firstBatch({ delimiter, limit }: ListRequest): number {
-  return delimiter === undefined || delimiter === '' ? limit + 1 : BATCH_UNSURE
+  return delimiter === undefined || delimiter === '' ? limit + 1 : BATCH_UNKNOWN
 }
 
-/** Stands for a record whose key falls under a common prefix: nothing else is made of it. */
+/** Stands for a record whose key falls under a common prefix. */
 class RolledUp {
   readonly prefix: string
   constructor(prefix: string) {
@@ -43,19 +43,19 @@ class RolledUp {
   }
 }
 
-/** What a page shows for a record. */
+/** A page's item for one record. */
 export type PageItem<T> = T | RolledUp
 
-/** A kind of record, where those of a listing lie, and what it makes of each; the name is lent as the entry is. */
+/** The records of a listing and their projection; the name is borrowed like the entry. */
 export interface RecordWalk<T> {
   readonly kind: keyof typeof NAME_TRAILER_BYTES
   readonly range: KeyRange
-  /** Where records have a checksum for what is shown of them. */
+  /** Verifies the checksum over the listed fields, for records that have one. */
   readonly verify?: Verification
   make(entry: EntryView, name: ByteSpan, isVerified: boolean): T
 }
 
-/** The names in the addresses of one kind of record, where they lie, and the common prefixes that they fall under. */
+/** A view of the names in keys of one record kind, and of the common prefixes they fall under. */
 export class KeyNames implements ByteSpan {
   bytes: Buffer = EMPTY
   start = 0
@@ -83,7 +83,7 @@ export class KeyNames implements ByteSpan {
     return this
   }
 
-  /** Whether the name that it is at is this one; most are plain, and need not become a text for that. */
+  /** Compares the current name without decoding it, unless it has non-ASCII characters. */
   is(name: string): boolean {
     const { bytes, start, end } = this
     for (let i = 0; i < name.length; i++) {
@@ -94,7 +94,9 @@ export class KeyNames implements ByteSpan {
     return end - start === name.length
   }
 
-  /** Where the common prefix of the name ends; -1: it falls under none. No text of UTF-8 begins inside a character. */
+  /**
+   * End of the name's common prefix, or -1. Comparing bytes is correct, since no UTF-8 sequence begins inside another.
+   */
   prefixEnd(): number {
     const { bytes, end } = this
     const delimiter = this.#delimiter
@@ -112,9 +114,9 @@ export class KeyNames implements ByteSpan {
 }
 
 /**
- * What is made of the entries of a range, one at a time. They are fetched in batches that grow while they are used up:
- * plain keys are read by the thousand, and so are common prefixes with few keys behind each. A batch that is all of one
- * common prefix makes the next one small: those with many keys are passed by a seek each.
+ * Projects the entries of a range one at a time. They are fetched in batches that grow while they are consumed: plain
+ * keys are read by the thousand, and so are common prefixes with few keys each. A batch that falls under one common
+ * prefix makes the next one small: large prefixes are skipped by a seek each.
  */
 export class ListingCursor<T> {
   readonly #meta: Meta
@@ -137,7 +139,7 @@ export class ListingCursor<T> {
     this.#size = Math.min(BATCH_MAX, firstBatch(request))
   }
 
-  /** What the cursor stands at, if it has been fetched. */
+  /** The current item, if it has been fetched. */
   get next(): PageItem<T> | undefined {
     return this.#batch[this.#at]
   }
@@ -149,7 +151,7 @@ export class ListingCursor<T> {
     let last: Buffer | undefined
     const make: Projection<PageItem<T>> = (entry, i, isVerified) => {
       if (i === size - 1) last = copyOf(entry.key)
-      return this.#shown(entry, isVerified)
+      return this.#project(entry, isVerified)
     }
     this.#batch = await this.#meta.scanMap(this.#range, size, make, this.#walk.verify)
     this.#at = 0
@@ -159,7 +161,7 @@ export class ListingCursor<T> {
     return this.#batch[0]
   }
 
-  #shown(entry: EntryView, isVerified: boolean): PageItem<T> {
+  #project(entry: EntryView, isVerified: boolean): PageItem<T> {
     const name = this.#names.in(entry.key)
     const prefixEnd = this.#names.prefixEnd()
     if (prefixEnd < 0) return this.#walk.make(entry, name, isVerified)
@@ -170,29 +172,29 @@ export class ListingCursor<T> {
     this.#at++
   }
 
-  /** Goes on behind everything under the common prefix that it stands at, when so many are wanted at most. */
+  /** Skips everything under the current common prefix; at most `wanted` further items are needed. */
   pass(prefix: string, wanted: number): void {
     const isAlone = this.#at === 0
     while (isRolledUp(this.next) && this.next.prefix === prefix) this.#at++
     if (this.next !== undefined) return
     const start = keyAfterPrefix(this.#walk.kind, this.#request.bucket, prefix)
     if (start === undefined) this.#more = false
-    else this.#range = { start: later(this.#range.start, start), end: this.#range.end }
+    else this.#range = { start: max(this.#range.start, start), end: this.#range.end }
     const dense = Math.min(BATCH_MAX, Math.max(BATCH_DENSE, Math.min(this.#batch.length * 2, wanted * 4)))
-    this.#size = isAlone ? this.#sizeOfSeek() : dense
+    this.#size = isAlone ? this.#batchAfterSeek() : dense
   }
 
-  #sizeOfSeek(): number {
+  #batchAfterSeek(): number {
     this.#seeks++
-    return this.#seeks % LOOK_EVERY === 0 ? BATCH_DENSE : BATCH_MIN
+    return this.#seeks % PROBE_EVERY === 0 ? BATCH_DENSE : BATCH_MIN
   }
 }
 
-export const isRolledUp = (shown: unknown): shown is RolledUp => shown instanceof RolledUp
+export const isRolledUp = (item: unknown): item is RolledUp => item instanceof RolledUp
 
-const later = (a: Buffer, b: Buffer): Buffer => (a.compare(b) > 0 ? a : b)
+const max = (a: Buffer, b: Buffer): Buffer => (a.compare(b) > 0 ? a : b)
 
-/** Items and common prefixes together fill a page. */
+/** Assembles a page; items and common prefixes count together. */
 export class PageBuilder<T extends { readonly key: string }> {
   readonly #limit: number
   readonly #items: T[] = []
@@ -207,7 +209,7 @@ export class PageBuilder<T extends { readonly key: string }> {
     return this.left <= 0
   }
 
-  /** How many more it takes. */
+  /** How many more items fit. */
   get left(): number {
     return this.#limit - this.#items.length - this.#prefixes.length
   }
@@ -224,55 +226,55 @@ export class PageBuilder<T extends { readonly key: string }> {
 
   close(more: boolean): ListPage<T> {
     const isPrefix = this.#endsWithPrefix
-    // Asked for at the end alone: an item need not know its key before.
+    // Computed only here: an item decodes its key on demand.
     const key = isPrefix ? this.#prefixes.at(-1) : this.#items.at(-1)?.key
     const next = more && key !== undefined ? { key, isPrefix } : undefined
     return { items: this.#items, prefixes: this.#prefixes, next }
   }
 }
 
-/** The common prefix that a key falls under, if any. */
+/** The common prefix a key falls under, if any. */
 export function rolledUp(key: string, { prefix = '', delimiter }: ListRequest): string | undefined {
   if (delimiter === undefined || delimiter === '') return undefined
   const found = key.indexOf(delimiter, prefix.length)
   return found < 0 ? undefined : key.slice(0, found + delimiter.length)
 }
 
-/** The first address behind everything under a common prefix. */
+/** The first record key after everything under a common prefix. */
 export function keyAfterPrefix(kind: string, bucket: string, prefix: string): Buffer | undefined {
   return prefixSuccessor(Buffer.concat([address(kind, bucket), Buffer.from(prefix)]))
 }
 
-/** The common prefix that the mark of a page lies in. Whoever has come so far has seen it and need not see it again. */
+/** The common prefix that contains a page marker, which an earlier page has already listed. */
 export function listedPrefix(key: string, request: ListRequest): string | undefined {
   return key.startsWith(request.prefix ?? '') ? rolledUp(key, request) : undefined
 }
 
 /**
- * The first address behind a key that a client names to begin with. It need not have seen the common prefix that the
- * key lies in; one that it names itself it has.
+ * The first record key after a start key chosen by the client. The common prefix that contains it is still listed,
+ * unless the start key is that prefix itself.
  */
 export function keyAfterMarker(kind: string, request: ListRequest, key: string): Buffer | undefined {
-  return listedPrefix(key, request) === key ? keyAfter(kind, request, key) : behindText(kind, request.bucket, key)
+  return listedPrefix(key, request) === key ? keyAfter(kind, request, key) : keyAfterText(kind, request.bucket, key)
 }
 
-/** The first address behind a key, or behind all of the common prefix of this listing that it lies in. */
+/** The first record key after a key, or after the common prefix of this listing that contains it. */
 export function keyAfter(kind: string, request: ListRequest, key: string): Buffer | undefined {
-  const seen = listedPrefix(key, request)
-  return seen === undefined ? behindText(kind, request.bucket, key) : keyAfterPrefix(kind, request.bucket, seen)
+  const prefix = listedPrefix(key, request)
+  return prefix === undefined ? keyAfterText(kind, request.bucket, key) : keyAfterPrefix(kind, request.bucket, prefix)
 }
 
-/** Clients go on behind any text. No key has a zero byte or is too long, so what follows there makes no difference. */
-function behindText(kind: string, bucket: string, text: string): Buffer | undefined {
+/** Markers may be any text. Keys contain no zero byte and are bounded, so the rest of a longer marker is ignored. */
+function keyAfterText(kind: string, bucket: string, text: string): Buffer | undefined {
   const name = Buffer.from(text.split('\0', 1)[0]!).subarray(0, LIMITS.keyBytesMax + 1)
   return prefixSuccessor(Buffer.concat([address(kind, bucket), name, Buffer.alloc(1)]))
 }
 
-/** Everything of this kind in the bucket with the prefix, from `start` on. */
+/** Records of this kind in the bucket with the prefix, from `start` on. */
 export function rangeOf(kind: string, request: ListRequest, start?: Buffer): KeyRange {
   const { bucket, prefix = '' } = request
-  // Nothing starts with what no key can contain.
+  // No key has an invalid prefix.
   if (prefix !== '' && !isKey(prefix)) return { start: address(kind, bucket), end: address(kind, bucket) }
   const lowest = Buffer.concat([address(kind, bucket), Buffer.from(prefix)])
-  return { start: start === undefined ? lowest : later(lowest, start), end: prefixSuccessor(lowest) }
+  return { start: start === undefined ? lowest : max(lowest, start), end: prefixSuccessor(lowest) }
 }

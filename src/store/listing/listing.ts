@@ -1,6 +1,6 @@
 /**
- * G14. Listings. They cost what they return: a common prefix is passed by one seek, and neither old versions nor
- * deleted keys lie between the records that a plain listing reads.
+ * G14. Listings cost what they return: a common prefix is skipped by one seek, and neither old versions nor deleted
+ * keys are stored between the records that a plain listing reads.
  */
 import { type ByteSpan, copyOf, keySuccessor, textOf } from '../../lib/bytes.ts'
 import { ShownRecord, type ShownVersion } from '../../model/shown-version.ts'
@@ -33,17 +33,17 @@ export interface ListedVersion {
   readonly latest: boolean
 }
 
-/** Something made of an object, where its name and its record lie. */
+/** Builds an item from an object's name and record while they are borrowed. */
 export type ListingProjection<T> = (name: ByteSpan, shown: ShownRecord) => T
 
 interface ObjectsRequest extends ListRequest {
-  /** The mark of the page before. */
+  /** Marker of the previous page. */
   readonly after?: string | undefined
-  /** Without one: the key behind which to begin. */
+  /** Without a marker: the key to start after. */
   readonly startAfter?: string | undefined
 }
 
-/** One for all listings: nothing comes between the check of a record and what is made of it. */
+/** One for all listings: verification and projection of a record run without a break. */
 const shown = new ShownRecord()
 
 export class Listing {
@@ -57,19 +57,21 @@ export class Listing {
     return this.objectsAs(request, name => ({ key: textOf(name), version: shown.version(), latest: true }))
   }
 
-  /** Made of current objects behind `after`, in the order of their keys' bytes; maybe of more than the page has. */
+  /**
+   * Projections of current objects after `after`, in byte order of their keys; may project more than the page returns.
+   */
   async objectsAs<T extends { readonly key: string }>(
     request: ObjectsRequest,
     make: ListingProjection<T>,
   ): Promise<ListPage<T>> {
     const { after, startAfter } = request
-    await this.#mustExist(request.bucket)
+    await this.#requireBucket(request.bucket)
     const first = startAfter === undefined ? undefined : keyAfterMarker('o', request, startAfter)
     const start = after === undefined ? first : keyAfter('o', request, after)
     return this.#walk(request, {
       kind: 'o',
       range: rangeOf('o', request, start),
-      verify: ({ key, value }) => shown.isSound(value, key),
+      verify: ({ key, value }) => shown.verify(value, key),
       make({ value }, name, isVerified) {
         if (!isVerified) shown.read(value)
         return make(name, shown)
@@ -77,23 +79,23 @@ export class Listing {
     })
   }
 
-  /** Uploads in progress: by key, then by when they were begun. */
+  /** Uploads in progress, by key and start time. */
   async uploads(
     request: ListRequest & { readonly after?: { readonly key: string; readonly uploadId?: string } },
   ): Promise<ListPage<Upload>> {
     const { bucket, after } = request
-    await this.#mustExist(bucket)
-    const isInside =
+    await this.#requireBucket(bucket)
+    const isWithinKey =
       after?.uploadId !== undefined &&
       isUploadName(after.key, after.uploadId) &&
       listedPrefix(after.key, request) === undefined
-    const start = isInside
+    const start = isWithinKey
       ? keySuccessor(recordKey.upload(bucket, after.key, Buffer.from(after.uploadId!, 'hex')))
       : after && keyAfter('u', request, after.key)
     return this.#walk(request, {
       kind: 'u',
       range: rangeOf('u', request, start),
-      // Uploads keep bytes of their record.
+      // A decoded upload references bytes of its record.
       make: ({ value }) => uploadFormat.decode(copyOf(value)),
     })
   }
@@ -103,7 +105,7 @@ export class Listing {
     if (page.full) return page.close(false)
     const cursor = new ListingCursor(this.#context.meta, request, walk)
     for (;;) {
-      // Most are there already, and waiting for each of them would cost more than listing it.
+      // Most items are already fetched, and awaiting each would cost more than listing it.
       const next = cursor.next ?? (await cursor.peek())
       if (next === undefined) return page.close(false)
       if (page.full) return page.close(true)
@@ -117,24 +119,24 @@ export class Listing {
     }
   }
 
-  /** All versions and markers behind the named one: keys in order, each one's newest first. */
+  /** All versions and delete markers after the given one: keys in order, newest version first. */
   async versions(
     request: ListRequest & { readonly after?: { readonly key: string; readonly versionId?: string | undefined } },
   ): Promise<ListPage<ListedVersion>> {
     const { bucket, after } = request
-    await this.#mustExist(bucket)
+    await this.#requireBucket(bucket)
     const page = new PageBuilder<ListedVersion>(request.limit)
     if (page.full) return page.close(false)
-    const inside =
+    const position =
       after?.versionId === undefined || listedPrefix(after.key, request) !== undefined
         ? undefined
-        : await this.#placeInside(bucket, after.key, after.versionId)
-    const start = (kind: string) => (inside === undefined && after ? keyAfter(kind, request, after.key) : undefined)
+        : await this.#positionInKey(bucket, after.key, after.versionId)
+    const start = (kind: string) => (position === undefined && after ? keyAfter(kind, request, after.key) : undefined)
     const cursor = new VersionCursor(this.#context.meta, shown, {
       bucket,
       current: rangeOf('o', request, start('o')),
       older: rangeOf('v', request, start('v')),
-      behind: inside,
+      after: position,
       firstBatch: firstBatch(request),
     })
     let lastKey: string | undefined
@@ -145,7 +147,7 @@ export class Listing {
       const { key, version } = found
       const prefix = rolledUp(key, request)
       if (prefix === undefined) {
-        const latest = key === inside?.key ? version.seq === inside.newest : key !== lastKey
+        const latest = key === position?.key ? version.seq === position.newest : key !== lastKey
         page.add({ key, version, latest })
         lastKey = key
         cursor.advance(found)
@@ -156,8 +158,8 @@ export class Listing {
     }
   }
 
-  /** A page may end in the middle of a key's versions: the next one starts behind that version, even if it is gone. */
-  async #placeInside(
+  /** A page may end within a key's versions; the next one starts after that version, even if it was removed. */
+  async #positionInKey(
     bucket: string,
     key: string,
     versionId: string,
@@ -165,13 +167,13 @@ export class Listing {
     const tx = new Transaction(this.#context.meta)
     const head = await readHead(tx, await bucketForRead(tx, bucket), key)
     const seq = seqOfVersion(head, versionId)
-    // A null version that is gone leaves no place behind: rather all of its key once more than one version missed.
-    const [behindIt] = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 1)
-    const newest = head.current?.version.seq ?? (behindIt && sequenceOf(behindIt.key))
+    // A removed null version leaves no position, so the key's versions are listed again rather than one missed.
+    const [newestOlder] = await this.#context.meta.scan(keyRanges.olderOf(bucket, key), 1)
+    const newest = head.current?.version.seq ?? (newestOlder && sequenceOf(newestOlder.key))
     return { key, seq: seq ?? Number.MAX_SAFE_INTEGER, newest }
   }
 
-  async #mustExist(bucket: string): Promise<void> {
+  async #requireBucket(bucket: string): Promise<void> {
     await bucketForRead(new Transaction(this.#context.meta), bucket)
   }
 }

@@ -1,4 +1,6 @@
-/** Copying: one commit whatever the size. Bytes move only when they must change between plain and sealed. */
+/**
+ * Copies an object in one commit, whatever its size. Bytes move only when they must change between plain and sealed.
+ */
 import { createHmac } from 'node:crypto'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -26,7 +28,7 @@ import { lockForNewVersion } from './new-lock.ts'
 import type { Objects } from './objects.ts'
 import { type KeyHead, type NewVersion, publish, readHead, requireVersion } from './versions.ts'
 
-/** Data and metadata are the source's; who may see it, where it redirects and how it is kept are not. */
+/** A copy inherits data and metadata, but not grants, redirect or storage class. */
 const inherited = ({ attributes }: Version): Attributes => ({
   ...attributes,
   grants: [],
@@ -34,14 +36,14 @@ const inherited = ({ attributes }: Version): Attributes => ({
   storageClass: undefined,
 })
 
-/** Bytes may be shared when they stay as they are: plain, or sealed under keys that the server manages. */
+/** Bytes can be shared when they need no re-encryption: plain, or sealed under server-managed keys. */
 function canShare(source: Encryption | undefined, target: KeyChoice | undefined): boolean {
   if (source === undefined || target === undefined) return source === target
   return source.by !== 'customer' && target.by !== 'customer'
 }
 
-/** What a copy would be made of, and put on top of. */
-interface Seen {
+/** The source, and the head it would be published on. */
+interface CopyBasis {
   readonly source: Version
   readonly bucket: Bucket
   readonly head: KeyHead
@@ -67,34 +69,37 @@ export class Copies {
     )
   }
 
-  /** As a reader, so that what the source holds is not freed between looking at it and counting one share more. */
+  /** Runs as a reader, so that the source's bytes are not freed before the copy's reference is committed. */
   async #shareAsReader(request: CopyRequest): Promise<CopyResult | undefined> {
     const { readers } = this.#context
-    const ticket = readers.enter()
+    const pin = readers.enter()
     try {
-      const summing = new Summing(this.#context, request)
+      const checksums = new SharedChecksum(this.#context, request)
       const { to, lock = UNLOCKED } = request
       for (let tries = 0; tries < TRIES_MAX; tries++) {
         let source: Version | undefined
         const version = await transactNewVersion(this.#context, { ...to, lock }, async tx => {
-          const seen = await this.#look(tx, request)
-          source = seen.source
-          const sum = canShare(source.encryption, request.encryption) ? summing.known(source) : undefined
-          return sum === undefined ? undefined : this.#share(tx, request, seen, sum.checksum)
+          const basis = await this.#readBasis(tx, request)
+          source = basis.source
+          const result = canShare(source.encryption, request.encryption) ? checksums.known(source) : undefined
+          return result === undefined ? undefined : this.#share(tx, request, basis, result.checksum)
         })
         if (version !== undefined) return { source: source!, version }
         if (!canShare(source!.encryption, request.encryption)) return undefined
-        // Between two decisions: whoever waits for the end of one must not wait for bytes to be read.
-        await summing.learn(source!)
+        // Outside a transaction, so that group commits do not wait for bytes to be read.
+        await checksums.compute(source!)
       }
       throw new Fault('OperationAborted')
     } finally {
-      readers.leave(ticket)
+      readers.leave(pin)
     }
   }
 
-  /** Everything that a copy can be refused for without a look at its bytes. */
-  async #look(tx: Transaction, { from, to, check, customerKey, condition = ALWAYS }: CopyRequest): Promise<Seen> {
+  /** Checks everything that can be refused without reading bytes. */
+  async #readBasis(
+    tx: Transaction,
+    { from, to, check, customerKey, condition = ALWAYS }: CopyRequest,
+  ): Promise<CopyBasis> {
     const fromBucket = await bucketForRead(tx, from.bucket)
     const { version: source } = await requireVersion(tx, await readHead(tx, fromBucket, from.key), from.versionId)
     check?.(source)
@@ -113,14 +118,14 @@ export class Copies {
   async #share(
     tx: Transaction,
     request: CopyRequest,
-    { source, bucket, head }: Seen,
+    { source, bucket, head }: CopyBasis,
     checksum: Checksum | undefined,
   ): Promise<Version> {
     const context = this.#context
     await addReference(tx, source.content)
     const now = context.clock.now()
     const version: NewVersion = {
-      ...withoutPlace(source),
+      ...withoutPosition(source),
       ...(await this.#rewrapped(source, request)),
       checksum,
       modifiedAt: now,
@@ -139,7 +144,7 @@ export class Copies {
     return { encryption, etag: this.#etagUnder(source, choice) }
   }
 
-  /** Tags keyed under different keys must not be comparable; within one class the content's tag stays. */
+  /** Tags under different keys must not be comparable; within one class the tag is kept. */
   #etagUnder(source: Version, choice: KeyChoice): string {
     const was = source.encryption?.by
     if (was === choice.by && (choice.by !== 'named' || choice.name === source.encryption?.keyName)) return source.etag
@@ -151,31 +156,31 @@ export class Copies {
   }
 }
 
-/** R52. The checksum of a copy that shares its source's bytes; they are read once, and only when nothing else tells. */
-class Summing {
+/** R52. The checksum of a copy that shares bytes; they are read once, and only if the checksum cannot be derived. */
+class SharedChecksum {
   readonly #context: StoreContext
   readonly #request: CopyRequest
-  #learnt: { readonly source: Version; readonly checksum: Checksum } | undefined
+  #computed: { readonly source: Version; readonly checksum: Checksum } | undefined
 
   constructor(context: StoreContext, request: CopyRequest) {
     this.#context = context
     this.#request = request
   }
 
-  /** Undefined until it is learnt. */
+  /** Undefined until `compute` has run for this source. */
   known(source: Version): { readonly checksum: Checksum | undefined } | undefined {
     if (this.#request.algorithm === undefined) return { checksum: source.checksum }
-    const learnt = this.#learnt
-    // A version of the same name, time and tag is the same version.
-    if (learnt?.source.id !== source.id || learnt.source.modifiedAt !== source.modifiedAt) return undefined
-    return learnt.source.etag === source.etag ? learnt : undefined
+    const computed = this.#computed
+    // A version with the same id, time and tag is the same version.
+    if (computed?.source.id !== source.id || computed.source.modifiedAt !== source.modifiedAt) return undefined
+    return computed.source.etag === source.etag ? computed : undefined
   }
 
-  async learn(source: Version): Promise<void> {
+  async compute(source: Version): Promise<void> {
     const algorithm = this.#request.algorithm!
     const { parts } = await partsAfter(this.#context, source, 0, LIMITS.partNumberMax)
     const checksum = copiedChecksum(source.checksum, algorithm, parts) ?? (await this.#read(source, algorithm))
-    this.#learnt = { source, checksum }
+    this.#computed = { source, checksum }
   }
 
   async #read(source: Version, algorithm: ChecksumAlgorithm): Promise<Checksum> {
@@ -187,7 +192,7 @@ class Summing {
   }
 }
 
-function withoutPlace(version: Version): NewVersion {
+function withoutPosition(version: Version): NewVersion {
   const { seq: _seq, id: _id, nullSeq: _nullSeq, ...rest } = version
   return rest
 }

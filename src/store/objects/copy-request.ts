@@ -1,4 +1,4 @@
-/** What a copy is asked for with, and what comes of it. */
+/** The request and result of a copy. */
 import type { Attributes, Lock, Version } from '../../model/version.ts'
 import type { ChecksumAlgorithm } from '../../rules/checksum.ts'
 import type { Precondition } from '../../rules/precondition.ts'
@@ -12,15 +12,15 @@ export interface CopyRequest {
   /** Opens a source that was stored with a customer's key. */
   readonly customerKey?: Buffer
   readonly encryption?: KeyChoice
-  /** The copy's attributes, given the source's; the source's own by default, without its grants and redirect. */
+  /** The copy's attributes, given the source; by default the source's own without grants and redirect. */
   readonly attributes?: (source: Version) => Attributes
   readonly lock?: Lock
-  /** Looks at the source inside the commit and may refuse it. */
+  /** Runs inside the transaction and may refuse the source. */
   readonly check?: (source: Version) => void
   readonly condition?: Precondition
-  /** R52. Asks for a checksum of the whole by this algorithm, whatever the source has. */
+  /** R52. Requests a full-object checksum by this algorithm, whatever the source has. */
   readonly algorithm?: ChecksumAlgorithm
-  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  /** Called before bytes are read, after every check that does not need them. */
   readonly beforeRead?: (source: Version) => void
 }
 

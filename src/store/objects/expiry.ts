@@ -1,7 +1,7 @@
 /**
- * What a bucket's lifecycle rules take away. Whoever looks for it finds what was due a moment ago; here it is judged
- * again, by the rules and on the records of the commit that takes it away. So an object that was overwritten meanwhile,
- * a hold that came in between and a rule that is gone all count. Nothing here may bypass a lock.
+ * Applies a bucket's lifecycle rules. The lifecycle worker finds candidates by scanning; here each is evaluated again,
+ * by the rules and on the records that the commit checks. An object that was overwritten, a hold that was added and a
+ * rule that was removed meanwhile are therefore respected. Nothing here may bypass a lock.
  */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -29,17 +29,17 @@ import { NO_BYPASS } from './lock-gate.ts'
 import { DELETE_MARKER } from './objects.ts'
 import { publishMarker, readHead, unlinkVersion } from './versions.ts'
 
-/** What became of it. `kept`: it is not due, or no longer there. `locked`: it is due and protected. */
+/** The result of one expiry. `kept`: not due, or gone. `locked`: due but protected. */
 export type ExpiryOutcome = 'removed' | 'marked' | 'aborted' | 'locked' | 'kept'
 
-type Judging = (tx: Transaction, bucket: Bucket, rules: readonly LifecycleRule[]) => Promise<ExpiryOutcome>
+type Evaluate = (tx: Transaction, bucket: Bucket, rules: readonly LifecycleRule[]) => Promise<ExpiryOutcome>
 
-const located = (entry: StoredVersion['entry']): StoredVersion => ({
+const decoded = (entry: StoredVersion['entry']): StoredVersion => ({
   entry,
   version: versionFormat.decode(entry.value),
 })
 
-/** What the rules look at in an object. */
+/** The object fields that lifecycle rules evaluate. */
 export const expiringOf = (key: string, { size, modifiedAt, attributes }: Version) => ({
   key,
   size,
@@ -47,7 +47,7 @@ export const expiringOf = (key: string, { size, modifiedAt, attributes }: Versio
   tags: attributes.tags,
 })
 
-/** `now` is the time up to which rules may act: whoever looks for what is due decides which clock to believe. */
+/** `now` is the time up to which rules may act; the caller decides which clock to trust. */
 export class Expiry {
   readonly #context: StoreContext
 
@@ -55,39 +55,39 @@ export class Expiry {
     this.#context = context
   }
 
-  /** The current version of a key: a marker hides it, or it goes where there are no versions. */
+  /** Expires the current version of a key: hidden by a delete marker, or removed where versioning is off. */
   current(name: string, key: string, now: number): Promise<ExpiryOutcome> {
-    return this.#judge(name, async (tx, bucket, rules) => {
+    return this.#evaluate(name, async (tx, bucket, rules) => {
       const head = await readHead(tx, bucket, key)
       const target = head.current
       if (target === undefined || !isDue(expirationOf(rules, expiringOf(key, target.version)), now)) return 'kept'
-      // R39. A hold keeps the object in sight; retention only keeps the version.
+      // R39. A legal hold keeps the object visible; retention only keeps the version.
       if (target.version.lock.hold === true) return 'locked'
-      if (bucket.versioning === 'off') return this.#take(tx, head, target)
+      if (bucket.versioning === 'off') return this.#removeUnlessLocked(tx, head, target)
       const marker = { ...DELETE_MARKER, modifiedAt: this.#context.clock.now(), owner: bucket.owner }
       await publishMarker(this.#context, tx, head, marker, NO_BYPASS)
       return 'marked'
     })
   }
 
-  /** A version or marker behind the newest one, by its place. */
+  /** Expires a noncurrent version or delete marker, by its sequence number. */
   noncurrent(name: string, key: string, seq: number, now: number): Promise<ExpiryOutcome> {
-    return this.#judge(name, async (tx, bucket, rules) => {
+    return this.#evaluate(name, async (tx, bucket, rules) => {
       const head = await readHead(tx, bucket, key)
       const entry = await tx.get(recordKey.older(name, key, seq))
       if (entry === undefined) return 'kept'
-      const target = located(entry)
+      const target = decoded(entry)
       const newer = await this.#newer(tx, name, key, target, newerVersionsNeeded(rules) + 1)
       const since = (newer[0] ?? head.current)?.version.modifiedAt
       if (since === undefined) return 'kept'
-      // Without a current version the newest of them is the marker that stands in its place.
+      // Without a current version the newest entry is the delete marker in its place.
       const others = newer.length - (head.current === undefined ? 1 : 0)
       const of = { ...expiringOf(key, target.version), marker: target.version.marker, since, newer: others }
-      return isDue(noncurrentExpirationOf(rules, of), now) ? this.#take(tx, head, target) : 'kept'
+      return isDue(noncurrentExpirationOf(rules, of), now) ? this.#removeUnlessLocked(tx, head, target) : 'kept'
     })
   }
 
-  /** The versions right before one, nearest first. If one of them goes, this one may have to stay. */
+  /** The versions just newer than one, nearest first. If one of them is removed, this one may have to be kept. */
   async #newer(
     tx: Transaction,
     name: string,
@@ -98,42 +98,44 @@ export class Expiry {
     const { start } = keyRanges.olderOf(name, key)
     const entries = await this.#context.meta.scan({ start, end: entry.key }, count, true)
     for (const one of entries) tx.relyOn(one)
-    return entries.map(located)
+    return entries.map(decoded)
   }
 
-  /** A marker that is all there is of its key. */
+  /** Expires a delete marker that is the only version of its key. */
   loneMarker(name: string, key: string, now: number): Promise<ExpiryOutcome> {
-    return this.#judge(name, async (tx, bucket, rules) => {
+    return this.#evaluate(name, async (tx, bucket, rules) => {
       const head = await readHead(tx, bucket, key)
       if (head.deleted === undefined) return 'kept'
       const [entry, another] = await this.#context.meta.scan(keyRanges.olderOf(name, key), 2)
       if (entry === undefined || another !== undefined) return 'kept'
       tx.relyOn(entry)
-      const target = located(entry)
+      const target = decoded(entry)
       const { marker, modifiedAt } = target.version
       if (!marker || !isDue(loneMarkerExpirationOf(rules, key, modifiedAt), now)) return 'kept'
-      return this.#take(tx, head, target)
+      return this.#removeUnlessLocked(tx, head, target)
     })
   }
 
   /** R84. An upload that was neither completed nor aborted. */
   async upload(name: UploadName, now: number): Promise<ExpiryOutcome> {
-    let fate: ExpiryOutcome = 'kept'
+    let outcome: ExpiryOutcome = 'kept'
     const isAborted = await abortUpload(this.#context, async attempt => {
       let result: Awaited<ReturnType<typeof attempt>> | undefined
-      fate = await this.#judge(name.bucket, async (tx, _bucket, rules) => {
+      outcome = await this.#evaluate(name.bucket, async (tx, _bucket, rules) => {
         const upload = await requireUpload(tx, name)
         if (!isDue(abortOf(rules, upload.key, upload.initiatedAt), now)) return 'kept'
         result = await attempt(tx, upload)
         return 'aborted'
       })
-      return fate === 'aborted' ? result : undefined
+      return outcome === 'aborted' ? result : undefined
     })
-    return isAborted ? 'aborted' : fate
+    return isAborted ? 'aborted' : outcome
   }
 
-  /** P11. What is locked is left alone before the gate would refuse: nobody asked for a delete. */
-  async #take(
+  /**
+   * P11. Skips a locked version before the gate refuses it: no client asked for the delete, so no refusal is recorded.
+   */
+  async #removeUnlessLocked(
     tx: Transaction,
     head: Parameters<typeof unlinkVersion>[2],
     target: StoredVersion,
@@ -143,18 +145,18 @@ export class Expiry {
     return 'removed'
   }
 
-  async #judge(name: string, judging: Judging): Promise<ExpiryOutcome> {
+  async #evaluate(name: string, evaluate: Evaluate): Promise<ExpiryOutcome> {
     try {
       return await transact(this.#context, async tx => {
         const bucket = await bucketForWrite(tx, name)
         const document = await tx.get(recordKey.document(name, 'lifecycle'))
         if (document === undefined) return 'kept'
-        return judging(tx, bucket, lifecycleRules(documentFormat.decode(document.value)))
+        return evaluate(tx, bucket, lifecycleRules(documentFormat.decode(document.value)))
       })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
       if (error.code === 'NoSuchBucket' || error.code === 'NoSuchUpload') return 'kept'
-      // Somebody is looking whether the key of what stands behind it may go: the next round finds it settled.
+      // A scan is deciding whether the key of the next version may be disabled; the next round retries.
       if (error.code === 'KMS.DisabledException') return 'kept'
       if (error.detail.lock !== undefined) return 'locked'
       throw error

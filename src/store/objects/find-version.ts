@@ -1,4 +1,4 @@
-/** Finds a version by its name, or the current one of a key, for whoever only looks. */
+/** Finds a version by id, or the current one of a key, for reads. */
 import { Fault } from '../../model/faults.ts'
 import { bucketForRead } from '../buckets/bucket-record.ts'
 import type { StoredVersion } from '../commit/decoded-records.ts'
@@ -24,7 +24,7 @@ export async function findVersion(context: TransactionContext, which: VersionSel
     return await locateVersion(new Transaction(context.meta), which)
   } catch (error) {
     if (!(error instanceof Fault)) throw error
-    // A version that is found was there; one that is not may have changed its place between two reads.
+    // A version that is found existed; one that is not found may have moved between two reads, so validate.
     return transact(context, tx => locateVersion(tx, which))
   }
 }

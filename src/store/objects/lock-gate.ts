@@ -1,7 +1,7 @@
 /**
- * P20, P32. The gate. A version's record leaves its place here and nowhere else, and the lock rule is asked in the same
- * atomic step, so no path (delete, batch, overwrite of a null version, lifecycle, upkeep) and no race can slip past a
- * hold.
+ * P20, P32. The lock gate. A version's record is removed here and nowhere else, and the lock rule is evaluated in the
+ * same transaction. No path (delete, batch delete, overwrite of a null version, lifecycle, maintenance) and no race can
+ * bypass a hold.
  */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -17,7 +17,7 @@ import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 
 export interface RemovalRights {
-  /** The caller asked to bypass governance retention and has the right to. */
+  /** The caller asked to bypass governance retention and is permitted to. */
   readonly bypass: boolean
 }
 
@@ -26,7 +26,7 @@ const PROTECTED = 'Access Denied because object protected by object lock.'
 
 export const NO_BYPASS: RemovalRights = { bypass: false }
 
-/** What a lock answers to whoever would break it. The ledger gets to know. */
+/** The answer to an operation that a lock forbids; `recordRefusal` puts it into the ledger. */
 export const lockedFault = (refusal: LockReason, version: Version): Fault =>
   new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
 
@@ -38,7 +38,7 @@ export async function removeVersion(
   rights: RemovalRights,
 ): Promise<void> {
   const { lock } = target.version
-  // Only retention ends by itself.
+  // Only retention depends on the time.
   const time = lock.retention === undefined ? 0 : await context.lockClock.now()
   const refusal = mayRemove(lock, time, rights.bypass)
   if (refusal !== undefined) throw lockedFault(refusal, target.version)
@@ -48,7 +48,7 @@ export async function removeVersion(
   if (isCurrent(target.entry.key)) currentDelta(tx, bucket, target.version, -1)
 }
 
-/** The same version at another place among those of its key, in the same commit: nothing is given up. */
+/** Moves a version between current and older in one commit; no reference is dropped. */
 export function moveVersion(tx: Transaction, bucket: Bucket, from: StoredVersion, to: Buffer, version: Version): void {
   tx.remove(from.entry.key)
   tx.put(to, versionFormat.encode(version, to))

@@ -1,19 +1,19 @@
-/** The lock of a version that is being made. */
+/** The lock of a new version. */
 import type { Bucket } from '../../model/bucket.ts'
 import type { Lock } from '../../model/version.ts'
 import { initialLock } from '../../rules/lock.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /**
- * G19, P19. What is asked for is judged by the clock; a bucket's default counts from the latest time that is known:
- * a server that comes up with its clock years behind would make locks that are over when the clock is set right.
+ * G19, P19. A requested lock is checked against the wall clock. A bucket's default counts from the latest known time: a
+ * server whose clock starts years behind would otherwise create locks that expire as soon as it is corrected.
  */
 export async function lockForNewVersion(
   context: StoreContext,
   bucket: Bucket,
-  wanted: Lock,
+  requested: Lock,
   now: number,
 ): Promise<Lock> {
-  const isByDefault = bucket.defaultRetention !== undefined && wanted.retention === undefined
-  return initialLock(bucket, wanted, isByDefault ? await context.lockClock.latest() : now)
+  const usesDefault = bucket.defaultRetention !== undefined && requested.retention === undefined
+  return initialLock(bucket, requested, usesDefault ? await context.lockClock.latest() : now)
 }

@@ -3,33 +3,33 @@ import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-tab
 import { readContent, readSingleBlob } from '../content/read-content.ts'
 import type { StoreContext } from '../store-context.ts'
 
-/** An object that is being read. Closing it, also by reading to the end of a `read`, lets its bytes be freed. */
+/** An open object. Its bytes are not freed until it is closed, which reading to the end does as well. */
 export class ObjectHandle {
   readonly version: Version
   readonly #context: StoreContext
   readonly #contentKey: Buffer | undefined
-  readonly #ticket: number
+  readonly #pin: number
 
-  constructor(context: StoreContext, version: Version, contentKey: Buffer | undefined, ticket: number) {
+  constructor(context: StoreContext, version: Version, contentKey: Buffer | undefined, pin: number) {
     this.#context = context
     this.version = version
     this.#contentKey = contentKey
-    this.#ticket = ticket
+    this.#pin = pin
   }
 
-  /** Opens what is sealed; for a copy that takes slices of this object. */
+  /** For a copy that takes slices of this object. */
   get contentKey(): Buffer | undefined {
     return this.#contentKey
   }
 
   /**
-   * Bytes [start, end), streamed as the consumer takes them. Can be called once; closes the handle when it ends, fails
-   * or is given up. Not a bare generator: one that is given up before its first step would never get to close anything.
+   * Bytes [start, end) as a stream. Can be called once; closes the handle when it ends, fails or is returned. Not a
+   * bare generator: a generator returned before its first step would never close the handle.
    */
   read(start = 0, end = this.version.size): AsyncIterableIterator<Buffer> {
     if (start < 0 || start > end || end > this.version.size) {
       this.close()
-      throw new RangeError(`no such range: ${start}–${end}`)
+      throw new RangeError(`range ${start}–${end} is outside the object`)
     }
     const bytes = readContent(this.#context, this.version.content, this.#contentKey, start, end)
     return {
@@ -57,8 +57,8 @@ export class ObjectHandle {
   }
 
   /**
-   * The same with its first piece read already: what cannot be read at all fails here, where an error can still be
-   * answered. Nothing is sent before that piece is there in any case.
+   * Like `read`, with the first chunk already read, so that unreadable bytes fail while an error response is still
+   * possible. The response waits for that chunk in any case.
    */
   async readAhead(start: number, end: number): Promise<AsyncIterableIterator<Buffer>> {
     const bytes = this.read(start, end)
@@ -107,18 +107,17 @@ export class ObjectHandle {
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
-  /** The part of this number; undefined when the object has none. */
+  /** The part with this number; undefined when there is none. */
   async part(number: number): Promise<PlacedPart | undefined> {
     const [found] = (await this.parts(number - 1, 1)).parts
     return found?.number === number ? found : undefined
   }
 
-  /** Parts with numbers above `after`. */
   parts(after: number, limit: number): Promise<PartsPage> {
     return partsAfter(this.#context, this.version, after, limit)
   }
 
   close(): void {
-    this.#context.readerEpochs.leave(this.#ticket)
+    this.#context.readerEpochs.leave(this.#pin)
   }
 }

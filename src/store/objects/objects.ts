@@ -51,7 +51,7 @@ export interface PutRequest {
   readonly encryption?: KeyChoice | undefined
   readonly condition?: Precondition
   readonly inspection?: BodyInspector
-  /** The entity tag, where it is known before: that of the object these bytes are a copy of. */
+  /** The entity tag, if already known: that of the object these bytes are copied from. */
   readonly etag?: string
 }
 
@@ -59,14 +59,14 @@ export interface RemoveRequest extends VersionSelector {
   readonly allowance?: RemovalRights
   readonly condition?: RemovalPrecondition
   readonly owner: string
-  /** Refuses to hide a held version behind a marker. */
+  /** Refuses to hide a held version behind a delete marker. */
   readonly keepHeld?: boolean
 }
 
 export interface RemovalResult {
-  /** The marker that was put on top, if any. */
+  /** The delete marker that was created, if any. */
   readonly marker: Version | undefined
-  /** The version that was taken out, if any. */
+  /** The version that was removed, if any. */
   readonly removed: Version | undefined
 }
 
@@ -121,7 +121,7 @@ export class Objects {
     })
   }
 
-  /** R92–R94. Whether something may be put there as things stand; whoever puts it decides that once more. */
+  /** R92–R94. Checks the precondition early; the commit checks it again. */
   async checkCondition({ bucket: name, key }: VersionSelector, condition: Precondition = ALWAYS): Promise<void> {
     if (condition.ifMatch === undefined && condition.ifNoneMatch === undefined) return
     await transact(this.#context, async tx => {
@@ -130,37 +130,36 @@ export class Objects {
     })
   }
 
-  /** The version's record alone. */
   async head(which: VersionSelector): Promise<Version> {
     return (await findVersion(this.#context, which)).version
   }
 
-  /** A version and a way to its bytes, which stay there until the handle is closed, whatever happens beside it. */
+  /** Opens a version. Its bytes remain readable until the handle is closed, even if the version is removed. */
   async open(which: VersionSelector, customerKey?: Buffer): Promise<ObjectHandle> {
     const { readerEpochs } = this.#context
-    const ticket = readerEpochs.enter()
+    const pin = readerEpochs.enter()
     try {
       const { version } = await findVersion(this.#context, which)
       const { encryption } = version
       const isPlain = encryption === undefined && customerKey === undefined
       const contentKey = isPlain ? undefined : await contentKeyOf(this.#context, encryption, customerKey)
-      return new ObjectHandle(this.#context, version, contentKey, ticket)
+      return new ObjectHandle(this.#context, version, contentKey, pin)
     } catch (error) {
-      readerEpochs.leave(ticket)
+      readerEpochs.leave(pin)
       throw error
     }
   }
 
-  /** A version that somebody else's decision depends on. */
+  /** Reads a version that the caller's transaction depends on. */
   async relyOn(tx: Transaction, which: VersionSelector): Promise<Version> {
     return (await locateVersion(tx, which)).version
   }
 
-  /** Deletes a key (a marker, where there are versions) or, with a version's name, that version. */
+  /** Deletes a key (with a delete marker, where there are versions) or a given version. */
   async remove(request: RemoveRequest): Promise<RemovalResult> {
     const context = this.#context
     try {
-      // Only a bypass leaves a trace in the ledger; all others need not wait for each other.
+      // Only a bypass is recorded in the ledger; other deletes need not queue for it.
       if (request.allowance?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
       return await context.ledgerCommits.append(context, request.bucket, (tx, note) => this.#remove(tx, request, note))
     } catch (error) {
@@ -220,7 +219,7 @@ export class Objects {
     }
   }
 
-  /** P21. Changes a version's lock and says so in the ledger; what stays as it is leaves no trace. */
+  /** P21. Changes a version's lock and records it in the ledger; an unchanged lock is not recorded. */
   #changeLock(
     which: VersionSelector,
     what: 'hold' | 'retention',
@@ -229,7 +228,7 @@ export class Objects {
     const context = this.#context
     return context.ledgerCommits.append(context, which.bucket, async (tx, note) => {
       const bucket = await bucketForRead(tx, which.bucket)
-      needLocks(bucket)
+      requireObjectLock(bucket)
       const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)
       const { lock, bypassed } = await change(target.version)
       const [before, after] = [lockForLedger(target.version.lock), lockForLedger(lock)]
@@ -248,18 +247,18 @@ export class Objects {
     return this.#change(which, version => ({ ...version, attributes: { ...version.attributes, tags } }))
   }
 
-  /** The grants may depend on the version that gets them: on who owns it, for one. */
+  /** The grants may depend on the version, for example on its owner. */
   setGrants(
     which: VersionSelector,
     grants: readonly Grant[] | ((version: Version) => readonly Grant[]),
   ): Promise<Version> {
     return this.#change(which, version => {
-      const given = typeof grants === 'function' ? grants(version) : grants
-      return { ...version, attributes: { ...version.attributes, grants: given } }
+      const newGrants = typeof grants === 'function' ? grants(version) : grants
+      return { ...version, attributes: { ...version.attributes, grants: newGrants } }
     })
   }
 
-  /** P18. Changes what a version's record says beside its bytes; its place, name and content stay. */
+  /** P18. Changes a version's attributes; position, id and content are kept. */
   #change(which: VersionSelector, change: (version: Version) => Version): Promise<Version> {
     return transact(this.#context, async tx => {
       const bucket = await bucketForRead(tx, which.bucket)
@@ -271,7 +270,7 @@ export class Objects {
   }
 }
 
-/** What a marker is apart from its place, its owner and its time. */
+/** A delete marker without position, owner and time. */
 export const DELETE_MARKER = {
   marker: true,
   size: 0,
@@ -284,6 +283,6 @@ export const DELETE_MARKER = {
   content: NO_CONTENT,
 } as const
 
-function needLocks(bucket: Bucket): void {
+function requireObjectLock(bucket: Bucket): void {
   if (!bucket.lockEnabled) throw new Fault('ObjectLockConfigurationNotFoundError', { BucketName: bucket.name })
 }

@@ -1,7 +1,8 @@
 /**
- * The versions of one key. The current one stands in its own record, so that a listing meets nothing else; older ones
- * and markers stand behind it, newest first. When the newest is a marker there is no current record but a `deleted`
- * one. Every change to the set reads one of the two through its decision, which keeps the set whole.
+ * The versions of one key. The current one has a record of its own, so that a listing reads nothing else; older
+ * versions and delete markers are stored separately, newest first. When the newest is a delete marker, a `deleted`
+ * record replaces the current one. Every change to the set reads one of the two in its transaction, which serializes
+ * changes.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
@@ -19,7 +20,7 @@ import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 
-/** The head of a key: its current version, or that it is deleted, or nothing. */
+/** The head of a key: its current version, a `deleted` record, or neither. */
 export interface KeyHead {
   readonly bucket: Bucket
   readonly key: string
@@ -31,7 +32,7 @@ const VERSION_SEQ_BYTES = 6
 const VERSION_ID_BYTES = 16
 const VERSION_ID_SHAPE = /^[0-9a-f]{32}$/
 
-/** A version's public name: its place, and enough chance that nobody guesses one or meets it twice. */
+/** A version id: its sequence number and enough random bytes to be unguessable and unique. */
 export function versionName(context: StoreContext, seq: number): string {
   const id = Buffer.alloc(VERSION_ID_BYTES)
   id.writeUIntBE(seq, 0, VERSION_SEQ_BYTES)
@@ -50,15 +51,15 @@ function seqOfName(id: string): number {
   return Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16)
 }
 
-const located = (entry: Entry | undefined): StoredVersion | undefined =>
+const decoded = (entry: Entry | undefined): StoredVersion | undefined =>
   entry === undefined ? undefined : { entry, version: decodeVersion(entry) }
 
 export function readHead(tx: Transaction, bucket: Bucket, key: string): MaybePromise<KeyHead> {
   checkKey(key)
   const entry = tx.get(recordKey.current(bucket.name, key))
   return entry instanceof Promise
-    ? entry.then(found => headOf(tx, bucket, key, located(found)))
-    : headOf(tx, bucket, key, located(entry))
+    ? entry.then(found => headOf(tx, bucket, key, decoded(found)))
+    : headOf(tx, bucket, key, decoded(entry))
 }
 
 function headOf(
@@ -67,8 +68,8 @@ function headOf(
   key: string,
   current: StoredVersion | undefined,
 ): MaybePromise<KeyHead> {
-  // While versioning was never on there are no older versions and no markers, and the bucket's own record, which
-  // every writer relies on, changes before there can be any.
+  // While versioning was never enabled there are no older versions or delete markers. The bucket record, which every
+  // writer checks, changes before there can be any.
   if (current !== undefined || bucket.versioning === 'off') return { bucket, key, current, deleted: undefined }
   return deletedHead(tx, bucket, key)
 }
@@ -79,14 +80,14 @@ async function deletedHead(tx: Transaction, bucket: Bucket, key: string): Promis
   return { bucket, key, current: undefined, deleted }
 }
 
-/** P29. Where a version of this name stands, or stood. */
+/** P29. The sequence number of a version with this id, even if it was removed. */
 export function seqOfVersion(head: KeyHead, versionId: string): number | undefined {
   if (versionId !== NULL_VERSION) return seqOfName(versionId)
   if (head.current?.version.id === NULL_VERSION) return head.current.version.seq
   return head.current === undefined ? head.deleted?.nullSeq : head.current.version.nullSeq
 }
 
-/** A version by its name, or the current one when no name is given. */
+/** A version by id, or the current one without an id. */
 export function locate(
   tx: Transaction,
   head: KeyHead,
@@ -105,37 +106,37 @@ async function locateOlder(
   seq: number,
   versionId: string,
 ): Promise<StoredVersion | undefined> {
-  const found = located(await tx.get(recordKey.older(head.bucket.name, head.key, seq)))
+  const found = decoded(await tx.get(recordKey.older(head.bucket.name, head.key, seq)))
   return found?.version.id === versionId ? found : undefined
 }
 
-/** What is told about a key that is deleted, and not of one that never was: that there is a marker, and which. */
+/** Details of the delete marker for a fault about a deleted key. */
 async function markerOf(
   tx: Transaction,
   head: KeyHead,
 ): Promise<{ deleteMarker: boolean; markerId?: string | undefined }> {
   if (head.deleted === undefined) return { deleteMarker: false }
-  const marker = located(await tx.get(recordKey.older(head.bucket.name, head.key, head.deleted.top)))
+  const marker = decoded(await tx.get(recordKey.older(head.bucket.name, head.key, head.deleted.top)))
   return { deleteMarker: true, markerId: marker?.version.id }
 }
 
-/** What a store may call a version. */
-const NAME_OF_ANY_STORE = /^[\w.~+/=-]{1,1024}$/
+/** The shape of version ids of any S3 store. */
+const ANY_VERSION_ID = /^[\w.~+/=-]{1,1024}$/
 
 /**
- * R118, which goes before R105. Without versions there is one name only: whatever shape another one has, it names none
- * of them. Where versions are kept, and wherever one is to be removed, a name of another shape than ours is malformed.
+ * R118, which precedes R105. Without versioning only the null version exists: an id of any other shape names no
+ * version. With versioning, and for every removal, an id of a foreign shape is malformed.
  */
-const isOfNoVersion = ({ bucket }: KeyHead, id: string): boolean =>
-  bucket.versioning === 'off' && id !== NULL_VERSION && NAME_OF_ANY_STORE.test(id)
+const namesNoVersion = ({ bucket }: KeyHead, id: string): boolean =>
+  bucket.versioning === 'off' && id !== NULL_VERSION && ANY_VERSION_ID.test(id)
 
-/** The version, or the fault that says why there is none; a marker is not an object. */
+/** The version, or the fault that says why there is none; a delete marker is not an object. */
 export async function requireVersion(
   tx: Transaction,
   head: KeyHead,
   versionId: string | undefined,
 ): Promise<StoredVersion> {
-  if (versionId !== undefined && isOfNoVersion(head, versionId)) return missing(tx, head, versionId)
+  if (versionId !== undefined && namesNoVersion(head, versionId)) return missing(tx, head, versionId)
   let found = locate(tx, head, versionId)
   if (found instanceof Promise) found = await found
   if (found === undefined) return missing(tx, head, versionId)
@@ -150,17 +151,17 @@ async function missing(tx: Transaction, head: KeyHead, versionId: string | undef
   throw new Fault('NoSuchKey', { Key, ...(await markerOf(tx, head)) })
 }
 
-/** A version that is about to get its place and its name. */
+/** A version without position and id. */
 export type NewVersion = Omit<Version, 'seq' | 'id' | 'nullSeq'>
 
-function placeOf(head: KeyHead): { seq: number; nullSeq: number | undefined } {
+function nextPosition(head: KeyHead): { seq: number; nullSeq: number | undefined } {
   const { current, deleted } = head
   if (current === undefined) return { seq: (deleted?.top ?? 0) + 1, nullSeq: deleted?.nullSeq }
   const { seq, id, nullSeq } = current.version
   return { seq: seq + 1, nullSeq: id === NULL_VERSION ? seq : nullSeq }
 }
 
-/** Moves the current version behind the newest place. */
+/** Moves the current version to the older ones. */
 function pushBack(tx: Transaction, head: KeyHead): void {
   if (head.current === undefined) return
   const { version } = head.current
@@ -169,8 +170,8 @@ function pushBack(tx: Transaction, head: KeyHead): void {
 }
 
 /**
- * P4–P8. Makes room at the top of the key for a new version or marker: on, the current one moves back; off or
- * suspended, the null version goes, through the one gate that removes versions.
+ * P4–P8. Makes room for a new version or delete marker. With versioning the current version moves back; off or
+ * suspended, the null version is removed through the lock gate.
  */
 async function makeRoom(
   context: StoreContext,
@@ -178,7 +179,7 @@ async function makeRoom(
   head: KeyHead,
   rights: RemovalRights,
 ): Promise<{ seq: number; id: string; nullSeq: number | undefined }> {
-  const { seq, nullSeq } = placeOf(head)
+  const { seq, nullSeq } = nextPosition(head)
   if (head.bucket.versioning === 'on') {
     pushBack(tx, head)
     return { seq, id: versionName(context, seq), nullSeq }
@@ -195,7 +196,7 @@ async function makeRoom(
   return { seq, id: NULL_VERSION, nullSeq: undefined }
 }
 
-/** Puts a version at the top of its key. */
+/** Publishes a version as the current one of its key. */
 export async function publish(
   context: StoreContext,
   tx: Transaction,
@@ -204,18 +205,18 @@ export async function publish(
   rights: RemovalRights,
 ): Promise<Version> {
   await dependOnNamedKey(tx, version.encryption)
-  const place = await makeRoom(context, tx, head, rights)
-  const placed = placedAt(version, place)
-  const address = recordKey.current(head.bucket.name, head.key)
-  tx.put(address, versionFormat.encode(placed, address))
-  versionDelta(tx, head.bucket, placed, 1)
-  currentDelta(tx, head.bucket, placed, 1)
+  const position = await makeRoom(context, tx, head, rights)
+  const stored = atPosition(version, position)
+  const key = recordKey.current(head.bucket.name, head.key)
+  tx.put(key, versionFormat.encode(stored, key))
+  versionDelta(tx, head.bucket, stored, 1)
+  currentDelta(tx, head.bucket, stored, 1)
   if (head.deleted !== undefined) tx.remove(recordKey.deleted(head.bucket.name, head.key))
-  return placed
+  return stored
 }
 
-/** Written out: of two objects put together, every one would have its shape worked out anew. */
-const placedAt = (version: NewVersion, { seq, id, nullSeq }: Pick<Version, 'seq' | 'id' | 'nullSeq'>): Version => ({
+/** Written out field by field so that all versions have the same object shape, which spread would not guarantee. */
+const atPosition = (version: NewVersion, { seq, id, nullSeq }: Pick<Version, 'seq' | 'id' | 'nullSeq'>): Version => ({
   seq,
   id,
   nullSeq,
@@ -232,7 +233,7 @@ const placedAt = (version: NewVersion, { seq, id, nullSeq }: Pick<Version, 'seq'
   content: version.content,
 })
 
-/** Puts a marker at the top: the key is deleted, its versions stay. */
+/** Publishes a delete marker: the key is deleted, its versions stay. */
 export async function publishMarker(
   context: StoreContext,
   tx: Transaction,
@@ -242,16 +243,16 @@ export async function publishMarker(
 ): Promise<Version> {
   const { name } = head.bucket
   const { seq, id, nullSeq } = await makeRoom(context, tx, head, rights)
-  const placed: Version = { ...marker, seq, id, nullSeq: undefined }
-  const address = recordKey.older(name, head.key, seq)
-  tx.put(address, versionFormat.encode(placed, address))
-  versionDelta(tx, head.bucket, placed, 1)
+  const stored: Version = { ...marker, seq, id, nullSeq: undefined }
+  const key = recordKey.older(name, head.key, seq)
+  tx.put(key, versionFormat.encode(stored, key))
+  versionDelta(tx, head.bucket, stored, 1)
   const deleted: Deleted = { top: seq, nullSeq: id === NULL_VERSION ? seq : nullSeq }
   tx.put(recordKey.deleted(name, head.key), deletedFormat.encode(deleted))
-  return placed
+  return stored
 }
 
-/** Takes one version out of the set; if it was the newest, the next one takes its place. */
+/** Removes one version; if it was the newest, the next one takes its place. */
 export async function unlinkVersion(
   context: StoreContext,
   tx: Transaction,
@@ -284,7 +285,7 @@ export async function unlinkVersion(
   }
 }
 
-/** The newest versions behind the current one; which they are is part of the decision. */
+/** The newest versions after the current one, checked at commit. */
 async function newestOlder(
   context: StoreContext,
   tx: Transaction,
@@ -296,13 +297,17 @@ async function newestOlder(
   return entries.map(entry => ({ entry, version: decodeVersion(entry) }))
 }
 
-/** P23. Whoever looks for locked versions under a key looks at current ones first: none may get there meanwhile. */
-async function relyOnKeyOfLocked(context: StoreContext, tx: Transaction, { encryption, lock }: Version): Promise<void> {
+/** P23. The scan for locked versions under a key reads current ones first, so none may move there meanwhile. */
+async function dependOnKeyIfLocked(
+  context: StoreContext,
+  tx: Transaction,
+  { encryption, lock }: Version,
+): Promise<void> {
   if (encryption?.by !== 'named' || mayRemove(lock, await context.lockClock.now(), false) === undefined) return
   await dependOnNamedKey(tx, encryption)
 }
 
-/** `next` becomes the newest: the current version if it is an object, or the key stays deleted, or nothing is left. */
+/** Makes `next` the newest: it becomes current if it is an object; otherwise the key stays deleted or disappears. */
 async function promote(
   context: StoreContext,
   tx: Transaction,
@@ -313,7 +318,7 @@ async function promote(
   const { name } = head.bucket
   const top = head.current?.version.seq ?? head.deleted!.top
   if (next !== undefined && !next.version.marker) {
-    await relyOnKeyOfLocked(context, tx, next.version)
+    await dependOnKeyIfLocked(context, tx, next.version)
     const isNull = next.version.id === NULL_VERSION
     const version: Version = { ...next.version, nullSeq: isNull ? undefined : nullSeq }
     moveVersion(tx, head.bucket, next, recordKey.current(name, head.key), version)

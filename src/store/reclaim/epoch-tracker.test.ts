@@ -3,48 +3,48 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { EpochPin, EpochTracker } from './epoch-tracker.ts'
 
-test('a line is passed exactly when everybody who stood before it has left', () => {
+test('an epoch has passed exactly when everything entered before it has left', () => {
   fc.assert(
     fc.property(fc.array(fc.record({ enter: fc.boolean(), pick: fc.nat() }), { maxLength: 60 }), moves => {
       const readers = new EpochTracker()
-      const inside: number[] = []
-      const lines: { line: number; before: Set<number> }[] = []
+      const active: number[] = []
+      const epochs: { epoch: number; before: Set<number> }[] = []
       for (const { enter, pick } of moves) {
-        if (enter || inside.length === 0) inside.push(readers.enter())
-        else readers.leave(inside.splice(pick % inside.length, 1)[0]!)
-        lines.push({ line: readers.current(), before: new Set(inside) })
-        for (const { line, before } of lines) {
-          assert.equal(readers.hasPassed(line), !inside.some(ticket => before.has(ticket)))
+        if (enter || active.length === 0) active.push(readers.enter())
+        else readers.leave(active.splice(pick % active.length, 1)[0]!)
+        epochs.push({ epoch: readers.current(), before: new Set(active) })
+        for (const { epoch, before } of epochs) {
+          assert.equal(readers.hasPassed(epoch), !active.some(pin => before.has(pin)))
         }
       }
     }),
   )
 })
 
-test('whoever waits is told when the last of those who were inside has left, in whatever order', async () => {
+test('drained resolves when everything that was active at the call has left, in any order', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(fc.record({ move: fc.nat(2), pick: fc.nat() }), { maxLength: 60 }), async moves => {
       const epochs = new EpochTracker()
-      const inside: number[] = []
-      const waiting: { told: boolean; before: Set<number> }[] = []
+      const active: number[] = []
+      const waiting: { isDrained: boolean; before: Set<number> }[] = []
       for (const { move, pick } of moves) {
-        if (move === 0) inside.push(epochs.enter())
-        else if (move === 1 && inside.length > 0) epochs.leave(inside.splice(pick % inside.length, 1)[0]!)
+        if (move === 0) active.push(epochs.enter())
+        else if (move === 1 && active.length > 0) epochs.leave(active.splice(pick % active.length, 1)[0]!)
         else {
-          const one = { told: false, before: new Set(inside) }
+          const one = { isDrained: false, before: new Set(active) }
           waiting.push(one)
           void epochs.drained().then(() => {
-            one.told = true
+            one.isDrained = true
           })
         }
         await new Promise(resolve => setImmediate(resolve))
-        for (const { told, before } of waiting) assert.equal(told, !inside.some(ticket => before.has(ticket)))
+        for (const { isDrained, before } of waiting) assert.equal(isDrained, !active.some(pin => before.has(pin)))
       }
     }),
   )
 })
 
-test('a stay lasts until it has ended and what was opened in it is closed, in whatever order', () => {
+test('a pin lasts until it has ended and its handles are closed, in any order', () => {
   for (const order of [
     ['close', 'end'],
     ['end', 'close'],
@@ -52,15 +52,15 @@ test('a stay lasts until it has ended and what was opened in it is closed, in wh
     ['end', 'end', 'close'],
   ]) {
     const epochs = new EpochTracker()
-    const stay = new EpochPin(epochs)
-    const line = epochs.current()
-    const opened = stay.enter()
+    const pin = new EpochPin(epochs)
+    const epoch = epochs.current()
+    const handle = pin.enter()
     const left = new Set<string>()
     for (const what of order) {
-      if (what === 'end') stay.end()
-      else stay.leave(opened)
+      if (what === 'end') pin.end()
+      else pin.leave(handle)
       left.add(what)
-      assert.equal(epochs.hasPassed(line), left.size === 2, `${order}: ${what}`)
+      assert.equal(epochs.hasPassed(epoch), left.size === 2, `${order}: ${what}`)
     }
     assert.equal(epochs.count, 0)
   }

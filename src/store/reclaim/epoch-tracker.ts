@@ -1,56 +1,56 @@
 /**
- * Who is inside: reading, or writing bytes that have no name yet. A reader takes a ticket before it looks at any record
- * and gives it back when its last byte is sent; a writer takes one before its first byte and gives it back when the
- * bytes have their name or are gone. Tickets are counted, not timed, so a jumping clock cannot break anything.
+ * Tracks active readers and drafts (bytes that are written but not named). A reader enters before it reads any record
+ * and leaves after its last byte is sent; a writer enters before its first byte and leaves when the bytes are named or
+ * freed. Entries are numbered, not timed, so clock jumps have no effect.
  */
 
-/** A way in and out. */
 export interface EpochGuard {
   enter(): number
-  /** Says nothing when it is said again. */
-  leave(ticket: number): void
+  /** Idempotent. */
+  leave(pin: number): void
 }
 
 export class EpochTracker implements EpochGuard {
   #next = 0
   readonly #active = new Set<number>()
-  /** Told when their line is passed; lines grow, so the first is the next to be told. */
-  readonly #waiting: { readonly current: number; readonly tell: () => void }[] = []
+  /** Waiters in epoch order; the first one resolves next. */
+  readonly #waiting: { readonly current: number; readonly resolve: () => void }[] = []
 
   enter(): number {
-    const ticket = this.#next++
-    this.#active.add(ticket)
-    return ticket
+    const pin = this.#next++
+    this.#active.add(pin)
+    return pin
   }
 
-  leave(ticket: number): void {
-    this.leaveOnce(ticket)
+  leave(pin: number): void {
+    this.leaveOnce(pin)
   }
 
-  /** The same; true the first time. */
-  leaveOnce(ticket: number): boolean {
-    if (!this.#active.delete(ticket)) return false
-    while (this.#waiting.length > 0 && this.hasPassed(this.#waiting[0]!.current)) this.#waiting.shift()!.tell()
+  /** Like `leave`; true the first time. */
+  leaveOnce(pin: number): boolean {
+    if (!this.#active.delete(pin)) return false
+    while (this.#waiting.length > 0 && this.hasPassed(this.#waiting[0]!.current)) this.#waiting.shift()!.resolve()
     return true
   }
 
-  /** A line behind everybody who is inside now. */
+  /** The current epoch: everything active now was entered before it. */
   current(): number {
     return this.#next
   }
 
   /**
-   * True when everybody who stood before the line has left. Tickets enter the set in order, so the first is the oldest.
+   * True when everything entered before the epoch has left. A Set iterates in insertion order, so the first entry is
+   * the oldest.
    */
-  hasPassed(line: number): boolean {
-    for (const oldest of this.#active) return oldest >= line
+  hasPassed(epoch: number): boolean {
+    for (const oldest of this.#active) return oldest >= epoch
     return true
   }
 
-  /** Resolves when everybody who is inside now has left. */
+  /** Resolves when everything active now has left. */
   async drained(): Promise<void> {
-    const line = this.current()
-    if (!this.hasPassed(line)) await new Promise<void>(tell => this.#waiting.push({ current: line, tell }))
+    const epoch = this.current()
+    if (!this.hasPassed(epoch)) await new Promise<void>(resolve => this.#waiting.push({ current: epoch, resolve }))
   }
 
   get count(): number {
@@ -59,15 +59,15 @@ export class EpochTracker implements EpochGuard {
 }
 
 /**
- * Somebody who looks first and opens later, on what was seen then: stays from the first look until the last thing that
- * was opened is closed. A ticket taken only when it is opened would stand behind a line that was drawn in between.
+ * Pins the epoch of a request that reads records first and opens objects later: active from the first read until the
+ * last object is closed. An entry made only when an object is opened could miss an epoch taken in between.
  */
 export class EpochPin implements EpochGuard {
   readonly #epochs: EpochTracker
   readonly #first: number
-  /** How much of what was opened is not closed yet. */
+  /** Objects opened and not closed yet. */
   #opened = 0
-  #hasLooked = false
+  #hasEnded = false
 
   constructor(epochs: EpochTracker) {
     this.#epochs = epochs
@@ -79,18 +79,18 @@ export class EpochPin implements EpochGuard {
     return this.#epochs.enter()
   }
 
-  leave(ticket: number): void {
-    if (this.#epochs.leaveOnce(ticket)) this.#opened--
-    this.#leaveAtLast()
+  leave(pin: number): void {
+    if (this.#epochs.leaveOnce(pin)) this.#opened--
+    this.#leaveWhenDone()
   }
 
-  /** Nothing more will be opened on what was seen. */
+  /** No more objects will be opened on records read so far. */
   end(): void {
-    this.#hasLooked = true
-    this.#leaveAtLast()
+    this.#hasEnded = true
+    this.#leaveWhenDone()
   }
 
-  #leaveAtLast(): void {
-    if (this.#hasLooked && this.#opened === 0) this.#epochs.leave(this.#first)
+  #leaveWhenDone(): void {
+    if (this.#hasEnded && this.#opened === 0) this.#epochs.leave(this.#first)
   }
 }

@@ -1,28 +1,26 @@
 /**
- * Everybody who works on a data folder: this process, and the others where there are several. Whoever frees bytes asks
- * here who may still need them, and does not know how many processes there are.
- *
- * A line is taken after looking: after reading a batch of garbage, after listing files, after seeing a volume closed.
- * Whoever comes in later, in whatever process, reads records at least as new as what was seen, and so cannot find what
- * had lost its name by then.
+ * Answers when all readers and drafts of a data folder have passed an epoch, in this process and its peers. Code that
+ * frees bytes asks here and need not know how many processes there are.
+ * An epoch is taken after looking for garbage: after reading a batch of garbage records, listing files or seeing a
+ * volume closed. A reader that enters later, in any process, reads records at least as new and cannot find bytes that
+ * had lost their name by then.
  */
 import type { EpochTracker } from './epoch-tracker.ts'
 
 export type EpochKind = 'readers' | 'drafts'
 
 export interface Epoch {
-  /** True when everybody who was inside has left, or has died. */
+  /** True when everything active at that time has left or died with its process. */
   hasPassed(): boolean
 }
 
-/** The other processes. */
 export interface PeerProcesses {
   epoch(of: EpochKind): Epoch
-  /** True while a process of this name lives: it appends to volumes, and counts usage, under it. */
+  /** True while a process with this writer id lives and may append to its volumes and usage counters. */
   isWriter(writer: Buffer): boolean
-  /** Resolves when none of them uses the keyring as it was before. */
+  /** Resolves when no peer uses the previous keyring. */
   reloadKeys(): Promise<void>
-  /** Resolves when all of them know which records are lost. */
+  /** Resolves when all peers know which records are lost. */
   reloadFindings(): Promise<void>
 }
 
@@ -34,28 +32,28 @@ export const NO_PEERS: PeerProcesses = {
 }
 
 export class ReclamationBarrier {
-  readonly #here: Readonly<Record<EpochKind, EpochTracker>>
-  readonly #others: PeerProcesses
+  readonly #local: Readonly<Record<EpochKind, EpochTracker>>
+  readonly #peers: PeerProcesses
 
-  constructor(here: Readonly<Record<EpochKind, EpochTracker>>, others: PeerProcesses) {
-    this.#here = here
-    this.#others = others
+  constructor(local: Readonly<Record<EpochKind, EpochTracker>>, peers: PeerProcesses) {
+    this.#local = local
+    this.#peers = peers
   }
 
-  /** A line behind everybody who is inside now. */
+  /** An epoch after everything active now. */
   epoch(of: EpochKind): Epoch {
-    const epochs = this.#here[of]
-    const here = epochs.current()
-    const elsewhere = this.#others.epoch(of)
-    return { hasPassed: () => epochs.hasPassed(here) && elsewhere.hasPassed() }
+    const epochs = this.#local[of]
+    const local = epochs.current()
+    const remote = this.#peers.epoch(of)
+    return { hasPassed: () => epochs.hasPassed(local) && remote.hasPassed() }
   }
 
-  /** After the file that names lost records has changed. */
+  /** Called after the file that lists lost records has changed. */
   reloadFindings(): Promise<void> {
-    return this.#others.reloadFindings()
+    return this.#peers.reloadFindings()
   }
 
   isPeerWriter(writer: Buffer): boolean {
-    return this.#others.isWriter(writer)
+    return this.#peers.isWriter(writer)
   }
 }

@@ -1,9 +1,9 @@
 /**
- * Whoever frees bytes that had a name asks here first. A backup keeps everybody from it: what its snapshot names stays
- * where it is until the backup ends, and not longer than this process lives.
+ * Every path that frees named bytes must acquire this lock. A backup holds it exclusively, so that the bytes its
+ * snapshot references stay in place until the backup ends or this process exits.
  */
 export class ReclamationLock {
-  #inside = 0
+  #freeing = 0
   #holds = 0
   readonly #waiting: (() => void)[] = []
 
@@ -11,23 +11,23 @@ export class ReclamationLock {
     return this.#holds > 0
   }
 
-  /** Frees something, unless that is held up: then it returns false, and nothing was done. */
+  /** Runs `work` unless a backup holds the lock; false when nothing was done. */
   async free(work: () => Promise<void>): Promise<boolean> {
     if (this.isHeld) return false
-    this.#inside++
+    this.#freeing++
     try {
       await work()
       return true
     } finally {
-      this.#inside--
-      if (this.#inside === 0) for (const tell of this.#waiting.splice(0)) tell()
+      this.#freeing--
+      if (this.#freeing === 0) for (const resolve of this.#waiting.splice(0)) resolve()
     }
   }
 
-  /** Resolves when nothing is being freed, and from then on nothing is until what it resolves to is called. */
+  /** Resolves once nothing is being freed; nothing is freed until the returned function is called. */
   async hold(): Promise<() => void> {
     this.#holds++
-    if (this.#inside > 0) await new Promise<void>(tell => this.#waiting.push(tell))
+    if (this.#freeing > 0) await new Promise<void>(resolve => this.#waiting.push(resolve))
     let held = true
     return () => {
       if (held) this.#holds--

@@ -1,6 +1,6 @@
 /**
- * Gives back what garbage holds, in commits of bounded size. Each one is idempotent together with the garbage record it
- * belongs to: a crash at any point repeats or continues the work, and never frees a share twice.
+ * Releases the references that garbage holds, in bounded commits. Each commit is idempotent together with its garbage
+ * record: after a crash the work is repeated or continued, and no reference is released twice.
  */
 import assert from 'node:assert/strict'
 import { type Entry, META_LIMITS } from '../../meta/meta.ts'
@@ -15,21 +15,21 @@ import type { StoreContext } from '../store-context.ts'
 import { isPartUsed } from '../uploads/completion.ts'
 
 const PARTS_PER_SCAN = 64
-/** Parts and their slices in one commit: with a volume's record for each slice that stays below a commit's limit. */
+/** Parts and slices per commit: with one volume record per slice this stays below a commit's limit. */
 const RELEASED_PER_COMMIT = 100
 assert(2 * RELEASED_PER_COMMIT + 2 < META_LIMITS.commitKeysMax)
 
-/** How many of these one commit lets go of; one at least, and no part has more than a few slices. */
+/** How many of these parts fit one commit; at least one, since a part has only a few slices. */
 function fitting(parts: readonly { readonly slices: readonly Slice[] }[]): number {
   let weight = 0
   const over = parts.findIndex(({ slices }) => (weight += 1 + slices.length) > RELEASED_PER_COMMIT)
   return over < 0 ? parts.length : Math.max(1, over)
 }
 
-/** Blobs that lost their last share: their bytes are freed after the commit. */
+/** Blobs that lost their last reference; their bytes are freed after the commit. */
 type Freed = { readonly id: Buffer; readonly record: BlobRecord }[]
 
-/** Frees one garbage record and everything it holds. */
+/** Releases one garbage record and everything it references. */
 export async function releaseGarbage(context: StoreContext, entry: Entry): Promise<void> {
   const garbage = garbageFormat.decode(entry.value)
   switch (garbage.kind) {
@@ -46,33 +46,36 @@ export async function releaseGarbage(context: StoreContext, entry: Entry): Promi
   }
 }
 
-/** Commits a change that lets go of slices, then frees the bytes that nothing holds any more. */
-async function letGo(context: StoreContext, change: (tx: Transaction, freed: Freed) => Promise<void>): Promise<void> {
+/** Commits a change that drops references, then frees the bytes of unreferenced blobs. */
+async function commitAndFree(
+  context: StoreContext,
+  change: (tx: Transaction, freed: Freed) => Promise<void>,
+): Promise<void> {
   const freed = await transact(context, async tx => {
     const out: Freed = []
     await change(tx, out)
     return out
   })
-  // A crash before this leaves files without a record, which the sweep finds.
+  // A crash before this leaves files without a record, which the sweep removes.
   for (const { id, record } of freed) await context.blobs.remove(id, { ...record, length: record.storedLength })
 }
 
-/** The garbage record must still be there: whoever took it away has done the work. */
-async function mustStand(tx: Transaction, entry: Entry): Promise<boolean> {
+/** Checks that the garbage record still exists: otherwise another worker has done the work. */
+async function stillExists(tx: Transaction, entry: Entry): Promise<boolean> {
   return (await tx.get(entry.key)) !== undefined
 }
 
 async function releaseSlices(context: StoreContext, entry: Entry, slices: readonly Slice[]): Promise<void> {
-  await letGo(context, async (tx, freed) => {
-    if (!(await mustStand(tx, entry))) return
-    await drop(context, tx, slices, freed)
+  await commitAndFree(context, async (tx, freed) => {
+    if (!(await stillExists(tx, entry))) return
+    await dropReferences(context, tx, slices, freed)
     tx.remove(entry.key)
   })
 }
 
 async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): Promise<void> {
   const last = await transact(context, async tx => {
-    if (!(await mustStand(tx, entry))) return false
+    if (!(await stillExists(tx, entry))) return false
     const content = await tx.get(recordKey.content(id))
     if (content === undefined) throw new BrokenReference('content record', id)
     const record = contentFormat.decode(content.value)
@@ -93,18 +96,18 @@ async function releasePages(
   entry: Entry,
   { id, held }: { readonly id: Buffer; readonly held: boolean },
 ): Promise<void> {
-  // Pages that got their name while the note waited here are an object's: without the note there is nothing to release.
+  // Pages that were named while their garbage record waited belong to an object; naming removed the garbage record.
   while ((await context.meta.get(entry.key)) !== undefined) {
     const [page] = await context.meta.scan(keyRanges.pages(id), 1)
     if (page === undefined) break
-    await letGo(context, async (tx, freed) => {
+    await commitAndFree(context, async (tx, freed) => {
       const now = await tx.get(page.key)
-      if (now === undefined || !(await mustStand(tx, entry))) return
+      if (now === undefined || !(await stillExists(tx, entry))) return
       const parts = pageFormat.decode(now.value)
       const count = held ? fitting(parts) : parts.length
       const rest = parts.slice(count)
-      const gone = parts.slice(0, count).flatMap(part => part.slices)
-      if (held) await drop(context, tx, gone, freed)
+      const dropped = parts.slice(0, count).flatMap(part => part.slices)
+      if (held) await dropReferences(context, tx, dropped, freed)
       if (rest.length > 0) tx.put(page.key, pageFormat.encode(rest))
       else tx.remove(page.key)
     })
@@ -122,15 +125,15 @@ async function releaseParts(
     if (found.length === 0) break
     const parts = found.map(entry => ({ entry, ...partFormat.decode(entry.value) }))
     const released = parts.slice(0, fitting(parts))
-    await letGo(context, async (tx, freed) => {
-      if (!(await mustStand(tx, entry))) return
+    await commitAndFree(context, async (tx, freed) => {
+      if (!(await stillExists(tx, entry))) return
       const slices: Slice[] = []
       for (const part of released) {
         tx.relyOn(part.entry)
         tx.remove(part.entry.key)
         if (!isPartUsed(taken, part.number)) slices.push(...part.slices)
       }
-      await drop(context, tx, slices, freed)
+      await dropReferences(context, tx, slices, freed)
     })
   }
   await transact(context, async tx => tx.remove(entry.key))
@@ -141,8 +144,13 @@ async function releaseVolume(context: StoreContext, entry: Entry, name: string):
   await transact(context, async tx => tx.remove(entry.key))
 }
 
-/** One share less for each slice. What loses its last one: a blob is freed, a content becomes garbage of its own. */
-async function drop(context: StoreContext, tx: Transaction, slices: readonly Slice[], freed: Freed): Promise<void> {
+/** Drops one reference per slice. An unreferenced blob is freed; a content becomes garbage of its own. */
+async function dropReferences(
+  context: StoreContext,
+  tx: Transaction,
+  slices: readonly Slice[],
+  freed: Freed,
+): Promise<void> {
   const counts = new Map<string, { slice: Slice; count: number }>()
   for (const slice of slices) {
     const name = slice.id.toString('hex')
@@ -152,8 +160,7 @@ async function drop(context: StoreContext, tx: Transaction, slices: readonly Sli
   }
   for (const { slice, count } of counts.values()) {
     if (slice.of === 'content') {
-      // Each share goes the way of a version's: through a garbage record, so that readers have left before the pages
-      // go.
+      // Each reference goes through a garbage record, so that readers have left before the pages are removed.
       for (let i = 0; i < count; i++) addGarbage(context, tx, { kind: 'content', id: slice.id })
       continue
     }
@@ -164,7 +171,8 @@ async function drop(context: StoreContext, tx: Transaction, slices: readonly Sli
       tx.put(entry.key, blobFormat.encode({ ...record, shares: record.shares - count }))
       continue
     }
-    if (record.shares < count) throw new Error(`blob ${slice.id.toString('hex')} has fewer shares than holders`)
+    if (record.shares < count)
+      throw new Error(`blob ${slice.id.toString('hex')} has fewer references counted than held`)
     tx.remove(entry.key)
     freed.push({ id: slice.id, record })
   }

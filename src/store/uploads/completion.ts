@@ -1,11 +1,11 @@
 /**
- * Completing an upload: the object appears in one small commit, whatever the number of parts. The list of slices is
- * written ahead, in pages; the part records stay behind for the reclaimer.
+ * Completes an upload: the object appears in one small commit, whatever the number of parts. The list of slices is
+ * written ahead in pages; the part records are left to the reclaimer.
  */
 import { createHash } from 'node:crypto'
 import { keySuccessor } from '../../lib/bytes.ts'
 import type { Bucket } from '../../model/bucket.ts'
-import { type Completed, completedFormat } from '../../model/completed.ts'
+import { type CompletedUpload, completedFormat } from '../../model/completed.ts'
 import { Fault } from '../../model/faults.ts'
 import { algorithmOf, type Part, type Upload } from '../../model/upload.ts'
 import type { Checksum, Lock, Version } from '../../model/version.ts'
@@ -41,15 +41,15 @@ const FORGET_PAGE = 200
 export interface CompleteRequest extends UploadName {
   readonly parts: readonly ListedPart[]
   readonly condition?: Precondition
-  /** The customer's key, for an upload that was begun with one: only needed to read what would be made. */
+  /** The customer's key of the upload, needed only to read the assembled bytes. */
   readonly customerKey?: Buffer
-  /** Looks at what would be made and may refuse it; returns the checksum to keep. `read` gives its bytes. */
+  /** Checks the assembled object and may refuse it; returns the checksum to store. `read` streams its bytes. */
   readonly inspect?: (
     upload: Upload,
     assembly: Assembly,
     read: () => AsyncIterable<Buffer>,
   ) => Checksum | undefined | Promise<Checksum | undefined>
-  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  /** Called before bytes are read, after every check that does not need them. */
   readonly beforeRead?: (upload: Upload) => void
 }
 
@@ -60,14 +60,14 @@ export class Completion {
     this.#context = context
   }
 
-  /** As a reader: what the parts share must not be freed while it is looked at, even if the upload is aborted. */
+  /** Runs as a reader, so that slices shared by the parts are not freed meanwhile, even if the upload is aborted. */
   async complete(request: CompleteRequest): Promise<Version> {
     const { readers } = this.#context
-    const ticket = readers.enter()
+    const pin = readers.enter()
     try {
       return await this.#complete(request)
     } finally {
-      readers.leave(ticket)
+      readers.leave(pin)
     }
   }
 
@@ -80,10 +80,10 @@ export class Completion {
         throw new Fault('EntityTooLarge', { ProposedSize: assembly.size })
       }
       const checksum = await request.inspect?.(upload, assembly, () => this.#read(request, upload, assembly))
-      const parts = assembly.parts.map(part => partOf(upload, part, checksum))
+      const parts = assembly.parts.map(part => storedPart(upload, part, checksum))
       const read = { upload, storedBytes: bytesOfParts(stored) }
-      const made = await this.#make(request, read, { ...assembly, parts }, checksum)
-      if (made !== undefined) return made
+      const published = await this.#publish(request, read, { ...assembly, parts }, checksum)
+      if (published !== undefined) return published
     }
     throw new Fault('OperationAborted')
   }
@@ -92,21 +92,21 @@ export class Completion {
     const context = this.#context
     const content = { kind: 'slices' as const, slices: parts.flatMap(part => part.slices) }
     const contentKey = await contentKeyOf(context, upload.encryption, request.customerKey)
-    // The commit decides; a condition that fails already spares the reading.
+    // The commit checks the condition again; failing early avoids the read.
     await transact(context, tx => headFor(tx, request))
     request.beforeRead?.(upload)
     yield* readContent(context, content, contentKey, 0, size)
   }
 
-  /** R96. What a completed upload became, as long as it is remembered. */
-  async find(name: UploadName): Promise<Completed | undefined> {
+  /** R96. The result of a completed upload, while it is kept. */
+  async find(name: UploadName): Promise<CompletedUpload | undefined> {
     if (!isUploadName(name.key, name.uploadId)) return undefined
     const entry = await this.#context.meta.get(recordKey.completed(Buffer.from(name.uploadId, 'hex')))
     const found = entry === undefined ? undefined : completedFormat.decode(entry.value)
     return found?.bucket === name.bucket && found.key === name.key ? found : undefined
   }
 
-  /** Forgets what was completed before that moment, a page at a time; resolves to where to go on. */
+  /** Removes results older than `before`, one page at a time; resolves to the next start. */
   async forget(before: number, from: Buffer = keyRanges.kind('e').start): Promise<Buffer | undefined> {
     const entries = await this.#context.meta.scan({ start: from, end: keyRanges.kind('e').end }, FORGET_PAGE)
     const old = entries.filter(entry => completedFormat.decode(entry.value).completedAt < before)
@@ -118,8 +118,8 @@ export class Completion {
     return entries.length < FORGET_PAGE ? undefined : keySuccessor(entries.at(-1)!.key)
   }
 
-  /** R35, R90, D4. Undefined when a part was stored meanwhile and the parts have to be read again. */
-  async #make(
+  /** R35, R90, D4. Undefined when a part was stored meanwhile and the parts must be read again. */
+  async #publish(
     request: CompleteRequest,
     { upload: announced, storedBytes }: { readonly upload: Upload; readonly storedBytes: number },
     assembly: Assembly,
@@ -150,25 +150,25 @@ export class Completion {
           attributes: upload.attributes,
           content,
         }
-        const made = await publish(context, tx, head, version, NO_BYPASS)
-        tx.put(recordKey.completed(upload.id), completedFormat.encode(remembered(request, made)))
-        return made
+        const published = await publish(context, tx, head, version, NO_BYPASS)
+        tx.put(recordKey.completed(upload.id), completedFormat.encode(completedRecord(request, published)))
+        return published
       }),
     )
   }
 
   async #depth(parts: readonly Part[]): Promise<number> {
-    const below = new Map<string, Buffer>()
+    const nested = new Map<string, Buffer>()
     for (const { slices } of parts) {
-      for (const slice of slices) if (slice.of === 'content') below.set(slice.id.toString('hex'), slice.id)
+      for (const slice of slices) if (slice.of === 'content') nested.set(slice.id.toString('hex'), slice.id)
     }
     let depth = 0
-    for (const id of below.values()) depth = Math.max(depth, 1 + (await requireContent(this.#context, id)).depth)
+    for (const id of nested.values()) depth = Math.max(depth, 1 + (await requireContent(this.#context, id)).depth)
     return depth
   }
 }
 
-/** R92–R94. What the object will be put on top of, if it may. */
+/** R92–R94. The head the object is published on, if the condition holds. */
 async function headFor(tx: Transaction, request: CompleteRequest): Promise<{ bucket: Bucket; head: KeyHead }> {
   const bucket = await bucketForWrite(tx, request.bucket)
   const head = await readHead(tx, bucket, request.key)
@@ -176,27 +176,27 @@ async function headFor(tx: Transaction, request: CompleteRequest): Promise<{ buc
   return { bucket, head }
 }
 
-/** What an object keeps of a part: its checksum only if it is of the object's own algorithm. */
-const partOf = (upload: Upload, part: Part, checksum: Checksum | undefined): Part =>
+/** A part keeps its checksum only if it uses the object's algorithm. */
+const storedPart = (upload: Upload, part: Part, checksum: Checksum | undefined): Part =>
   algorithmOf(upload, part) === checksum?.algorithm ? part : { ...part, checksum: undefined }
 
-/** R96. Two lists are the same when this is. */
+/** R96. Identifies a list of parts. */
 export function listDigest(parts: readonly ListedPart[]): Buffer {
   const hash = createHash('sha256')
   for (const { number, etag } of parts) hash.update(`${number}:${etag}\n`)
   return hash.digest()
 }
 
-const remembered = ({ bucket, key, parts }: CompleteRequest, made: Version): Completed => ({
+const completedRecord = ({ bucket, key, parts }: CompleteRequest, published: Version): CompletedUpload => ({
   bucket,
   key,
-  completedAt: made.modifiedAt,
-  versionId: made.id,
-  etag: made.etag,
+  completedAt: published.modifiedAt,
+  versionId: published.id,
+  etag: published.etag,
   list: listDigest(parts),
 })
 
-/** What was asked for when it began was checked then, and stands; only a default counts from completion. */
+/** A lock requested at creation was checked then and is kept; a default counts from completion. */
 async function lockAtCompletion(context: StoreContext, bucket: Bucket, { lock }: Upload, now: number): Promise<Lock> {
   return lock.retention === undefined ? lockForNewVersion(context, bucket, lock, now) : lock
 }
@@ -207,7 +207,7 @@ function bitmap(parts: readonly Part[]): Buffer {
   return bits.subarray(0, (parts.at(-1)!.number >> 3) + 1)
 }
 
-/** True when the object took over the slices of the part with this number. */
+/** True when the object took over the slices of this part. */
 export function isPartUsed(bits: Buffer, number: number): boolean {
   return ((bits[number >> 3] ?? 0) & (1 << (number & 7))) !== 0
 }

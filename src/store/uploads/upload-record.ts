@@ -1,7 +1,7 @@
 /**
- * R37, P28. The record of an upload, and how an upload ends. Parts are stored side by side without touching it, so
- * their sum is not in it. Completing and aborting both need all parts as of one moment: they announce themselves in the
- * record, read the parts, and end the upload only if no part came in between.
+ * R37, P28. The record of an upload, and how uploads end. Parts are stored concurrently without changing the record, so
+ * it does not contain their sum. Completing and aborting need all parts as of one time: they announce the end in the
+ * record, read the parts, and end the upload only if no part was stored in between.
  */
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Bucket } from '../../model/bucket.ts'
@@ -18,7 +18,7 @@ import { uploadDelta } from '../usage/usage-delta.ts'
 const PARTS_PER_SCAN = 2000
 const ABORT_TRIES_MAX = 100
 
-/** Names an upload as clients do. */
+/** An upload as clients address it. */
 export interface UploadName {
   readonly bucket: string
   readonly key: string
@@ -28,12 +28,12 @@ export interface UploadName {
 
 const UPLOAD_ID_SHAPE = /^[0-9a-f]{32}$/
 
-/** False for what no upload can be called. */
+/** False for ids that no upload can have. */
 export function isUploadName(key: string, uploadId: string): boolean {
   return UPLOAD_ID_SHAPE.test(uploadId) && isKey(key)
 }
 
-/** Reads an upload that the decision depends on: once it ends, nothing can be added to it any more. */
+/** Reads an upload for a transaction: once it ends, nothing can be added to it. */
 export async function requireUpload(tx: Transaction, name: UploadName): Promise<Upload> {
   const entry =
     isBucketName(name.bucket) && isUploadName(name.key, name.uploadId)
@@ -44,8 +44,8 @@ export async function requireUpload(tx: Transaction, name: UploadName): Promise<
 }
 
 /**
- * The bucket of an upload that the decision depends on. It need not depend on the bucket as well: a bucket with an
- * upload in it is not removed.
+ * The bucket of an upload that the transaction checks. The bucket itself need not be checked: one with an upload in
+ * progress is not removed.
  */
 export async function bucketOfUpload({ meta }: StoreContext, { bucket }: Upload): Promise<Bucket> {
   return findBucket(meta, bucket)
@@ -54,7 +54,7 @@ export async function bucketOfUpload({ meta }: StoreContext, { bucket }: Upload)
 const put = (tx: Transaction, upload: Upload): void =>
   tx.put(recordKey.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
 
-/** From here on a part that is stored changes the upload's record, so a commit that ends the upload sees it. */
+/** From here on storing a part changes the upload's record, so that the commit that ends the upload fails. */
 export function announceUploadEnd(tx: Transaction, upload: Upload): Upload {
   if (upload.completing) return upload
   const announced = { ...upload, completing: true }
@@ -62,12 +62,12 @@ export function announceUploadEnd(tx: Transaction, upload: Upload): Upload {
   return announced
 }
 
-/** Takes an announcement back: a part is stored. */
+/** Revokes an announced end, because a part is being stored. */
 export function revokeUploadEnd(tx: Transaction, upload: Upload): void {
   if (upload.completing) put(tx, { ...upload, completing: false, round: upload.round + 1 })
 }
 
-/** False when a part was stored since, even if somebody else has announced the end again after that. */
+/** False when a part was stored since, even if the end was announced again after that. */
 export const isStillAnnounced = (upload: Upload, announced: Upload): boolean =>
   upload.completing && upload.round === announced.round
 
@@ -91,12 +91,12 @@ export function bytesOfParts(parts: ReadonlyMap<number, Part>): number {
   return bytes
 }
 
-/** Decides something about an upload that shall be aborted; undefined when it shall not. */
+/** Decides whether to abort an upload; undefined when it is kept. */
 export type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Promise<T>) => Promise<T | undefined>
 
 /**
- * R36, R100. Ends an upload without an object: nothing can be added to it any more, what its parts hold is garbage, and
- * its bytes count no longer. False when it shall not be aborted after all.
+ * R36, R100. Aborts an upload: nothing can be added to it, its parts become garbage, and its bytes are no longer
+ * counted. False when `decideAbort` keeps it.
  */
 export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
   for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {

@@ -1,4 +1,4 @@
-/** Multipart uploads up to their end: begin, parts, abort. Completing them is in `completion.ts`. */
+/** Multipart uploads in progress: create, parts, abort. Completion is in `completion.ts`. */
 import { createHash } from 'node:crypto'
 import type { Body } from '../../blobs/blobs.ts'
 import { BodyDigest } from '../../digest/body-digest.ts'
@@ -49,22 +49,22 @@ export interface PartRequest extends UploadName {
   readonly number: number
   readonly body: Body
   readonly bytesExpected?: number
-  /** The customer's key, for an upload that was begun with one. */
+  /** The customer's key, for an upload created with one. */
   readonly customerKey?: Buffer
   readonly customerKeyMd5?: string
   readonly inspection?: BodyInspector
-  /** In place of the digest of its bytes. */
+  /** Used instead of the digest of the bytes. */
   readonly etag?: string
 }
 
 export interface CopyPartRequest extends Omit<PartRequest, 'body' | 'bytesExpected' | 'inspection' | 'etag'> {
   readonly from: VersionSelector
   readonly sourceCustomerKey?: Buffer
-  /** Given the source's size, or as it is. */
+  /** A fixed range, or one computed from the source's size. */
   readonly range?: ByteRange | ((size: number) => ByteRange)
-  /** Looks at the source and may refuse it. */
+  /** May refuse the source. */
   readonly check?: (source: Version) => void
-  /** Called before bytes are read: by then everything that can be refused without has been looked at. */
+  /** Called before bytes are read, after every check that does not need them. */
   readonly beforeRead?: (source: Version) => void
 }
 
@@ -93,7 +93,7 @@ export class Uploads {
       initialLock(bucket, lock, now)
       await dependOnNamedKey(tx, keys?.encryption)
       const upload: Upload = {
-        // The time comes first, so that the uploads of a key list in the order they were begun.
+        // The time comes first, so that the uploads of a key are listed in the order of their creation.
         id: Buffer.concat([uint64(now).subarray(8 - UPLOAD_TIME_BYTES), context.random.bytes(16 - UPLOAD_TIME_BYTES)]),
         bucket: request.bucket,
         key: request.key,
@@ -117,7 +117,7 @@ export class Uploads {
     const context = this.#context
     checkPartNumber(request.number)
     const { upload, contentKey } = await this.#openUpload(request)
-    const begunAt = await this.#beginning(upload, request.number)
+    const begunAt = await this.#startTime(upload, request.number)
     const md5 = new BodyDigest('md5')
     const draft = await ingest(context, request.body, {
       contentKey,
@@ -140,70 +140,71 @@ export class Uploads {
         slices,
       }
       await transact(context, async tx => {
-        const place = await this.#placeFor(tx, request, part)
+        const add = await this.#prepare(tx, request, part)
         draft.name(tx)
-        place()
+        add()
       })
       return part
     })
   }
 
-  /** A part made of a range of a stored object: shares its bytes where it can. */
+  /** Stores a range of an object as a part, sharing its bytes where possible. */
   async copyPart(request: CopyPartRequest): Promise<Part> {
     const context = this.#context
     checkPartNumber(request.number)
     await reserveRecordSpace(context)
     const { upload, contentKey } = await this.#openUpload(request)
-    const begunAt = await this.#beginning(upload, request.number)
+    const begunAt = await this.#startTime(upload, request.number)
     const handle = await this.#objects.open(request.from, request.sourceCustomerKey)
     try {
       const source = handle.version
       request.check?.(source)
-      const asked = typeof request.range === 'function' ? request.range(source.size) : request.range
-      const range = asked ?? { start: 0, end: source.size }
+      const requested = typeof request.range === 'function' ? request.range(source.size) : request.range
+      const range = requested ?? { start: 0, end: source.size }
       const size = range.end - range.start
-      if (asked !== undefined && !(range.start >= 0 && size > 0 && range.end <= source.size)) {
+      if (requested !== undefined && !(range.start >= 0 && size > 0 && range.end <= source.size)) {
         throw new Fault('InvalidArgument', { ArgumentName: 'copy-source-range' })
       }
       if (size > LIMITS.partBytesMax) throw new Fault('EntityTooLarge', { ProposedSize: size })
       const isWhole = size === source.size && source.parts === 0
       const keepsTag = isWhole && isContentEtag(source.encryption?.by) && isContentEtag(upload.encryption?.by)
       const tag = keepsTag ? source.etag : sharedEtag(source.etag, range)
-      // D30. The tag of a range is the same whether or not its bytes have to be read.
-      const moving = asked === undefined ? request : { ...request, etag: tag }
+      // D30. The tag of a range is the same whether or not its bytes are read.
+      const copyRequest = requested === undefined ? request : { ...request, etag: tag }
       if (!isShareable({ content: source.content, contentKey: handle.contentKey }, contentKey)) {
-        return await this.#moveRange(moving, handle, range, upload)
+        return await this.#copyBytes(copyRequest, handle, range, upload)
       }
-      const sums = await this.#sumsOf(handle, range, upload, request)
+      const sums = await this.#checksumOf(handle, range, upload, request)
       const shared = await transact(context, async tx => {
-        // The source may be gone or replaced by now; what this commit shares must still be held by somebody.
+        // The source may have been removed or replaced; the bytes this commit references must still be referenced by
+        // it.
         const now = await this.#objects.relyOn(tx, { ...request.from, versionId: source.id })
         if (now.etag !== source.etag || now.modifiedAt !== source.modifiedAt) throw new Fault('OperationAborted')
         const part: Part = {
           number: request.number,
           size,
-          etag: asked === undefined ? (sums.etag ?? tag) : tag,
+          etag: requested === undefined ? (sums.etag ?? tag) : tag,
           checksum: sums.checksum,
           algorithm: sums.checksum === undefined ? undefined : upload.checksum?.algorithm,
           modifiedAt: context.clock.now(),
           begunAt,
           slices: [],
         }
-        const place = await this.#placeFor(tx, request, part)
+        const add = await this.#prepare(tx, request, part)
         const from = { content: now.content, contentKey: handle.contentKey }
         const slices = await sliceRange(context, tx, from, range, contentKey)
         if (slices === undefined) return undefined
-        place(slices)
+        add(slices)
         return part
       })
-      return shared ?? (await this.#moveRange(moving, handle, range, upload))
+      return shared ?? (await this.#copyBytes(copyRequest, handle, range, upload))
     } finally {
       handle.close()
     }
   }
 
-  /** Bytes that cannot be shared are stored anew, and summed as they pass. */
-  #moveRange(
+  /** Stores bytes that cannot be shared, with their checksum. */
+  #copyBytes(
     request: CopyPartRequest & Pick<PartRequest, 'etag'>,
     handle: ObjectHandle,
     range: ByteRange,
@@ -222,8 +223,8 @@ export class Uploads {
     return this.putPart({ ...request, body, inspection })
   }
 
-  /** An upload that has checksums needs one of every part: the bytes are read, unless the source has it already. */
-  async #sumsOf(
+  /** An upload with checksums needs one for every part: bytes are read unless the source already has it. */
+  async #checksumOf(
     handle: ObjectHandle,
     range: ByteRange,
     upload: Upload,
@@ -252,19 +253,22 @@ export class Uploads {
     }
   }
 
-  /** Now, but never before the part that is already there began, even if the clock was set back in between. */
-  async #beginning(upload: Upload, number: number): Promise<number> {
+  /** The current time, but not before the existing part began, even if the clock was set back. */
+  async #startTime(upload: Upload, number: number): Promise<number> {
     const entry = await this.#context.meta.get(recordKey.part(upload.id, number))
     return Math.max(this.#context.clock.now(), entry === undefined ? 0 : partFormat.decode(entry.value).begunAt)
   }
 
-  /** R34. How to add the part to the commit, in place of an older one; a fault when a newer request was faster. */
-  async #placeFor(tx: Transaction, name: UploadName, part: Part): Promise<(slices?: readonly Slice[]) => void> {
+  /**
+   * R34. Returns how to add the part to the commit, replacing an older one; throws when a newer request was stored
+   * first.
+   */
+  async #prepare(tx: Transaction, name: UploadName, part: Part): Promise<(slices?: readonly Slice[]) => void> {
     const upload = await requireUpload(tx, name)
-    const address = recordKey.part(upload.id, part.number)
-    const entry = await tx.get(address)
+    const key = recordKey.part(upload.id, part.number)
+    const entry = await tx.get(key)
     const old = entry === undefined ? undefined : partFormat.decode(entry.value)
-    // Nothing of it is stored, so it must not be acknowledged. Clients send a part again that is answered so.
+    // Nothing is stored, so the part must not be acknowledged. Clients resend a part after this answer.
     if (old !== undefined && old.begunAt > part.begunAt) throw new Fault('SlowDown', { reason: OVERTAKEN })
     const bucket = await bucketOfUpload(this.#context, upload)
     return (slices = part.slices) => {
@@ -273,7 +277,7 @@ export class Uploads {
       if (old !== undefined && old.slices.length > 0) {
         addGarbage(this.#context, tx, { kind: 'slices', slices: old.slices })
       }
-      tx.put(address, partFormat.encode({ ...part, slices }))
+      tx.put(key, partFormat.encode({ ...part, slices }))
     }
   }
 
@@ -288,21 +292,20 @@ export class Uploads {
     return transact(this.#context, tx => requireUpload(tx, name))
   }
 
-  /** Parts with a number above `after`, in order. */
   async parts(upload: Upload, after: number, limit: number): Promise<readonly Part[]> {
     const { end } = keyRanges.parts(upload.id)
     const entries = await this.#context.meta.scan({ start: recordKey.part(upload.id, after + 1), end }, limit)
     return entries.map(entry => partFormat.decode(entry.value))
   }
 
-  /** Ends the upload: small commits, whatever the number of parts; the reclaimer frees what they hold. */
+  /** Aborts the upload in small commits, whatever the number of parts; the reclaimer frees the bytes. */
   async abort(name: UploadName): Promise<void> {
     await abortUpload(this.#context, attempt =>
       transact(this.#context, async tx => attempt(tx, await requireUpload(tx, name))),
     )
   }
 
-  /** Aborts every upload of a bucket that is being removed. */
+  /** Aborts all uploads of a bucket that is being removed. */
   async abortAll(bucket: string): Promise<void> {
     const { end } = keyRanges.uploads(bucket)
     let { start } = keyRanges.uploads(bucket)
@@ -327,7 +330,7 @@ function checkPartNumber(number: number): void {
   throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', ArgumentValue: String(number) })
 }
 
-/** The choice of key that decides the form of a part's tag. */
+/** The key choice that determines the form of a part's tag. */
 function keyChoiceOf(
   upload: Upload,
   request: { readonly customerKey?: Buffer; readonly customerKeyMd5?: string },
@@ -341,7 +344,7 @@ function keyChoiceOf(
   return { by: 'customer', key: request.customerKey!, md5: request.customerKeyMd5 ?? '' }
 }
 
-/** Bytes that nobody read have no digest of their own: the tag is derived from the source's and the range. */
+/** Bytes that were not read have no digest: the tag is derived from the source's tag and the range. */
 function sharedEtag(etag: string, range: { readonly start: number; readonly end: number }): string {
   return createHash('md5').update(`${etag}:${range.start}-${range.end}`).digest('hex')
 }

@@ -1,6 +1,6 @@
 /**
- * Counts a bucket anew while it is in use. Its records and its counters are read from one snapshot, so both are of the
- * same moment; the base becomes what makes them equal, and what commits have added since stays added.
+ * Recounts the usage of a bucket in use. Its records and counters are read from one snapshot and so are consistent; the
+ * new base makes them equal, and counts added by later commits are kept.
  */
 import { keySuccessor } from '../../lib/bytes.ts'
 import type { KeyRange, Snapshot } from '../../meta/meta.ts'
@@ -16,7 +16,7 @@ import { readUsage } from './usage.ts'
 const PAGE = 500
 const TRIES_MAX = 10
 
-/** Calls `each` with every record of a range; other work goes first after every page. */
+/** Calls `each` for every record of a range and yields after every page. */
 async function walk(
   snapshot: Pick<Snapshot, 'scan'>,
   range: KeyRange,
@@ -67,7 +67,7 @@ export async function recount(
     const outcome = await recountOnce(context, await snapshotOf(), name)
     if (outcome !== 'again') return outcome === 'counted'
   }
-  throw new Error(`the counters of bucket ${name} were changed by somebody else ${TRIES_MAX} times`)
+  throw new Error(`the counters of bucket ${name} changed during each of ${TRIES_MAX} attempts`)
 }
 
 async function recountOnce(
@@ -90,7 +90,7 @@ async function recountOnce(
     const bucket = await tx.get(recordKey.bucket(name))
     if (bucket === undefined || bucketFormat.decode(bucket.value).id !== id) return 'gone'
     const base = await tx.get(recordKey.usageBase(id))
-    // Somebody has folded slots into it: what was added to it in the snapshot is not what is added to it now.
+    // Slots were folded into the base meanwhile, so the sums of the snapshot no longer apply.
     if (base?.stamp !== recorded.base?.entry.stamp) return 'again'
     tx.put(recordKey.usageBase(id), usageBaseFormat.encode({ epoch: context.usage.epoch, counters }))
     return 'counted'

@@ -1,16 +1,16 @@
 /**
- * Usage is counted in the commit that changes it, so a crash cannot separate the two, and yet no two commits meet in a
- * counter: each commit under way has a slot of its own, a record that nobody else writes. A slot holds the sum of all
- * changes that ever went through it; a bucket's usage is its base plus all slots of all processes. A commit that is
- * refused leaves its slot as it was, and the next one takes it (docs/decisions/usage.md).
+ * Usage is counted in the commit that changes it, so a crash cannot separate the two; and commits do not contend for a
+ * counter: each commit in flight has its own slot, a record that no other commit writes. A slot holds the sum of all
+ * changes ever made through it; a bucket's usage is its base plus all slots of all processes. A failed commit leaves
+ * its slot unchanged for the next one (docs/decisions/usage.md).
  */
 import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { Meta } from '../../meta/meta.ts'
-import { addDelta, countersFormat, isNothing, type UsageDelta, zeroCounters } from '../../model/usage.ts'
+import { addDelta, countersFormat, isZeroDelta, type UsageDelta, zeroCounters } from '../../model/usage.ts'
 import { keyRanges, parseUsage, recordKey } from '../commit/record-keys.ts'
 
-/** Slots of so many buckets are remembered; those of others are read again. */
-const REMEMBERED_BUCKETS_MAX = 10_000
+/** Buckets whose slots are cached; slots of others are read again. */
+const CACHED_BUCKETS_MAX = 10_000
 const SLOTS_PER_SCAN = 1000
 
 /** The change one transaction makes to the usage of its bucket. */
@@ -20,36 +20,36 @@ export interface BucketDelta extends UsageDelta {
 
 interface BucketSlots {
   readonly free: CounterSlot[]
-  /** Also the number of the next slot. */
+  /** The number of slots, which is also the number of the next one. */
   count: number
   busy: number
 }
 
 export interface CounterSlot {
-  /** The record with its new sum; the engine has it while a commit is under way. */
+  /** The record with its new sum; owned by the engine while a commit is in flight. */
   readonly write: { readonly key: Buffer; readonly value: Buffer }
-  readonly among: BucketSlots
+  readonly bucket: BucketSlots
 }
 
 export interface CountersOptions {
-  /** Of the folder's owner; zero where there is none. */
+  /** Epoch of the folder's owner; zero where there is none. */
   readonly epoch: number
-  /** Names this process. */
+  /** Writer id of this process. */
   readonly writer: Buffer
-  /** How many buckets' slots are remembered. */
+  /** How many buckets' slots are cached. */
   readonly bucketsMax?: number
 }
 
 export class UsageCounters {
-  /** For bases that this process writes. */
+  /** Stored in bases that this process writes. */
   readonly epoch: number
   readonly #writer: Buffer
   readonly #bucketsMax: number
-  /** In the order in which they were loaded. */
+  /** In loading order. */
   readonly #buckets = new Map<string, BucketSlots>()
   readonly #loading = new Map<string, Promise<void>>()
 
-  constructor({ epoch, writer, bucketsMax = REMEMBERED_BUCKETS_MAX }: CountersOptions) {
+  constructor({ epoch, writer, bucketsMax = CACHED_BUCKETS_MAX }: CountersOptions) {
     if (writer.length !== WRITER_BYTES) throw new Error(`a writer has ${WRITER_BYTES} bytes`)
     this.epoch = epoch
     this.#writer = writer
@@ -57,13 +57,13 @@ export class UsageCounters {
   }
 
   /**
-   * A slot for one commit, with the change already in it; undefined when nothing changes, as in an overwrite of the
-   * same size. `settle` must follow. It is there at once, but for the first commit in a bucket.
+   * A slot for one commit, with the change already applied; undefined when nothing changes, as in an overwrite of the
+   * same size. `settle` must follow. Synchronous except for the first commit in a bucket.
    */
   begin(meta: Meta, delta: BucketDelta): CounterSlot | undefined | Promise<CounterSlot | undefined> {
-    if (isNothing(delta)) return undefined
+    if (isZeroDelta(delta)) return undefined
     const slots = this.#buckets.get(delta.bucketId)
-    // It may be forgotten again before it is used, so it is looked up again.
+    // Looked up again, since the bucket may be evicted before the slot is used.
     if (slots === undefined) return this.#load(meta, delta.bucketId).then(() => this.begin(meta, delta))
     const slot = slots.free.pop() ?? this.#newSlot(delta.bucketId, slots)
     slots.busy++
@@ -71,22 +71,22 @@ export class UsageCounters {
     return slot
   }
 
-  /** The commit was taken, or nothing of it was written. */
-  settle(slot: CounterSlot, delta: BucketDelta, isTaken: boolean): void {
-    if (!isTaken) addDelta(slot.write.value, delta, -1)
-    slot.among.busy--
-    slot.among.free.push(slot)
+  /** Must be called once the commit succeeded or certainly failed. */
+  settle(slot: CounterSlot, delta: BucketDelta, isCommitted: boolean): void {
+    if (!isCommitted) addDelta(slot.write.value, delta, -1)
+    slot.bucket.busy--
+    slot.bucket.free.push(slot)
   }
 
-  #newSlot(bucketId: string, among: BucketSlots): CounterSlot {
-    const key = recordKey.usageSlot(bucketId, this.#writer, among.count++)
-    return { write: { key, value: zeroCounters() }, among }
+  #newSlot(bucketId: string, bucket: BucketSlots): CounterSlot {
+    const key = recordKey.usageSlot(bucketId, this.#writer, bucket.count++)
+    return { write: { key, value: zeroCounters() }, bucket }
   }
 
-  /** The slots that this process had before it forgot them. */
+  /** Loads the slots that this process used before they were evicted. */
   #load(meta: Meta, bucketId: string): Promise<void> {
-    const known = this.#loading.get(bucketId)
-    if (known !== undefined) return known
+    const running = this.#loading.get(bucketId)
+    if (running !== undefined) return running
     const loading = this.#read(meta, bucketId).finally(() => this.#loading.delete(bucketId))
     this.#loading.set(bucketId, loading)
     return loading
@@ -98,17 +98,17 @@ export class UsageCounters {
     for (let { start } = range; ; ) {
       const page = await meta.scan({ start, end: range.end }, SLOTS_PER_SCAN)
       for (const { key, value } of page) {
-        slots.free.push({ write: { key, value: Buffer.from(countersFormat.decode(value)) }, among: slots })
+        slots.free.push({ write: { key, value: Buffer.from(countersFormat.decode(value)) }, bucket: slots })
         slots.count = parseUsage(key).slot + 1
       }
       if (page.length < SLOTS_PER_SCAN) break
       start = recordKey.usageSlot(bucketId, this.#writer, slots.count)
     }
-    this.#forgetSome()
+    this.#evict()
     this.#buckets.set(bucketId, slots)
   }
 
-  #forgetSome(): void {
+  #evict(): void {
     if (this.#buckets.size < this.#bucketsMax) return
     for (const [bucketId, { busy }] of this.#buckets) {
       if (busy > 0) continue

@@ -10,19 +10,19 @@ const PAGE = 1000
 
 export interface BucketUsage {
   readonly bucket: Pick<Bucket, 'name' | 'id' | 'owner'>
-  /** Undefined as long as the bucket has not been counted. */
+  /** Undefined until the bucket has been counted. */
   readonly usage: Usage | undefined
 }
 
 export interface AccountUsage {
   readonly accountId: string
   readonly buckets: number
-  /** Of these the usage is not known yet. */
+  /** Buckets whose usage is not known yet. */
   readonly uncounted: number
   readonly usage: Usage
 }
 
-/** In order of their names; a pause after every page. */
+/** In name order; yields after every page. */
 export async function bucketUsage(meta: Meta): Promise<BucketUsage[]> {
   const usages = await usageOfAll(meta)
   const out: BucketUsage[] = []
@@ -39,18 +39,18 @@ export async function bucketUsage(meta: Meta): Promise<BucketUsage[]> {
   }
 }
 
-interface Adding {
+interface AccountTotal {
   buckets: number
   uncounted: number
   readonly usage: UsageDelta
 }
 
-/** By the account that owns the bucket, whoever has put the objects there; in order of the accounts. */
+/** Usage by the account that owns the bucket, regardless of who stored the objects; in account order. */
 export async function accountUsage(
   buckets: readonly BucketUsage[],
   accountOf: (owner: string) => Promise<string>,
 ): Promise<AccountUsage[]> {
-  const byAccount = new Map<string, Adding>()
+  const byAccount = new Map<string, AccountTotal>()
   for (const { bucket, usage } of buckets) {
     const accountId = await accountOf(bucket.owner)
     const account = byAccount.get(accountId) ?? { buckets: 0, uncounted: 0, usage: noUsage() }
@@ -59,8 +59,8 @@ export async function accountUsage(
     if (usage === undefined) account.uncounted++
     else for (const field of USAGE_FIELDS) account.usage[field] += usage[field]
   }
-  return [...byAccount].map(([accountId, rest]) => ({ accountId, ...rest })).sort((a, b) => byText(a, b))
+  return [...byAccount].map(([accountId, rest]) => ({ accountId, ...rest })).sort((a, b) => byAccountId(a, b))
 }
 
-const byText = (a: AccountUsage, b: AccountUsage): number =>
+const byAccountId = (a: AccountUsage, b: AccountUsage): number =>
   a.accountId < b.accountId ? -1 : a.accountId > b.accountId ? 1 : 0

@@ -1,4 +1,4 @@
-/** Reads what buckets hold: the base of each and what every process has added to it since, as of one moment. */
+/** Reads the usage of buckets: the base of each plus the slots of every process, as of the same time. */
 import { DamagedRecord, type Entry, type KeyRange, type Meta } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { MetadataDamaged } from '../../model/faults.ts'
@@ -16,13 +16,13 @@ import {
 import { keyRanges, parseUsage } from '../commit/record-keys.ts'
 import { usageMark } from './usage-mark.ts'
 
-/** More than there ever are: the records of a bucket have to be read at one moment. */
+/** Effectively unlimited: the records of a bucket must be read in one scan. */
 const RECORDS_MAX = 1_000_000
 const PAGE = 2000
 
-/** The usage records of one bucket, added up. */
+/** The sum of one bucket's usage records. */
 export interface CountedUsage {
-  /** Undefined for a bucket that was never counted, or that is gone. */
+  /** Undefined for a bucket that was never counted or is gone. */
   readonly base: { readonly entry: Entry; readonly value: UsageBase } | undefined
   /** Changes since the base was counted. */
   readonly added: Buffer
@@ -41,23 +41,22 @@ export function sumUsage(entries: readonly Entry[]): CountedUsage {
   return { base, added, total: usageIn(total) }
 }
 
-type Scan = (range: KeyRange, limit: number) => Promise<readonly Entry[]>
+type ScanFunction = (range: KeyRange, limit: number) => Promise<readonly Entry[]>
 
-export const readUsage = async (scan: Scan, bucketId: string): Promise<CountedUsage> =>
+export const readUsage = async (scan: ScanFunction, bucketId: string): Promise<CountedUsage> =>
   sumUsage(await scan(keyRanges.usage(bucketId), RECORDS_MAX))
 
-/** Usage of a bucket; undefined until it has been counted. */
 export async function usageOf(meta: Meta, { id }: Pick<Bucket, 'id'>): Promise<Usage | undefined> {
   const { since } = await usageMark(meta)
   const { base, total } = await readUsage((range, limit) => meta.scan(range, limit), id)
   return base !== undefined && base.value.epoch >= since ? total : undefined
 }
 
-/** Counters, or what says whether they can be believed, cannot be read; everything else may be well. */
+/** True when counters or the usage mark cannot be read; everything else may be intact. */
 export const isUsageDamaged = (error: unknown): boolean =>
   error instanceof DamagedRecord || error instanceof MetadataDamaged
 
-/** The usage records of all buckets, those of each together; a pause after every page. */
+/** The usage records of all buckets, grouped by bucket; yields after every page. */
 export async function* usageRecords(meta: Meta): AsyncGenerator<{ bucketId: string; entries: readonly Entry[] }> {
   const { end } = keyRanges.kind('U')
   let { start } = keyRanges.kind('U')
@@ -65,7 +64,7 @@ export async function* usageRecords(meta: Meta): AsyncGenerator<{ bucketId: stri
     const page = await meta.scan({ start, end }, limit)
     const isLast = page.length < limit
     const groups = grouped(page)
-    // Of the last bucket there may be more records: it is read again with the next page, as a whole.
+    // The last bucket may have more records, so it is read again as a whole with the next page.
     const whole = isLast ? groups : groups.slice(0, -1)
     yield* whole
     if (isLast) return
@@ -86,7 +85,7 @@ function grouped(entries: readonly Entry[]): { bucketId: string; entries: Entry[
   return groups
 }
 
-/** Usage of all buckets, by id; those not counted yet are missing. */
+/** Usage of all buckets by id; buckets not counted yet are missing. */
 export async function usageOfAll(meta: Meta): Promise<Map<string, Usage>> {
   const { since } = await usageMark(meta)
   const out = new Map<string, Usage>()
@@ -106,7 +105,7 @@ export function addUsage(usages: Iterable<Usage>): Usage {
 export const usageDiffers = (one: Usage, other: Usage): boolean =>
   USAGE_FIELDS.some(field => one[field] !== other[field])
 
-/** For messages: the fields in which two counts differ. */
+/** The fields in which two counts differ, for messages. */
 export const usageDifference = (recorded: Usage, counted: Usage): string =>
   USAGE_FIELDS.filter(field => recorded[field] !== counted[field])
     .map(field => `${field} ${recorded[field]} recorded, ${counted[field]} counted`)
