@@ -19,8 +19,6 @@ import { isLastOf, newReport, sortedRuns } from './sort-journals.ts'
 
 /** Stays free besides, whatever a round writes. */
 export const HEADROOM_BYTES = 64 * 2 ** 20
-/** Less is not worth the reading. */
-const WORTH_BYTES = 64 * 2 ** 20
 /** No process has this name. */
 const NOBODY = Buffer.alloc(WRITER_BYTES)
 /** Of what was overwritten, whenever that was, nothing is written down again, and so no value is needed. */
@@ -39,6 +37,8 @@ export interface NoSpace {
 }
 
 export interface CondenseOptions {
+  /** Less than this is not worth the reading. */
+  readonly bytesMin: number
   readonly engine: JournaledEngine
   readonly disk: Disk
   readonly folder: string
@@ -63,7 +63,7 @@ export async function* condense(
   const { files, findings, untold } = comparison
   // What a crash took from them is written down by now, or else their ends still tell that it is missing.
   if (!untold.isWhole) return undefined
-  const sorted = await sort(disk, generation, comparison)
+  const sorted = await sort(condensing, comparison)
   if (sorted === undefined) return undefined
   const neededBytes = HEADROOM_BYTES + (await bytesTaken(disk, sorted))
   if ((await disk.free(folder)) < neededBytes) return { neededBytes }
@@ -129,8 +129,7 @@ const isCondensed = ({ writer }: JournalFile): boolean => writer === NOBODY.toSt
 
 /** Which journals are over and whole; undefined when they have not doubled since the last time. */
 async function sort(
-  disk: Disk,
-  generation: number,
+  { disk, generation, bytesMin }: CondenseOptions,
   { files, journals }: Pick<Comparison, 'files' | 'journals'>,
 ): Promise<Sorted | undefined> {
   const { cut, damaged, lastOrder } = journals
@@ -149,7 +148,7 @@ async function sort(
   )
   const bytes = { old: 0, young: 0 }
   for (const journal of over) bytes[isCondensed(journal) ? 'old' : 'young'] += await sizeOf(disk, journal.path)
-  if (bytes.young <= Math.max(WORTH_BYTES, bytes.old)) return undefined
+  if (bytes.young <= Math.max(bytesMin, bytes.old)) return undefined
   return { over, others: files.journals.filter(journal => !over.includes(journal)), bytes: bytes.old + bytes.young }
 }
 

@@ -46,6 +46,8 @@ export interface JournalOptions {
   readonly clock?: Clock
   /** The greatest stamp that the process has given, or the one before its first. */
   readonly lastStamp: number
+  /** A file that has reached this size is followed by the next. */
+  readonly segmentBytes?: number
   /** The journal cannot be written: said once for each gap. */
   readonly onGap?: (error: unknown) => void
 }
@@ -232,7 +234,7 @@ export class Journal implements CommitJournal {
   async #current(): Promise<Segment> {
     const segment = this.#segment
     if (segment !== undefined) {
-      if (segment.at < SEGMENT_BYTES) return segment
+      if (segment.at < (this.#options.segmentBytes ?? SEGMENT_BYTES)) return segment
       await this.#endSegment(segment)
     }
     this.#segment = await this.#openSegment()

@@ -27,6 +27,7 @@ const RETRY_MS = 5 * 60_000
 const BUSY_PART = 1 / 20
 /** A round before its time, when journals are as large as the snapshot, and not small. */
 const JOURNAL_BYTES_MIN = 256 * 2 ** 20
+const CONDENSE_BYTES_MIN = 64 * 2 ** 20
 const SNAPSHOTS_KEPT = 2
 
 export interface KeeperOptions {
@@ -36,6 +37,8 @@ export interface KeeperOptions {
   readonly journal: Journal
   readonly random: Random
   readonly clock?: Clock
+  /** Journals are condensed when so much of them has not been condensed yet. */
+  readonly condenseBytesMin?: number
   readonly tell: (event: KeeperEvent) => void
   /** Findings are in their file, where other processes read them. */
   readonly onFindingsWritten?: () => void
@@ -222,11 +225,11 @@ export class CopyKeeper {
 
   /** Nor do journals grow without end meanwhile. */
   async *#condensed(comparison: Comparison): AsyncGenerator<void> {
-    const { engine, disk, folder, journal, tell } = this.#options
+    const { engine, disk, folder, journal, tell, condenseBytesMin: bytesMin = CONDENSE_BYTES_MIN } = this.#options
     const { generation } = journal
     const told = this.#toldUpTo ?? { generation, txn: 0, seq: 0 }
     this.#toldUpTo = comparison.at
-    const condensed = yield* condense({ engine, disk, folder, generation, told }, comparison)
+    const condensed = yield* condense({ engine, disk, folder, generation, told, bytesMin }, comparison)
     this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
     if (condensed === undefined) return
     if ('neededBytes' in condensed) tell({ what: 'no room', ...condensed })

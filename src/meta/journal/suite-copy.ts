@@ -35,6 +35,7 @@ export async function openCopied(
     random: systemRandom,
     durability,
     lastStamp: meta.lastStamp(),
+    segmentBytes: 2 * 2 ** 20,
   })
   meta.attachJournal(journal)
   return {

@@ -16,7 +16,7 @@ export function rounds(folder: string, { meta, journal }: Copied, disk: Disk = r
   let events: KeeperEvent[] = []
   const tell = (event: KeeperEvent): void => void events.push(event)
   const place = suiteCopyFolder(folder)
-  const parts = { engine: meta, disk, folder: place, journal, random: systemRandom }
+  const parts = { engine: meta, disk, folder: place, journal, random: systemRandom, condenseBytesMin: 4 * 2 ** 20 }
   const keeper = new CopyKeeper({ ...parts, tell })
   return async () => {
     events = []
