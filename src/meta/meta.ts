@@ -139,7 +139,7 @@ export interface CommitMark {
   readonly seq: number
   readonly firstStamp: number
   /** Slot of its deletion note; undefined when it deletes nothing. */
-  readonly place: number | undefined
+  readonly slot: number | undefined
   readonly writer: Buffer
 }
 

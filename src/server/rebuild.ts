@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts'
 import { realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
 import { FINDINGS_FILE, filesIn } from '../meta/journal/files.ts'
-import { type LivingRow, newestRows } from '../meta/journal/newest-rows.ts'
+import { type LiveRow, newestRows } from '../meta/journal/newest-rows.ts'
 import { DamagedCopy } from '../meta/journal/row-file.ts'
 import { type JournalReport, newReport } from '../meta/journal/sort-journals.ts'
 import { META_LIMITS, type Meta, type Write } from '../meta/meta.ts'
@@ -38,7 +38,7 @@ export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFol
 export async function rebuildFolder(options: RebuildOptions): Promise<RebuildResult> {
   const { folder } = options
   assertReadable(folder, await stampOfFolder(folder))
-  const { snapshots, journals, leftOut } = await filesIn(realDisk, copyFolder(folder))
+  const { snapshots, journals, bypassMarkers: leftOut } = await filesIn(realDisk, copyFolder(folder))
   if (snapshots.length + journals.length === 0)
     throw new NoSecondCopy(`there is no second copy of the metadata in ${folder}`)
   await assertFolderUnowned(folder, realDisk)
@@ -133,7 +133,7 @@ async function fill(
 
 async function copyRows(
   meta: Meta,
-  rows: AsyncIterable<readonly LivingRow[]>,
+  rows: AsyncIterable<readonly LiveRow[]>,
   progress: (line: string) => void,
 ): Promise<number> {
   let records = 0
@@ -166,7 +166,7 @@ async function empty(meta: Meta): Promise<void> {
   }
 }
 
-function lacks({ lost, cut, damaged }: JournalReport): string[] {
+function lacks({ lost, unfinished: cut, damaged }: JournalReport): string[] {
   return [
     ...damaged.map(path => `${path} is damaged: what stood there is missing`),
     ...(lost > 0 ? [`${lost} commits could not be written to a journal, and no snapshot followed`] : []),
@@ -176,7 +176,7 @@ function lacks({ lost, cut, damaged }: JournalReport): string[] {
 
 /** What no journal can tell, since somebody worked who kept none. */
 async function untold(place: string): Promise<string[]> {
-  const { snapshots, leftOutBefore = 0 } = await filesIn(realDisk, place)
+  const { snapshots, bypassedBefore: leftOutBefore = 0 } = await filesIn(realDisk, place)
   if ((snapshots[0]?.generation ?? 0) >= leftOutBefore) return []
   return [
     'a version of the program without a second copy worked on the folder, and no snapshot followed: what it \

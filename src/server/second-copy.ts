@@ -109,7 +109,7 @@ export async function compareWithCopy({ engine, folder, journal }: SecondCopy): 
   } finally {
     await comparison.end()
   }
-  const { count, shown } = findings
+  const { count, listed: shown } = findings
   const more = count > shown.length ? [`${count - shown.length} more records`] : []
   lines.push(...journals.damaged.map(path => `${path} is damaged`), ...shown.map(recordName), ...more)
   return lines.map(line => `against the second copy: ${line}`)
@@ -130,7 +130,7 @@ export function recordName({ kind, key }: CopyFinding): string {
 
 function lineOf(event: KeeperEvent): Readonly<Record<string, unknown>> {
   if (event.what === 'findings') {
-    const { count, shown } = event.findings
+    const { count, listed: shown } = event.findings
     const copy = `${count} metadata records are damaged, gone or outdated, and nobody changed them. The second copy \
 has them and is kept as it is: stop the server and run holdfast rebuild.`
     return { level: 'error', copy, records: shown.slice(0, NAMED_MAX).map(recordName) }
@@ -139,7 +139,7 @@ has them and is kept as it is: stop the server and run holdfast rebuild.`
     return { level: 'error', copy: 'Files of the second copy of the metadata are damaged.', files: event.paths }
   }
   if (event.what === 'left out') {
-    const { gone, changed } = event.believed
+    const { gone, changed } = event.trusted
     const copy = `A version of the program that keeps no second copy of the metadata has worked on this folder. \
 ${gone} records that it seems to have deleted and ${changed} that it has written are taken as they are: the copy was \
 begun anew.`
@@ -184,7 +184,7 @@ export function copyTask(copy: SecondCopy | undefined, context: StoreContext, te
     ...copy,
     disk: realDisk,
     random: systemRandom,
-    tell: hear,
+    onEvent: hear,
     onFindingsWritten: tellOthers,
   })
   const { state } = worker

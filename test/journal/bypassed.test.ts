@@ -50,14 +50,13 @@ async function vanish(folder: string, key: string): Promise<void> {
 async function round(folder: string): Promise<string[]> {
   const lines: string[] = []
   const tell = (event: KeeperEvent): void => {
-    if (event.what === 'left out')
-      lines.push(`left out: ${event.believed.gone} gone, ${event.believed.changed} changed`)
+    if (event.what === 'left out') lines.push(`left out: ${event.trusted.gone} gone, ${event.trusted.changed} changed`)
     else if (event.what !== 'findings') lines.push(event.what)
     else
-      lines.push(...event.findings.shown.map(({ kind, key }) => `${kind} ${key}`).filter(line => line.includes(' ~')))
+      lines.push(...event.findings.listed.map(({ kind, key }) => `${kind} ${key}`).filter(line => line.includes(' ~')))
   }
   await opened(folder, async ({ copy }) => {
-    const keeper = new CopyKeeper({ ...copy!, disk: realDisk, random: systemRandom, tell })
+    const keeper = new CopyKeeper({ ...copy!, disk: realDisk, random: systemRandom, onEvent: tell })
     keeper.begin()
     while ((await keeper.step()) === 'busy');
   })

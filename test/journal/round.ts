@@ -6,7 +6,12 @@ import type { ServerParts } from '../../src/server/compose.ts'
 /** One round of the keeper; what it told. */
 export async function round({ copy }: ServerParts): Promise<string[]> {
   const told: string[] = []
-  const keeper = new CopyKeeper({ ...copy!, disk: realDisk, random: systemRandom, tell: ({ what }) => told.push(what) })
+  const keeper = new CopyKeeper({
+    ...copy!,
+    disk: realDisk,
+    random: systemRandom,
+    onEvent: ({ what }) => told.push(what),
+  })
   keeper.begin()
   while ((await keeper.step()) === 'busy');
   return told

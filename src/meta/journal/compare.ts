@@ -1,6 +1,6 @@
 /**
- * The engine and the second copy, side by side in the order of keys. What the engine lacks, or has in an older state,
- * is a finding; everything else goes into the next snapshot.
+ * Compares the engine with the second copy in key order. A record that the engine lacks, or has in an older state, is a
+ * finding; everything else goes into the next snapshot.
  */
 
 import { BloomFilter } from '../../lib/bloom-filter.ts'
@@ -17,14 +17,14 @@ import { type JournalReport, newReport, sortedRuns } from './sort-journals.ts'
 import { verdictOf } from './verdict.ts'
 
 const PAGE = 256
-/** More than anybody reads; the count goes on. */
-export const SHOWN_MAX = 1_000
-/** Of each kind of record. Beyond, a store that has lost so much answers for nothing of that kind. */
+/** More than an operator reads; further ones are only counted. */
+export const LISTED_MAX = 1_000
+/** Per kind of record. A store that lost more of a kind refuses every missing record of that kind. */
 const NAMED_MAX = 100_000
 
 /**
- * `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum, or whoever
- * looks for it is led past it.
+ * `missing` and `outdated` as in verdict.ts; `damaged`: the engine's record does not match its checksum, or a lookup by
+ * key does not find it.
  */
 export type FindingKind = 'missing' | 'outdated' | 'damaged'
 
@@ -35,8 +35,8 @@ export interface CopyFinding {
 
 export class CopyFindings {
   count = 0
-  readonly shown: CopyFinding[] = []
-  /** All of them, as far as there are not very many of a kind. */
+  readonly listed: CopyFinding[] = []
+  /** All of them, up to a limit per kind. */
   readonly named: CopyFinding[] = []
   readonly #counts = new Map<number, number>()
   readonly #keys = new BloomFilter()
@@ -49,64 +49,64 @@ export class CopyFindings {
     if (count > NAMED_MAX) return
     const finding = { kind, key: Buffer.from(key) }
     this.named.push(finding)
-    if (this.shown.length < SHOWN_MAX) this.shown.push(finding)
+    if (this.listed.length < LISTED_MAX) this.listed.push(finding)
   }
 
-  /** The first byte of kinds of which not all are named. */
+  /** First bytes of kinds with more findings than are named. */
   get more(): number[] {
     return [...this.#counts].flatMap(([kind, count]) => (count > NAMED_MAX ? [kind] : []))
   }
 
-  /** Never false of a key that something was found about, also when it is not shown. */
-  mayBeAbout(key: Buffer): boolean {
+  /** Never false for a key with a finding, even if it is not listed. */
+  mayInclude(key: Buffer): boolean {
     return this.#keys.mayHave(key)
   }
 }
 
-const UNTOLD_BYTES_MAX = 64 * 2 ** 20
+const UNJOURNALED_BYTES_MAX = 64 * 2 ** 20
 
-/** Writes that the end of a journal should have told: a crash took it along, or it is not written yet. */
-export class UnreportedFindings {
+/** Writes that are missing at the end of a journal: lost in a crash, or not written yet. */
+export class UnjournaledWrites {
   readonly rows: Pick<CopyRow, 'key' | 'value' | 'stamp'>[] = []
   #bytes = 0
 
-  /** False when there is more, for another time. */
-  get isWhole(): boolean {
-    return this.#bytes <= UNTOLD_BYTES_MAX
+  /** False when there are more; the next round continues. */
+  get isComplete(): boolean {
+    return this.#bytes <= UNJOURNALED_BYTES_MAX
   }
 
   add(key: Buffer, found: Entry | undefined): void {
     this.#bytes += rowBytes(key, found?.value)
-    if (!this.isWhole) return
+    if (!this.isComplete) return
     const value = found && Buffer.from(found.value)
     this.rows.push({ key: Buffer.from(key), value, stamp: found?.stamp ?? 0 })
   }
 }
 
-/** What was taken for the work of somebody who kept no journal. */
+/** Changes attributed to a program version without a journal. */
 export interface TrustedState {
-  /** Records that are not there any more. */
+  /** Records that are gone. */
   gone: number
-  /** Records that are new, or in a state that the copy does not know. */
+  /** Records that are new, or in a state unknown to the copy. */
   changed: number
 }
 
-/** One look at both, of one moment. */
+/** One comparison of both, as of the same time. */
 export interface Comparison {
-  /** The engine was read after this moment. */
+  /** The engine was read after this commit. */
   readonly at: CommitOrder
-  /** What the copy starts from; undefined when there is no snapshot yet, and nothing to compare with. */
+  /** The snapshot the copy starts from; undefined when there is none yet and nothing to compare with. */
   readonly base: SnapshotFile | undefined
   readonly files: CopyFiles
   readonly journals: JournalReport
   readonly findings: CopyFindings
-  /** What the engine has, and rightly has not, that no journal tells of; some of it when it is very much. */
-  readonly untold: UnreportedFindings
-  /** Undefined unless the copy was left out since its last snapshot. Counts on the way. */
-  readonly believed: TrustedState | undefined
-  /** Notes that were there, to be taken away once a snapshot says the same. */
+  /** Writes that the engine has and no journal contains; incomplete when there are very many. */
+  readonly unjournaled: UnjournaledWrites
+  /** Undefined unless the copy was bypassed since its last snapshot. Counted during the comparison. */
+  readonly trusted: TrustedState | undefined
+  /** Deletion notes found, to be removed once a snapshot includes them. */
   readonly notes: readonly Entry[]
-  /** What the engine has, some at a time, without notes; `findings` fill up on the way. */
+  /** The engine's records in batches, without notes; `findings` fill up meanwhile. */
   entries(): AsyncGenerator<readonly Entry[]>
   end(): Promise<void>
 }
@@ -119,39 +119,39 @@ export interface CompareOptions {
 }
 
 export async function compare({ engine, disk, folder, generation }: CompareOptions): Promise<Comparison> {
-  // The last one may be written and not shown to readers yet: the one before is.
+  // The last transaction may not be visible to readers yet; the one before is.
   const txn = Math.max(0, engine.lastTransaction() - 1)
   const at = { generation, txn, seq: Number.POSITIVE_INFINITY }
   const snapshot = await engine.snapshot()
   const journals = newReport()
   try {
     const notes = await notesIn(snapshot)
-    // After the snapshot was taken: a deletion that it shows is in a journal by now, or noted in it.
+    // After the snapshot: a deletion that it shows is in a journal by now, or noted in it.
     const files = await filesIn(disk, folder)
     const base = files.snapshots[0]
     const since = base === undefined ? at : { ...base, seq: Number.POSITIVE_INFINITY }
     const { runs, paths } = await sortedRuns(disk, folder, files, { since, settled: at, report: journals })
     const findings = new CopyFindings()
-    const untold = new UnreportedFindings()
+    const unjournaled = new UnjournaledWrites()
     const noted = notedKeys(notes, journals)
-    const { wreckage } = journals
-    const { leftOutBefore = 0 } = files
-    const believed = base !== undefined && base.generation < leftOutBefore ? { gone: 0, changed: 0 } : undefined
-    const isUntold = untoldBy(journals)
-    const looking = { at, findings, untold, noted, wreckage, believed, leftOutBefore, isUntold }
+    const { damagedFrames } = journals
+    const { bypassedBefore: leftOutBefore = 0 } = files
+    const trusted = base !== undefined && base.generation < leftOutBefore ? { gone: 0, changed: 0 } : undefined
+    const isUnjournaled = unjournaledBy(journals)
+    const state = { at, findings, unjournaled, noted, damagedFrames, trusted, leftOutBefore, isUnjournaled }
     return {
       at,
       base,
       files,
       journals,
       findings,
-      untold,
-      believed,
+      unjournaled: unjournaled,
+      trusted: trusted,
       notes,
       entries: () =>
         base === undefined
           ? withoutNotes(snapshot, findings)
-          : sideBySide(snapshot, mergeHistories([rowsOf(disk, base.path), ...runs]), looking),
+          : compareRecords(snapshot, mergeHistories([rowsOf(disk, base.path), ...runs]), state),
       end: async () => {
         await snapshot.end()
         for (const path of paths) await disk.remove(path)
@@ -163,7 +163,7 @@ export async function compare({ engine, disk, folder, generation }: CompareOptio
   }
 }
 
-/** All of them, without the mark. */
+/** All deletion notes, without the mark. */
 export async function notesIn(snapshot: KeyedSnapshot): Promise<Entry[]> {
   const notes: Entry[] = []
   for await (const page of pagesOf(snapshot, () => {}, ENGINE_KEYS)) {
@@ -175,12 +175,12 @@ export async function notesIn(snapshot: KeyedSnapshot): Promise<Entry[]> {
   return notes
 }
 
-/** Deletions that are in no journal, by key; each with the generation that made it. */
+/** Keys of noted deletions that are in no journal, with the generation that deleted them. */
 function notedKeys(entries: readonly Entry[], { lastSeq }: JournalReport): Map<string, number> {
   const noted = new Map<string, number>()
   for (const entry of entries) {
     const note: DeletionNote = readNote(entry)
-    // Commits are told in their order: a later one is there, so this one is.
+    // Commits are journaled in order: if a later one is present, so is this one.
     if ((lastSeq.get(note.writer) ?? 0) >= note.seq) continue
     for (const key of note.keys) {
       const name = key.toString('latin1')
@@ -190,23 +190,24 @@ function notedKeys(entries: readonly Entry[], { lastSeq }: JournalReport): Map<s
   return noted
 }
 
-/** More commits than any process makes while its journal is behind. */
+/** More commits than a process makes while its journal lags. */
 const STAMPS_AHEAD_MAX = 2 ** 32
 
-/** Whether a process may have given this stamp to a key of which so much is known, and no journal tells of it. */
-type IsUntold = (stamp: number, history: KeyHistory) => boolean
+/** Whether a process may have assigned this stamp to a key with this history without having journaled it yet. */
+type IsUnjournaled = (stamp: number, history: KeyHistory) => boolean
 
-/** Stamps of one process are near each other, and grow. */
-const isAhead = (stamp: number, of: number): boolean => stamp > of && stamp <= of + STAMPS_AHEAD_MAX
+/** Stamps of one process grow and are close together. */
+const isLaterStamp = (stamp: number, of: number): boolean => stamp > of && stamp <= of + STAMPS_AHEAD_MAX
 
-/** Stamps that a process may have given after the last one that its journal tells of. */
-function untoldBy({ lastStamp, damaged, thinned }: JournalReport): IsUntold {
+/** Stamps that a process may have assigned after the last one in its journal. */
+function unjournaledBy({ lastStamp, damaged, thinned }: JournalReport): IsUnjournaled {
   const lasts = [...lastStamp.values()]
-  const isLater = (stamp: number): boolean => lasts.some(last => isAhead(stamp, last))
+  const isLater = (stamp: number): boolean => lasts.some(last => isLaterStamp(stamp, last))
   if (damaged.length === 0) return isLater
-  // What stood in the part that is lost, nobody knows. Where earlier writes are not all known it would pass for them,
-  // unless the process that made the last known one made it later.
-  return (stamp, { key, rows }) => !thinned.mayHave(key) || isLater(stamp) || isAhead(stamp, rows.at(-1)?.stamp ?? 0)
+  // The content of the damaged part is unknown. Where earlier writes of a key were dropped, a stamp counts as one of
+  // them, unless the process of the last known write made it later.
+  return (stamp, { key, rows }) =>
+    !thinned.mayHave(key) || isLater(stamp) || isLaterStamp(stamp, rows.at(-1)?.stamp ?? 0)
 }
 
 async function* withoutNotes(snapshot: KeyedSnapshot, findings: CopyFindings): AsyncGenerator<readonly Entry[]> {
@@ -216,8 +217,8 @@ async function* withoutNotes(snapshot: KeyedSnapshot, findings: CopyFindings): A
 }
 
 /**
- * Pages of all records. One that does not match its checksum is told and passed over; where the tree leads astray there
- * is no way on, and what lies behind will be missed.
+ * Pages of all records. A record that does not match its checksum is reported and skipped; where the tree is out of
+ * order the scan ends, and everything after it will be missing.
  */
 async function* pagesOf(
   snapshot: KeyedSnapshot,
@@ -229,11 +230,13 @@ async function* pagesOf(
       const page = await snapshot.scan({ start, end: undefined }, PAGE)
       const last = page.at(-1)
       if (last === undefined) return
-      // A turned bit in the tree above the records hides some from whoever looks for them, and not from who reads all.
+      // A flipped bit in a branch page hides records from lookups, but not from a scan.
       for (const { key } of page) if (!snapshot.has(key)) onDamage(key)
-      const astray = page.findIndex(({ key }, i) => key.compare(i === 0 ? start : page[i - 1]!.key) < (i === 0 ? 0 : 1))
-      yield astray < 0 ? page : page.slice(0, astray)
-      if (astray >= 0) return onDamage(page[astray]!.key)
+      const misplaced = page.findIndex(
+        ({ key }, i) => key.compare(i === 0 ? start : page[i - 1]!.key) < (i === 0 ? 0 : 1),
+      )
+      yield misplaced < 0 ? page : page.slice(0, misplaced)
+      if (misplaced >= 0) return onDamage(page[misplaced]!.key)
       start = keySuccessor(last.key)
     } catch (error) {
       if (!(error instanceof DamagedRecord)) throw error
@@ -245,80 +248,85 @@ async function* pagesOf(
   }
 }
 
-interface Looking {
+interface CompareState {
   readonly at: CommitOrder
   readonly findings: CopyFindings
-  readonly untold: UnreportedFindings
+  readonly unjournaled: UnjournaledWrites
   readonly noted: ReadonlyMap<string, number>
-  readonly wreckage: readonly Buffer[]
-  readonly believed: TrustedState | undefined
+  readonly damagedFrames: readonly Buffer[]
+  readonly trusted: TrustedState | undefined
   readonly leftOutBefore: number
-  readonly isUntold: IsUntold
+  readonly isUnjournaled: IsUnjournaled
 }
 
-/** The engine's own note says that it was deleted since, or what is left of a damaged journal does. */
-function isDeletionNoted(last: CopyRow, { noted, wreckage }: Looking): boolean {
+/** The engine's deletion note, or the rest of a damaged journal frame, shows that the key was deleted since. */
+function isDeletionNoted(last: CopyRow, { noted, damagedFrames }: CompareState): boolean {
   const generation = noted.get(last.key.toString('latin1'))
   if (generation !== undefined && last.generation <= generation) return true
-  return last.value !== undefined && wreckage.some(wreck => showsDeletion(wreck, last))
+  return last.value !== undefined && damagedFrames.some(frame => showsDeletion(frame, last))
 }
 
-async function* sideBySide(
+async function* compareRecords(
   snapshot: KeyedSnapshot,
   known: AsyncGenerator<KeyHistory[]>,
-  looking: Looking,
+  state: CompareState,
 ): AsyncGenerator<readonly Entry[]> {
-  const { believed, leftOutBefore } = looking
+  const { trusted, leftOutBefore } = state
   const damaged = new Set<string>()
   const onDamage = (key: Buffer): void => {
     damaged.add(key.toString('latin1'))
-    looking.findings.add('damaged', key)
+    state.findings.add('damaged', key)
   }
-  const judge = (history: KeyHistory, found: Entry | undefined): void => {
+  const evaluate = (history: KeyHistory, found: Entry | undefined): void => {
     const { key, rows } = history
-    // Each key comes by once: what is left behind would only take up memory.
+    // Each key is visited once, so its entry is removed to bound memory.
     if (isDeletionNote(key) || (damaged.size > 0 && damaged.delete(key.toString('latin1')))) return
     const last = rows.at(-1)
-    const isNoted = found === undefined && isDeletionNoted(last!, looking)
-    const isLeftOut = believed !== undefined && (last === undefined || last.generation < leftOutBefore)
-    const isUntold = (stamp: number): boolean => looking.isUntold(stamp, history)
-    const verdict = verdictOf(rows, found, { at: looking.at, isUntold, isNoted, isLeftOut })
-    if (verdict === 'missing' || verdict === 'outdated') looking.findings.add(verdict, key)
+    const isNoted = found === undefined && isDeletionNoted(last!, state)
+    const isBypassed = trusted !== undefined && (last === undefined || last.generation < leftOutBefore)
+    const isUnjournaled = (stamp: number): boolean => state.isUnjournaled(stamp, history)
+    const verdict = verdictOf(rows, found, {
+      at: state.at,
+      isUnjournaled: isUnjournaled,
+      isNoted,
+      isBypassed: isBypassed,
+    })
+    if (verdict === 'missing' || verdict === 'outdated') state.findings.add(verdict, key)
     const isDeleted = verdict === 'gone' && last?.value !== undefined
-    if (verdict === 'new' || (isDeleted && (isNoted || isLeftOut))) looking.untold.add(key, found)
-    if (isLeftOut && verdict === 'new') believed.changed++
-    if (isLeftOut && isDeleted && !isNoted) believed.gone++
+    if (verdict === 'new' || (isDeleted && (isNoted || isBypassed))) state.unjournaled.add(key, found)
+    if (isBypassed && verdict === 'new') trusted.changed++
+    if (isBypassed && isDeleted && !isNoted) trusted.gone++
   }
-  let waiting: KeyHistory[] = []
+  let batch: KeyHistory[] = []
   let at = 0
   const next = async (): Promise<KeyHistory | undefined> => {
-    while (at >= waiting.length) {
+    while (at >= batch.length) {
       const more = await known.next()
       if (more.done === true) return undefined
-      waiting = more.value
+      batch = more.value
       at = 0
     }
-    return waiting[at]
+    return batch[at]
   }
   try {
     for await (const page of pagesOf(snapshot, onDamage)) {
-      const kept: Entry[] = []
+      const entries: Entry[] = []
       for (const entry of page) {
         if (isDeletionNote(entry.key)) continue
         let history = await next()
         for (; history !== undefined && history.key.compare(entry.key) < 0; history = await next()) {
-          judge(history, undefined)
+          evaluate(history, undefined)
           at++
         }
         const isKnown = history?.key.equals(entry.key) === true
-        judge(isKnown ? history! : { key: entry.key, rows: [] }, entry)
+        evaluate(isKnown ? history! : { key: entry.key, rows: [] }, entry)
         if (isKnown) at++
-        kept.push(entry)
+        entries.push(entry)
       }
-      yield kept
+      yield entries
     }
     for (let history = await next(); history !== undefined; history = await next()) {
-      judge(history, undefined)
+      evaluate(history, undefined)
       at++
     }
   } finally {

@@ -1,4 +1,4 @@
-/** Journals while findings stand: they do not grow without end, and what they are kept for stays in them. */
+/** Journals while findings stand: they stay bounded, and keep what rebuild needs. */
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { type Disk, realDisk } from '../../lib/disk.ts'
 import { META_LIMITS, type Meta } from '../meta.ts'
 import { utf8 } from '../suite-driver.ts'
-import { SHOWN_MAX } from './compare.ts'
+import { LISTED_MAX } from './compare.ts'
 import { newReport } from './sort-journals.ts'
 import { inFolder, openCopied, putValue, rowsInCopy, rowsInEngine, suiteCopyFolder } from './suite-copy.ts'
 import { behindItsBack, filesOf, findingsOf, once, type Rounded, rounds } from './suite-rounds.ts'
@@ -18,7 +18,7 @@ const journalBytes = (folder: string): number =>
 
 const told = ({ events }: Rounded): string[] => events.map(({ what }) => what)
 
-/** Much is written to few keys, more than is left uncondensed. */
+/** Writes more to few keys than condensing leaves alone. */
 async function busy(meta: Meta, salt: string, valueBytes = META_LIMITS.valueBytesMax / 16): Promise<void> {
   for (let n = 0; n < 100; n++) {
     const value = Buffer.alloc(valueBytes, `${salt} ${n} `)
@@ -28,7 +28,7 @@ async function busy(meta: Meta, salt: string, valueBytes = META_LIMITS.valueByte
 
 const BASE = { lost: '1', older: '1', kept: '1', deleted: '1' }
 
-/** A snapshot, then a record that vanished. */
+/** A snapshot, then a lost record. */
 async function withFinding(folder: string): Promise<void> {
   await once(folder, async ({ meta }) => {
     for (const [key, value] of Object.entries(BASE)) await putValue(meta, key, value)
@@ -36,7 +36,7 @@ async function withFinding(folder: string): Promise<void> {
   await behindItsBack(folder, { lost: undefined })
 }
 
-test('while findings stand journals stay small, nothing that was found is forgotten, and the copy has everything', () =>
+test('while findings stand journals stay bounded, findings persist, and the copy is complete', () =>
   inFolder(async folder => {
     await withFinding(folder)
     let condensed = 0
@@ -64,7 +64,7 @@ test('while findings stand journals stay small, nothing that was found is forgot
     assert.deepEqual([...filesOf(folder, '.run'), ...filesOf(folder, '.new')], [])
   }))
 
-test('deletions of what nobody else tells of are dropped, others stay', () =>
+test('deletions of keys that no other file contains are dropped, others are kept', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)
@@ -82,14 +82,14 @@ test('deletions of what nobody else tells of are dropped, others stay', () =>
     assert.equal((await rowsInCopy(folder)).get('deleted'), undefined)
   }))
 
-test('a deletion stays as long as the file of a process that lives tells of the key', () =>
+test('a deletion is kept while the file of a running process contains the key', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const living = await openCopied(folder)
     const next = rounds(folder, living)
     await putValue(living.meta, 'early', 'value')
     await living.journal.settle()
-    /** Another process of the same start, with transactions after those of the first. */
+    /** Another process of the same generation, with later transactions. */
     const other = async (work: (meta: Meta) => Promise<unknown>): Promise<void> => {
       const copied = await openCopied(folder, { generation: living.journal.generation })
       await work(copied.meta)
@@ -99,7 +99,7 @@ test('a deletion stays as long as the file of a process that lives tells of the 
       await putValue(meta, 'early', undefined)
       await putValue(meta, 'passing', 'value')
       await putValue(meta, 'passing', undefined)
-      // The last one may not be shown to readers yet.
+      // The last one may not be visible to readers yet.
       for (const value of ['2', '3']) await putValue(meta, 'kept', value)
     })
     assert.deepEqual(told(await next()), ['findings'])
@@ -112,7 +112,7 @@ test('a deletion stays as long as the file of a process that lives tells of the 
     await living.close()
   }))
 
-test('an old note does not explain what vanished after it, also when the journal is gone that said so', () =>
+test('an outdated note does not explain a later loss, even when its journal is gone', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)
@@ -151,7 +151,7 @@ async function putBack(folder: string, key: string): Promise<string> {
   return journal
 }
 
-test('an older state is told after condensing, too, also when a journal is damaged', () =>
+test('an older state is found after condensing, even when a journal is damaged', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const journal = await putBack(folder, 'older')
@@ -164,10 +164,10 @@ test('an older state is told after condensing, too, also when a journal is damag
     assert.equal((await rowsInCopy(folder)).get('older'), '4')
   }))
 
-test('however many there are, and although a journal is damaged, journals are condensed and nothing is forgotten', () =>
+test('any number of findings persists through condensing, even when a journal is damaged', () =>
   inFolder(async folder => {
-    // More than are known by name, and the older state behind all of them.
-    const lost = Array.from({ length: SHOWN_MAX + 100 }, (_, n) => `lost${n}`)
+    // More than are named, with the older state after all of them.
+    const lost = Array.from({ length: LISTED_MAX + 100 }, (_, n) => `lost${n}`)
     await once(folder, async ({ meta }) => {
       const writes = [...lost, 'zz'].map(key => ({ key: utf8(key), value: utf8('1') }))
       for (let at = 0; at < writes.length; at += 100)
@@ -186,7 +186,7 @@ test('however many there are, and although a journal is damaged, journals are co
     assert.equal((await rowsInCopy(folder)).get('zz'), '4')
   }))
 
-test('a note of a process that begins its next file during a round stays: it may be all that tells of a deletion', () =>
+test('a note of a process that starts its next file during a round is kept', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)
@@ -213,7 +213,7 @@ test('a note of a process that begins its next file during a round stays: it may
     assert.deepEqual(told(await rounds(folder, copied, disk)()), ['findings', 'condensed'])
     assert.ok(isOpened)
     await copied.close()
-    // The power fails before the deletion is on the disk.
+    // The power fails before the deletion is durable.
     const journal = join(suiteCopyFolder(folder), filesOf(folder, '.journal').at(-1)!)
     const content = readFileSync(journal)
     assert.ok(content.lastIndexOf('kept') > 0)
@@ -221,11 +221,11 @@ test('a note of a process that begins its next file during a round stays: it may
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
   }))
 
-test('what was condensed stays as long as the older one of two snapshots needs it', () =>
+test('condensed journals are kept while the older of two snapshots needs them', () =>
   inFolder(async folder => {
     await withFinding(folder)
     await behindItsBack(folder, { lost: '1' })
-    // Before the second snapshot, and the last one of all keys.
+    // Before the second snapshot, and the last of all keys.
     await once(folder, async ({ meta }) => {
       for (const key of ['zz', 'a', 'b']) await putValue(meta, key, '1')
     })
@@ -244,7 +244,7 @@ test('what was condensed stays as long as the older one of two snapshots needs i
     assert.equal((await rowsInCopy(folder)).get('kept'), '2')
   }))
 
-test('journals are left as they are where making them smaller would fill the disk, and that is told', () =>
+test('condensing that would fill the disk is skipped and reported', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)
@@ -252,7 +252,7 @@ test('journals are left as they are where making them smaller would fill the dis
     await busy(copied.meta, 'two')
     await copied.close()
     const before = filesOf(folder, '.journal')
-    // The copied records are far fewer: there is room to compare them.
+    // The copied records are far fewer, so there is space to compare them.
     const free = 64 * 2 ** 20 + 1.5 * journalBytes(folder)
     const again = await openCopied(folder)
     const next = rounds(folder, again, { ...realDisk, free: async () => free })
@@ -262,7 +262,7 @@ test('journals are left as they are where making them smaller would fill the dis
     assert.deepEqual(filesOf(folder, '.run'), [])
   }))
 
-test('what was sorted of journals does not stay on a disk that is full', () =>
+test('run files are removed when the disk is full', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)

@@ -6,7 +6,7 @@ import { compare } from './compare.ts'
 import { newReport } from './sort-journals.ts'
 import { churn, inFolder, openCopied, putValue, rowsInCopy, rowsInEngine, suiteCopyFolder } from './suite-copy.ts'
 
-test('journals alone hold every row, after puts, deletes, conflicts and several starts', () =>
+test('journals alone contain every record after puts, deletes, conflicts and several starts', () =>
   inFolder(async folder => {
     for (const salt of ['first', 'second', 'third']) {
       const { meta, close } = await openCopied(folder)
@@ -16,11 +16,11 @@ test('journals alone hold every row, after puts, deletes, conflicts and several 
       const report = newReport()
       assert.ok(rows.size > 10)
       assert.deepEqual(await rowsInCopy(folder, report), rows)
-      assert.deepEqual([report.lost, report.cut, report.damaged], [0, [], []])
+      assert.deepEqual([report.lost, report.unfinished, report.damaged], [0, [], []])
     }
   }))
 
-/** As with a turned bit in the tree: whoever looks for this record finds none, whoever reads all of them meets it. */
+/** As with a flipped bit in a branch page: a lookup misses this record, a scan finds it. */
 function hiding(engine: JournaledEngine, hidden: string): JournaledEngine {
   const snapshot: JournaledEngine['snapshot'] = async () => {
     const real = await engine.snapshot()
@@ -31,7 +31,7 @@ function hiding(engine: JournaledEngine, hidden: string): JournaledEngine {
   })
 }
 
-test('a record that is there and that nobody who looks for it finds is told', () =>
+test('a record that a scan finds and a lookup misses is a finding', () =>
   inFolder(async folder => {
     const { meta, close } = await openCopied(folder)
     for (const name of ['a', 'b', 'c']) await putValue(meta, name, 'x')
@@ -43,7 +43,7 @@ test('a record that is there and that nobody who looks for it finds is told', ()
       const names: string[] = []
       for await (const page of looked.entries()) names.push(...page.map(({ key }) => key.toString()))
       assert.deepEqual(names, ['a', 'b', 'c'])
-      const told = looked.findings.shown.map(({ kind, key }) => `${kind} ${key.toString()}`)
+      const told = looked.findings.listed.map(({ kind, key }) => `${kind} ${key.toString()}`)
       assert.deepEqual(told, found)
       await looked.end()
     }

@@ -1,4 +1,4 @@
-/** A copy that rots beside an engine that is whole: nothing is lost, so nothing may be told as lost. */
+/** A damaged copy beside an intact engine: nothing is lost, so nothing may be reported as lost. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,15 +19,15 @@ import {
   write,
 } from './suite-copy.ts'
 
-/** What one round tells. */
+/** The events of one round. */
 async function round(folder: string, { meta, journal }: Copied, disk: Disk = realDisk): Promise<string[]> {
   const told: string[] = []
   const tell = (event: KeeperEvent): void => {
     if (event.what !== 'findings') told.push(event.what)
-    else for (const { kind, key } of event.findings.shown) told.push(`${kind} ${key}`)
+    else for (const { kind, key } of event.findings.listed) told.push(`${kind} ${key}`)
   }
   const place = suiteCopyFolder(folder)
-  const keeper = new CopyKeeper({ engine: meta, disk, folder: place, journal, random: systemRandom, tell })
+  const keeper = new CopyKeeper({ engine: meta, disk, folder: place, journal, random: systemRandom, onEvent: tell })
   keeper.begin()
   while ((await keeper.step()) === 'busy');
   return told
@@ -61,17 +61,17 @@ function rot(path: string, pattern: string): void {
   writeFileSync(path, content)
 }
 
-/** A frame that deletes `b` and puts `young`, and one behind it. */
+/** A frame that deletes `b` and puts `young`, and one after it. */
 async function deleting({ meta, journal }: Copied, again?: string): Promise<void> {
   await meta.commit({ checks: [], writes: [write('b', undefined), write('young', 'value of young')] })
   await journal.settle()
   await putValue(meta, 'behind', 'value')
-  // Uses the place of the note again.
+  // Reuses the slot of the note.
   await putValue(meta, 'c', undefined)
   if (again !== undefined) await putValue(meta, 'b', again)
 }
 
-test('a deletion in a frame of a journal that has rotted is told by what is left of it', () =>
+test('a deletion in a damaged frame is recognized from the rest of the frame', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     await started(folder, deleting)
@@ -83,7 +83,7 @@ test('a deletion in a frame of a journal that has rotted is told by what is left
     })
   }))
 
-test('what is left of a deletion explains nothing that was written after it, and is told beside the loss', () =>
+test('the rest of a damaged deletion does not explain the loss of a later write', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     await started(folder, copied => deleting(copied, 'again'))
@@ -94,7 +94,7 @@ test('what is left of a deletion explains nothing that was written after it, and
     assert.deepEqual(await started(folder, copied => round(folder, copied)), ['copy damaged', 'missing a', 'missing b'])
   }))
 
-test('a power cut that takes a frame from the middle of a journal: the notes of the engine tell its deletions', () =>
+test('after a power cut loses a frame inside a journal, deletion notes cover its deletions', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     const path = await started(folder, async copied => {
@@ -103,7 +103,7 @@ test('a power cut that takes a frame from the middle of a journal: the notes of 
       await putValue(copied.meta, 'behind', 'value')
       return newest(folder, '.journal')
     })
-    // Of the frame itself nothing is left.
+    // Nothing of the frame itself is left.
     const content = readFileSync(path)
     const value = content.indexOf('value of young')
     content.fill(0, value - 70, value)
@@ -111,7 +111,7 @@ test('a power cut that takes a frame from the middle of a journal: the notes of 
     assert.deepEqual(await started(folder, copied => round(folder, copied)), ['copy damaged'])
   }))
 
-test('files that the disk does not give back any more are damaged, and the snapshot before serves', () =>
+test('unreadable files count as damaged, and the previous snapshot is used', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     await started(folder, async copied => {
@@ -135,7 +135,7 @@ test('files that the disk does not give back any more are damaged, and the snaps
     })
   }))
 
-test('beside a damaged journal an older state of a key that was written very often is told all the same', () =>
+test('next to a damaged journal an older state of a frequently written key is still found', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     const file = join(metaFolder(folder), 'data.mdb')
@@ -155,7 +155,7 @@ test('beside a damaged journal an older state of a key that was written very oft
     assert.ok(told.includes('copy damaged') && told.includes('outdated hot'), told.join())
   }))
 
-test('what a damaged journal lost of a key that was written very often is no older state', () =>
+test('writes lost with a damaged journal are not taken for an older state', () =>
   inFolder(async folder => {
     await withSnapshot(folder)
     await started(folder, async ({ meta, journal }) => {

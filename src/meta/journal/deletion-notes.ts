@@ -1,37 +1,37 @@
 /**
- * Notes about deletions, in the engine itself. A journal is synced after its commits, so a crash may take the end of it
- * along, and then a record that was deleted looks like one that damage made vanish. A commit that deletes therefore
- * leaves the keys in a record beside, until the journal that tells the same is on stable storage.
+ * Deletion notes in the engine itself. A journal is synced after its commits, so a crash may lose its end, and a
+ * deleted record would then look like one lost to damage. A commit that deletes therefore also stores the deleted keys
+ * in a note, until the journal with the same deletion is on stable storage.
  */
 import { startsWith } from '../../lib/bytes.ts'
 import type { Entry, Meta, Write } from '../meta.ts'
 import { ENGINE_KEYS } from '../meta.ts'
 
-/** They share a transaction. */
-const NOTES_AT_ONCE = 64
+/** Notes removed in one transaction. */
+const NOTES_PER_BATCH = 64
 
 export interface DeletionNote {
   readonly generation: number
-  /** Of the process, in hexadecimal. */
+  /** Writer id of the process in hexadecimal. */
   readonly writer: string
-  /** The commit, as its journal counts. */
+  /** Number of the commit in its journal. */
   readonly seq: number
   readonly keys: readonly Buffer[]
 }
 
-/** Kind of record, generation 4, writer 6, place 4. */
-export function deletionNoteKey(generation: number, writer: Buffer, place: number): Buffer {
+/** Key prefix, generation 4, writer 6, slot 4. */
+export function deletionNoteKey(generation: number, writer: Buffer, slot: number): Buffer {
   const key = Buffer.allocUnsafe(ENGINE_KEYS.length + 14)
   ENGINE_KEYS.copy(key)
   key.writeUInt32BE(generation, ENGINE_KEYS.length)
   writer.copy(key, ENGINE_KEYS.length + 4)
-  key.writeUInt32BE(place, ENGINE_KEYS.length + 10)
+  key.writeUInt32BE(slot, ENGINE_KEYS.length + 10)
   return key
 }
 
 export const isDeletionNote = (key: Buffer): boolean => startsWith(key, ENGINE_KEYS)
 
-/** The commit's number 8, then each key with its length 2. */
+/** Commit number 8, then each key with its length 2. */
 export function noteValue(seq: number, writes: readonly Write[]): Buffer {
   let bytes = 8
   for (const { key, value } of writes) if (value === undefined) bytes += 2 + key.length
@@ -63,12 +63,12 @@ export function readNote({ key, value }: Pick<Entry, 'key' | 'value'>): Deletion
   }
 }
 
-/** A place that was used again meanwhile stays. */
+/** A slot that was reused meanwhile is kept. */
 export async function removeNotes(engine: Meta, notes: readonly Entry[]): Promise<void> {
-  for (let from = 0; from < notes.length; from += NOTES_AT_ONCE) {
-    const some = notes.slice(from, from + NOTES_AT_ONCE)
+  for (let from = 0; from < notes.length; from += NOTES_PER_BATCH) {
+    const batch = notes.slice(from, from + NOTES_PER_BATCH)
     await Promise.all(
-      some.map(({ key, stamp }) => engine.commit({ checks: [{ key, stamp }], writes: [{ key, value: undefined }] })),
+      batch.map(({ key, stamp }) => engine.commit({ checks: [{ key, stamp }], writes: [{ key, value: undefined }] })),
     )
   }
 }

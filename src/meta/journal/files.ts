@@ -1,14 +1,14 @@
-/** The files of the second copy and their names, which say what they are about before anybody opens them. */
+/** The files of the second copy. Their names say what they contain, so that most need not be opened. */
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../../lib/disk.ts'
 
 const JOURNAL = /^(\d{8})-([0-9a-f]{12})-(\d{6})\.journal$/
 const SNAPSHOT = /^(\d{8})-(\d{16})\.snapshot$/
 const MARK = /^(\d{8})-([0-9a-f]{12})\.mark$/
-const LEFT_OUT = /^(\d{8})\.left-out$/
-/** There from the moment a round finds that the engine lost something until one finds that it has everything. */
+const BYPASS_MARKER = /^(\d{8})\.left-out$/
+/** Exists from the round that finds a loss until a round finds everything intact. */
 export const FINDINGS_FILE = 'findings'
-/** What a round that broke off leaves behind. */
+/** Left by an interrupted round. */
 const UNFINISHED = /\.(new|run)$/
 
 export interface JournalFile {
@@ -21,11 +21,11 @@ export interface JournalFile {
 export interface SnapshotFile {
   readonly path: string
   readonly generation: number
-  /** Everything up to this transaction is in it. */
+  /** Everything up to this transaction is included. */
   readonly txn: number
 }
 
-/** What an owner of the folder left in both, see marks.ts. */
+/** The mark an owner of the folder left in both, see marks.ts. */
 export interface MarkFile {
   readonly path: string
   readonly generation: number
@@ -34,14 +34,14 @@ export interface MarkFile {
 
 export interface CopyFiles {
   readonly journals: readonly JournalFile[]
-  /** The newest first. */
+  /** Newest first. */
   readonly snapshots: readonly SnapshotFile[]
   readonly unfinished: readonly string[]
   readonly marks: readonly MarkFile[]
-  /** Paths that say so. */
-  readonly leftOut: readonly string[]
-  /** Somebody who kept no journal worked on the metadata before this generation began; undefined: nobody did. */
-  readonly leftOutBefore: number | undefined
+  /** Files that record a bypass. */
+  readonly bypassMarkers: readonly string[]
+  /** A program version without a journal changed the metadata before this generation; undefined when none did. */
+  readonly bypassedBefore: number | undefined
   readonly hadFindings: boolean
 }
 
@@ -56,7 +56,7 @@ export const snapshotPath = (folder: string, generation: number, txn: number): s
 export const markPath = (folder: string, generation: number, name: Buffer): string =>
   join(folder, `${padded(generation, 8)}-${name.toString('hex')}.mark`)
 
-export const leftOutPath = (folder: string, generation: number): string =>
+export const bypassMarkerPath = (folder: string, generation: number): string =>
   join(folder, `${padded(generation, 8)}.left-out`)
 
 export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {
@@ -64,15 +64,15 @@ export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {
   const snapshots: SnapshotFile[] = []
   const unfinished: string[] = []
   const marks: MarkFile[] = []
-  const leftOut: string[] = []
-  let leftOutBefore: number | undefined
+  const bypassMarkers: string[] = []
+  let bypassedBefore: number | undefined
   const names = (await disk.list(folder)).sort()
   for (const name of names) {
     const path = join(folder, name)
     const journal = JOURNAL.exec(name)
     const snapshot = SNAPSHOT.exec(name)
     const mark = MARK.exec(name)
-    const left = LEFT_OUT.exec(name)
+    const bypass = BYPASS_MARKER.exec(name)
     if (journal !== null) {
       const [, generation, writer, number] = journal
       journals.push({ path, generation: Number(generation), writer: writer!, number: Number(number) })
@@ -80,31 +80,39 @@ export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {
       snapshots.push({ path, generation: Number(snapshot[1]), txn: Number(snapshot[2]) })
     } else if (mark !== null) {
       marks.push({ path, generation: Number(mark[1]), name: mark[2]! })
-    } else if (left !== null) {
-      leftOut.push(path)
-      leftOutBefore = Number(left[1])
+    } else if (bypass !== null) {
+      bypassMarkers.push(path)
+      bypassedBefore = Number(bypass[1])
     } else if (UNFINISHED.test(name)) unfinished.push(path)
   }
   const hadFindings = names.includes(FINDINGS_FILE)
-  return { journals, snapshots: snapshots.reverse(), unfinished, marks, leftOut, leftOutBefore, hadFindings }
+  return {
+    journals,
+    snapshots: snapshots.reverse(),
+    unfinished,
+    marks,
+    bypassMarkers: bypassMarkers,
+    bypassedBefore: bypassedBefore,
+    hadFindings,
+  }
 }
 
-/** The last generation that left anything behind; zero when there is none. */
+/** The last generation with any file; zero when there is none. */
 export function lastGeneration({ journals, snapshots }: CopyFiles): number {
   return Math.max(0, ...journals.map(({ generation }) => generation), ...snapshots.map(({ generation }) => generation))
 }
 
-/** No journal without rows is longer. */
+/** A journal without rows is never longer. */
 const ROWLESS_BYTES_MAX = 100
 
-/** True when the copy holds any record. */
+/** True when the copy contains any record. */
 export async function hasRows(disk: Disk, { journals, snapshots }: CopyFiles): Promise<boolean> {
   if (snapshots.length > 0) return true
   for (const { path } of journals) if ((await sizeOf(disk, path)) > ROWLESS_BYTES_MAX) return true
   return false
 }
 
-export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | undefined> {
+export async function openIfExists(disk: Disk, path: string): Promise<DiskFile | undefined> {
   try {
     return await disk.open(path, 'read')
   } catch (error) {
@@ -114,7 +122,7 @@ export async function openIfThere(disk: Disk, path: string): Promise<DiskFile | 
 }
 
 export async function sizeOf(disk: Disk, path: string): Promise<number> {
-  const file = await openIfThere(disk, path)
+  const file = await openIfExists(disk, path)
   try {
     return (await file?.size()) ?? 0
   } finally {

@@ -1,9 +1,9 @@
-/** The findings of the last comparison by the keys of their records, for every process and for the next start. */
+/** The findings of the last comparison by record key, for all processes and the next start. */
 import { join } from 'node:path'
 import type { Disk } from '../../lib/disk.ts'
 import { replaceFile } from '../../lib/replace-file.ts'
 import type { CopyFindings } from './compare.ts'
-import { FINDINGS_FILE, openIfThere } from './files.ts'
+import { FINDINGS_FILE, openIfExists } from './files.ts'
 
 const TITLE = 'holdfast findings 1'
 const LINE = /^([a-z]+) ((?:[0-9a-f]{2})+)$/
@@ -11,7 +11,7 @@ const END = /^end (\d+)$/
 
 export interface FoundKeys {
   readonly keys: readonly Buffer[]
-  /** Kinds of records, by the first byte of their keys, of which there are more than have names here. */
+  /** Kinds of records, by the first byte of their key, with more findings than are listed. */
   readonly more: readonly number[]
 }
 
@@ -23,9 +23,9 @@ export async function writeFindings(disk: Disk, folder: string, { named, more }:
   await replaceFile(disk, join(folder, FINDINGS_FILE), Buffer.from(`${TITLE}\n${lines.join('')}end ${lines.length}\n`))
 }
 
-/** Without a name where there is no such file, and where a version before 0.2.0 made it, which left it empty. */
+/** Empty when the file does not exist, or was written by a version before 0.2.0, which left it empty. */
 export async function readFindings(disk: Disk, folder: string): Promise<FoundKeys> {
-  const file = await openIfThere(disk, join(folder, FINDINGS_FILE))
+  const file = await openIfExists(disk, join(folder, FINDINGS_FILE))
   if (file === undefined) return NONE
   try {
     const bytes = Buffer.alloc(await file.size())

@@ -1,12 +1,12 @@
 /**
- * What the files of the second copy are made of: frames with a kind, a length and a CRC-32. A journal that a crash cut
- * off ends with a torn frame; one that is damaged in the middle is read on behind the frame that is lost.
+ * The framing of the second copy's files: frames with a kind, a length and a CRC-32. A journal truncated by a crash
+ * ends with a torn frame; reading continues after a frame damaged in the middle.
  */
 import { crc32 } from '../../lib/crc.ts'
 import type { DiskFile } from '../../lib/disk.ts'
 
 export const FRAME_HEAD_BYTES = 12
-/** A commit is not cut, and its rows are about a megabyte at most. */
+/** A commit is not split, and its rows are about a megabyte at most. */
 const PAYLOAD_BYTES_MAX = 16 * 2 ** 20
 /** The first two bytes of every frame, before its kind. */
 const MARK = 0x4843_0000
@@ -22,7 +22,7 @@ export interface Frame {
   readonly payload: Buffer
 }
 
-/** Fills in the head of a frame whose payload stands behind it already. */
+/** Fills in the header of a frame whose payload is already in place. */
 export function closeFrame(frame: Buffer, kind: FrameKind): void {
   frame.writeUInt32BE(MARK + FRAME_KINDS[kind], 0)
   frame.writeUInt32BE(frame.length - FRAME_HEAD_BYTES, 4)
@@ -35,20 +35,20 @@ export function frameOf(kind: FrameKind, payload: Buffer): Buffer {
   return frame
 }
 
-/** Reads a file from its beginning, as far as it can be read. */
+/** Reads a file from its beginning as far as possible. */
 export class FrameReader {
   readonly #file: DiskFile
   readonly #head = Buffer.allocUnsafe(FRAME_HEAD_BYTES)
   #at = 0
-  /** Frames that were passed over: they do not match their checksum, and others follow. */
+  /** Frames that were skipped: they do not match their checksum, and others follow. */
   damaged = 0
-  /** The last frame says that the file is whole. */
+  /** The last frame marks the file as complete. */
   isEnded = false
-  /** There is something behind the last frame that is none. */
+  /** The last frame is followed by bytes that are not a frame. */
   isTorn = false
-  /** The disk does not give back what was written: as good as damaged. */
+  /** The disk failed to read a part: treated as damage. */
   isUnreadable = false
-  /** Gets what stands where a damaged frame was. */
+  /** Receives the payload of a damaged frame. */
   readonly #onDamaged: ((payload: Buffer) => void) | undefined
 
   constructor(file: DiskFile, onDamaged?: (payload: Buffer) => void) {
@@ -89,7 +89,7 @@ export class FrameReader {
     }
   }
 
-  /** Of the payload of the frame that begins here; undefined when none does. */
+  /** Payload length of the frame at this position; undefined when there is none. */
   async #lengthAt(at: number): Promise<number | undefined> {
     const got = await this.#read(this.#head, at)
     const length = got === FRAME_HEAD_BYTES ? this.#head.readUInt32BE(4) : PAYLOAD_BYTES_MAX + 1

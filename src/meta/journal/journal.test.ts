@@ -1,4 +1,4 @@
-/** A journal that does not tell everything is found out by the next comparison. */
+/** An incomplete journal is detected by the next comparison. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { realDisk } from '../../lib/disk.ts'
@@ -17,16 +17,16 @@ async function findings(folder: string): Promise<string[]> {
   for await (const _ of comparison.entries());
   await comparison.end()
   await close()
-  return comparison.findings.shown.map(({ kind, key }) => `${kind} ${key}`)
+  return comparison.findings.listed.map(({ kind, key }) => `${kind} ${key}`)
 }
 
-/** A store with a snapshot, and then a process whose journal leaves out what it is told about `forgets`. */
+/** A store with a snapshot, then a process whose journal omits writes of `forgets`. */
 async function withForgetful(folder: string, forgets: string): Promise<string[]> {
   const first = await openCopied(folder)
   const place = suiteCopyFolder(folder)
   for (const name of ['a', 'b', 'c']) await putValue(first.meta, name, 'old')
   const parts = { engine: first.meta, disk: realDisk, folder: place, random: systemRandom }
-  const keeper = new CopyKeeper({ ...parts, journal: first.journal, tell() {} })
+  const keeper = new CopyKeeper({ ...parts, journal: first.journal, onEvent() {} })
   keeper.begin()
   while ((await keeper.step()) === 'busy');
   await first.close()
@@ -55,35 +55,35 @@ async function withForgetful(folder: string, forgets: string): Promise<string[]>
   return findings(folder)
 }
 
-test('a journal that tells everything is believed', () =>
+test('a complete journal yields no findings', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'nothing'), [])))
 
-test('a journal that skips a delete is found out', () =>
+test('a journal that omits a delete is detected', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'b deleted'), ['missing b'])))
 
-test('a journal that skips an overwrite is found out', () =>
+test('a journal that omits an overwrite is detected', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'a put'), ['outdated a'])))
 
-test('a journal that skips a new record is found out', () =>
+test('a journal that omits a new record is detected', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'd put'), ['outdated d'])))
 
-test('what the last commit of a killed process did is no finding, though its journal lacks it', () =>
+test('the last commit of a killed process is no finding, although its journal lacks it', () =>
   inFolder(async folder => assert.deepEqual(await withForgetful(folder, 'e put'), [])))
 
-test('a transaction that is written and not shown to readers yet is neither told as lost nor left out', () =>
+test('a transaction that is not visible yet is neither reported as lost nor omitted', () =>
   inFolder(async folder => {
     const { meta, journal, close } = await openCopied(folder)
     const place = suiteCopyFolder(folder)
     const told: string[] = []
     const round = async (engine: JournaledEngine): Promise<void> => {
       const parts = { engine, journal, disk: realDisk, folder: place, random: systemRandom }
-      const keeper = new CopyKeeper({ ...parts, tell: ({ what }) => told.push(what) })
+      const keeper = new CopyKeeper({ ...parts, onEvent: ({ what }) => told.push(what) })
       keeper.begin()
       while ((await keeper.step()) === 'busy');
     }
     await putValue(meta, 'a', 'old')
     await round(meta)
-    // LMDB counts a transaction as soon as its root is written, and shows it when that is synced.
+    // LMDB counts a transaction as soon as its root is written, and shows it once that is synced.
     const before = await meta.snapshot()
     await putValue(meta, 'a', 'new')
     const engine: JournaledEngine = Object.create(meta, {

@@ -1,8 +1,8 @@
 /**
- * The journal of one process: every commit that the engine has taken, written down behind it. Nobody waits for it
- * and no commit is synced twice: rows are gathered for some milliseconds, appended in one go, synced once a second.
- * What is not synced at a crash is in the engine, which is whole by its own protocol (docs/decisions/second-copy.md).
- * A journal that cannot be written has a gap, which the next one tells and the next snapshot heals.
+ * The journal of one process: every commit of the engine, written after it. No commit waits for it and none is synced
+ * twice: rows are collected for some milliseconds, appended in one write, and synced once a second. Rows not synced at
+ * a crash are in the engine, which recovers by its own protocol (docs/decisions/second-copy.md). A journal that cannot
+ * be written has a gap, which its successor reports and the next snapshot closes.
  */
 import { type Clock, systemClock } from '../../lib/clock.ts'
 import { format, struct, text, uint } from '../../lib/codec.ts'
@@ -19,18 +19,18 @@ import { type CommitOrder, type CopyRow, rowBytes, writeRow } from './rows.ts'
 const CHUNK_BYTES = 2 ** 18
 const FLUSH_MS = 10
 const SYNC_MS = 1_000
-/** After a failure: as long as there is no room there may be none a moment later. */
+/** Pause after a failure, which is likely to persist for a moment. */
 const RETRY_MS = 1_000
 const SEGMENT_BYTES = 32 * 2 ** 20
-/** A disk that does not keep up: rather a gap than memory without end. */
+/** On a disk that does not keep up a gap is better than unbounded memory. */
 const STAGED_BYTES_MAX = 32 * 2 ** 20
 const SPARE_CHUNKS_MAX = 4
 
 interface Head {
   readonly title: string
-  /** Commits that are in no journal of this process, since the one before could not be written. */
+  /** Commits missing from the journals of this process, because the previous file could not be written. */
   readonly lost: number
-  /** Every stamp that this process gives from here on is greater. */
+  /** Every later stamp of this process is greater. */
   readonly stamp: number
 }
 
@@ -44,11 +44,11 @@ export interface JournalOptions {
   readonly random: Random
   readonly durability: 'fsync' | 'os'
   readonly clock?: Clock
-  /** The greatest stamp that the process has given, or the one before its first. */
+  /** The greatest stamp the process has assigned, or the one before its first. */
   readonly lastStamp: number
   /** A file that has reached this size is followed by the next. */
   readonly segmentBytes?: number
-  /** The journal cannot be written: said once for each gap. */
+  /** Called once per gap, when the journal cannot be written. */
   readonly onGap?: (error: unknown) => void
 }
 
@@ -64,13 +64,13 @@ interface Segment {
   isNamed: boolean
 }
 
-/** A journal of its own for what no other tells, as of one moment. */
+/** Writes a separate journal with writes that no other contains, as of one commit. */
 export async function writeSupplement(
   { disk, folder, random }: Pick<JournalOptions, 'disk' | 'folder' | 'random'>,
   at: CommitOrder,
   rows: readonly Pick<CopyRow, 'key' | 'value' | 'stamp'>[],
 ): Promise<void> {
-  // Nobody gives stamps in its name.
+  // No process assigns stamps under its writer id.
   const head = { title: JOURNAL_TITLE, lost: 0, stamp: Number.MAX_SAFE_INTEGER }
   const frames = [frameOf('head', journalHead.encode(head))]
   for (const row of rows) {
@@ -92,19 +92,19 @@ export class Journal implements CommitJournal {
   readonly generation: number
   readonly #options: JournalOptions
   readonly #clock: Clock
-  /** Another one after a gap: what a note of the old one tells is in no journal. */
+  /** Replaced after a gap: deletions noted under the old id are in no journal. */
   #writer: Buffer
   #number = 0
-  #places = new NoteSlots()
+  #slots = new NoteSlots()
   #seq = 0
   #lastStamp: number
-  /** The last one that stands in a file. */
+  /** The last stamp written to a file. */
   #writtenStamp: number
   #segment: Segment | undefined
   #staged: Chunk[] = []
   #stagedBytes = 0
   readonly #spare: Buffer[] = []
-  /** Bytes of rows so far: handed in, written, on stable storage. */
+  /** Bytes of rows so far: appended, written, on stable storage. */
   #appended = 0
   #written = 0
   #durable = 0
@@ -128,7 +128,7 @@ export class Journal implements CommitJournal {
     this.#writtenStamp = options.lastStamp
   }
 
-  /** With its first file in place, on stable storage: stamps of a process that nobody knows of are taken for damage. */
+  /** Makes the first file durable: a stamp of a process without a journal would be taken for damage. */
   static async open(options: JournalOptions): Promise<Journal> {
     const journal = new Journal(options)
     await options.disk.makeFolder(options.folder)
@@ -141,26 +141,26 @@ export class Journal implements CommitJournal {
     return this.#gaps
   }
 
-  /** Before the commit is handed to the engine. `firstStamp`: of its first put; the others follow. */
+  /** Called before the commit is issued. `firstStamp` belongs to its first put; the others follow. */
   begin(writes: readonly Write[], firstStamp: number): CommitMark {
     const deletes = writes.some(({ key, value }) => value === undefined && !isDeletionNote(key))
-    return { seq: ++this.#seq, firstStamp, place: deletes ? this.#places.take() : undefined, writer: this.#writer }
+    return { seq: ++this.#seq, firstStamp, slot: deletes ? this.#slots.take() : undefined, writer: this.#writer }
   }
 
-  /** What is to be written in the same commit. */
-  noteOf({ seq, place, writer }: CommitMark, writes: readonly Write[]): { key: Buffer; value: Buffer } | undefined {
-    if (place === undefined) return undefined
-    return { key: deletionNoteKey(this.generation, writer, place), value: noteValue(seq, writes) }
+  /** The deletion note to write in the same commit. */
+  noteOf({ seq, slot, writer }: CommitMark, writes: readonly Write[]): { key: Buffer; value: Buffer } | undefined {
+    if (slot === undefined) return undefined
+    return { key: deletionNoteKey(this.generation, writer, slot), value: noteValue(seq, writes) }
   }
 
-  /** The engine did not take it. */
-  aborted({ place, writer }: CommitMark): void {
-    if (place !== undefined && writer === this.#writer) this.#places.giveBack(place)
+  /** The commit failed. */
+  aborted({ slot, writer }: CommitMark): void {
+    if (slot !== undefined && writer === this.#writer) this.#slots.free(slot)
   }
 
-  /** The engine took it, in this transaction. In the order of `begin`. */
+  /** The commit succeeded in this transaction. Called in the order of `begin`. */
   committed(mark: CommitMark, txn: number, writes: readonly Write[]): void {
-    // CommitMark before a gap: its note stays, since no journal of that writer will tell of it.
+    // A commit begun before a gap: its note stays, since no journal of that writer will contain it.
     if (mark.writer !== this.#writer) return void this.#lost++
     let bytes = 0
     for (const { key, value } of writes) if (!isDeletionNote(key)) bytes += rowBytes(key, value)
@@ -178,7 +178,7 @@ export class Journal implements CommitJournal {
     this.#appended += at - chunk.used
     chunk.used = at
     this.#stagedCommits++
-    if (mark.place !== undefined) this.#places.fill(mark.place, this.#appended)
+    if (mark.slot !== undefined) this.#slots.fill(mark.slot, this.#appended)
     if (this.#stagedBytes > STAGED_BYTES_MAX) this.#fail(new Error('the disk does not keep up with the journal'))
     else if (this.#stagedBytes >= CHUNK_BYTES) this.#drain()
     else this.#stopFlush ??= this.#clock.after(FLUSH_MS, () => this.#drain())
@@ -204,7 +204,7 @@ export class Journal implements CommitJournal {
       })
   }
 
-  /** Everything that is staged, and what comes meanwhile. */
+  /** Writes everything staged, including rows added meanwhile. */
   async #writeOut(): Promise<void> {
     while (this.#staged.length > 0) {
       if (this.#segment === undefined && this.#clock.elapsed() < this.#retryAt) return this.#drop()
@@ -216,7 +216,7 @@ export class Journal implements CommitJournal {
       const frames = chunks.map(({ buffer, used }) => buffer.subarray(0, used))
       for (const frame of frames) closeFrame(frame, 'rows')
       await segment.file.write(frames, segment.at)
-      // A failure of the sync in between has given this file up, and with it what was just written.
+      // A failed sync in between has discarded this file and the rows just written.
       if (this.#segment !== segment) continue
       segment.at += frames.reduce((sum, { length }) => sum + length, 0)
       this.#written = appended
@@ -225,12 +225,12 @@ export class Journal implements CommitJournal {
       for (const { buffer } of chunks) {
         if (buffer.length === CHUNK_BYTES && this.#spare.length < SPARE_CHUNKS_MAX) this.#spare.push(buffer)
       }
-      if (this.#options.durability === 'os') this.#places.release(this.#written)
+      if (this.#options.durability === 'os') this.#slots.release(this.#written)
       else this.#stopSync ??= this.#clock.after(SYNC_MS, () => void this.#sync())
     }
   }
 
-  /** The file that is appended to; a new one when there is none, or the old one has had its time. */
+  /** The file to append to; a new one when there is none or the old one is full. */
   async #current(): Promise<Segment> {
     const segment = this.#segment
     if (segment !== undefined) {
@@ -245,7 +245,7 @@ export class Journal implements CommitJournal {
     const { disk, folder } = this.#options
     const path = journalPath(folder, this.generation, this.#writer, ++this.#number)
     const file = await disk.open(path, 'create')
-    // What is staged comes behind this head: until it is there, it is untold.
+    // Staged rows follow this head: until they are written, their stamps are not journaled.
     const { title, lost, stamp } = { title: JOURNAL_TITLE, lost: this.#lost, stamp: this.#writtenStamp }
     const head = frameOf('head', journalHead.encode({ title, lost, stamp }))
     try {
@@ -292,10 +292,10 @@ export class Journal implements CommitJournal {
     segment.isNamed = true
     if (this.#segment !== segment) return
     this.#durable = position
-    this.#places.release(this.#durable)
+    this.#slots.release(this.#durable)
   }
 
-  /** Commits stand without it. What was staged is lost, and told by the file that comes next. */
+  /** Commits do not depend on the journal. Staged rows are lost, which the next file reports. */
   #fail(error: unknown): void {
     if (!this.#isBroken) {
       this.#gaps++
@@ -314,11 +314,11 @@ export class Journal implements CommitJournal {
     this.#staged = []
     this.#stagedBytes = 0
     this.#writer = this.#options.random.bytes(WRITER_BYTES)
-    this.#places = new NoteSlots()
+    this.#slots = new NoteSlots()
     this.#number = 0
   }
 
-  /** Resolves when everything that was handed in is on stable storage, or given up. */
+  /** Resolves when everything appended is on stable storage or discarded. */
   async settle(): Promise<void> {
     if (this.#staged.length > 0) this.#drain()
     await this.#draining
@@ -326,7 +326,7 @@ export class Journal implements CommitJournal {
     if (this.#written > this.#durable) await this.#sync()
   }
 
-  /** After the engine is closed: everything that it took is told. */
+  /** Called after the engine is closed, so that every commit is journaled. */
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
@@ -339,7 +339,7 @@ export class Journal implements CommitJournal {
     const segment = this.#segment
     if (segment === undefined) return
     await this.#endSegment(segment).catch((error: unknown) => this.#fail(error))
-    // Of a process that never committed anything nobody needs to know.
+    // A process that never committed needs no journal.
     if (this.#appended === 0) await this.#options.disk.remove(segment.path)
   }
 }

@@ -19,7 +19,7 @@ import {
 } from './suite-copy.ts'
 import { behindItsBack, filesOf, findingsOf, once, round, rounds } from './suite-rounds.ts'
 
-test('rounds keep two snapshots and the journals since; the copy is what the engine has', () =>
+test('rounds keep two snapshots and later journals, and the copy equals the engine', () =>
   inFolder(async folder => {
     for (const salt of ['a', 'b', 'c', 'd']) {
       const { keeper, events } = await once(folder, ({ meta }) => churn(meta, 5, salt))
@@ -37,7 +37,7 @@ test('rounds keep two snapshots and the journals since; the copy is what the eng
     assert.deepEqual(filesOf(folder, '.new'), [])
   }))
 
-test('a record that vanished is told, the copy stays as it was, and still has it', () =>
+test('a lost record is reported, and the copy keeps it', () =>
   inFolder(async folder => {
     await once(folder, async ({ meta }) => {
       for (const name of ['kept', 'lost', 'deleted']) await putValue(meta, name, 'value')
@@ -52,11 +52,11 @@ test('a record that vanished is told, the copy stays as it was, and still has it
     assert.equal(rounded.keeper.state.findings, 1)
     assert.deepEqual(filesOf(folder, '.snapshot'), before)
     assert.deepEqual([...(await rowsInCopy(folder)).keys()], ['kept', 'lost', 'new'])
-    // And again: what was told once does not become the truth.
+    // A second round: a reported loss does not become the accepted state.
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing lost'])
   }))
 
-test('that something is lost is on stable storage before the round goes on: the next start must free nothing', () =>
+test('a loss is durable before the round continues, so that the next start frees nothing', () =>
   inFolder(async folder => {
     await once(folder, async ({ meta }) => void (await putValue(meta, 'lost', 'value')))
     await behindItsBack(folder, { lost: undefined })
@@ -81,7 +81,7 @@ test('that something is lost is on stable storage before the round goes on: the 
     assert.equal(calls[found + 1], place)
   }))
 
-test('within one run of a server: what vanished is told, and journals that two snapshots cover are taken away', () =>
+test('within one run a loss is reported, and journals covered by two snapshots are removed', () =>
   inFolder(async folder => {
     const copied = await openCopied(folder)
     const value = Buffer.alloc(META_LIMITS.valueBytesMax, 'v')
@@ -101,7 +101,7 @@ test('within one run of a server: what vanished is told, and journals that two s
     await copied.close()
   }))
 
-test('a record that is only in journals and vanished is told, also after it was deleted and written again', () =>
+test('a lost record that only journals contain is reported, even after delete and rewrite', () =>
   inFolder(async folder => {
     await once(folder, ({ meta }) => putValue(meta, 'base', 'value').then(() => {}))
     const copied = await openCopied(folder)
@@ -114,7 +114,7 @@ test('a record that is only in journals and vanished is told, also after it was 
     assert.equal((await rowsInCopy(folder)).get('young'), 'two')
   }))
 
-test('a tree that shows an older state is told', () =>
+test('an older state in the engine is reported', () =>
   inFolder(async folder => {
     await once(folder, ({ meta }) => putValue(meta, 'a', 'old').then(() => {}))
     const file = join(metaFolder(folder), 'data.mdb')
@@ -125,7 +125,7 @@ test('a tree that shows an older state is told', () =>
     assert.equal((await rowsInCopy(folder)).get('a'), 'new')
   }))
 
-/** Takes nothing that goes to a journal behind its head while `isFull`. */
+/** Rejects writes to journals after their head while `isFull`. */
 function fullDisk(): { disk: Disk; isFull: boolean } {
   const out = { isFull: false, disk: realDisk }
   out.disk = {
@@ -147,7 +147,7 @@ function fullDisk(): { disk: Disk; isFull: boolean } {
   return out
 }
 
-test('what a crash takes from the end of a journal is no finding: deletions are noted in the engine', () =>
+test('a journal tail lost in a crash is no finding: deletions are noted in the engine', () =>
   inFolder(async folder => {
     await once(folder, ({ meta }) => churn(meta, 5, 'base'))
     const full = fullDisk()
@@ -160,7 +160,7 @@ test('what a crash takes from the end of a journal is no finding: deletions are 
     await cut.close()
     const report = newReport()
     assert.notDeepEqual(await rowsInCopy(folder, report), rows, 'the journal had it all: nothing is shown')
-    assert.equal(report.cut.length, 1)
+    assert.equal(report.unfinished.length, 1)
     const rounded = await once(folder, async () => {})
     assert.deepEqual(findingsOf(rounded), [])
     assert.deepEqual(await rowsInCopy(folder), rows)
@@ -170,7 +170,7 @@ test('what a crash takes from the end of a journal is no finding: deletions are 
     await copied.close()
   }))
 
-test('what a crash took from a journal is written down also when damage keeps a snapshot from being made', () =>
+test('a lost journal tail is added to the copy even when damage prevents a snapshot', () =>
   inFolder(async folder => {
     await once(folder, async ({ meta }) => {
       for (const name of ['lost', 'deleted']) await putValue(meta, name, 'value')
@@ -189,7 +189,7 @@ test('what a crash took from a journal is written down also when damage keeps a 
     }
   }))
 
-test('without those notes the same would be told as lost', () =>
+test('without deletion notes the same deletions are reported as lost', () =>
   inFolder(async folder => {
     await once(folder, async ({ meta }) => {
       await putValue(meta, 'a', 'value')
@@ -207,7 +207,7 @@ test('without those notes the same would be told as lost', () =>
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing a'])
   }))
 
-test('a note does not explain what was written after it', () =>
+test('a note does not explain the loss of a later write', () =>
   inFolder(async folder => {
     const full = fullDisk()
     await once(folder, async ({ meta }) => {
@@ -224,7 +224,7 @@ test('a note does not explain what was written after it', () =>
     assert.deepEqual(findingsOf(await once(folder, async () => {})), ['missing a'])
   }))
 
-test('a full disk: commits stand, the journal has a gap that it tells, and the next snapshot heals it', () =>
+test('on a full disk commits succeed, the journal reports its gap, and the next snapshot closes it', () =>
   inFolder(async folder => {
     const full = fullDisk()
     const copied = await openCopied(folder, full)
@@ -236,7 +236,7 @@ test('a full disk: commits stand, the journal has a gap that it tells, and the n
     assert.equal(copied.journal.gaps, 1)
     await putValue(copied.meta, 'unwritten too', 'value')
     full.isFull = false
-    // The journal tries again after a while.
+    // The journal retries after a while.
     for (let n = 0; (await rowsInCopy(folder)).get('again') === undefined; n++) {
       await putValue(copied.meta, 'again', `${n}`)
       await copied.journal.settle()
@@ -251,7 +251,7 @@ test('a full disk: commits stand, the journal has a gap that it tells, and the n
     await copied.close()
   }))
 
-test('a snapshot that is damaged is set aside, and the one before it serves', () =>
+test('a damaged snapshot is set aside, and the previous one is used', () =>
   inFolder(async folder => {
     for (const salt of ['a', 'b', 'c']) await once(folder, ({ meta }) => churn(meta, 5, salt))
     const newest = join(suiteCopyFolder(folder), filesOf(folder, '.snapshot').at(-1)!)
@@ -269,7 +269,7 @@ test('a snapshot that is damaged is set aside, and the one before it serves', ()
     await copied.close()
   }))
 
-test('a damaged frame of a journal is passed over and told', () =>
+test('a damaged journal frame is skipped and reported', () =>
   inFolder(async folder => {
     await once(folder, ({ meta }) => putValue(meta, 'a', 'value').then(() => {}))
     const copied = await openCopied(folder)
@@ -292,7 +292,7 @@ test('a damaged frame of a journal is passed over and told', () =>
     )
   }))
 
-test('a damaged record is a finding, and keeps the copy from being replaced', () =>
+test('a damaged record is a finding and prevents a new snapshot', () =>
   inFolder(async folder => {
     const pattern = 'a value that stands nowhere else in the file'
     await once(folder, async ({ meta }) => {

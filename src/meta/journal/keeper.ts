@@ -1,7 +1,7 @@
 /**
- * Keeps the second copy of a folder: compares it with the engine now and then and makes a new snapshot of what was
- * found right. One from which something vanished that nobody deleted never takes the place of an older one: then the
- * copy stays as it is, says so, and `rebuild` has everything it needs.
+ * Maintains the second copy of a folder: compares it with the engine regularly and makes a new snapshot of a state
+ * found intact. A state that lost a record nobody deleted never replaces an older snapshot: the copy is kept, the loss
+ * is reported, and `rebuild` has everything it needs.
  */
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -18,14 +18,14 @@ import { DamagedCopy, RowWriter } from './row-file.ts'
 import { type CommitOrder, compareOrder } from './rows.ts'
 import { isLastOf } from './sort-journals.ts'
 
-/** The first round waits until a start has proved itself. */
+/** The first round waits until the start has settled. */
 const FIRST_MS = 30_000
 const ROUND_MS = 3_600_000
-/** After a round that failed. */
+/** Delay after a failed round. */
 const RETRY_MS = 5 * 60_000
-/** A round may take this part of the time, however long one takes. */
-const BUSY_PART = 1 / 20
-/** A round before its time, when journals are as large as the snapshot, and not small. */
+/** The maximum share of time that rounds may take. */
+const BUSY_SHARE = 1 / 20
+/** An early round runs when journals have grown by this and by the size of the snapshot. */
 const JOURNAL_BYTES_MIN = 256 * 2 ** 20
 const CONDENSE_BYTES_MIN = 64 * 2 ** 20
 const SNAPSHOTS_KEPT = 2
@@ -39,19 +39,19 @@ export interface KeeperOptions {
   readonly clock?: Clock
   /** Journals are condensed when so much of them has not been condensed yet. */
   readonly condenseBytesMin?: number
-  readonly tell: (event: KeeperEvent) => void
-  /** Findings are in their file, where other processes read them. */
+  readonly onEvent: (event: KeeperEvent) => void
+  /** Called when the findings file is written, so that other processes read it. */
   readonly onFindingsWritten?: () => void
 }
 
 export type KeeperEvent =
   | { readonly what: 'findings'; readonly findings: CopyFindings }
-  /** The engine has everything again; said after findings only. */
+  /** The engine is complete again; only after findings. */
   | { readonly what: 'sound' }
-  /** Somebody worked on the engine who kept no journal. A new snapshot was made of what is there. */
-  | { readonly what: 'left out'; readonly believed: TrustedState }
+  /** A program version without a journal changed the engine. A new snapshot was made of the current state. */
+  | { readonly what: 'left out'; readonly trusted: TrustedState }
   | { readonly what: 'copy damaged'; readonly paths: readonly string[] }
-  /** Findings stand for so long that journals had to be made smaller. They have all that is needed. */
+  /** Findings have stood for so long that journals were compacted. Nothing needed was dropped. */
   | ({ readonly what: 'condensed' } & CondenseResult)
   | { readonly what: 'no room'; readonly neededBytes: number }
 
@@ -59,11 +59,11 @@ export type KeeperEvent =
 export interface KeeperState {
   rows: number
   findings: number
-  /** When the last snapshot was finished; zero before. */
+  /** Completion time of the last snapshot; zero before. */
   lastSnapshotAt: number
   snapshotBytes: number
   journalBytes: number
-  /** Commits that the journals which are kept do not have. */
+  /** Commits missing from the journals that are kept. */
   unwritten: number
   rounds: number
 }
@@ -74,11 +74,11 @@ export class CopyKeeper {
   #round: AsyncGenerator<void> | undefined
   #roundStartedAt = 0
   #nextAt: number
-  /** When the last round has had its part of the time, and how large journals were after it. */
+  /** The end of the pause that the last round's duration requires, and the size of journals after it. */
   #restedAt = Number.POSITIVE_INFINITY
   #bytesBefore = 0
-  /** Of the last round that found something lost: whatever came before it, journals have told since. */
-  #toldUpTo: CommitOrder | undefined
+  /** Time of the last round with findings: everything before it is journaled. */
+  #journaledUpTo: CommitOrder | undefined
   readonly state: KeeperState = {
     rows: 0,
     findings: 0,
@@ -95,7 +95,7 @@ export class CopyKeeper {
     this.#nextAt = this.#clock.elapsed() + FIRST_MS
   }
 
-  /** Some rows of a round. Idle when none is due. */
+  /** Processes some rows of a round. Idle when none is due. */
   async step(): Promise<'busy' | 'idle'> {
     if (this.#round === undefined) {
       if (!(await this.#isDue())) return 'idle'
@@ -103,7 +103,7 @@ export class CopyKeeper {
     }
     try {
       const { done } = await this.#round!.next()
-      // Requests come first.
+      // Yields to requests.
       if (done !== true) await this.#clock.sleep(0)
       if (done !== true) return 'busy'
     } catch (error) {
@@ -117,13 +117,13 @@ export class CopyKeeper {
     return 'idle'
   }
 
-  /** A round now, whether one is due or not. */
+  /** Starts a round, whether or not one is due. */
   begin(): void {
     this.#roundStartedAt = this.#clock.elapsed()
-    this.#round ??= this.#rounded()
+    this.#round ??= this.#runRound()
   }
 
-  /** Breaks off what is under way: its snapshot is not one. */
+  /** Aborts a running round and discards its snapshot. */
   async stop(): Promise<void> {
     await this.#round?.return(undefined)
     this.#round = undefined
@@ -132,7 +132,7 @@ export class CopyKeeper {
   #endRound(): void {
     const now = this.#clock.elapsed()
     this.#round = undefined
-    this.#restedAt = now + (now - this.#roundStartedAt) / BUSY_PART
+    this.#restedAt = now + (now - this.#roundStartedAt) / BUSY_SHARE
     this.#nextAt = Math.max(now + ROUND_MS, this.#restedAt)
     this.#bytesBefore = this.state.journalBytes
   }
@@ -147,19 +147,19 @@ export class CopyKeeper {
     return now >= this.#restedAt && grown > Math.max(JOURNAL_BYTES_MIN, this.state.snapshotBytes)
   }
 
-  /** A snapshot that is damaged is no use; the one before, with its journals, is. */
+  /** Sets a damaged snapshot aside; the previous one and its journals take over. */
   async #setAside({ path }: DamagedCopy): Promise<void> {
-    const { disk, tell } = this.#options
-    tell({ what: 'copy damaged', paths: [path] })
+    const { disk, onEvent } = this.#options
+    onEvent({ what: 'copy damaged', paths: [path] })
     if (path.endsWith('.run')) await disk.remove(path)
     else await disk.rename(path, `${path}.damaged`)
     this.#nextAt = this.#clock.elapsed()
   }
 
-  async *#rounded(): AsyncGenerator<void> {
+  async *#runRound(): AsyncGenerator<void> {
     const { engine, disk, folder, journal } = this.#options
     for (const path of (await filesIn(disk, folder)).unfinished) await disk.remove(path)
-    if (!(await this.#hasRoom())) return
+    if (!(await this.#hasSpace())) return
     const comparison = await compare({ engine, disk, folder, generation: journal.generation })
     const path = snapshotPath(folder, comparison.at.generation, comparison.at.txn)
     let writer: RowWriter | undefined
@@ -172,11 +172,11 @@ export class CopyKeeper {
       }
       await this.#report(comparison, writer)
       if (comparison.findings.count > 0) {
-        await this.#supplement(comparison)
+        await this.#writeSupplement(comparison)
         await writer.abandon()
         writer = undefined
         await comparison.end()
-        return yield* this.#condensed(comparison)
+        return yield* this.#condense(comparison)
       }
       await writer.finish(true)
       await disk.rename(`${path}.new`, path)
@@ -184,9 +184,9 @@ export class CopyKeeper {
       this.state.snapshotBytes = writer.bytes
       this.state.lastSnapshotAt = this.#clock.now()
       writer = undefined
-      const { believed } = comparison
-      if (believed !== undefined) this.#options.tell({ what: 'left out', believed })
-      await this.#clear(comparison)
+      const { trusted } = comparison
+      if (trusted !== undefined) this.#options.onEvent({ what: 'left out', trusted })
+      await this.#removeObsolete(comparison)
       this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
     } finally {
       await writer?.abandon()
@@ -195,17 +195,17 @@ export class CopyKeeper {
   }
 
   async #report({ findings, journals, files }: Comparison, { rows }: RowWriter): Promise<void> {
-    const { disk, folder, tell } = this.#options
+    const { disk, folder, onEvent } = this.#options
     this.state.rounds++
     this.state.rows = rows
     this.state.findings = findings.count
     this.state.unwritten = journals.lost
-    if (journals.damaged.length > 0) tell({ what: 'copy damaged', paths: journals.damaged })
+    if (journals.damaged.length > 0) onEvent({ what: 'copy damaged', paths: journals.damaged })
     const path = join(folder, FINDINGS_FILE)
     if (findings.count > 0) {
-      tell({ what: 'findings', findings })
+      onEvent({ what: 'findings', findings })
       if (!files.hadFindings) {
-        // Empty first, which takes no room: the next start must know before it frees anything.
+        // Created empty first, which takes no space: the next start must know before it frees anything.
         await (await disk.open(path, 'create')).close()
         await disk.syncFolder(folder)
       }
@@ -213,51 +213,53 @@ export class CopyKeeper {
       this.#options.onFindingsWritten?.()
     } else if (files.hadFindings) {
       await disk.remove(path)
-      tell({ what: 'sound' })
+      onEvent({ what: 'sound' })
     }
   }
 
-  /** There will be no new snapshot: what a crash took from a journal is written down all the same. */
-  async #supplement({ at, untold }: Comparison): Promise<void> {
+  /** No snapshot will be made, so writes that a crash took from a journal are added to the copy. */
+  async #writeSupplement({ at, unjournaled }: Comparison): Promise<void> {
     const { disk, folder, random } = this.#options
-    if (untold.rows.length > 0) await writeSupplement({ disk, folder, random }, { ...at, seq: 0 }, untold.rows)
+    if (unjournaled.rows.length > 0)
+      await writeSupplement({ disk, folder, random }, { ...at, seq: 0 }, unjournaled.rows)
   }
 
-  /** Nor do journals grow without end meanwhile. */
-  async *#condensed(comparison: Comparison): AsyncGenerator<void> {
-    const { engine, disk, folder, journal, tell, condenseBytesMin: bytesMin = CONDENSE_BYTES_MIN } = this.#options
+  /** Compacts journals, which no snapshot replaces meanwhile. */
+  async *#condense(comparison: Comparison): AsyncGenerator<void> {
+    const { engine, disk, folder, journal, onEvent, condenseBytesMin: bytesMin = CONDENSE_BYTES_MIN } = this.#options
     const { generation } = journal
-    const told = this.#toldUpTo ?? { generation, txn: 0, seq: 0 }
-    this.#toldUpTo = comparison.at
-    const condensed = yield* condense({ engine, disk, folder, generation, told, bytesMin }, comparison)
+    const journaledUpTo = this.#journaledUpTo ?? { generation, txn: 0, seq: 0 }
+    this.#journaledUpTo = comparison.at
+    const condensed = yield* condense({ engine, disk, folder, generation, journaledUpTo, bytesMin }, comparison)
     this.state.journalBytes = await bytesOf(disk, await filesIn(disk, folder))
     if (condensed === undefined) return
-    if ('neededBytes' in condensed) tell({ what: 'no room', ...condensed })
-    else tell({ what: 'condensed', ...condensed })
+    if ('neededBytes' in condensed) onEvent({ what: 'no room', ...condensed })
+    else onEvent({ what: 'condensed', ...condensed })
   }
 
-  async #hasRoom(): Promise<boolean> {
-    const { engine, disk, folder, tell } = this.#options
+  async #hasSpace(): Promise<boolean> {
+    const { engine, disk, folder, onEvent } = this.#options
     const neededBytes = HEADROOM_BYTES + ((await engine.statistics?.())?.usedBytes ?? 0) + this.state.journalBytes
     if ((await disk.free(folder)) >= neededBytes) return true
-    tell({ what: 'no room', neededBytes })
+    onEvent({ what: 'no room', neededBytes })
     return false
   }
 
-  /** Takes away what the snapshots that are kept make needless: older ones, journals, notes. */
-  async #clear({ journals: read, notes }: Comparison): Promise<void> {
+  /** Removes snapshots, journals and notes that the kept snapshots make obsolete. */
+  async #removeObsolete({ journals: read, notes }: Comparison): Promise<void> {
     const { engine, disk, folder, journal: own } = this.#options
     await removeNotes(engine, notes)
     const files = await filesIn(disk, folder)
     for (const { path } of files.snapshots.slice(SNAPSHOTS_KEPT)) await disk.remove(path)
     const oldest = files.snapshots[SNAPSHOTS_KEPT - 1]
     if (oldest === undefined) return
-    // With only one snapshot since, the other one may have to serve once more.
-    if (oldest.generation >= (files.leftOutBefore ?? 0)) for (const path of files.leftOut) await disk.remove(path)
+    // With only one snapshot since the bypass, the older one may still be needed.
+    if (oldest.generation >= (files.bypassedBefore ?? 0))
+      for (const path of files.bypassMarkers) await disk.remove(path)
     const covered = { ...oldest, seq: Number.POSITIVE_INFINITY }
     for (const file of files.journals) {
       const last = read.lastOrder.get(file.path)
-      // The last file of a process that may live is appended to, and tells which stamps are its.
+      // The last file of a running process is appended to and identifies its stamps.
       const isLive = file.generation === own.generation && isLastOf(file, files)
       const isCovered = last !== undefined && compareOrder(last, covered) <= 0
       if (file.generation < oldest.generation || (isCovered && !isLive)) await disk.remove(file.path)

@@ -14,7 +14,7 @@ const rowOf = ([key, txn]: readonly [string, number]): CopyRow => {
   return { generation: 1, txn, seq: 0, key: utf8(key), value: undefined, stamp: 0 }
 }
 
-test('sorted sources of any number and length become one history per key, in the order of keys and of writes', () =>
+test('any sorted sources merge into one history per key, ordered by key and write', () =>
   fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(fc.tuple(fc.stringMatching(/^[abc]{1,3}$/), fc.nat(50))), { maxLength: 12 }),

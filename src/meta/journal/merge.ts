@@ -1,9 +1,9 @@
-/** Several rows of rows in the order of keys, made into one: everything that is known of a key, the oldest first. */
+/** Merges sorted streams of rows into the history of each key, oldest write first. */
 import { type CopyRow, compareOrder } from './rows.ts'
 
 export interface KeyHistory {
   readonly key: Buffer
-  /** What was written to the key, the oldest first. */
+  /** Writes of the key, oldest first. */
   readonly rows: readonly CopyRow[]
 }
 
@@ -41,7 +41,7 @@ class Cursor {
   }
 }
 
-/** Cursors that have a row, the one with the least key at the top. */
+/** Cursors that have a row, with the least key at the top. */
 class Heap {
   readonly #cursors: Cursor[] = []
 
@@ -60,7 +60,7 @@ class Heap {
     }
   }
 
-  /** The cursor at the top has moved on, or is at its end. */
+  /** Restores the order after the top cursor advanced or ended. */
   sink(): void {
     const cursors = this.#cursors
     if (cursors[0]!.row === undefined) {
@@ -83,7 +83,7 @@ class Heap {
 
 const isBefore = (a: Cursor, b: Cursor): boolean => a.row!.key.compare(b.row!.key) < 0
 
-/** Each source is in the order of keys; one may have a key several times. */
+/** Each source is sorted by key and may contain a key several times. */
 export async function* mergeHistories(
   sources: readonly AsyncIterable<readonly CopyRow[]>[],
 ): AsyncGenerator<KeyHistory[]> {
@@ -94,7 +94,7 @@ export async function* mergeHistories(
       await cursor.fill()
       heap.add(cursor)
     }
-    let some: KeyHistory[] = []
+    let batch: KeyHistory[] = []
     for (let top = heap.top; top !== undefined; top = heap.top) {
       const { key } = top.row!
       const rows: CopyRow[] = []
@@ -104,12 +104,12 @@ export async function* mergeHistories(
         heap.sink()
       }
       if (rows.length > 1) rows.sort(compareOrder)
-      some.push({ key, rows })
-      if (some.length < HISTORIES_MAX) continue
-      yield some
-      some = []
+      batch.push({ key, rows })
+      if (batch.length < HISTORIES_MAX) continue
+      yield batch
+      batch = []
     }
-    yield some
+    yield batch
   } finally {
     for (const cursor of cursors) await cursor.close()
   }

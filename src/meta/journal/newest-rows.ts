@@ -1,4 +1,4 @@
-/** What the second copy says the engine must hold: of each key what was written last. */
+/** The records that the engine must contain according to the second copy: the last write of each key. */
 import type { Disk } from '../../lib/disk.ts'
 import { isDeletionNote } from './deletion-notes.ts'
 import { filesIn } from './files.ts'
@@ -7,17 +7,17 @@ import { rowsOf } from './row-file.ts'
 import type { CopyRow } from './rows.ts'
 import { type JournalReport, sortedRuns } from './sort-journals.ts'
 
-export type LivingRow = CopyRow & { readonly value: Buffer }
+export type LiveRow = CopyRow & { readonly value: Buffer }
 
 const BEFORE_ALL = { generation: 0, txn: 0, seq: 0 }
 const AFTER_ALL = { generation: Number.POSITIVE_INFINITY, txn: 0, seq: 0 }
 
-/** In the order of keys. Throws DamagedCopy when the newest snapshot is not whole. */
+/** In key order. Throws DamagedCopy when the newest snapshot is incomplete. */
 export async function* newestRows(
   disk: Disk,
   folder: string,
   report: JournalReport,
-): AsyncGenerator<readonly LivingRow[]> {
+): AsyncGenerator<readonly LiveRow[]> {
   const files = await filesIn(disk, folder)
   const base = files.snapshots[0]
   const since = base === undefined ? BEFORE_ALL : { ...base, seq: Number.POSITIVE_INFINITY }
@@ -25,11 +25,11 @@ export async function* newestRows(
   try {
     const sources = base === undefined ? runs : [rowsOf(disk, base.path), ...runs]
     for await (const some of mergeHistories(sources)) {
-      yield some.map(({ rows }) => rows.at(-1)!).filter(isLiving)
+      yield some.map(({ rows }) => rows.at(-1)!).filter(isLive)
     }
   } finally {
     for (const path of paths) await disk.remove(path)
   }
 }
 
-const isLiving = (row: CopyRow): row is LivingRow => row.value !== undefined && !isDeletionNote(row.key)
+const isLive = (row: CopyRow): row is LiveRow => row.value !== undefined && !isDeletionNote(row.key)

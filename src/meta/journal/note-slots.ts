@@ -1,7 +1,7 @@
-/** Where notes stand: a place is used again once the journal that tells the same as its note is on stable storage. */
+/** Slots of deletion notes: a slot is reused once the journal with the same deletion is on stable storage. */
 export class NoteSlots {
-  /** In the order of commits: each is free when the journal is durable up to its position. */
-  #waiting: { readonly place: number; readonly position: number }[] = []
+  /** In commit order: each slot is free once the journal is durable up to its position. */
+  #pending: { readonly slot: number; readonly position: number }[] = []
   #first = 0
   readonly #free: number[] = []
   #count = 0
@@ -10,23 +10,23 @@ export class NoteSlots {
     return this.#free.pop() ?? this.#count++
   }
 
-  /** Its commit is in the journal, which ends at this position. */
-  fill(place: number, position: number): void {
-    this.#waiting.push({ place, position })
+  /** The commit is in the journal, which ends at this position. */
+  fill(slot: number, position: number): void {
+    this.#pending.push({ slot, position })
   }
 
-  /** Its commit did not take place. */
-  giveBack(place: number): void {
-    this.#free.push(place)
+  /** The commit failed. */
+  free(slot: number): void {
+    this.#free.push(slot)
   }
 
-  /** The journal is durable up to here. */
+  /** The journal is durable up to this position. */
   release(position: number): void {
-    while (this.#first < this.#waiting.length && this.#waiting[this.#first]!.position <= position) {
-      this.#free.push(this.#waiting[this.#first++]!.place)
+    while (this.#first < this.#pending.length && this.#pending[this.#first]!.position <= position) {
+      this.#free.push(this.#pending[this.#first++]!.slot)
     }
-    if (this.#first < 1024 && this.#first < this.#waiting.length) return
-    this.#waiting = this.#waiting.slice(this.#first)
+    if (this.#first < 1024 && this.#first < this.#pending.length) return
+    this.#pending = this.#pending.slice(this.#first)
     this.#first = 0
   }
 }

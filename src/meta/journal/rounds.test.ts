@@ -1,4 +1,4 @@
-/** When a round is due, and what becomes of one that does not come to its end. */
+/** When a round is due, and the effects of an incomplete one. */
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { test } from 'node:test'
@@ -15,7 +15,7 @@ function keeperOf(
   more: { clock?: ManualClock; disk?: Disk } = {},
 ): CopyKeeper {
   const place = suiteCopyFolder(folder)
-  return new CopyKeeper({ engine, disk: realDisk, folder: place, journal, random: systemRandom, tell() {}, ...more })
+  return new CopyKeeper({ engine, disk: realDisk, folder: place, journal, random: systemRandom, onEvent() {}, ...more })
 }
 
 const filesOf = (folder: string, ending: string): string[] =>
@@ -36,7 +36,7 @@ test('a round is due half a minute after the start, then every hour', () =>
     await copied.close()
   }))
 
-test('a round is due before its time when the journals have grown by as much as a snapshot, and not small', () =>
+test('a round is due early when journals have grown by the size of a snapshot and a minimum', () =>
   inFolder(async folder => {
     const copied = await openCopied(folder)
     const clock = new ManualClock()
@@ -60,7 +60,7 @@ test('a round is due before its time when the journals have grown by as much as 
     await copied.close()
   }))
 
-test('a round that fails is tried again soon; a journal that goes away meanwhile is none', () =>
+test('a failed round is retried soon; a journal removed meanwhile is ignored', () =>
   inFolder(async folder => {
     const copied = await openCopied(folder)
     const clock = new ManualClock()
@@ -85,7 +85,7 @@ test('a round that fails is tried again soon; a journal that goes away meanwhile
     await copied.close()
   }))
 
-test('a round that is broken off leaves nothing behind, and holds nothing', () =>
+test('an aborted round leaves no files and no snapshot open', () =>
   inFolder(async folder => {
     const copied = await openCopied(folder)
     for (let n = 0; n < 600; n += 100) {

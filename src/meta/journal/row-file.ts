@@ -1,4 +1,4 @@
-/** Files of rows in the order of keys: snapshots, and the sorted runs that a round makes of journals. */
+/** Files of rows in key order: snapshots, and the sorted runs that a round makes of journals. */
 import { format, struct, text, uint } from '../../lib/codec.ts'
 import type { Disk, DiskFile } from '../../lib/disk.ts'
 import { closeFrame, FRAME_HEAD_BYTES, FrameReader, frameOf } from './frames.ts'
@@ -19,7 +19,7 @@ const headFormat = format<Head>('RH', struct<Head>({ title: text }))
 const HEAD = headFormat.encode({ title: TITLE })
 const endFormat = format<End>('RE', struct<End>({ rows: uint }))
 
-/** A file of the copy is not what was written. */
+/** A file of the copy is damaged. */
 export class DamagedCopy extends Error {
   readonly path: string
   constructor(path: string, what: string) {
@@ -77,7 +77,7 @@ export class RowWriter {
     if (FRAME_HEAD_BYTES + room > this.#chunk.length) this.#chunk = Buffer.allocUnsafeSlow(FRAME_HEAD_BYTES + room)
   }
 
-  /** Whole, and on stable storage when that is wanted. */
+  /** Completes the file, synced if requested. */
   async finish(synced: boolean): Promise<void> {
     await this.#flush(0)
     await this.#write(frameOf('end', endFormat.encode({ rows: this.rows })))
@@ -91,14 +91,14 @@ export class RowWriter {
   }
 }
 
-/** All rows, a frame at a time; throws DamagedCopy unless all of it is there. */
+/** All rows, frame by frame; throws DamagedCopy unless the file is complete. */
 export async function* rowsOf(disk: Disk, path: string): AsyncGenerator<readonly CopyRow[]> {
   const file = await disk.open(path, 'read')
   try {
     const reader = new FrameReader(file)
     const head = await reader.next()
     if (head?.kind !== 'head' || headFormat.decode(head.payload).title !== TITLE) {
-      throw new DamagedCopy(path, 'does not begin as it should')
+      throw new DamagedCopy(path, 'has no valid header')
     }
     let rows = 0
     for (let frame = await reader.next(); frame !== undefined; frame = await reader.next()) {
@@ -107,9 +107,9 @@ export async function* rowsOf(disk: Disk, path: string): AsyncGenerator<readonly
         if (endFormat.decode(frame.payload).rows !== rows) throw new DamagedCopy(path, 'has too few rows')
         return
       }
-      const some = readRows(frame.payload)
-      rows += some.length
-      yield some
+      const batch = readRows(frame.payload)
+      rows += batch.length
+      yield batch
     }
     throw new DamagedCopy(path, reader.damaged > 0 ? 'does not match its checksums' : 'its end is missing')
   } finally {

@@ -1,13 +1,13 @@
 /**
- * A row of the second copy: one write of one key, with its place in the order of all writes. Journals hold rows in the
- * order of commits, snapshots and sorted runs in the order of keys.
+ * A row of the second copy: one write of one key, with its position in the order of all writes. Journals contain rows
+ * in commit order, snapshots and sorted runs in key order.
  */
 
-/** Generations count the starts on a folder; within one, LMDB's transactions are the order. */
+/** A generation is one start on a folder; within it, LMDB's transaction numbers are the order. */
 export interface CommitOrder {
   readonly generation: number
   readonly txn: number
-  /** Counts the commits of one process: what tells those apart that share a transaction. */
+  /** Numbers the commits of one process, which orders those that share a transaction. */
   readonly seq: number
 }
 
@@ -15,11 +15,11 @@ export interface CopyRow extends CommitOrder {
   readonly key: Buffer
   /** Undefined: the key was deleted. */
   readonly value: Buffer | undefined
-  /** As the engine has it; zero for a deletion. */
+  /** The engine's stamp; zero for a deletion. */
   readonly stamp: number
 }
 
-/** generation 4, txn 8, seq 8, stamp 8, bytes of key 2, bytes of value plus one 4 (zero: a deletion). */
+/** generation 4, txn 8, seq 8, stamp 8, key length 2, value length plus one 4 (zero: a deletion). */
 export const ROW_HEAD_BYTES = 34
 const KEY_LENGTH_AT = 28
 
@@ -29,7 +29,7 @@ export const compareOrder = (a: CommitOrder, b: CommitOrder): number =>
 export const rowBytes = (key: Buffer, value: Buffer | undefined): number =>
   ROW_HEAD_BYTES + key.length + (value?.length ?? 0)
 
-/** Lays a row out at `at`; where the next one goes. */
+/** Encodes a row at `at`; returns the end. */
 export function writeRow(
   into: Buffer,
   at: number,
@@ -50,14 +50,14 @@ export function writeRow(
   return end + value.length
 }
 
-/** The rows of a frame, whose checksum was right; they stay parts of it. */
+/** Decodes the rows of a verified frame; they reference its memory. */
 export function readRows(frame: Buffer): CopyRow[] {
   const rows: CopyRow[] = []
   for (let at = 0; at < frame.length; ) {
     const keyEnd = at + ROW_HEAD_BYTES + frame.readUInt16BE(at + KEY_LENGTH_AT)
     const size = frame.readUInt32BE(at + 30)
     const end = size === 0 ? keyEnd : keyEnd + size - 1
-    if (end > frame.length) throw new RangeError('a row goes beyond its frame')
+    if (end > frame.length) throw new RangeError('a row exceeds its frame')
     rows.push({
       ...orderAt(frame, at),
       stamp: frame.readDoubleBE(at + 20),
@@ -70,17 +70,19 @@ export function readRows(frame: Buffer): CopyRow[] {
 }
 
 /**
- * True when something that was a frame once still shows the deletion of this key, later than what is known of it. So
- * much of a row is not made by chance.
+ * True when a damaged frame still contains a later deletion of this key. Such a long match does not occur by chance.
  */
-export function showsDeletion(wreck: Buffer, { key, ...known }: CommitOrder & { readonly key: Buffer }): boolean {
+export function showsDeletion(
+  damagedFrame: Buffer,
+  { key, ...known }: CommitOrder & { readonly key: Buffer },
+): boolean {
   const row = Buffer.alloc(ROW_HEAD_BYTES + key.length)
   row.writeUInt16BE(key.length, KEY_LENGTH_AT)
   row.set(key, ROW_HEAD_BYTES)
-  // From the length of the key on: what stands before it is different in each row.
-  const shown = row.subarray(KEY_LENGTH_AT)
-  for (let at = wreck.indexOf(shown); at >= 0; at = wreck.indexOf(shown, at + 1)) {
-    if (at >= KEY_LENGTH_AT && compareOrder(orderAt(wreck, at - KEY_LENGTH_AT), known) > 0) return true
+  // From the key length on: the bytes before it differ between rows.
+  const pattern = row.subarray(KEY_LENGTH_AT)
+  for (let at = damagedFrame.indexOf(pattern); at >= 0; at = damagedFrame.indexOf(pattern, at + 1)) {
+    if (at >= KEY_LENGTH_AT && compareOrder(orderAt(damagedFrame, at - KEY_LENGTH_AT), known) > 0) return true
   }
   return false
 }

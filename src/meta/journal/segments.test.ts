@@ -8,7 +8,7 @@ import { compare } from './compare.ts'
 import { CopyKeeper } from './keeper.ts'
 import { inFolder, openCopied, suiteCopyFolder } from './suite-copy.ts'
 
-/** Holds up what goes to the second file of a journal, behind its head. */
+/** Delays writes to the second file of a journal, after its head. */
 function slowDisk(): { readonly disk: Disk; readonly reached: Promise<void>; readonly release: () => void } {
   let reach: () => void
   let release: () => void
@@ -38,13 +38,13 @@ function slowDisk(): { readonly disk: Disk; readonly reached: Promise<void>; rea
   return { disk: { ...realDisk, open }, reached, release: () => release() }
 }
 
-test('rows that wait for the next file of their journal are not told as lost', () =>
+test('rows that wait for the next journal file are not reported as lost', () =>
   inFolder(async folder => {
     const { disk, reached, release } = slowDisk()
     const { meta, journal, close } = await openCopied(folder, { disk })
     const place = suiteCopyFolder(folder)
     const parts = { engine: meta, disk: realDisk, folder: place, random: systemRandom }
-    const keeper = new CopyKeeper({ ...parts, journal, tell: () => assert.fail('nothing is wrong') })
+    const keeper = new CopyKeeper({ ...parts, journal, onEvent: () => assert.fail('nothing is wrong') })
     keeper.begin()
     while ((await keeper.step()) === 'busy');
     const value = Buffer.alloc(META_LIMITS.valueBytesMax, 'v')
@@ -62,5 +62,5 @@ test('rows that wait for the next file of their journal are not told as lost', (
     await comparison.end()
     release()
     await close()
-    assert.deepEqual(comparison.findings.shown, [])
+    assert.deepEqual(comparison.findings.listed, [])
   }))

@@ -1,12 +1,11 @@
 /**
- * Journals, read and put into the order of keys: as much at a time as memory should hold, the rest in files of its own
- * for the time of a round.
+ * Reads journals and sorts their rows by key: as much as memory should hold at a time, the rest in temporary run files.
  */
 import { join } from 'node:path'
 import { BloomFilter } from '../../lib/bloom-filter.ts'
 import { EMPTY } from '../../lib/bytes.ts'
 import type { Disk } from '../../lib/disk.ts'
-import { type CopyFiles, type JournalFile, openIfThere } from './files.ts'
+import { type CopyFiles, type JournalFile, openIfExists } from './files.ts'
 import { FrameReader } from './frames.ts'
 import { JOURNAL_TITLE, journalHead } from './journal.ts'
 import { mergeHistories } from './merge.ts'
@@ -14,29 +13,29 @@ import { RowWriter, rowsOf } from './row-file.ts'
 import { type CommitOrder, type CopyRow, compareOrder, readRows, rowBytes } from './rows.ts'
 
 const RUN_BYTES = 64 * 2 ** 20
-/** Damaged frames that are kept to be looked at. */
-const WRECKAGE_MAX = 64
+/** Damaged frames kept for inspection. */
+const DAMAGED_FRAMES_MAX = 64
 const PIECE_ROWS = 1_024
-/** Of a key that is written again and again, so many earlier writes are remembered of each piece and of each run. */
+/** Earlier writes kept per key, in each piece and each run. */
 const EARLIER_MAX = 128
 
-/** What reading the journals brought up besides their rows. */
+/** What reading the journals reveals besides their rows. */
 export interface JournalReport {
-  /** The last commit up to which each process has told of all. */
+  /** The last commit up to which each process's journal is complete. */
   readonly lastSeq: Map<string, number>
-  /** The greatest stamp that each process is known to have given. */
+  /** The greatest stamp known of each process. */
   readonly lastStamp: Map<string, number>
-  /** The latest row of each file: of one that was condensed it may stand anywhere. */
+  /** The latest row of each file; in a condensed one it may be anywhere. */
   readonly lastOrder: Map<string, CommitOrder>
-  /** Commits that could not be written down. */
+  /** Commits that could not be journaled. */
   lost: number
-  /** Of processes that were cut off: what they had not written yet is missing. */
-  readonly cut: string[]
-  /** Frames or ends of files that are not what was written. */
+  /** Files without an end, of processes that were interrupted: their last rows are missing. */
+  readonly unfinished: string[]
+  /** Files with damaged frames or without the end they must have. */
   readonly damaged: string[]
-  /** What stands in damaged frames: wrong somewhere, and right for the most part. */
-  readonly wreckage: Buffer[]
-  /** Keys that were written so often that not every earlier write is known. */
+  /** Payloads of damaged frames, mostly intact. */
+  readonly damagedFrames: Buffer[]
+  /** Keys written so often that not every earlier write is known. */
   readonly thinned: BloomFilter
 }
 
@@ -45,9 +44,9 @@ export const newReport = (): JournalReport => ({
   lastStamp: new Map(),
   lastOrder: new Map(),
   lost: 0,
-  cut: [],
+  unfinished: [],
   damaged: [],
-  wreckage: [],
+  damagedFrames: [],
   thinned: new BloomFilter(),
 })
 
@@ -56,22 +55,22 @@ const raise = (map: Map<string, number>, name: string, value: number): void =>
 
 const laterOf = (a: CommitOrder, b: CommitOrder): CommitOrder => (compareOrder(a, b) < 0 ? b : a)
 
-function keepWreckage({ wreckage }: JournalReport, payload: Buffer): void {
-  if (wreckage.length < WRECKAGE_MAX) wreckage.push(payload)
+function keepDamagedFrame({ damagedFrames }: JournalReport, payload: Buffer): void {
+  if (damagedFrames.length < DAMAGED_FRAMES_MAX) damagedFrames.push(payload)
 }
 
-/** The rows of one journal, a frame at a time, as far as it can be read. */
+/** The rows of one journal, frame by frame, as far as it can be read. */
 export async function* journalRows(
   disk: Disk,
   { path, writer }: JournalFile,
   isLast: boolean,
   report: JournalReport,
 ): AsyncGenerator<readonly CopyRow[]> {
-  // One that tells of nothing is removed by its process when that ends.
-  const file = await openIfThere(disk, path)
+  // A process removes its empty journal when it exits.
+  const file = await openIfExists(disk, path)
   if (file === undefined) return
   try {
-    const reader = new FrameReader(file, payload => keepWreckage(report, payload))
+    const reader = new FrameReader(file, payload => keepDamagedFrame(report, payload))
     const head = await reader.next()
     const wasDamaged = report.damaged.some(other => other.includes(writer))
     if (head?.kind === 'head') {
@@ -85,16 +84,16 @@ export async function* journalRows(
       const rows = readRows(frame.payload)
       const last = rows.at(-1)
       if (last === undefined) continue
-      // Behind a frame that is lost a note in the engine may be all that tells of a commit.
+      // After a damaged frame, a note in the engine may be the only record of a commit.
       if (reader.damaged === 0 && !wasDamaged) raise(report.lastSeq, writer, last.seq)
       for (const { stamp } of rows) raise(report.lastStamp, writer, stamp)
       report.lastOrder.set(path, rows.reduce(laterOf, report.lastOrder.get(path) ?? last))
       yield rows
     }
-    // Whoever was cut off has no end. One that has a successor was ended, so its end is lost.
+    // An interrupted process leaves no end. A file with a successor was ended, so a missing end is damage.
     const isDamaged = reader.damaged > 0 || reader.isUnreadable
     if (isDamaged || (!reader.isEnded && !isLast)) report.damaged.push(path)
-    else if (!reader.isEnded) report.cut.push(path)
+    else if (!reader.isEnded) report.unfinished.push(path)
   } finally {
     await file.close()
   }
@@ -105,19 +104,19 @@ export const isLastOf = (journal: JournalFile, { journals }: CopyFiles): boolean
 
 const byKey = (a: CopyRow, b: CopyRow): number => a.key.compare(b.key) || compareOrder(a, b)
 
-async function* inOnePiece(rows: readonly CopyRow[]): AsyncGenerator<readonly CopyRow[]> {
+async function* asStream(rows: readonly CopyRow[]): AsyncGenerator<readonly CopyRow[]> {
   yield rows
 }
 
-/** Rows in memory, in sorted pieces that are short: whoever sorts all of them at once lets others wait. */
+/** Rows in memory in short sorted pieces: sorting all at once would block the event loop. */
 class Pieces {
-  readonly #wanted: RowFilter
+  readonly #filter: RowFilter
   #sorted: CopyRow[][] = []
   #open: CopyRow[] = []
   bytes = 0
 
-  constructor(wanted: RowFilter) {
-    this.#wanted = wanted
+  constructor(filter: RowFilter) {
+    this.#filter = filter
   }
 
   add(row: CopyRow): void {
@@ -134,55 +133,55 @@ class Pieces {
       const { key } = sorted[start]!
       while (end < sorted.length && sorted[end]!.key.equals(key)) end++
       if (end - start <= EARLIER_MAX) for (let at = start; at < end; at++) kept.push(sorted[at]!)
-      else kept.push(...thin(sorted.slice(start, end), this.#wanted))
+      else kept.push(...thin(sorted.slice(start, end), this.#filter))
     }
     this.#sorted.push(kept)
   }
 
   take(): AsyncIterable<readonly CopyRow[]>[] {
     this.#close()
-    const taken = this.#sorted.map(inOnePiece)
+    const taken = this.#sorted.map(asStream)
     this.#sorted = []
     this.bytes = 0
     return taken
   }
 }
 
-/** What is wanted of the journals. */
+/** Selects rows of the journals. */
 export interface RowFilter {
-  /** Only what is newer than this. */
+  /** Only rows newer than this. */
   readonly since: CommitOrder
-  /** Of what was written up to here, only the last of each key counts. */
+  /** Of rows up to here, only the last of each key is needed. */
   readonly settled: CommitOrder
   readonly report: JournalReport
-  /** Of these keys the others count as well. */
+  /** Keys of which all rows are needed. */
   readonly keeps?: (key: Buffer) => boolean
-  /** What the names of runs begin with, where there are several rounds of them. */
+  /** Prefix of run file names, where several sorts run in one round. */
   readonly name?: string
 }
 
-/** Everything that is wanted of these journals, in sorted runs. Those in files are to be removed. */
+/** The selected rows of these journals in sorted runs. The caller removes the run files. */
 export async function sortedRuns(
   disk: Disk,
   folder: string,
   files: CopyFiles,
-  wanted: RowFilter,
+  filter: RowFilter,
 ): Promise<{ readonly runs: readonly AsyncIterable<readonly CopyRow[]>[]; readonly paths: readonly string[] }> {
-  const { since, report, name = '' } = wanted
+  const { since, report, name = '' } = filter
   const paths: string[] = []
-  const pieces = new Pieces(wanted)
+  const pieces = new Pieces(filter)
   try {
     for (const journal of files.journals) {
-      // Of a generation that was over: all of it is in what is known already, also what its journals lack.
+      // The base includes everything of an earlier generation, even what its journals lack.
       if (journal.generation < since.generation) continue
-      for await (const some of journalRows(disk, journal, isLastOf(journal, files), report)) {
-        for (const row of some) if (compareOrder(row, since) > 0) pieces.add(row)
+      for await (const batch of journalRows(disk, journal, isLastOf(journal, files), report)) {
+        for (const row of batch) if (compareOrder(row, since) > 0) pieces.add(row)
         if (pieces.bytes < RUN_BYTES) continue
-        paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), wanted))
+        paths.push(await spill(disk, join(folder, `${name}${paths.length}.run`), pieces.take(), filter))
       }
     }
   } catch (error) {
-    // A disk that is full must not stay so until the next round.
+    // A full disk must not stay full until the next round.
     for (const path of paths) await disk.remove(path)
     throw error
   }
@@ -193,12 +192,12 @@ async function spill(
   disk: Disk,
   path: string,
   pieces: readonly AsyncIterable<readonly CopyRow[]>[],
-  wanted: RowFilter,
+  filter: RowFilter,
 ): Promise<string> {
   const writer = await RowWriter.create(disk, path)
   try {
-    for await (const some of mergeHistories(pieces)) {
-      for (const { rows } of some) for (const row of shed(thin(rows, wanted), wanted)) await writer.add(row, row)
+    for await (const batch of mergeHistories(pieces)) {
+      for (const { rows } of batch) for (const row of dropValues(thin(rows, filter), filter)) await writer.add(row, row)
     }
     await writer.finish(false)
     return path
@@ -208,7 +207,7 @@ async function spill(
   }
 }
 
-/** Everything of one key, the oldest first: of what was overwritten only the last, when it is very much. */
+/** Limits the overwritten rows of one key, when there are very many. */
 function thin(rows: readonly CopyRow[], { settled, keeps, report }: RowFilter): readonly CopyRow[] {
   if (rows.length <= EARLIER_MAX) return rows
   const { key } = rows[0]!
@@ -219,12 +218,12 @@ function thin(rows: readonly CopyRow[], { settled, keeps, report }: RowFilter): 
   return rows.slice(over - EARLIER_MAX)
 }
 
-/** A key may be written again and again: of what was overwritten no more is kept than that it was there. */
-function* shed(rows: readonly CopyRow[], { settled, keeps }: RowFilter): Generator<CopyRow> {
+/** Drops the values of overwritten rows, so that a frequently written key takes little space. */
+function* dropValues(rows: readonly CopyRow[], { settled, keeps }: RowFilter): Generator<CopyRow> {
   const isWhole = keeps?.(rows[0]!.key) === true
   for (const [i, row] of rows.entries()) {
     const next = rows[i + 1]
-    const isOver = row.value !== undefined && next !== undefined && compareOrder(next, settled) <= 0
-    yield isOver && !isWhole ? { ...row, value: EMPTY } : row
+    const isOverwritten = row.value !== undefined && next !== undefined && compareOrder(next, settled) <= 0
+    yield isOverwritten && !isWhole ? { ...row, value: EMPTY } : row
   }
 }

@@ -12,7 +12,7 @@ import { inFolder, openCopied, putValue, rowsInCopy, rowsInEngine, suiteCopyFold
 const COMMITS = 100
 const KEYS = 8
 
-test('more than memory shall hold is spilled, every row of it, but no value that was overwritten', () =>
+test('rows beyond the memory limit are spilled completely, without overwritten values', () =>
   inFolder(async folder => {
     const { meta, close } = await openCopied(folder)
     for (let n = 0; n < COMMITS; n++) {
@@ -46,7 +46,7 @@ test('more than memory shall hold is spilled, every row of it, but no value that
     assert.deepEqual(await rowsInCopy(folder), rows)
   }))
 
-test('of a key that is written again and again a part is remembered, and that it is a part', () =>
+test('of a frequently written key some writes are kept, and the key is marked as thinned', () =>
   inFolder(async folder => {
     const { meta, close } = await openCopied(folder)
     const writes = 3_000

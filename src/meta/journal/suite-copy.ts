@@ -1,4 +1,4 @@
-/** For tests of the second copy: an engine with a journal in a folder of its own, and what the copy says it holds. */
+/** Test support for the second copy: an engine with a journal in its own folder, and the records of the copy. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ export interface Copied {
 export const suiteCopyFolder = (folder: string): string => join(folder, 'copy')
 export const metaFolder = (folder: string): string => join(folder, 'meta')
 
-/** As a start of the server opens them. */
+/** Opens both as a server start does. */
 export async function openCopied(
   folder: string,
   options: { disk?: Disk; durability?: 'fsync' | 'os'; generation?: number } = {},
@@ -68,8 +68,8 @@ export async function rowsInEngine(meta: Meta): Promise<Rows> {
 
 export async function rowsInCopy(folder: string, report: JournalReport = newReport()): Promise<Rows> {
   const rows = new Map<string, string>()
-  for await (const some of newestRows(realDisk, suiteCopyFolder(folder), report)) {
-    for (const { key, value } of some) rows.set(key.toString(), value.toString())
+  for await (const batch of newestRows(realDisk, suiteCopyFolder(folder), report)) {
+    for (const { key, value } of batch) rows.set(key.toString(), value.toString())
   }
   return rows
 }
@@ -82,7 +82,7 @@ export const write = (key: string, value: string | undefined): Write => ({
 export const putValue = (meta: Meta, key: string, value: string | undefined): Promise<boolean> =>
   meta.commit({ checks: [], writes: [write(key, value)] })
 
-/** Puts, deletes and conflicts on few keys, many at once. */
+/** Concurrent puts, deletes and conflicts on few keys. */
 export async function churn(meta: Meta, rounds: number, salt: string): Promise<void> {
   for (let round = 0; round < rounds; round++) {
     const commits = Array.from({ length: 40 }, async (_, n) => {

@@ -1,4 +1,4 @@
-/** For tests of the second copy: rounds of its keeper, and what they found. */
+/** Test support for the second copy: rounds of its keeper and their findings. */
 import { readdirSync } from 'node:fs'
 import { type Disk, realDisk } from '../../lib/disk.ts'
 import { systemRandom } from '../../lib/random.ts'
@@ -11,13 +11,13 @@ export interface Rounded {
   readonly events: readonly KeeperEvent[]
 }
 
-/** Rounds of one keeper, each to its end. */
+/** Runs rounds of one keeper, each to its end. */
 export function rounds(folder: string, { meta, journal }: Copied, disk: Disk = realDisk): () => Promise<Rounded> {
   let events: KeeperEvent[] = []
-  const tell = (event: KeeperEvent): void => void events.push(event)
-  const place = suiteCopyFolder(folder)
-  const parts = { engine: meta, disk, folder: place, journal, random: systemRandom, condenseBytesMin: 4 * 2 ** 20 }
-  const keeper = new CopyKeeper({ ...parts, tell })
+  const onEvent = (event: KeeperEvent): void => void events.push(event)
+  const copyFolder = suiteCopyFolder(folder)
+  const parts = { engine: meta, disk, folder: copyFolder, journal, random: systemRandom, condenseBytesMin: 4 * 2 ** 20 }
+  const keeper = new CopyKeeper({ ...parts, onEvent })
   return async () => {
     events = []
     keeper.begin()
@@ -30,7 +30,7 @@ export const round = (folder: string, copied: Copied): Promise<Rounded> => round
 
 export const findingsOf = ({ events }: Rounded): string[] =>
   events.flatMap(event =>
-    event.what === 'findings' ? event.findings.shown.map(({ kind, key }) => `${kind} ${key}`) : [],
+    event.what === 'findings' ? event.findings.listed.map(({ kind, key }) => `${kind} ${key}`) : [],
   )
 
 export const filesOf = (folder: string, ending: string): string[] =>
@@ -38,7 +38,7 @@ export const filesOf = (folder: string, ending: string): string[] =>
     .filter(name => name.endsWith(ending))
     .sort()
 
-/** As damage does it, or a program that knows of no journal. */
+/** Changes the engine as damage does, or a program version without a journal. */
 export async function behindItsBack(
   folder: string,
   changes: Readonly<Record<string, string | undefined>>,

@@ -4,7 +4,7 @@ import { utf8 } from '../suite-driver.ts'
 import type { CopyRow } from './rows.ts'
 import { type CopyVerdict, verdictOf } from './verdict.ts'
 
-/** `txn value`, a deletion without a value; its stamp is a hundred times its transaction. */
+/** `txn value`, a deletion without a value; the stamp is a hundred times the transaction. */
 function rowOf(text: string): CopyRow {
   const [txn, value] = text.split(' ')
   const stamp = value === undefined ? 0 : Number(txn) * 100
@@ -16,7 +16,7 @@ const found = (text: string): { value: Buffer; stamp: number } | undefined => {
   return value === undefined ? undefined : { stamp: Number(stamp), value: utf8(value) }
 }
 
-const isUntold = (stamp: number): boolean => stamp === 777
+const isUnjournaled = (stamp: number): boolean => stamp === 777
 
 /** The engine was read after transaction 10. */
 const CASES: readonly (readonly [
@@ -51,7 +51,7 @@ const CASES: readonly (readonly [
 for (const [known, seen, isNoted, verdict, why] of CASES) {
   test(`of [${known}] with ${seen || 'nothing'} in the engine the verdict is ${verdict}: ${why}`, () => {
     const at = { generation: 1, txn: 10, seq: Number.POSITIVE_INFINITY }
-    assert.equal(verdictOf(known.map(rowOf), found(seen), { at, isNoted, isUntold }), verdict)
+    assert.equal(verdictOf(known.map(rowOf), found(seen), { at, isNoted, isUnjournaled: isUnjournaled }), verdict)
   })
 }
 
@@ -66,12 +66,15 @@ const LEFT_OUT: readonly (readonly [known: string[], found: string, verdict: Cop
 
 for (const [known, seen, verdict, why] of LEFT_OUT) {
   test(`left out: of [${known}] with ${seen || 'nothing'} in the engine the verdict is ${verdict}: ${why}`, () => {
-    const moment = { at: { generation: 2, txn: 0, seq: 0 }, isNoted: false, isUntold, isLeftOut: true }
+    const moment = { at: { generation: 2, txn: 0, seq: 0 }, isNoted: false, isUnjournaled, isBypassed: true }
     assert.equal(verdictOf(known.map(rowOf), found(seen), moment), verdict)
   })
 }
 
-test('a generation that is over counts as settled, whatever its transactions were called', () => {
+test('an earlier generation counts as settled, whatever its transaction numbers', () => {
   const at = { generation: 2, txn: 10, seq: Number.POSITIVE_INFINITY }
-  assert.equal(verdictOf([rowOf('3 a'), rowOf('5000 b')], found('300 a'), { at, isNoted: false, isUntold }), 'outdated')
+  assert.equal(
+    verdictOf([rowOf('3 a'), rowOf('5000 b')], found('300 a'), { at, isNoted: false, isUnjournaled: isUnjournaled }),
+    'outdated',
+  )
 })

@@ -1,9 +1,9 @@
-/** Whether the engine has of a key what the second copy says it must have. Pure: a table test goes through it. */
+/** Decides whether the engine's state of a key matches the second copy. Pure, with a table test. */
 import { type CommitOrder, type CopyRow, compareOrder } from './rows.ts'
 
 /**
- * `same`: as the copy says. `new`: written later than anything the copy knows. `gone`: rightly not there. `missing`:
- * the copy has it and nobody deleted it. `outdated`: an older state, or one that was deleted.
+ * `same`: as in the copy. `new`: written later than anything in the copy. `gone`: correctly absent. `missing`: in the
+ * copy and not deleted. `outdated`: an older state, or one that was deleted.
  */
 export type CopyVerdict = 'same' | 'new' | 'gone' | 'missing' | 'outdated'
 
@@ -12,29 +12,33 @@ export interface EngineState {
   readonly stamp: number
 }
 
-export interface Moment {
-  /** The engine was read after this; what is later may be there or not. */
+export interface VerdictContext {
+  /** The engine was read after this commit; later writes may or may not be visible. */
   readonly at: CommitOrder
-  /** The engine itself notes a deletion that no journal tells of yet. */
+  /** The engine has a note of a deletion that is in no journal yet. */
   readonly isNoted: boolean
-  /** A process may have given this stamp without its journal having told of it yet. */
-  isUntold(stamp: number): boolean
-  /** Somebody who kept no journal may have changed the key since. */
-  readonly isLeftOut?: boolean
+  /** A process may have assigned this stamp without having journaled it yet. */
+  isUnjournaled(stamp: number): boolean
+  /** A program version without a journal may have changed the key since. */
+  readonly isBypassed?: boolean
 }
 
-/** `known`: everything that the copy knows of the key, the oldest first. */
-export function verdictOf(known: readonly CopyRow[], found: EngineState | undefined, moment: Moment): CopyVerdict {
-  const { at, isNoted, isUntold, isLeftOut = false } = moment
-  let settled = -1
-  for (const [i, row] of known.entries()) if (compareOrder(row, at) <= 0) settled = i
-  const possible = settled < 0 ? known : known.slice(settled)
+/** `known`: all writes of the key in the copy, oldest first. */
+export function verdictOf(
+  known: readonly CopyRow[],
+  found: EngineState | undefined,
+  context: VerdictContext,
+): CopyVerdict {
+  const { at, isNoted, isUnjournaled, isBypassed = false } = context
+  let lastSettled = -1
+  for (const [i, row] of known.entries()) if (compareOrder(row, at) <= 0) lastSettled = i
+  const possible = lastSettled < 0 ? known : known.slice(lastSettled)
   if (found === undefined) {
-    const mayBeAbsent = settled < 0 || isNoted || isLeftOut || possible.some(({ value }) => value === undefined)
+    const mayBeAbsent = lastSettled < 0 || isNoted || isBypassed || possible.some(({ value }) => value === undefined)
     return mayBeAbsent ? 'gone' : 'missing'
   }
-  // A stamp stands outside the checksum of its record: the value says as much.
+  // The stamp is not covered by the record's checksum, so the value decides.
   if (possible.some(({ value }) => value?.equals(found.value))) return 'same'
   const isKnown = known.some(({ value, stamp }) => value !== undefined && stamp === found.stamp)
-  return !isKnown && (isLeftOut || isUntold(found.stamp)) ? 'new' : 'outdated'
+  return !isKnown && (isBypassed || isUnjournaled(found.stamp)) ? 'new' : 'outdated'
 }

@@ -244,7 +244,7 @@ class LmdbMeta implements JournaledEngine {
       if (value === undefined) this.#engine.remove(key)
       else this.#engine.put(key, sealValue(key, value), this.#nextStamp++)
     }
-    const note = mark?.place === undefined ? undefined : this.#journal!.noteOf(mark, tx.writes)
+    const note = mark?.slot === undefined ? undefined : this.#journal!.noteOf(mark, tx.writes)
     if (note !== undefined) this.#engine.put(note.key, sealValue(note.key, note.value), this.#nextStamp++)
   }
 
