@@ -213,6 +213,24 @@ test('rules are pure: no clock, no I/O, nothing asynchronous', () => {
   none(bad.map(({ path }) => path))
 })
 
+/** Constants and compiled patterns may stand at the top of a module; anything that changes belongs to a caller. */
+test('rules are pure: no module state and no cache', () => {
+  const bad: string[] = []
+  for (const { path, text } of core.filter(({ folder }) => folder === 'rules')) {
+    const plain = withoutComments(text)
+    for (const [, name] of plain.matchAll(/^(?:export )?(?:let|var) (\w+)/gm)) bad.push(`${path}: ${name} may change`)
+    if (/parse-cache\.ts'|memoize-last\.ts'|new Weak(Map|Set|Ref)\b/.test(plain)) bad.push(`${path}: a cache`)
+    for (const [, name, made] of plain.matchAll(/^(?:export )?const (\w+)[^=\n]*= (new \w+)?/gm)) {
+      const changes = `(?:set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill)\\(`
+      const isChanged = new RegExp(`\\b${name}(?:\\.${changes}|\\[[^\\]\\n]*\\] [?|&]*=[^=])`).test(plain)
+      if (isChanged) bad.push(`${path}: ${name} is changed`)
+      if (made !== undefined && !/ (Map|Set|RegExp|BlockList)$/.test(made)) bad.push(`${path}: ${name} is an instance`)
+    }
+    if (/Object\.assign\((?!\{|new\b)/.test(plain)) bad.push(`${path}: Object.assign changes something`)
+  }
+  none(bad)
+})
+
 test('dialect headers stay in edge', () => {
   const bad = core.filter(({ folder, text }) => folder !== 'edge' && /['"`]x-(amz|svc)-/.test(text))
   none(bad.map(({ path }) => path))

@@ -107,26 +107,14 @@ const remembered = new Map<string, Authorization>()
 
 /** A part of its own, and nothing in it that could begin another one. */
 const SIGNATURE_LAST = /, *Signature=[0-9a-f]+$/
-const DIGITS = /^[0-9a-f]+$/
-
-/** The one that was asked for last: requests of one client come one after the other. */
-let last: { readonly head: string; readonly said: Authorization } | undefined
 
 /** The same as reading it: a signature that stands last changes nothing of what is before. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
-  if (last !== undefined && last.said.scheme === scheme && text.startsWith(last.head)) {
-    const signature = text.slice(last.head.length)
-    const { scope, signedHeaders } = last.said
-    if (DIGITS.test(signature)) return { scheme, scope, signedHeaders, signature }
-  }
   if (!SIGNATURE_LAST.test(text)) return readAuthorization(text, scheme)
   const start = text.lastIndexOf('=') + 1
   const head = text.slice(0, start)
   const known = remembered.get(head)
-  if (known?.scheme === scheme) {
-    last = { head, said: known }
-    return { ...known, signature: text.slice(start) }
-  }
+  if (known?.scheme === scheme) return { ...known, signature: text.slice(start) }
   const read = readAuthorization(text, scheme)
   if (remembered.size >= REMEMBERED_MAX) remembered.delete(remembered.keys().next().value!)
   remembered.set(head, read)

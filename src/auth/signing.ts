@@ -65,15 +65,12 @@ export function scopeOf(scheme: Scheme, date: string, region: string): Scope {
 const CACHED_KEYS_MAX = 4096
 
 interface CachedKey {
-  readonly accessKey: string
   readonly secretKey: string
-  readonly scope: string
   readonly key: SigningKey
 }
 
 /** Deriving a key takes four rounds; a client uses the same one all day. */
 const cached = new Map<string, CachedKey>()
-let last: CachedKey | undefined
 
 /** The key for a credential within a scope. */
 export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
@@ -87,18 +84,14 @@ export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope)
 /** The same, remembered. A changed secret is a changed key, whatever was derived before. */
 export function signingKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
   const { accessKey, secretKey } = credential
-  if (last?.accessKey === accessKey && last.secretKey === secretKey && last.scope === scope.text) return last.key
   const name = `${accessKey}/${scope.text}`
   const known = cached.get(name)
-  if (known !== undefined && known.secretKey === secretKey) {
-    last = known
-    return known.key
-  }
-  last = { accessKey, secretKey, scope: scope.text, key: derivedKey(scheme, credential, scope) }
+  if (known?.secretKey === secretKey) return known.key
+  const key = derivedKey(scheme, credential, scope)
   cached.delete(name)
   if (cached.size >= CACHED_KEYS_MAX) cached.delete(cached.keys().next().value!)
-  cached.set(name, last)
-  return last.key
+  cached.set(name, { secretKey, key })
+  return key
 }
 
 const SIGNATURE = /^[0-9a-f]{64}$/

@@ -12,20 +12,8 @@ export const basicText = (ms: number): string => new Date(ms).toISOString().repl
 
 export const isoText = (ms: number): string => new Date(ms).toISOString()
 
-/** The one that was read last: requests of one second say the same. */
-let last: Timestamp | undefined
-
 /** `yyyymmddThhmmssZ`; undefined when it is no such moment. */
 export function basicTimestamp(text: string): Timestamp | undefined {
-  if (text !== last?.text) {
-    const read = readBasic(text)
-    if (read === undefined) return undefined
-    last = read
-  }
-  return last
-}
-
-function readBasic(text: string): Timestamp | undefined {
   if (!BASIC.test(text)) return undefined
   const digits = (start: number, end: number): number => Number(text.slice(start, end))
   const [year, month, day] = [digits(0, 4), digits(4, 6), digits(6, 8)]

@@ -3,7 +3,6 @@
  */
 
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
-import { memoizeLast } from '../lib/memoize-last.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/context.ts'
 import { isBucketName } from '../rules/naming.ts'
@@ -34,15 +33,11 @@ export function decodeTarget(text: string): string {
   }
 }
 
-/**
- * Undefined for what names none. Most requests say the same as the one before. A dot at the end, as resolvers write a
- * whole name, is not part of it.
- */
-const hostIn = memoizeLast((sent: string): string | undefined =>
+/** Undefined for a value that names no host. A trailing dot, as in a fully qualified name, is dropped. */
+const hostIn = (sent: string): string | undefined =>
   /^[A-Za-z0-9\-_]+(\.[A-Za-z0-9\-_]+)*\.?(:\d+)?$|^\[[0-9a-fA-F:.]+\](:\d+)?$/.test(sent)
     ? sent.replace(/\.?(:\d+)?$/, '').toLowerCase()
-    : undefined,
-)
+    : undefined
 
 /** The host without its port, in lower case. */
 export function hostOf(request: RawRequest): string {

@@ -17,6 +17,7 @@ import {
   type BucketFacts,
   evaluate,
   type ObjectFacts,
+  type PolicyParser,
 } from '../rules/access/evaluate.ts'
 import { describeReason, refusalCode } from '../rules/access/reasons.ts'
 import { parseCopySource } from '../rules/copy-source.ts'
@@ -205,6 +206,7 @@ export interface AuthorizationContext {
   readonly now: number
   /** The region that this server is in. */
   readonly region: string
+  readonly policies: PolicyParser
 }
 
 /** Decides about the permissions of one request. Every decision becomes an audit finding of its state. */
@@ -298,6 +300,7 @@ export class Authorizer {
       isInitiator: on === 'object' && operation?.ofUpload === true && (await this.#isInitiator(name)),
       ofNewObject: permission.forNewObjectOf === 'writer',
       anonymousNeedsPolicy: operation?.anonymousNeedsPolicy === true,
+      policies: this.#context.policies,
     }
   }
 }

@@ -25,6 +25,7 @@ import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 import { encodeFault, encodeResponse, regionHeader, wireHeaders, withHeaders } from './encode-response.ts'
 import type { Exchange } from './exchange.ts'
 import { ConnectionCut, type FaultInjector } from './fault-injection.ts'
+import { PolicyCache } from './policy-cache.ts'
 import { RequestContext } from './request-context.ts'
 import { NO_HEADERS, RequestState } from './request-state.ts'
 import { type Routes, routeTable } from './routes.ts'
@@ -95,6 +96,7 @@ function refusalReason({ detail: { why, lock } }: Fault): string | undefined {
 export class Pipeline {
   readonly #parts: PipelineParts
   readonly #routes: Routes
+  readonly #policies = new PolicyCache()
 
   constructor(parts: PipelineParts) {
     this.#parts = parts
@@ -157,7 +159,8 @@ export class Pipeline {
       try {
         await this.#findBucket(state, operation, session.facts, accounts)
         const permissions = operation.permission(state.request, state.target)
-        const authorizer = new Authorizer(exchange, state, { facts: session.facts, accounts, now: clock.now(), region })
+        const about = { accounts, now: clock.now(), region, policies: this.#policies }
+        const authorizer = new Authorizer(exchange, state, { facts: session.facts, ...about })
         await authorizer.check(permissions)
         const successHeaders = isCharged(state) ? CHARGED : NO_HEADERS
         if (tlsForCustomerKeys && !exchange.secure) refuseCustomerKeys(state.request)

@@ -19,17 +19,13 @@ interface Field {
   readonly powers: (Polynomial | undefined)[][]
 }
 
-const field = (digestBytes: 4 | 8, high: number, low: number): Field => ({
-  digestBytes,
-  modulus: { high, low },
-  powers: [],
-})
-
-const FIELDS: Readonly<Record<CrcName, Field>> = {
-  CRC32: field(4, 0xedb88320, 0),
-  CRC32C: field(4, 0x82f63b78, 0),
-  CRC64NVME: field(8, 0x9a6c9329, 0xac4bc9b5),
+const MODULI: Readonly<Record<CrcName, Omit<Field, 'powers'>>> = {
+  CRC32: { digestBytes: 4, modulus: { high: 0xedb88320, low: 0 } },
+  CRC32C: { digestBytes: 4, modulus: { high: 0x82f63b78, low: 0 } },
+  CRC64NVME: { digestBytes: 8, modulus: { high: 0x9a6c9329, low: 0xac4bc9b5 } },
 }
+
+const fieldOf = (name: CrcName): Field => ({ ...MODULI[name], powers: [] })
 
 const ONE: Polynomial = { high: 0x8000_0000, low: 0 }
 const X_TO_THE_8: Polynomial = { high: 0x0080_0000, low: 0 }
@@ -103,7 +99,8 @@ function write(of: Field, { high, low }: Polynomial): Buffer {
 
 /** x^(8·bytes) modulo the polynomial of this CRC, in its byte form. */
 export function crcPower(name: CrcName, bytes: number): Buffer {
-  return write(FIELDS[name], power(FIELDS[name], bytes))
+  const of = fieldOf(name)
+  return write(of, power(of, bytes))
 }
 
 export interface CrcPiece {
@@ -113,7 +110,7 @@ export interface CrcPiece {
 
 /** The CRC of the concatenated pieces. Most uploads have parts of one size, which share one power. */
 export function combineCrcs(name: CrcName, pieces: Iterable<CrcPiece>): Buffer {
-  const of = FIELDS[name]
+  const of = fieldOf(name)
   const powers = new Map<number, Polynomial>()
   let sum: Polynomial = { high: 0, low: 0 }
   for (const { digest, size } of pieces) {

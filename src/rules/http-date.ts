@@ -1,5 +1,4 @@
 /** Formats and parses the dates of headers and documents. Internally a time is milliseconds since 1970, UTC. */
-import { memoizeLast } from '../lib/memoize-last.ts'
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const TIME = '(\\d{2}):(\\d{2}):(\\d{2})'
@@ -17,9 +16,11 @@ export function formatHttpDate(ms: number): string {
 }
 
 /** `Sun, 06 Nov 1994 `. */
-const httpDayOf = memoizeLast((day: number): string =>
-  new Date(day * DAY_MS).toUTCString().slice(0, -'00:00:00 GMT'.length),
-)
+function httpDayOf(day: number): string {
+  const { year, month, date } = calendarDay(day)
+  if (!isFourDigits(year)) return new Date(day * DAY_MS).toUTCString().slice(0, -'00:00:00 GMT'.length)
+  return `${WEEKDAYS[(((day + 4) % 7) + 7) % 7]}, ${PAIRS[date]} ${MONTHS[month - 1]} ${fourDigits(year)} `
+}
 
 /** R17. `2026-11-15T02:31:00.000Z`. */
 export function formatTimestamp(ms: number): string {
@@ -32,10 +33,30 @@ export function formatTimestamp(ms: number): string {
 
 /** `2026-11-15T`. */
 function dayOf(day: number): string {
-  const known = lastDays[day & (lastDays.length - 1)]!
-  // Years of more than four digits have a sign and another width, so the length is not counted from the start.
-  if (known.day !== day) Object.assign(known, { day, text: new Date(day * DAY_MS).toISOString().slice(0, -13) })
-  return known.text
+  const { year, month, date } = calendarDay(day)
+  // Other years have a sign and another width, which counts from the end.
+  if (!isFourDigits(year)) return new Date(day * DAY_MS).toISOString().slice(0, -13)
+  return `${fourDigits(year)}-${PAIRS[month]}-${PAIRS[date]}T`
+}
+
+const isFourDigits = (year: number): boolean => year >= 0 && year <= 9999
+const fourDigits = (year: number): string => PAIRS[Math.floor(year / 100)]! + PAIRS[year % 100]!
+
+/**
+ * The Gregorian date of a day counted from 1970-01-01, by arithmetic: `Date` takes ten times as long, and a page of a
+ * listing shows a thousand dates. Eras of 400 years begin on 1 March, so that a leap day is the last day of its year.
+ */
+function calendarDay(day: number): { readonly year: number; readonly month: number; readonly date: number } {
+  const shifted = day + 719_468
+  const era = Math.floor(shifted / 146_097)
+  const dayOfEra = shifted - era * 146_097
+  const leapDays = Math.floor(dayOfEra / 1_460) - Math.floor(dayOfEra / 36_524) + Math.floor(dayOfEra / 146_096)
+  const yearOfEra = Math.floor((dayOfEra - leapDays) / 365)
+  const dayOfYear = dayOfEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100))
+  const fromMarch = Math.floor((5 * dayOfYear + 2) / 153)
+  const month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+  return { year, month, date: dayOfYear - Math.floor((153 * fromMarch + 2) / 5) + 1 }
 }
 
 /** Writes `formatTimestamp(ms)` as bytes into a buffer that has space for it; returns the end offset. */
@@ -76,15 +97,14 @@ function writePair(value: number, to: Uint8Array, at: number): number {
 
 const DAY_MS = 86_400_000
 const digits = (value: number, count: number): string => String(value).padStart(count, '0')
+const PAIRS = Array.from({ length: 100 }, (_, n) => digits(n, 2))
+const WEEKDAYS = ['Sun', 'Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat']
 
 /** Precomputed in as few pieces as fit in memory, since joining pieces dominates the cost. */
 const MINUTES = Array.from({ length: 1440 }, (_, n) => `${digits(Math.floor(n / 60), 2)}:${digits(n % 60, 2)}:`)
 const SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)}.`)
 const HTTP_SECONDS = Array.from({ length: 60 }, (_, n) => `${digits(n, 2)} GMT`)
 const FRACTIONS = Array.from({ length: 1000 }, (_, n) => `${digits(n, 3)}Z`)
-
-/** A listing shows a thousand timestamps, most of them from a few days. */
-const lastDays = Array.from({ length: 64 }, () => ({ day: Number.NaN, text: '' }))
 
 /** The three formats of RFC 7231; undefined for anything else, and for dates and times that do not exist. */
 export function parseHttpDate(text: string): number | undefined {

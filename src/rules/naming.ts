@@ -5,17 +5,11 @@ const LABELS = /^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-
 const LONE_SURROGATE = /\p{Surrogate}/u
 const ADDRESS = /^\d+\.\d+\.\d+\.\d+$/
 
-/** The last name that was one: a request asks about the same several times. */
-let lastName: string | undefined
-
 /** G15. Bucket names are host labels: 3–63 of a–z, 0–9, dot and hyphen, and nothing that reads as an address. */
 export function isBucketName(name: string): boolean {
-  if (name === lastName) return true
   if (name.length < 3 || name.length > 63) return false
   if (!LABELS.test(name) || ADDRESS.test(name)) return false
-  if (name.startsWith('xn--') || name.endsWith('-s3alias') || name.endsWith('--ol-s3')) return false
-  lastName = name
-  return true
+  return !(name.startsWith('xn--') || name.endsWith('-s3alias') || name.endsWith('--ol-s3'))
 }
 
 /** A region is part of a signature's credential scope and is sent in headers. */

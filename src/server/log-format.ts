@@ -8,18 +8,7 @@ export type Render = (record: LogRecord, time: string) => string
 /** The longest write that a pipe takes as one: a longer line may get mixed with one of another process. */
 const LINE_BYTES_MAX = 4096
 
-let second = 0
-let secondText = ''
-
-/** As `Date.toISOString` says it. The part that stays the same for a second is made once for all its lines. */
-export function timestamp(now: number): string {
-  const milliseconds = now % 1000
-  if (now - milliseconds !== second) {
-    second = now - milliseconds
-    secondText = new Date(second).toISOString().slice(0, -4)
-  }
-  return `${secondText}${milliseconds < 10 ? '00' : milliseconds < 100 ? '0' : ''}${milliseconds}Z`
-}
+export const timestamp = (now: number): string => new Date(now).toISOString()
 
 export const renderJsonLine: Render = (record, time) =>
   record instanceof RequestLine ? record.toJson(time) : printable(JSON.stringify({ time, ...record }))

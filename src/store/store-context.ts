@@ -5,6 +5,7 @@ import type { Ids } from '../lib/ids.ts'
 import type { Random } from '../lib/random.ts'
 import type { Meta } from '../meta/meta.ts'
 import type { Actor } from '../model/ledger.ts'
+import type { LifecycleRule } from '../rules/lifecycle.ts'
 import type { LostRecords } from './commit/lost-records.ts'
 import type { KeyChanges } from './keys/key-changes.ts'
 import type { LedgerGroupCommit } from './ledger/ledger-group-commit.ts'
@@ -39,6 +40,8 @@ export interface StoreContext {
   readonly refusals: RefusalEntries
   readonly keyChanges: KeyChanges
   readonly usage: UsageCounters
+  /** Parses stored lifecycle rules; cached, since every read and write of an object needs them. */
+  readonly lifecycleRules: (text: string) => readonly LifecycleRule[]
   /** The actor on whose behalf changes are made, as recorded in the ledger. */
   readonly actor: Actor
 }

@@ -2,13 +2,18 @@
  * Joins names and bytes: buckets, versions, uploads and listings on top of a metadata engine, blobs and keys. Each
  * public method is one atomic change made by the read–decide–commit loop. This layer knows neither HTTP nor a driver.
  */
+
 import type { Blobs } from '../blobs/blobs.ts'
 import type { Keyring } from '../crypto/keyring.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Ids } from '../lib/ids.ts'
+import { ParseCache } from '../lib/parse-cache.ts'
 import type { Random } from '../lib/random.ts'
+import { parseXml } from '../lib/xml-reader.ts'
 import type { Meta } from '../meta/meta.ts'
 import { type Actor, SERVER_ACTOR } from '../model/ledger.ts'
+import { readLifecycle } from '../rules/documents/lifecycle.ts'
+import type { LifecycleRule } from '../rules/lifecycle.ts'
 import { Buckets } from './buckets/buckets.ts'
 import { Documents } from './buckets/documents.ts'
 import { LostRecordGuard } from './commit/lost-record-guard.ts'
@@ -116,7 +121,10 @@ export class Store {
     }
     const losses = new LostRecords()
     const usage = new UsageCounters({ epoch, writer: parts.ids.writer })
-    const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges: new KeyChanges(), losses, usage }
+    const lifecycle = new ParseCache(text => readLifecycle(parseXml(text)))
+    const lifecycleRules = (text: string): readonly LifecycleRule[] => lifecycle.get(text)
+    const keyChanges = new KeyChanges()
+    const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges, losses, usage, lifecycleRules }
     const meta = new LostRecordGuard(parts.meta, losses)
     return new Store({ ...parts, meta, ...trackers, readerEpochs: trackers.readers, ...locks, ...rest })
   }

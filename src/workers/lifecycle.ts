@@ -7,7 +7,6 @@ import { OutcomeUnknown } from '../meta/meta.ts'
 import { bucketFormat } from '../model/bucket.ts'
 import { uploadFormat } from '../model/upload.ts'
 import { versionFormat } from '../model/version-record.ts'
-import { lifecycleRules } from '../rules/documents/lifecycle.ts'
 import {
   abortOf,
   expirationOf,
@@ -150,7 +149,7 @@ export class Lifecycle implements Worker {
       if (!documents.includes('lifecycle')) continue
       const document = await this.#context.meta.get(recordKey.document(bucket, 'lifecycle'))
       if (document === undefined) continue
-      const target = { bucket, rules: lifecycleRules(documentFormat.decode(document.value)) }
+      const target = { bucket, rules: this.#context.lifecycleRules(documentFormat.decode(document.value)) }
       this.#reportTransitions(target)
       yield* this.#current(target)
       yield* this.#older(target)

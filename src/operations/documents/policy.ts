@@ -2,8 +2,7 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
-import { POLICY_BYTES_MAX, readBucketPolicy } from '../../rules/access/policy.ts'
-import { bucketPolicy } from '../../rules/access/policy-cache.ts'
+import { POLICY_BYTES_MAX, readBucketPolicy, readStoredBucketPolicy } from '../../rules/access/policy.ts'
 import type { OperationContext } from '../context.ts'
 import { needs, type OperationResponse, operation } from '../operation.ts'
 import { wholeBody } from '../whole-body.ts'
@@ -70,7 +69,7 @@ export const GetBucketPolicyStatus = operation({
   permission: needs('GetBucketPolicyStatus'),
   input: {},
   async run(ctx): Promise<OperationResponse> {
-    const policy = bucketPolicy(await policyText(ctx))
+    const policy = readStoredBucketPolicy(await policyText(ctx))
     return {
       body: { root: 'PolicyStatus', write: (to: XmlWriter) => void to.leaf('IsPublic', isPublicPolicy(policy)) },
     }

@@ -13,7 +13,6 @@ import {
 } from '../../rules/access/acl.ts'
 import { GRANT_HEADERS } from '../../rules/access/grant-headers.ts'
 import { headerName } from '../../rules/access/names.ts'
-import { lifecycleRules } from '../../rules/documents/lifecycle.ts'
 import { quotedEtag } from '../../rules/etag.ts'
 import { formatHttpDate, formatTimestamp, parseTimestamp } from '../../rules/http-date.ts'
 import {
@@ -266,8 +265,7 @@ async function rulesOf(ctx: OperationContext): Promise<readonly LifecycleRule[]>
   if (!hasLifecycle(ctx)) return []
   const { bucket, store } = ctx
   try {
-    const text = await store.documents.get(bucket.name, 'lifecycle')
-    return text === undefined ? [] : lifecycleRules(text)
+    return await store.documents.lifecycleRules(bucket.name)
   } catch (error) {
     ctx.reportDamage(new Error(`the lifecycle rules of bucket ${bucket.name} cannot be read: ${error}`))
     return []

@@ -7,7 +7,6 @@ import { mayLearnAbsence } from './absence.ts'
 import { expandCanned } from './acl.ts'
 import { ACTIONS, type Action } from './actions.ts'
 import { type AccessRequest, authorize, type BucketFacts, evaluate } from './evaluate.ts'
-import { PolicyCache } from './policy-cache.ts'
 import { describeReason } from './reasons.ts'
 
 const account = (digit: string): Account => ({
@@ -318,17 +317,4 @@ test('G7: a stored policy that cannot be read refuses everything', () => {
   const broken: Caller = { kind: 'user', account: OWNER, user: { name: 'a', policies: ['{'] }, accessKey: 'k' }
   assert.deepEqual(evaluate(request(broken, 'GetObject')), { allowed: false, reasons: [{ kind: 'unreadable policy' }] })
   assert.equal(may(rootOf(OWNER), 'GetObject', { facts: { policy: 'x' } }), false)
-})
-
-test('G7: policies that were read are remembered within bounds', () => {
-  let reads = 0
-  const memo = new PolicyCache(() => ({ statements: [], reads: (reads += 1) }), 10)
-  assert.equal(memo.get('aaaa'), memo.get('aaaa'))
-  assert.equal(reads, 1)
-  for (const text of ['bbbb', 'cccc', 'dddd']) memo.get(text)
-  assert(memo.characters <= 10)
-  memo.get('aaaa')
-  assert.equal(reads, 5)
-  memo.get('x'.repeat(11))
-  assert.equal(memo.characters, 0)
 })

@@ -10,8 +10,7 @@ import { type Action, actionFacts, changesBucket } from './actions.ts'
 import { type ConditionContext, EXISTING_TAG } from './condition-keys.ts'
 import { isPublicPolicy } from './is-public.ts'
 import { accountArn, neutralConditionValue, userArn } from './names.ts'
-import type { Policy } from './policy.ts'
-import { bucketPolicy, identityPolicy } from './policy-cache.ts'
+import { type Policy, readIdentityPolicy, readStoredBucketPolicy } from './policy.ts'
 import { type Reason, refusalCode } from './reasons.ts'
 import { applicableStatements, type DeferredKeys, isDeferred, NONE_DEFERRED, type Question } from './statements.ts'
 
@@ -57,7 +56,16 @@ export interface AccessRequest {
   readonly ofNewObject?: boolean
   /** ACLs cannot grant this to an anonymous caller: initiating an upload, copying. */
   readonly anonymousNeedsPolicy?: boolean
+  /** Parses the stored policies. A server passes one with a cache: parsing costs more than evaluating. */
+  readonly policies?: PolicyParser
 }
+
+export interface PolicyParser {
+  identity(text: string): Policy
+  bucket(text: string): Policy
+}
+
+const UNCACHED: PolicyParser = { identity: readIdentityPolicy, bucket: readStoredBucketPolicy }
 
 export interface AccessVerdict {
   readonly allowed: boolean
@@ -120,10 +128,10 @@ interface Policies {
   readonly bucket: Policy | undefined
 }
 
-function policiesOf({ caller, bucket }: AccessRequest): Policies {
+function policiesOf({ caller, bucket, policies = UNCACHED }: AccessRequest): Policies {
   return {
-    identity: caller.kind === 'user' ? caller.user.policies.map(identityPolicy) : [],
-    bucket: bucket?.policy === undefined ? undefined : bucketPolicy(bucket.policy),
+    identity: caller.kind === 'user' ? caller.user.policies.map(text => policies.identity(text)) : [],
+    bucket: bucket?.policy === undefined ? undefined : policies.bucket(bucket.policy),
   }
 }
 

@@ -4,8 +4,7 @@ import { Fault } from '../../model/faults.ts'
 import { effectiveAcl } from './acl.ts'
 import type { ConditionContext } from './condition-keys.ts'
 import { bucketArn, LOGGING_SERVICES } from './names.ts'
-import type { Policy, Statement } from './policy.ts'
-import { bucketPolicy } from './policy-cache.ts'
+import { type Policy, readStoredBucketPolicy, type Statement } from './policy.ts'
 import { applicableStatements, NONE_DEFERRED } from './statements.ts'
 
 const namesService = ({ principals }: Statement): boolean =>
@@ -72,7 +71,7 @@ export function mayDeliverLogs(delivery: Delivery, policy: string | undefined): 
     deferred: NONE_DEFERRED,
   } as const
   try {
-    const read = bucketPolicy(policy)
+    const read = readStoredBucketPolicy(policy)
     if (applicableStatements(serviceAsEveryone(read), 'Deny', question).length > 0) return false
     return (
       isGrantedByAcl(target) ||

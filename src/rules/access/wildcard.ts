@@ -79,18 +79,10 @@ function inOrder(texts: readonly string[], text: string, work: MatchBudget): boo
   return true
 }
 
-/** Many patterns are asked about one text, one after the other. */
-let last: { readonly text: string; readonly points: Tokens } = { text: '', points: [] }
-
-function pointsOf(text: string): Tokens {
-  if (last.text !== text) last = { text, points: literalTokens(text) }
-  return last.points
-}
-
 function matchesPieces(pieces: readonly Tokens[], text: string, work: MatchBudget): boolean {
   const first = pieces[0]!
   const final = pieces.at(-1)!
-  const points = pointsOf(text)
+  const points = literalTokens(text)
   work.steps += points.length
   if (pieces.length === 1) return points.length === first.length && fits(first, points, 0, work)
   const end = points.length - final.length
@@ -114,14 +106,11 @@ function fits(piece: Tokens, points: Tokens, at: number, work: MatchBudget): boo
 /** One row of bits per ASCII character; others are in a map. */
 const ROWS = 128
 
-/** Bits of the piece under search, made anew for each: there is no waiting in between, so one place serves all. */
-let rows = new Int32Array(ROWS)
-let state = new Int32Array(1)
-
 /** The end of the leftmost match of a piece between `from` and `to`; undefined when there is none. */
 function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: number }, work: MatchBudget) {
   const words = Math.ceil(piece.length / WORD_BITS)
-  const others = prepare(piece, words)
+  const { rows, others } = masksOf(piece, words)
+  const state = new Int32Array(words)
   const elsewhere = others.get(ANY_ONE)!
   const lastBit = 1 << ((piece.length - 1) % WORD_BITS)
   for (let at = from; at < to; at += 1) {
@@ -143,10 +132,8 @@ function find(piece: Tokens, points: Tokens, { from, to }: { from: number; to: n
 }
 
 /** Bit masks of the positions that accept each character: rows for ASCII, a map for others, `ANY_ONE` as default. */
-function prepare(piece: Tokens, words: number): ReadonlyMap<number, Int32Array> {
-  if (rows.length < ROWS * words) rows = new Int32Array(ROWS * words)
-  if (state.length < words) state = new Int32Array(words)
-  state.fill(0)
+function masksOf(piece: Tokens, words: number): { rows: Int32Array; others: ReadonlyMap<number, Int32Array> } {
+  const rows = new Int32Array(ROWS * words)
   const everywhere = new Int32Array(words)
   for (const [index, token] of piece.entries()) {
     if (token === ANY_ONE) everywhere[index >>> 5]! |= 1 << (index % WORD_BITS)
@@ -160,5 +147,5 @@ function prepare(piece: Tokens, words: number): ReadonlyMap<number, Int32Array> 
     const base = token < ROWS ? token * words : 0
     mask[base + (index >>> 5)]! |= 1 << (index % WORD_BITS)
   }
-  return others
+  return { rows, others }
 }

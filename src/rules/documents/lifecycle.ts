@@ -1,6 +1,5 @@
 /** Parses the lifecycle rules of a bucket. `../lifecycle.ts` evaluates them for an object or upload. */
 import { createHash } from 'node:crypto'
-import { ParseCache } from '../../lib/parse-cache.ts'
 import {
   BadXml,
   child,
@@ -14,7 +13,6 @@ import {
   rootNamed,
   type XmlNode,
 } from '../../lib/xml.ts'
-import { parseXml } from '../../lib/xml-reader.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Pairs } from '../../model/version.ts'
 import { parseTimestamp } from '../http-date.ts'
@@ -189,8 +187,3 @@ function readAbort(node: XmlNode | undefined): number | undefined {
   if (days === undefined) throw new BadXml('AbortIncompleteMultipartUpload has no DaysAfterInitiation')
   return days
 }
-
-const memo = new ParseCache(text => readLifecycle(parseXml(text)))
-
-/** The rules of a stored document. Every read and write of an object needs them. */
-export const lifecycleRules = (text: string): readonly LifecycleRule[] => memo.get(text)

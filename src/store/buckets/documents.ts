@@ -7,6 +7,7 @@ import { BadRecord, bytes, type Codec, format, type RecordFormat, text } from '.
 import { META_LIMITS } from '../../meta/meta.ts'
 import { bucketFormat } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
+import type { LifecycleRule } from '../../rules/lifecycle.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import { transact } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
@@ -55,6 +56,11 @@ export class Documents {
   async get(bucket: string, name: string): Promise<string | undefined> {
     const entry = await this.#context.meta.get(recordKey.document(bucket, name))
     return entry === undefined ? undefined : documentFormat.decode(entry.value)
+  }
+
+  async lifecycleRules(bucket: string): Promise<readonly LifecycleRule[]> {
+    const text = await this.get(bucket, 'lifecycle')
+    return text === undefined ? [] : this.#context.lifecycleRules(text)
   }
 
   async put(bucket: string, name: string, document: string): Promise<void> {

@@ -7,7 +7,6 @@ import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
-import { lifecycleRules } from '../../rules/documents/lifecycle.ts'
 import {
   abortOf,
   expirationOf,
@@ -151,7 +150,7 @@ export class Expiry {
         const bucket = await bucketForWrite(tx, name)
         const document = await tx.get(recordKey.document(name, 'lifecycle'))
         if (document === undefined) return 'kept'
-        return evaluate(tx, bucket, lifecycleRules(documentFormat.decode(document.value)))
+        return evaluate(tx, bucket, this.#context.lifecycleRules(documentFormat.decode(document.value)))
       })
     } catch (error) {
       if (!(error instanceof Fault)) throw error
