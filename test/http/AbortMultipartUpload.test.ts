@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { begin, beginning, expectFault, finish, part, putPart, textAt } from './parts.ts'
 import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
-inBoth('R36 R98 R100 AbortMultipartUpload: ends the upload; everything afterwards finds none', async client => {
+inBoth('R36 R98 R100 AbortMultipartUpload: ends the upload; later calls get NoSuchUpload', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'x')
@@ -18,7 +18,7 @@ inBoth('R36 R98 R100 AbortMultipartUpload: ends the upload; everything afterward
   expectFault(await client.send({ method: 'DELETE', bucket: 'no-such-bucket', path }), 404, 'NoSuchBucket')
 })
 
-inBoth('R98 AbortMultipartUpload: a completed upload is not there any more', async client => {
+inBoth('R98 AbortMultipartUpload: a completed upload is NoSuchUpload', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   await finish(client, place, [await part(client, place, 1, 'x')])
@@ -27,7 +27,7 @@ inBoth('R98 AbortMultipartUpload: a completed upload is not there any more', asy
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'x')
 })
 
-inBoth('R99 AbortMultipartUpload: the bucket owner and who began it may, others may not', async client => {
+inBoth('R99 AbortMultipartUpload: the bucket owner and the initiator may abort, others may not', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const place = await begin(client, bucket)
   for (const as of [OTHER, READER, null]) {

@@ -32,7 +32,7 @@ const own = `${MAIN.canonicalId} FULL_CONTROL`
 const setting = (client: Client, bucket: string) => (headers: NonNullable<Sending['headers']>, body?: string) =>
   client.send({ method: 'PUT', bucket, path: '/?acl', headers, ...(body === undefined ? {} : { body }) })
 
-inBoth('G9 PutBucketAcl, GetBucketAcl: canned lists', async client => {
+inBoth('G9 PutBucketAcl, GetBucketAcl: canned ACLs expand to their grants', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'acl')
   const put = setting(client, bucket)
@@ -52,7 +52,7 @@ inBoth('G9 PutBucketAcl, GetBucketAcl: canned lists', async client => {
   }
 })
 
-inBoth('R30 R56 PutBucketAcl: grant headers and documents list exactly what is granted', async client => {
+inBoth('R30 R56 PutBucketAcl: grant headers and ACL documents are stored exactly', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'acl')
   const put = setting(client, bucket)
@@ -73,7 +73,7 @@ inBoth('R30 R56 PutBucketAcl: grant headers and documents list exactly what is g
   assert.equal((await client.send({ method: 'GET', bucket, path: '/', as: null })).status, 403)
 })
 
-inBoth('R102 R103 G10 PutBucketAcl: what is refused changes nothing', async client => {
+inBoth('R102 R103 G10 PutBucketAcl: a refused request changes nothing', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'acl')
   const put = setting(client, bucket)
@@ -118,7 +118,7 @@ inBoth('R102 R103 G10 PutBucketAcl: what is refused changes nothing', async clie
   }
 })
 
-inBoth('D14 D16 D21 PutBucketAcl: how strictly a document is read is the dialect’s', async client => {
+inBoth('D14 D16 D21 PutBucketAcl: each dialect parses ACL documents with its own strictness', async client => {
   const bucket = await makeBucket(client)
   const put = setting(client, bucket)
   const isNative = client.dialect === 'svc'

@@ -17,7 +17,7 @@ const abort = (days: number): string =>
   `<DaysAfterInitiation>${days}</DaysAfterInitiation></AbortIncompleteMultipartUpload>`
 const bad = (inside: string): string => config(rule(inside))
 
-inBoth('G15 BucketLifecycleConfiguration: the smallest size of transitions is said again', async client => {
+inBoth('G15 BucketLifecycleConfiguration: the minimum transition size is echoed', async client => {
   const bucket = await makeBucket(client)
   const name = ':transition-default-minimum-object-size'
   const set = (size?: string) => {
@@ -42,24 +42,27 @@ inBoth('G15 BucketLifecycleConfiguration: the smallest size of transitions is sa
   assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
 })
 
-inBoth('G20 BucketLifecycleConfiguration: a thousand rules, and what no record holds', async client => {
-  const at = documentsOf(client, await makeBucket(client), 'lifecycle')
-  const rules = (count: number, prefix: (i: number) => string): string =>
-    config(
-      Array.from({ length: count }, (_, i) => {
-        return rule(`<Filter><Prefix>${prefix(i)}</Prefix></Filter>${DAYS}`, `rule-${i}`)
-      }).join(''),
-    )
-  const most = rules(1000, i => `logs/of/some/service/${i}/`)
-  assert.equal((await at.put(most)).status, 200)
-  assert.equal(shown(await at.get()), most)
-  await put(client, at.bucket, '/logs/of/some/service/999/k')
-  const told = (await get(client, at.bucket, '/logs/of/some/service/999/k')).own('expiration')
-  assert.match(told ?? '', /rule-999/)
-  const noise = rules(1000, () => randomBytes(300).toString('hex'))
-  faultIs(await at.put(noise), 400, 'MaxMessageLengthExceeded')
-  assert.equal(shown(await at.get()), most)
-})
+inBoth(
+  'G20 BucketLifecycleConfiguration: a thousand rules are stored, an oversized document is refused',
+  async client => {
+    const at = documentsOf(client, await makeBucket(client), 'lifecycle')
+    const rules = (count: number, prefix: (i: number) => string): string =>
+      config(
+        Array.from({ length: count }, (_, i) => {
+          return rule(`<Filter><Prefix>${prefix(i)}</Prefix></Filter>${DAYS}`, `rule-${i}`)
+        }).join(''),
+      )
+    const most = rules(1000, i => `logs/of/some/service/${i}/`)
+    assert.equal((await at.put(most)).status, 200)
+    assert.equal(shown(await at.get()), most)
+    await put(client, at.bucket, '/logs/of/some/service/999/k')
+    const told = (await get(client, at.bucket, '/logs/of/some/service/999/k')).own('expiration')
+    assert.match(told ?? '', /rule-999/)
+    const noise = rules(1000, () => randomBytes(300).toString('hex'))
+    faultIs(await at.put(noise), 400, 'MaxMessageLengthExceeded')
+    assert.equal(shown(await at.get()), most)
+  },
+)
 
 documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecycle)', {
   query: 'lifecycle',
@@ -117,7 +120,7 @@ documentSuite('BucketLifecycleConfiguration (Get…, Put…, DeleteBucketLifecyc
   ],
 })
 
-inBoth('R12 PutBucketLifecycleConfiguration: a rule without a name gets one and keeps it', async client => {
+inBoth('R12 PutBucketLifecycleConfiguration: a rule without an ID gets one and keeps it', async client => {
   const at = documentsOf(client, await makeBucket(client), 'lifecycle')
   const nameless = `<Rule><Status>Enabled</Status>${ALL}${DAYS}</Rule>`
   assert.equal((await at.put(config(nameless + nameless))).status, 200)
@@ -163,23 +166,26 @@ const gone = (days: number): string =>
   `<NoncurrentVersionExpiration><NoncurrentDays>${days}</NoncurrentDays></NoncurrentVersionExpiration>`
 const newer = (count: number): string => `<NewerNoncurrentVersions>${count}</NewerNoncurrentVersions>`
 
-inBoth('G15 PutBucketLifecycleConfiguration: transitions are taken and shown as S3 documents them', async client => {
-  const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
-  for (const actions of [
-    to(after(0), 'GLACIER'),
-    to(after(30), 'STANDARD_IA') + to(after(60), 'GLACIER') + to(after(61), 'DEEP_ARCHIVE') + expires(after(62)),
-    to(after(61), 'DEEP_ARCHIVE') + to(after(0), 'INTELLIGENT_TIERING') + to(after(1), 'GLACIER_IR'),
-    to(on('2030-01-01T00:00:00Z'), 'ONEZONE_IA') + expires(on('2030-01-02')),
-    to(after(1), 'GLACIER') + gone(1),
-    older(30, 'STANDARD_IA', newer(100)) + older(90, 'GLACIER') + gone(91),
-  ]) {
-    const document = bad(`<Filter></Filter>${actions}`)
-    assert.equal((await documents.put(document)).status, 200, actions)
-    assert.equal(shown(await documents.get()), document)
-  }
-})
+inBoth(
+  'G15 PutBucketLifecycleConfiguration: transitions are stored and returned as S3 documents them',
+  async client => {
+    const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
+    for (const actions of [
+      to(after(0), 'GLACIER'),
+      to(after(30), 'STANDARD_IA') + to(after(60), 'GLACIER') + to(after(61), 'DEEP_ARCHIVE') + expires(after(62)),
+      to(after(61), 'DEEP_ARCHIVE') + to(after(0), 'INTELLIGENT_TIERING') + to(after(1), 'GLACIER_IR'),
+      to(on('2030-01-01T00:00:00Z'), 'ONEZONE_IA') + expires(on('2030-01-02')),
+      to(after(1), 'GLACIER') + gone(1),
+      older(30, 'STANDARD_IA', newer(100)) + older(90, 'GLACIER') + gone(91),
+    ]) {
+      const document = bad(`<Filter></Filter>${actions}`)
+      assert.equal((await documents.put(document)).status, 200, actions)
+      assert.equal(shown(await documents.get()), document)
+    }
+  },
+)
 
-inBoth('G15 PutBucketLifecycleConfiguration: transitions that S3 refuses are refused', async client => {
+inBoth('G15 PutBucketLifecycleConfiguration: transitions that S3 rejects are rejected', async client => {
   const documents = documentsOf(client, await makeBucket(client), 'lifecycle')
   for (const [actions, code] of [
     ['<Transition/>', 'MalformedXML'],
@@ -243,26 +249,29 @@ inBoth(
   },
 )
 
-inBoth('G15 PutBucketLifecycleConfiguration: filters with And, sizes and newer versions are taken', async client => {
-  const bucket = await makeBucket(client)
-  const documents = documentsOf(client, bucket, 'lifecycle')
-  const tag = '<Tag><Key>a</Key><Value>b</Value></Tag>'
-  const sizes = '<ObjectSizeGreaterThan>1</ObjectSizeGreaterThan><ObjectSizeLessThan>9</ObjectSizeLessThan>'
-  await put(client, bucket, '/logs/k', 'some', [[':tagging', 'a=b&c=']])
-  await put(client, bucket, '/logs/other', 'some')
-  for (const predicates of [
-    `<Prefix>logs/</Prefix>${tag}`,
-    `${tag}<Prefix>logs/</Prefix>`,
-    `<Prefix>logs/</Prefix>${tag}<Tag><Key>c</Key><Value></Value></Tag>${sizes}`,
-    `${tag}${sizes}`,
-  ]) {
-    const document = bad(`<Filter><And>${predicates}</And></Filter>${DAYS}`)
-    assert.equal((await documents.put(document)).status, 200, predicates)
-    assert.equal(shown(await documents.get()), document)
-    assert.notEqual((await get(client, bucket, '/logs/k')).own('expiration'), undefined)
-    assert.equal((await get(client, bucket, '/logs/other')).own('expiration'), undefined)
-  }
-  const few = `<NoncurrentVersionExpiration>${newer(3)}</NoncurrentVersionExpiration>`
-  assert.equal((await documents.put(bad(ALL + few))).status, 200)
-  faultIs(await documents.put(bad(`${ALL}<NoncurrentVersionExpiration/>`)), 400, 'MalformedXML')
-})
+inBoth(
+  'G15 PutBucketLifecycleConfiguration: filters with And, sizes and newer noncurrent versions are accepted',
+  async client => {
+    const bucket = await makeBucket(client)
+    const documents = documentsOf(client, bucket, 'lifecycle')
+    const tag = '<Tag><Key>a</Key><Value>b</Value></Tag>'
+    const sizes = '<ObjectSizeGreaterThan>1</ObjectSizeGreaterThan><ObjectSizeLessThan>9</ObjectSizeLessThan>'
+    await put(client, bucket, '/logs/k', 'some', [[':tagging', 'a=b&c=']])
+    await put(client, bucket, '/logs/other', 'some')
+    for (const predicates of [
+      `<Prefix>logs/</Prefix>${tag}`,
+      `${tag}<Prefix>logs/</Prefix>`,
+      `<Prefix>logs/</Prefix>${tag}<Tag><Key>c</Key><Value></Value></Tag>${sizes}`,
+      `${tag}${sizes}`,
+    ]) {
+      const document = bad(`<Filter><And>${predicates}</And></Filter>${DAYS}`)
+      assert.equal((await documents.put(document)).status, 200, predicates)
+      assert.equal(shown(await documents.get()), document)
+      assert.notEqual((await get(client, bucket, '/logs/k')).own('expiration'), undefined)
+      assert.equal((await get(client, bucket, '/logs/other')).own('expiration'), undefined)
+    }
+    const few = `<NoncurrentVersionExpiration>${newer(3)}</NoncurrentVersionExpiration>`
+    assert.equal((await documents.put(bad(ALL + few))).status, 200)
+    faultIs(await documents.put(bad(`${ALL}<NoncurrentVersionExpiration/>`)), 400, 'MalformedXML')
+  },
+)

@@ -19,7 +19,7 @@ const status = (target: string, prefix = 'logs/', more = ''): string =>
 const wanting = (client: Client, name = 'log-target'): Promise<string> =>
   makeBucket(client, name, [[':acl', 'log-delivery-write']])
 
-inBoth('R12 R103 R104 PutBucketLogging: none at first, set, shown, and set to none', async client => {
+inBoth('R12 R103 R104 PutBucketLogging: off by default, set, returned and cleared', async client => {
   const bucket = await makeBucket(client)
   await wanting(client)
   const at = documentsOf(client, bucket, 'logging')
@@ -37,7 +37,7 @@ inBoth('R12 R103 R104 PutBucketLogging: none at first, set, shown, and set to no
   assert.equal((await at.remove()).status, 405)
 })
 
-inBoth('R9 GetBucketLogging, PutBucketLogging: others may neither see nor change it', async client => {
+inBoth('R9 GetBucketLogging, PutBucketLogging: other accounts may neither read nor change it', async client => {
   const at = documentsOf(client, await makeBucket(client), 'logging')
   for (const as of [OTHER, READER, null]) {
     faultIs(await at.get(as), 403, 'AccessDenied')
@@ -45,7 +45,7 @@ inBoth('R9 GetBucketLogging, PutBucketLogging: others may neither see nor change
   }
 })
 
-inBoth('R75 PutBucketLogging: what is not right is refused and has no effect', async client => {
+inBoth('R75 PutBucketLogging: an invalid document is refused without effect', async client => {
   const at = documentsOf(client, await makeBucket(client), 'logging')
   await wanting(client)
   await at.put(status('log-target'))
@@ -69,7 +69,7 @@ inBoth('R75 PutBucketLogging: what is not right is refused and has no effect', a
   assert.equal(shown(await at.get()), status('log-target'))
 })
 
-inBoth('PutBucketLogging: the target has the same owner and wants logs, by its list or by its policy', async client => {
+inBoth('PutBucketLogging: the target has the same owner and grants log delivery by ACL or policy', async client => {
   const at = documentsOf(client, await makeBucket(client), 'logging')
   const send = (bucket: string, path: string, body: string, as = MAIN) =>
     client.send({ method: 'PUT', bucket, path, body, headers: [md5(body)], as })
@@ -120,7 +120,7 @@ inBoth('PutBucketLogging: the target has the same owner and wants logs, by its l
   assert.equal((await at.put(status('unwilling'))).status, 200)
 })
 
-inBoth('PutBucketLogging: a policy for the logging service may name the source, as S3 recommends', async client => {
+inBoth('PutBucketLogging: a policy for the logging service may restrict the source bucket', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'logging')
   await makeBucket(client, 'log-target')
@@ -202,7 +202,7 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
   )
 }
 
-test('access logs: a line for each request, in the fields that readers know, without what could be used again', () =>
+test('access logs: one line per request in the S3 format, with credentials redacted', () =>
   withLog(async ({ s3, delivered, waiting, counts }) => {
     const bucket = await makeBucket(s3)
     await wanting(s3)
@@ -264,7 +264,7 @@ test('access logs: a line for each request, in the fields that readers know, wit
     assert.deepEqual(counts(), [8, 0])
   }))
 
-test('access logs: nothing goes where it is no longer wanted, and a delivery is no request', () =>
+test('access logs: delivery stops when the target withdraws its grant, and is not logged itself', () =>
   withLog(async ({ s3, delivered, waiting, counts, failures }) => {
     const bucket = await makeBucket(s3)
     await wanting(s3)
@@ -280,7 +280,7 @@ test('access logs: nothing goes where it is no longer wanted, and a delivery is 
     await waiting()
     const before = counts()
     await delivered()
-    assert(failures.length > 0 && failures.every(failure => /logging|log-delivery/.test(String(failure))))
+    assert(failures.length > 0 && failures.every(failure => /logging|log delivery/.test(String(failure))))
     assert.equal(counts()[0], before[0])
     assert(counts()[1]! > before[1]!)
     failures.length = 0
@@ -292,7 +292,7 @@ test('access logs: nothing goes where it is no longer wanted, and a delivery is 
     assert.deepEqual(failures, [], 'that nobody wants it is no failure')
   }))
 
-test('access logs: the target seals them as it seals everything, and what is too much is dropped', () =>
+test('access logs: the target’s default encryption applies, and excess lines are dropped', () =>
   withLog(async ({ s3, parts, accessLog, waiting, counts }) => {
     const bucket = await makeBucket(s3)
     await wanting(s3)

@@ -17,7 +17,7 @@ documentSuite('BucketOwnershipControls (Get…, Put…, DeleteBucketOwnershipCon
   ],
 })
 
-inBoth('G6 PutBucketOwnershipControls: enforced, lists count for nothing and are not set', async client => {
+inBoth('G6 PutBucketOwnershipControls: BucketOwnerEnforced disables ACLs and refuses new ones', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'ownershipControls')
   const acl = (value: string) => client.send({ method: 'PUT', bucket, path: '/?acl', headers: [[':acl', value]] })

@@ -36,7 +36,7 @@ inBoth(
   },
 )
 
-inBoth('A67 PutBucketPolicy: what is refused changes nothing', async client => {
+inBoth('A67 PutBucketPolicy: a refused policy changes nothing', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const good = policy(statement(bucket))
@@ -61,7 +61,7 @@ inBoth('A67 PutBucketPolicy: what is refused changes nothing', async client => {
   assert.equal((await at.get()).body.toString(), good)
 })
 
-inBoth('G8 PutBucketPolicy: the owner can always mend a policy, others need the right', async client => {
+inBoth('G8 PutBucketPolicy: the bucket owner can always replace a policy, others need permission', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const everything = { Effect: 'Deny', Principal: '*', Action: '*' }
@@ -78,7 +78,7 @@ inBoth('G8 PutBucketPolicy: the owner can always mend a policy, others need the 
   assert.equal((await client.send({ method: 'GET', bucket, path: '/' })).status, 200)
 })
 
-inBoth('G8 GetBucketPolicyStatus: whether strangers are let in', async client => {
+inBoth('G8 GetBucketPolicyStatus: reports whether the policy is public', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const status = documentsOf(client, bucket, 'policyStatus')
@@ -144,7 +144,7 @@ inBoth('G8 G2 PutBucketPolicy: keys, principals and actions that S3 documents ar
   assert.equal((await at.get()).body.toString(), before)
 })
 
-inBoth('G8: a stored policy whose action fits no resource stays in force', async (client, { parts }) => {
+inBoth('G8: a stored policy whose action matches no resource stays in force', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   const old = policy(statement(bucket, { Action: ['svc:GetObject', 'svc:ListBucket'] }))

@@ -16,7 +16,7 @@ documentSuite('BucketRequestPayment (GetBucketRequestPayment, PutBucketRequestPa
   ],
 })
 
-inBoth('R8 PutBucketRequestPayment: others then say that they pay, the owner never', async client => {
+inBoth('R8 PutBucketRequestPayment: requesters must accept the charge, the owner never', async client => {
   const bucket = await makeBucket(client, 'paying', [[':acl', 'public-read']])
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [[':acl', 'public-read']] })
   const get = (as: typeof OTHER | null, headers: [string, string][] = []) =>

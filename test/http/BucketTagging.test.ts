@@ -23,7 +23,7 @@ documentSuite('BucketTagging (GetBucketTagging, PutBucketTagging, DeleteBucketTa
   ],
 })
 
-inBoth('R21 PutBucketTagging: fifty tags fit, and an empty set is none', async client => {
+inBoth('R21 PutBucketTagging: fifty tags fit, and an empty set deletes them', async client => {
   const at = documentsOf(client, await makeBucket(client), 'tagging')
   assert((await at.put(tags(...many(50)))).status < 300)
   assert.equal((await at.get()).xml().children[0]?.children.length, 50)

@@ -18,7 +18,7 @@ documentSuite('BucketVersioning (GetBucketVersioning, PutBucketVersioning)', {
   ],
 })
 
-inBoth('R18 PutBucketVersioning: on, suspended, on again; what is not offered is refused', async client => {
+inBoth('R18 PutBucketVersioning: enabled, suspended, enabled again; unsupported states are refused', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'versioning')
   const versionOf = async (): Promise<string | undefined> =>
@@ -35,7 +35,7 @@ inBoth('R18 PutBucketVersioning: on, suspended, on again; what is not offered is
   assert.equal(shown(await at.get()), status('Suspended'))
 })
 
-inBoth('R18 D25 PutBucketVersioning: while suspended, writes name the null version in svc alone', async client => {
+inBoth('R18 D25 PutBucketVersioning: while suspended, only svc returns the null version id on writes', async client => {
   const bucket = await makeBucket(client)
   await documentsOf(client, bucket, 'versioning').put(status('Suspended'))
   const wanted = client.dialect === 'svc' ? 'null' : undefined
@@ -58,7 +58,7 @@ inBoth('R18 D25 PutBucketVersioning: while suspended, writes name the null versi
   assert.equal(deleted.own('delete-marker'), 'true')
 })
 
-inBoth('G19 PutBucketVersioning: a bucket with locks keeps it on', async client => {
+inBoth('G19 PutBucketVersioning: object lock keeps versioning enabled', async client => {
   const bucket = await makeBucket(client, 'locked', [[':bucket-object-lock-enabled', 'true']])
   const at = documentsOf(client, bucket, 'versioning')
   assert.equal(shown(await at.get()), status('Enabled'))

@@ -46,30 +46,33 @@ inBoth('R16 R35 R88 R90 CompleteMultipartUpload: parts become one object', async
   assert.equal(listed.xml().children.filter(child => child.name === 'Upload').length, 0)
 })
 
-inBoth('R74 R91 A68 CompleteMultipartUpload: unknown upload, other key, no right', async client => {
-  const bucket = await makeBucket(client)
-  const place = await begin(client, bucket)
-  const one = await part(client, place, 1, 'x')
-  for (const other of [
-    { ...place, path: '/other' },
-    { ...place, id: '0'.repeat(32) },
-    { ...place, id: 'not-an-id' },
-  ]) {
-    const answer = await finish(client, other, [one])
-    expectFault(answer, 404, 'NoSuchUpload')
-    assert.equal(detail(answer, 'UploadId'), other.id)
-  }
-  expectFault(await client.send({ method: 'POST', bucket, path: '/k', body: 'x' }), 400, 'InvalidRequest')
-  for (const as of [OTHER, READER, null]) {
-    const path = `/k?uploadId=${place.id}`
-    assert.equal((await client.send({ method: 'POST', bucket, path, body: 'x', as })).status, 403)
-  }
-  const wrongOwner: [string, string] = [':expected-bucket-owner', OTHER.accountId]
-  expectFault(await finish(client, place, [one], [wrongOwner]), 403, 'AccessDenied')
-  assert.equal((await finish(client, place, [one])).status, 200)
-})
+inBoth(
+  'R74 R91 A68 CompleteMultipartUpload: unknown upload, wrong key and missing permission are refused',
+  async client => {
+    const bucket = await makeBucket(client)
+    const place = await begin(client, bucket)
+    const one = await part(client, place, 1, 'x')
+    for (const other of [
+      { ...place, path: '/other' },
+      { ...place, id: '0'.repeat(32) },
+      { ...place, id: 'not-an-id' },
+    ]) {
+      const answer = await finish(client, other, [one])
+      expectFault(answer, 404, 'NoSuchUpload')
+      assert.equal(detail(answer, 'UploadId'), other.id)
+    }
+    expectFault(await client.send({ method: 'POST', bucket, path: '/k', body: 'x' }), 400, 'InvalidRequest')
+    for (const as of [OTHER, READER, null]) {
+      const path = `/k?uploadId=${place.id}`
+      assert.equal((await client.send({ method: 'POST', bucket, path, body: 'x', as })).status, 403)
+    }
+    const wrongOwner: [string, string] = [':expected-bucket-owner', OTHER.accountId]
+    expectFault(await finish(client, place, [one], [wrongOwner]), 403, 'AccessDenied')
+    assert.equal((await finish(client, place, [one])).status, 200)
+  },
+)
 
-inBoth('R75–R78 R81 A68 CompleteMultipartUpload: lists that are wrong leave the upload as it is', async client => {
+inBoth('R75–R78 R81 A68 CompleteMultipartUpload: an invalid part list leaves the upload unchanged', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'small')
@@ -158,7 +161,7 @@ inBoth('R19 R80 R83 CompleteMultipartUpload: composite and full checksums', asyn
   assert.equal(textAt(whole.xml(), 'ChecksumType'), 'FULL_OBJECT')
 })
 
-inBoth('R82 R83 D5 CompleteMultipartUpload: a type or a checksum that only comes at the end', async client => {
+inBoth('R82 R83 D5 CompleteMultipartUpload: a checksum type or value given only on completion', async client => {
   const bucket = await makeBucket(client)
   const declared = await begin(client, bucket, '/k', [[':checksum-algorithm', 'CRC32']])
   const put = await putPart(client, declared, 1, 'hello world')
@@ -186,7 +189,7 @@ inBoth('R82 R83 D5 CompleteMultipartUpload: a type or a checksum that only comes
   assert.equal(textAt(done.xml(), 'ChecksumType'), 'FULL_OBJECT')
 })
 
-inBoth('R79 R82 D5 D12 CompleteMultipartUpload: checksums that the client sent with every part', async client => {
+inBoth('R79 R82 D5 D12 CompleteMultipartUpload: checksums sent with every part must match', async client => {
   const bucket = await makeBucket(client)
   const sums = ['JRTCyQ==', 'QoZTGg==', 'YAgjqw==']
   const filled = async (path: string) => {
@@ -219,7 +222,7 @@ inBoth('R79 R82 D5 D12 CompleteMultipartUpload: checksums that the client sent w
   assert.equal((await client.send({ ...head, path: '/k?partNumber=2' })).own('checksum-crc32'), sums[1])
 })
 
-inBoth('R85 CompleteMultipartUpload: the size that the client expects', async client => {
+inBoth('R85 CompleteMultipartUpload: a wrong expected size is refused', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'four')
@@ -229,7 +232,7 @@ inBoth('R85 CompleteMultipartUpload: the size that the client expects', async cl
   assert.equal((await finish(client, place, [one], [[':mp-object-size', '4']])).status, 200)
 })
 
-inBoth('R92–R94 D1 D2 CompleteMultipartUpload: conditions, after which the upload goes on', async client => {
+inBoth('R92–R94 D1 D2 CompleteMultipartUpload: a failed precondition leaves the upload open', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'new')
@@ -255,7 +258,7 @@ inBoth('R92–R94 D1 D2 CompleteMultipartUpload: conditions, after which the upl
   assert.equal((await finish(client, place, [one], both)).status, 200)
 })
 
-inBoth('R96 R97 D15 CompleteMultipartUpload: completing again, and at the same time', async client => {
+inBoth('R96 R97 D15 CompleteMultipartUpload: repeated and concurrent completion makes one version', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const one = await part(client, place, 1, 'x')
@@ -282,7 +285,7 @@ inBoth('R96 R97 D15 CompleteMultipartUpload: completing again, and at the same t
   expectFault(await finish(client, place, [one]), 404, 'NoSuchUpload')
 })
 
-inBoth('R86 R87 D22 A74 CompleteMultipartUpload: keys and encryption as they began', async client => {
+inBoth('R86 R87 D22 A74 CompleteMultipartUpload: customer keys and encryption must match the upload', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [...customerKey(KEY), [':checksum-algorithm', 'CRC64NVME']])
   const one = await part(client, place, 1, 'secret', customerKey(KEY))

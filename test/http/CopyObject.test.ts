@@ -40,7 +40,7 @@ async function withSource(client: Client, headers: Headers = [], body: Buffer | 
   return { bucket, etag: put.headers.get('etag') ?? '' }
 }
 
-inBoth('R42 R45 R53 R59 CopyObject: data and metadata are the source’s, access and redirect are not', async client => {
+inBoth('R42 R45 R53 R59 CopyObject: copies data and metadata, but neither ACL nor redirect', async client => {
   const { bucket, etag } = await withSource(client, [
     ['Content-Type', 'text/plain'],
     ['Cache-Control', 'no-store'],
@@ -72,7 +72,7 @@ inBoth('R42 R45 R53 R59 CopyObject: data and metadata are the source’s, access
   assert.equal((await client.send({ method: 'GET', bucket, path: '/to', as: OTHER })).status, 403)
 })
 
-inBoth('R46 R47 CopyObject: directives', async client => {
+inBoth('R46 R47 CopyObject: metadata and tagging directives', async client => {
   const { bucket } = await withSource(client, [
     ['Content-Type', 'text/plain'],
     [':meta-colour', 'blue'],
@@ -116,7 +116,7 @@ inBoth('D27 CopyObject: a plus sign in the source is a plus sign in svc and a sp
   }
 })
 
-inBoth('R43 R44 CopyObject: sources that are none', async client => {
+inBoth('R43 R44 CopyObject: an invalid or missing source is refused', async client => {
   const { bucket } = await withSource(client)
   for (const source of [
     'x',
@@ -151,7 +151,7 @@ inBoth('R43 R44 CopyObject: sources that are none', async client => {
   assert.equal((await copy(client, bucket, '/to', `${bucket}/a%20%2B%3F%C3%BC`)).status, 200)
 })
 
-inBoth('R44 R59 CopyObject: versions and markers', async client => {
+inBoth('R44 R59 CopyObject: copies a version by id and refuses delete markers', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const put = await client.send({ method: 'PUT', bucket, path: '/from', body: 'one' })
   await client.send({ method: 'PUT', bucket, path: '/from', body: 'two' })
@@ -165,7 +165,7 @@ inBoth('R44 R59 CopyObject: versions and markers', async client => {
   expectFault(await copy(client, bucket, '/to', `${bucket}/from?versionId=${marker}`), 400, 'InvalidRequest')
 })
 
-inBoth('R48 CopyObject: onto itself only with a change', async client => {
+inBoth('R48 CopyObject: a copy onto itself requires a change', async client => {
   const { bucket } = await withSource(client)
   const itself = (...headers: [string, string][]) => copy(client, bucket, '/from', `${bucket}/from`, headers)
   expectFault(await itself(), 400, 'InvalidRequest')
@@ -182,7 +182,7 @@ inBoth('R48 CopyObject: onto itself only with a change', async client => {
   assert.equal((await client.send({ method: 'GET', bucket, path: '/from' })).body.toString(), 'hello world')
 })
 
-inBoth('R49 R50 D2 CopyObject: conditions on the source and on the destination', async client => {
+inBoth('R49 R50 D2 CopyObject: preconditions on source and destination', async client => {
   const { bucket, etag } = await withSource(client)
   const now = client.clock.now()
   const date = (ms: number): string => new Date(now + ms).toUTCString()
@@ -210,7 +210,7 @@ inBoth('R49 R50 D2 CopyObject: conditions on the source and on the destination',
   expectFault(await at(['If-None-Match', '*']), 412, 'PreconditionFailed')
 })
 
-inBoth('R51 R52 CopyObject: checksums are kept, or made as asked', async client => {
+inBoth('R51 R52 CopyObject: checksums are kept, or computed on request', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/from', [[':checksum-algorithm', 'CRC32']])
   const sums = ['JRTCyQ==', 'QoZTGg==']
@@ -236,7 +236,7 @@ inBoth('R51 R52 CopyObject: checksums are kept, or made as asked', async client 
   )
 })
 
-inBoth('R54 R55 CopyObject: customer keys on either side', async client => {
+inBoth('R54 R55 CopyObject: customer keys for source and destination', async client => {
   const { bucket } = await withSource(client, customerKey(KEY))
   const from = (...headers: Headers) => copy(client, bucket, '/to', `${bucket}/from`, headers)
   expectFault(await from(), 400, 'InvalidRequest')
@@ -253,7 +253,7 @@ inBoth('R54 R55 CopyObject: customer keys on either side', async client => {
   assert.equal(got.body.toString(), 'hello world')
 })
 
-inBoth('R7 R60 A28 CopyObject: rights on both sides, and expected owners', async client => {
+inBoth('R7 R60 A28 CopyObject: needs permission on both sides and honours expected owners', async client => {
   const { bucket } = await withSource(client)
   const open = await makeBucket(client, 'open-bucket', [[':acl', 'public-read-write']])
   const theirs = await client.send({ method: 'PUT', bucket: 'their-bucket', path: '/', as: OTHER })
@@ -268,7 +268,7 @@ inBoth('R7 R60 A28 CopyObject: rights on both sides, and expected owners', async
   assert.equal((await copy(client, bucket, '/to', `${bucket}/from`, [owner('111111111111')])).status, 200)
 })
 
-inBoth('R32 R56 R57 D13 CopyObject: lists and locks of the copy', async client => {
+inBoth('R32 R56 R57 D13 CopyObject: ACL and locks of the copy', async client => {
   const { bucket } = await withSource(client)
   const from = (...headers: [string, string][]) => copy(client, bucket, '/to', `${bucket}/from`, headers)
   const both = await from([':acl', 'private'], [':grant-read', `id="${OTHER.canonicalId}"`])
@@ -292,7 +292,7 @@ inBoth('R32 R56 R57 D13 CopyObject: lists and locks of the copy', async client =
   assert.equal(free.own('object-lock-legal-hold'), undefined)
 })
 
-inBoth('R8 CopyObject: whoever reads a source that requesters pay for says so', async client => {
+inBoth('R8 CopyObject: reading a requester-pays source requires accepting the charge', async client => {
   const { bucket } = await withSource(client, [[':acl', 'public-read']])
   const body = '<RequestPaymentConfiguration><Payer>Requester</Payer></RequestPaymentConfiguration>'
   const md5: [string, string] = ['Content-MD5', createHash('md5').update(body).digest('base64')]

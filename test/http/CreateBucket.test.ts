@@ -9,7 +9,7 @@ const isThere = async (client: Client, bucket: string): Promise<boolean> =>
   (await client.send({ method: 'HEAD', bucket, path: '/' })).status === 200
 const location = (inside: string): string => `<CreateBucketConfiguration>${inside}</CreateBucketConfiguration>`
 
-inBoth('D23 CreateBucket: made once, the second time by its owner or by another', async client => {
+inBoth('D23 CreateBucket: an existing bucket is reported to its owner and to others', async client => {
   const made = await create(client, 'fresh')
   assert.equal(made.status, 200)
   assert.equal(made.headers.get('location'), '/fresh')
@@ -23,7 +23,7 @@ inBoth('D23 CreateBucket: made once, the second time by its owner or by another'
   assert.equal(await isThere(client, 'other'), false)
 })
 
-inBoth('G15 R12 CreateBucket: tags are there from the start, for those who may set them', async (client, { parts }) => {
+inBoth('G15 R12 CreateBucket: tags on creation need permission to tag', async (client, { parts }) => {
   const tag = (key: string): string => `<Tag><Key>${key}</Key><Value>v</Value></Tag>`
   const tagged = (...keys: readonly string[]): string => location(`<Tags>${keys.map(tag).join('')}</Tags>`)
   assert.equal((await create(client, 'tagged', [], tagged('a', 'b'))).status, 200)
@@ -40,14 +40,14 @@ inBoth('G15 R12 CreateBucket: tags are there from the start, for those who may s
   assert.equal((await client.send(mine)).status, 200)
 })
 
-inBoth('A42 CreateBucket: names', async client => {
+inBoth('A42 CreateBucket: bucket name rules', async client => {
   for (const name of ['ab', 'a'.repeat(64), 'a..b', 'a.-b', '-ab', 'ab-', '192.168.1.1', 'xn--abc', 'Upper']) {
     faultIs(await client.send({ method: 'PUT', path: `/${name}` }), 400, 'InvalidBucketName')
   }
   assert.equal((await create(client, 'a'.repeat(63))).status, 200)
 })
 
-inBoth('G15 CreateBucket: the body names the region, and there is one', async client => {
+inBoth('G15 CreateBucket: the location constraint must be the server’s region', async client => {
   const constraint = (region: string): string => location(`<LocationConstraint>${region}</LocationConstraint>`)
   faultIs(await create(client, 'far', [], constraint('eu-central-1')), 400, 'InvalidLocationConstraint')
   faultIs(await create(client, 'far', [], '<Other/>'), 400, 'MalformedXML')
@@ -58,7 +58,7 @@ inBoth('G15 CreateBucket: the body names the region, and there is one', async cl
   assert.equal((await create(client, 'near-too', [], location(''))).status, 200)
 })
 
-inBoth('G15 CreateBucket: lists, ownership and locks by header', async client => {
+inBoth('G15 CreateBucket: ACL, ownership and object lock by header', async client => {
   const owned: [string, string] = [':object-ownership', 'BucketOwnerEnforced']
   const grant: [string, string] = [':grant-write', `id="${OTHER.canonicalId}"`]
   faultIs(await create(client, 'made', [owned, [':acl', 'public-read']]), 400, 'InvalidBucketAclWithObjectOwnership')

@@ -16,7 +16,7 @@ import {
 } from './parts.ts'
 import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
-inBoth('R33 R62 R71 CreateMultipartUpload: two uploads of one key are two', async client => {
+inBoth('R33 R62 R71 CreateMultipartUpload: two uploads of one key are independent', async client => {
   const bucket = await makeBucket(client)
   const begun = await beginning(client, bucket, '/a%20b')
   assert.equal(begun.status, 200)
@@ -38,7 +38,7 @@ inBoth('R33 R62 R71 CreateMultipartUpload: two uploads of one key are two', asyn
   expectFault(filled, 400, 'InvalidRequest')
 })
 
-inBoth('R70 CreateMultipartUpload: no bucket, no right, another owner', async client => {
+inBoth('R70 CreateMultipartUpload: missing bucket, missing permission and wrong owner are refused', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   expectFault(await beginning(client, 'no-such-bucket', '/k'), 404, 'NoSuchBucket')
   expectFault(await beginning(client, bucket, '/k', [], READER), 403, 'AccessDenied')
@@ -47,7 +47,7 @@ inBoth('R70 CreateMultipartUpload: no bucket, no right, another owner', async cl
   expectFault(await beginning(client, bucket, '/k', [expected]), 403, 'AccessDenied')
 })
 
-inBoth('R22 R23 R24 R66 CreateMultipartUpload: encryption is said again', async client => {
+inBoth('R22 R23 R24 R66 CreateMultipartUpload: the encryption is echoed', async client => {
   const bucket = await makeBucket(client)
   const context = Buffer.from('{"a":"b"}').toString('base64')
   const headers: [string, string][] = [
@@ -69,7 +69,7 @@ inBoth('R22 R23 R24 R66 CreateMultipartUpload: encryption is said again', async 
   assert.equal(got.own(keyNameHeader(client).slice(1)), 'my key')
 })
 
-inBoth('R22–R25 D18 CreateMultipartUpload: encryption that is wrong', async client => {
+inBoth('R22–R25 D18 CreateMultipartUpload: invalid encryption headers are refused', async client => {
   const bucket = await makeBucket(client)
   const named: [string, string] = [':server-side-encryption', namedKeys(client)]
   const context = (value: string): [string, string] => [':server-side-encryption-context', value]
@@ -92,7 +92,7 @@ inBoth('R22–R25 D18 CreateMultipartUpload: encryption that is wrong', async cl
   expectFault(long, 400, 'InvalidRequest')
 })
 
-inBoth('R65 R68 R69 D18 CreateMultipartUpload: what else can be wrong', async client => {
+inBoth('R65 R68 R69 D18 CreateMultipartUpload: other invalid headers are refused', async client => {
   const bucket = await makeBucket(client)
   const refused = (...headers: [string, string][]) => beginning(client, bucket, '/k', headers)
   expectFault(await refused([':metadata-directive', 'x']), 400, 'InvalidRequest')
@@ -121,7 +121,7 @@ inBoth('R65 R68 R69 D18 CreateMultipartUpload: what else can be wrong', async cl
   assert.equal((await refused([':metadata-directive', 'COPY'], [':meta-a', 'kept'])).status, 200)
 })
 
-inBoth('R27 R57 R90 CreateMultipartUpload: locks are fixed here and hold from completion on', async client => {
+inBoth('R27 R57 R90 CreateMultipartUpload: locks are set here and take effect on completion', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const until = new Date(client.clock.now() + 86_400_000).toISOString()
   const place = await begin(client, bucket, '/k', [
@@ -139,7 +139,7 @@ inBoth('R27 R57 R90 CreateMultipartUpload: locks are fixed here and hold from co
   expectFault(await client.send({ method: 'DELETE', bucket, path: `/k?versionId=${versionId}` }), 403, 'AccessDenied')
 })
 
-inBoth('R67 R89 CreateMultipartUpload: what lifecycle rules say about uploads and objects', async client => {
+inBoth('R67 R89 CreateMultipartUpload: lifecycle headers for uploads and objects', async client => {
   const bucket = await makeBucket(client)
   const rule = (id: string, inner: string): string =>
     `<Rule><ID>${id}</ID><Filter><Prefix>a/</Prefix></Filter><Status>Enabled</Status>${inner}</Rule>`

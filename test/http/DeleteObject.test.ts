@@ -21,7 +21,7 @@ async function retain(client: Client, bucket: string, path: string, mode: string
   assert.equal(answer.status, 200, answer.body.toString())
 }
 
-inBoth('G12 DeleteObject: gone without versions, and gone again is no error', async client => {
+inBoth('G12 DeleteObject: an unversioned delete is idempotent', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   for (let again = 0; again < 2; again++) {
@@ -33,24 +33,27 @@ inBoth('G12 DeleteObject: gone without versions, and gone again is no error', as
   assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey')
 })
 
-inBoth('R18 DeleteObject: a marker hides, a version id removes, a marker can be removed', async (client, { parts }) => {
-  const bucket = await versionedBucket(client, parts)
-  const first = await put(client, bucket, '/k', 'one')
-  const hidden = await remove(client, bucket, '/k')
-  assert.equal(hidden.own('delete-marker'), 'true')
-  const marker = hidden.own('version-id')
-  const shown = await remove(client, bucket, `/k?versionId=${marker}`)
-  assert.equal(shown.status, 204)
-  assert.equal(shown.own('delete-marker'), 'true')
-  assert.equal(shown.own('version-id'), marker)
-  assert.equal((await get(client, bucket, '/k')).body.toString(), 'one')
-  const gone = await remove(client, bucket, `/k?versionId=${first}`)
-  assert.equal(gone.own('delete-marker'), undefined)
-  assert.equal(gone.own('version-id'), first)
-  assert.equal((await get(client, bucket, '/k')).status, 404)
-})
+inBoth(
+  'R18 DeleteObject: a delete marker hides, a version id deletes, a marker can be deleted',
+  async (client, { parts }) => {
+    const bucket = await versionedBucket(client, parts)
+    const first = await put(client, bucket, '/k', 'one')
+    const hidden = await remove(client, bucket, '/k')
+    assert.equal(hidden.own('delete-marker'), 'true')
+    const marker = hidden.own('version-id')
+    const shown = await remove(client, bucket, `/k?versionId=${marker}`)
+    assert.equal(shown.status, 204)
+    assert.equal(shown.own('delete-marker'), 'true')
+    assert.equal(shown.own('version-id'), marker)
+    assert.equal((await get(client, bucket, '/k')).body.toString(), 'one')
+    const gone = await remove(client, bucket, `/k?versionId=${first}`)
+    assert.equal(gone.own('delete-marker'), undefined)
+    assert.equal(gone.own('version-id'), first)
+    assert.equal((await get(client, bucket, '/k')).status, 404)
+  },
+)
 
-inBoth('D2 DeleteObject: If-Match', async client => {
+inBoth('D2 DeleteObject: honours If-Match', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   assert.equal(outcome(await remove(client, bucket, '/k', [['If-Match', '"no"']])), '412 PreconditionFailed')
@@ -60,7 +63,7 @@ inBoth('D2 DeleteObject: If-Match', async client => {
   assert.equal((await remove(client, bucket, '/k', [['If-Match', tag]])).status, 204)
 })
 
-inBoth('R9 DeleteObject: needs the permission, on versions one of their own', async (client, { parts }) => {
+inBoth('R9 DeleteObject: needs permission, and a separate one for versions', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   const id = await put(client, bucket, '/k')
   for (const path of ['/k', `/k?versionId=${id}`]) {
@@ -71,30 +74,33 @@ inBoth('R9 DeleteObject: needs the permission, on versions one of their own', as
   assert.equal((await get(client, bucket, '/k')).status, 200)
 })
 
-inBoth('P1 P2 P13 D10 DeleteObject: a held version stays, whoever asks and however', async client => {
-  const bucket = await lockBucket(client)
-  const id = await put(client, bucket, '/k', 'held')
-  await hold(client, bucket, '/k?', 'ON')
-  const version = `/k?versionId=${id}`
-  for (const headers of [[], [BYPASS]]) {
-    const refused = await remove(client, bucket, version, headers)
-    assert.equal(outcome(refused), '403 AccessDenied')
-    assert(refused.body.includes('protected by object lock'))
-  }
-  const plain = await remove(client, bucket, '/k')
-  if (client.dialect === 'svc') {
-    assert.equal(outcome(plain), '403 AccessDenied')
-  } else {
-    assert.equal(plain.status, 204)
-    const marker = await remove(client, bucket, `/k?versionId=${plain.own('version-id')}`)
-    assert.equal(marker.status, 204)
-  }
-  assert.equal((await get(client, bucket, '/k')).body.toString(), 'held')
-  await put(client, bucket, '/k', 'newer')
-  assert.equal((await get(client, bucket, version)).body.toString(), 'held')
-  await hold(client, bucket, `${version}&`, 'OFF')
-  assert.equal((await remove(client, bucket, version)).status, 204)
-})
+inBoth(
+  'P1 P2 P13 D10 DeleteObject: a version under legal hold cannot be deleted by any caller or path',
+  async client => {
+    const bucket = await lockBucket(client)
+    const id = await put(client, bucket, '/k', 'held')
+    await hold(client, bucket, '/k?', 'ON')
+    const version = `/k?versionId=${id}`
+    for (const headers of [[], [BYPASS]]) {
+      const refused = await remove(client, bucket, version, headers)
+      assert.equal(outcome(refused), '403 AccessDenied')
+      assert(refused.body.includes('protected by object lock'))
+    }
+    const plain = await remove(client, bucket, '/k')
+    if (client.dialect === 'svc') {
+      assert.equal(outcome(plain), '403 AccessDenied')
+    } else {
+      assert.equal(plain.status, 204)
+      const marker = await remove(client, bucket, `/k?versionId=${plain.own('version-id')}`)
+      assert.equal(marker.status, 204)
+    }
+    assert.equal((await get(client, bucket, '/k')).body.toString(), 'held')
+    await put(client, bucket, '/k', 'newer')
+    assert.equal((await get(client, bucket, version)).body.toString(), 'held')
+    await hold(client, bucket, `${version}&`, 'OFF')
+    assert.equal((await remove(client, bucket, version)).status, 204)
+  },
+)
 
 inBoth(
   'P12 P14 DeleteObject: governance yields to header and right together, compliance to time',
@@ -115,7 +121,7 @@ inBoth(
   },
 )
 
-inBoth('G12 P29 DeleteObject: a bypass without locks and version ids that are none change nothing', async client => {
+inBoth('G12 P29 DeleteObject: a bypass without object lock and invalid version ids change nothing', async client => {
   const plain = await makeBucket(client)
   await put(client, plain, '/k')
   assert.equal(outcome(await remove(client, plain, '/k', [BYPASS])), '400 InvalidArgument')
@@ -170,7 +176,7 @@ inBoth(
   },
 )
 
-inBoth('DeleteObject DeleteObjects: by size and date, in the commit that removes', async client => {
+inBoth('DeleteObject DeleteObjects: size and date conditions are checked in the deleting commit', async client => {
   const bucket = await makeBucket(client)
   const date = async (): Promise<string> => {
     await put(client, bucket, '/k', 'hello')

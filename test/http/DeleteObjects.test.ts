@@ -48,7 +48,7 @@ const failures = (answer: XmlNode): string[] =>
 const removed = (answer: XmlNode): (string | undefined)[] =>
   elements(answer, 'Deleted').map(deleted => text(deleted, 'Key'))
 
-inBoth('G12 DeleteObjects: many keys at once, missing ones too; quiet tells errors only', async client => {
+inBoth('G12 DeleteObjects: deletes many keys, missing ones included; Quiet returns only errors', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'b', 'c']) await put(client, bucket, `/${key}`)
   const answer = await removeAll(client, bucket, batch([{ key: 'a' }, { key: 'none' }]))
@@ -62,7 +62,7 @@ inBoth('G12 DeleteObjects: many keys at once, missing ones too; quiet tells erro
   assert.equal((await get(client, bucket, '/c')).status, 200)
 })
 
-inBoth('G12 DeleteObjects: markers and versions are told apart', async (client, { parts }) => {
+inBoth('G12 DeleteObjects: results distinguish delete markers from versions', async (client, { parts }) => {
   const bucket = await versionedBucket(client, parts)
   const id = await put(client, bucket, '/k')
   const [hidden] = elements((await removeAll(client, bucket, batch([{ key: 'k' }]))).xml(), 'Deleted')
@@ -84,7 +84,7 @@ inBoth('G12 DeleteObjects: markers and versions are told apart', async (client, 
   assert.equal((await get(client, bucket, `/k?versionId=${id}`)).status, 404)
 })
 
-inBoth('P3 DeleteObjects: locked versions stay and say so, the others go, in any order', async client => {
+inBoth('P3 DeleteObjects: locked versions are reported and kept, the others deleted, in any order', async client => {
   const bucket = await lockBucket(client)
   const ids = new Map<string, string | undefined>()
   for (const key of ['free1', 'held', 'free2']) ids.set(key, await put(client, bucket, `/${key}`))
@@ -107,7 +107,7 @@ inBoth('P3 DeleteObjects: locked versions stay and say so, the others go, in any
   assert.deepEqual(failures(hiding), client.dialect === 'svc' ? ['held AccessDenied'] : [])
 })
 
-inBoth('R9 DeleteObjects: permission is asked key by key', async client => {
+inBoth('R9 DeleteObjects: permission is checked key by key', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/a')
   for (const as of [OTHER, READER, null]) {
@@ -117,7 +117,7 @@ inBoth('R9 DeleteObjects: permission is asked key by key', async client => {
   assert.equal((await get(client, bucket, '/a')).status, 200)
 })
 
-inBoth('G12 A64 DeleteObjects: bodies that are no batch change nothing', async client => {
+inBoth('G12 A64 DeleteObjects: an invalid body changes nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/a')
   const many = Array.from({ length: 1001 }, () => ({ key: 'a' }))
@@ -144,7 +144,7 @@ inBoth('G12 A64 DeleteObjects: bodies that are no batch change nothing', async c
   assert.equal((await get(client, bucket, '/a')).status, 200)
 })
 
-inBoth('A39 DeleteObjects: odd keys are literal, bad ones fail alone, conditions hold', async client => {
+inBoth('A39 DeleteObjects: unusual keys are literal, invalid ones fail alone, conditions apply', async client => {
   const [bucket, beside] = [await makeBucket(client), await makeBucket(client, 'beside')]
   for (const at of [bucket, beside]) await put(client, at, '/k', 'hello')
   await put(client, bucket, '/__proto__')
@@ -170,7 +170,7 @@ inBoth('A39 DeleteObjects: odd keys are literal, bad ones fail alone, conditions
   assert.deepEqual(removed((await removeAll(client, bucket, matched)).xml()), ['k'])
 })
 
-inBoth('G12 DeleteObjects: a thousand keys', async client => {
+inBoth('G12 DeleteObjects: accepts a thousand keys', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k999')
   const keys = Array.from({ length: 1000 }, (_, i) => ({ key: `k${i}` }))
@@ -182,7 +182,7 @@ inBoth('G12 DeleteObjects: a thousand keys', async client => {
   assert.equal((await get(client, bucket, '/k999')).status, 404)
 })
 
-inBoth('P12 DeleteObjects: on a bucket without locks there is nothing to bypass, and nothing wrong', async client => {
+inBoth('P12 DeleteObjects: a bypass on a bucket without object lock is ignored', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x')
   const bypass: Headers = [[':bypass-governance-retention', 'true']]

@@ -4,7 +4,7 @@ import { Readable } from 'node:stream'
 import { document, get, type Headers, objectInParts, outcome, put, text, versionedBucket } from './actions.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'
 
-inBoth('R1 R5 GetObject: what was put comes back, with request ids on every answer', async client => {
+inBoth('R1 R5 GetObject: returns the stored bytes, with request ids on every response', async client => {
   const bucket = await makeBucket(client)
   const put = await client.send({
     method: 'PUT',
@@ -33,7 +33,7 @@ inBoth('R1 R5 GetObject: what was put comes back, with request ids on every answ
   }
 })
 
-inBoth('R117 GetObject: an error tells names as they were asked for, also such as look like headers', async client => {
+inBoth('R117 GetObject: an error echoes names as requested, also ones that look like headers', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['x-svc-key', 'x-amz-key']) {
     assert.equal(text((await get(client, bucket, `/${key}`)).xml(), 'Key'), key)
@@ -53,7 +53,7 @@ inBoth('R3 GetObject: keys are bytes as sent, never normalised', async client =>
   assert.equal((await client.send({ method: 'GET', bucket, path: '/../x' })).body.toString(), 'at /%2e%2e/x')
 })
 
-inBoth('G11 GetObject: the last bytes of an empty object are all of it', async client => {
+inBoth('G11 GetObject: a suffix range of an empty object returns all of it', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/empty', '')
   for (const [range, status] of [
@@ -73,7 +73,7 @@ inBoth('G11 GetObject: the last bytes of an empty object are all of it', async c
   }
 })
 
-inBoth('GetObject: ranges, and 416 for what is not there', async client => {
+inBoth('GetObject: ranges, and 416 beyond the end', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: '0123456789' })
   const range = (value: string) => client.send({ method: 'GET', bucket, path: '/k', headers: [['Range', value]] })
@@ -95,7 +95,7 @@ inBoth('GetObject: ranges, and 416 for what is not there', async client => {
   assert.equal(bad.headers.get('content-range'), 'bytes */10')
 })
 
-inBoth('R9 GetObject: without permission 403, also for a key that is missing', async client => {
+inBoth('R9 GetObject: 403 without permission, also for a missing key', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   for (const as of [OTHER, null]) {
@@ -135,7 +135,7 @@ inBoth('G11 GetObject: partNumber reads one part, with its own checksum', async 
   assert.equal(ranged.own('checksum-crc32'), undefined)
 })
 
-inBoth('A60 GetObject: an object in one piece is its only part; other numbers are refused', async client => {
+inBoth('A60 GetObject: a single-part object has part 1 only', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   const first = await get(client, bucket, '/k?partNumber=1')
@@ -150,7 +150,7 @@ inBoth('A60 GetObject: an object in one piece is its only part; other numbers ar
   assert.equal((await get(client, bucket, '/empty?partNumber=1')).status, 206)
 })
 
-inBoth('A54 A55 GetObject: response headers can be replaced by those who say who they are', async client => {
+inBoth('A54 A55 GetObject: response header overrides require a signature', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x', [
     ['Content-Type', 'text/plain'],
@@ -219,27 +219,30 @@ inBoth('R25 A71 GetObject: an object under a customer key needs that key', async
   }
 })
 
-inBoth('G11 GetObject: what is deleted says so, and a marker is not an object', async (client, { parts }) => {
-  const bucket = await versionedBucket(client, parts)
-  const first = await put(client, bucket, '/k', 'one')
-  const gone = await client.send({ method: 'DELETE', bucket, path: '/k' })
-  const marker = gone.own('version-id')
-  const current = await get(client, bucket, '/k')
-  assert.equal(outcome(current), '404 NoSuchKey')
-  assert.equal(current.own('delete-marker'), 'true')
-  const named = await get(client, bucket, `/k?versionId=${marker}`)
-  assert.equal(outcome(named), '405 MethodNotAllowed')
-  assert.equal(named.headers.get('allow'), 'DELETE')
-  assert.equal(named.own('delete-marker'), 'true')
-  const old = await get(client, bucket, `/k?versionId=${first}`)
-  assert.equal(old.body.toString(), 'one')
-  assert.equal(old.own('version-id'), first)
-  assert.equal(outcome(await get(client, bucket, `/k?versionId=${'0'.repeat(32)}`)), '404 NoSuchVersion')
-  assert.equal(outcome(await get(client, bucket, '/k?versionId=junk')), '400 InvalidArgument')
-  assert.equal((await get(client, bucket, '/never')).own('delete-marker'), undefined)
-})
+inBoth(
+  'G11 GetObject: a delete marker answers 404 with its header, or 405 by version id',
+  async (client, { parts }) => {
+    const bucket = await versionedBucket(client, parts)
+    const first = await put(client, bucket, '/k', 'one')
+    const gone = await client.send({ method: 'DELETE', bucket, path: '/k' })
+    const marker = gone.own('version-id')
+    const current = await get(client, bucket, '/k')
+    assert.equal(outcome(current), '404 NoSuchKey')
+    assert.equal(current.own('delete-marker'), 'true')
+    const named = await get(client, bucket, `/k?versionId=${marker}`)
+    assert.equal(outcome(named), '405 MethodNotAllowed')
+    assert.equal(named.headers.get('allow'), 'DELETE')
+    assert.equal(named.own('delete-marker'), 'true')
+    const old = await get(client, bucket, `/k?versionId=${first}`)
+    assert.equal(old.body.toString(), 'one')
+    assert.equal(old.own('version-id'), first)
+    assert.equal(outcome(await get(client, bucket, `/k?versionId=${'0'.repeat(32)}`)), '404 NoSuchVersion')
+    assert.equal(outcome(await get(client, bucket, '/k?versionId=junk')), '400 InvalidArgument')
+    assert.equal((await get(client, bucket, '/never')).own('delete-marker'), undefined)
+  },
+)
 
-inBoth('G11 GetObject: conditions', async client => {
+inBoth('G11 GetObject: preconditions', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   const etag = '"5d41402abc4b2a76b9719d911017c592"'
@@ -320,7 +323,7 @@ inBoth('R14 GetObject: headers and metadata beyond ASCII come back byte for byte
   assert.equal(answer.own('website-redirect-location'), bytes('/ü/文'))
 })
 
-inBoth('R89 GetObject HeadObject: when a lifecycle rule will take the object away', async client => {
+inBoth('R89 GetObject HeadObject: the expiration header names the lifecycle rule and date', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/logs/a')
   await put(client, bucket, '/kept')
@@ -336,7 +339,7 @@ inBoth('R89 GetObject HeadObject: when a lifecycle rule will take the object awa
   }
 })
 
-inBoth('R22 GetObject HeadObject: encryption is not asked for when reading', async client => {
+inBoth('R22 GetObject HeadObject: encryption headers are refused on reads', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x', [[':server-side-encryption', 'AES256']])
   for (const value of ['AES256', 'rot13', '']) {

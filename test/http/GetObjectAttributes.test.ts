@@ -4,7 +4,7 @@ import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
 const wanted = (names: string, ...more: Headers): Headers => [[':object-attributes', names], ...more]
 
-inBoth('G13 GetObjectAttributes: what is asked for and nothing else', async client => {
+inBoth('G13 GetObjectAttributes: returns the requested attributes and no others', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello world', [[':checksum-crc32', 'DUoRhQ==']])
   const all = await get(client, bucket, '/k?attributes', wanted('ETag,Checksum, ObjectParts,StorageClass,ObjectSize'))
@@ -25,7 +25,7 @@ inBoth('G13 GetObjectAttributes: what is asked for and nothing else', async clie
   )
 })
 
-inBoth('G13 GetObjectAttributes: parts of a composite object, page by page', async (client, { parts }) => {
+inBoth('G13 GetObjectAttributes: lists parts of a composite object page by page', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   const bodies = [Buffer.alloc(5 * 2 ** 20, 'A'), Buffer.alloc(5 * 2 ** 20, 'B'), Buffer.alloc(5 * 2 ** 20, 'C')]
   await objectInParts(parts, bucket, 'k', bodies)
@@ -49,7 +49,7 @@ inBoth('G13 GetObjectAttributes: parts of a composite object, page by page', asy
   assert.equal(text(second, 'IsTruncated'), 'false')
 })
 
-inBoth('G13 GetObjectAttributes: what is refused', async client => {
+inBoth('G13 GetObjectAttributes: invalid requests are refused', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   assert.equal(outcome(await get(client, bucket, '/k?attributes')), '400 InvalidRequest')

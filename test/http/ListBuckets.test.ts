@@ -7,7 +7,7 @@ const child = (answer: Received, name: string) => answer.xml().children.find(nod
 const names = (answer: Received): string[] =>
   (child(answer, 'Buckets')?.children ?? []).map(bucket => bucket.children[0]?.text ?? '')
 
-inBoth('G14 ListBuckets: the caller’s own, in order', async client => {
+inBoth('G14 ListBuckets: lists the caller’s own buckets in order', async client => {
   assert.deepEqual(names(await list(client)), [])
   for (const name of ['b-two', 'a-one', 'b-one']) await makeBucket(client, name)
   await client.send({ method: 'PUT', bucket: 'foreign', path: '/', as: OTHER })
@@ -40,7 +40,7 @@ inBoth('G14 ListBuckets: pages, prefixes, regions', async client => {
   assert.equal(names(await list(client, '?bucket-region=us-east-1')).length, 5)
 })
 
-inBoth('A60 ListBuckets: sizes and tokens that are none', async client => {
+inBoth('A60 ListBuckets: invalid page sizes and tokens are refused', async client => {
   for (const query of [
     'max-buckets=0',
     'max-buckets=10001',

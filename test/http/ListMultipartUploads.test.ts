@@ -5,7 +5,7 @@ import { inBoth, MAIN, makeBucket, OTHER } from './server.ts'
 
 const keysOf = (root: XmlNode): string[] => childrenAt(root, 'Upload').map(one => textAt(one, 'Key'))
 
-inBoth('R29 R71 ListMultipartUploads: by key, then by beginning, page by page', async (client, { clock }) => {
+inBoth('R29 R71 ListMultipartUploads: ordered by key, then start time, page by page', async (client, { clock }) => {
   const bucket = await makeBucket(client)
   const ids = new Map<string, string>()
   for (const [name, path] of [
@@ -43,7 +43,7 @@ inBoth('R29 R71 ListMultipartUploads: by key, then by beginning, page by page', 
   assert.deepEqual(keysOf(await page('&prefix=d%2Fg')), ['d/g'])
 })
 
-inBoth('ListMultipartUploads: no right, no bucket, bad numbers', async client => {
+inBoth('ListMultipartUploads: missing permission, missing bucket and bad numbers are refused', async client => {
   const bucket = await makeBucket(client)
   const get = (path: string, as = MAIN, at = bucket) => client.send({ method: 'GET', bucket: at, path, as })
   expectFault(await get('/?uploads', OTHER), 403, 'AccessDenied')
@@ -52,7 +52,7 @@ inBoth('ListMultipartUploads: no right, no bucket, bad numbers', async client =>
   expectFault(await get('/?uploads&encoding-type=x'), 400, 'InvalidArgument')
 })
 
-inBoth('G14 ListMultipartUploads: an upload-id-marker that no upload can have is refused', async client => {
+inBoth('G14 ListMultipartUploads: an invalid upload-id-marker is refused', async client => {
   const bucket = await makeBucket(client)
   const list = (query: string) => client.send({ method: 'GET', bucket, path: `/?uploads&${query}` })
   for (const marker of ['zzz', '0'.repeat(31), 'G'.repeat(32)]) {
@@ -66,7 +66,7 @@ inBoth('G14 ListMultipartUploads: an upload-id-marker that no upload can have is
   assert.equal((await list('key-marker=a&upload-id-marker=')).status, 200)
 })
 
-inBoth('G14 ListMultipartUploads ListObjectVersions: listings are of buckets, not of keys', async client => {
+inBoth('G14 ListMultipartUploads ListObjectVersions: listings are refused on object paths', async client => {
   const bucket = await makeBucket(client)
   for (const [query, message] of [
     ['uploads', 'Key is not expected for the GET method ?uploads subresource'],

@@ -8,36 +8,39 @@ const shown = (page: XmlNode): string[] =>
     .filter(({ name }) => name === 'Version' || name === 'DeleteMarker')
     .map(item => `${item.name} ${text(item, 'Key')} ${text(item, 'VersionId')} ${text(item, 'IsLatest')}`)
 
-inBoth('G14 ListObjectVersions: keys in order, newest first, markers among them', async (client, { parts }) => {
-  const bucket = await versionedBucket(client, parts)
-  const a1 = await put(client, bucket, '/a', '1')
-  const a2 = await put(client, bucket, '/a', '22')
-  const marker = (await client.send({ method: 'DELETE', bucket, path: '/a' })).own('version-id')
-  const b1 = await put(client, bucket, '/b/x')
-  const wanted = [
-    `DeleteMarker a ${marker} true`,
-    `Version a ${a2} false`,
-    `Version a ${a1} false`,
-    `Version b/x ${b1} true`,
-  ]
-  const all = (await get(client, bucket, '/?versions')).xml()
-  assert.equal(all.name, 'ListVersionsResult')
-  assert.deepEqual(shown(all), wanted)
-  assert.equal(text(all, 'IsTruncated'), 'false')
-  const seen: string[] = []
-  let query = '/?max-keys=1&versions'
-  for (let pages = 0; pages < 10; pages++) {
-    const page = (await get(client, bucket, query)).xml()
-    seen.push(...shown(page))
-    if (text(page, 'IsTruncated') === 'false') break
-    const [key, id] = [text(page, 'NextKeyMarker')!, text(page, 'NextVersionIdMarker')!]
-    query = `/?key-marker=${encodeURIComponent(key)}&max-keys=1&version-id-marker=${id}&versions`
-  }
-  assert.deepEqual(seen, wanted)
-  const rolled = (await get(client, bucket, '/?delimiter=%2F&prefix=b&versions')).xml()
-  assert.deepEqual(shown(rolled), [])
-  assert.equal(text(rolled.children.find(({ name }) => name === 'CommonPrefixes')!, 'Prefix'), 'b/')
-})
+inBoth(
+  'G14 ListObjectVersions: keys in order, newest version first, delete markers included',
+  async (client, { parts }) => {
+    const bucket = await versionedBucket(client, parts)
+    const a1 = await put(client, bucket, '/a', '1')
+    const a2 = await put(client, bucket, '/a', '22')
+    const marker = (await client.send({ method: 'DELETE', bucket, path: '/a' })).own('version-id')
+    const b1 = await put(client, bucket, '/b/x')
+    const wanted = [
+      `DeleteMarker a ${marker} true`,
+      `Version a ${a2} false`,
+      `Version a ${a1} false`,
+      `Version b/x ${b1} true`,
+    ]
+    const all = (await get(client, bucket, '/?versions')).xml()
+    assert.equal(all.name, 'ListVersionsResult')
+    assert.deepEqual(shown(all), wanted)
+    assert.equal(text(all, 'IsTruncated'), 'false')
+    const seen: string[] = []
+    let query = '/?max-keys=1&versions'
+    for (let pages = 0; pages < 10; pages++) {
+      const page = (await get(client, bucket, query)).xml()
+      seen.push(...shown(page))
+      if (text(page, 'IsTruncated') === 'false') break
+      const [key, id] = [text(page, 'NextKeyMarker')!, text(page, 'NextVersionIdMarker')!]
+      query = `/?key-marker=${encodeURIComponent(key)}&max-keys=1&version-id-marker=${id}&versions`
+    }
+    assert.deepEqual(seen, wanted)
+    const rolled = (await get(client, bucket, '/?delimiter=%2F&prefix=b&versions')).xml()
+    assert.deepEqual(shown(rolled), [])
+    assert.equal(text(rolled.children.find(({ name }) => name === 'CommonPrefixes')!, 'Prefix'), 'b/')
+  },
+)
 
 inBoth(
   'G14 ListObjectVersions: markers that mean nothing are refused, and so are strangers',

@@ -4,7 +4,7 @@ import { inBoth, makeBucket } from './server.ts'
 
 const KEYS = ['a', 'b/1', 'b/2', 'c d', 'e+f', 'ü', '\u{1F600}']
 
-inBoth('G14 ListObjects: keys in the order of their bytes, prefixes rolled up, pages by marker', async client => {
+inBoth('G14 ListObjects: byte order, common prefixes, pages by marker', async client => {
   const bucket = await makeBucket(client)
   for (const key of KEYS) await put(client, bucket, `/${encodeURIComponent(key).replaceAll('%2F', '/')}`)
   const all = (await get(client, bucket, '/')).xml()
@@ -29,7 +29,7 @@ inBoth('G14 ListObjects: keys in the order of their bytes, prefixes rolled up, p
   assert.equal(text(plain, 'IsTruncated'), 'true')
 })
 
-inBoth('G14: whoever goes on from inside a common prefix has seen it', async client => {
+inBoth('G14: a marker inside a common prefix skips that prefix', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a', 'b/1', 'b/2', 'b/c/3', 'b/d', 'e']) await put(client, bucket, `/${key}`)
   const upload = (await client.send({ method: 'POST', bucket, path: '/b/1?uploads' })).xml()
@@ -85,7 +85,7 @@ inBoth('G14 A60 ListObjects: max-keys, encoding and tokens are checked', async c
   }
 })
 
-inBoth('G14 ListObjectsV2: every key comes once, page by page, whatever the delimiter', async client => {
+inBoth('G14 ListObjectsV2: every key appears once across pages with any delimiter', async client => {
   const bucket = await makeBucket(client)
   for (const key of ['a/1', 'a/2', 'b', 'c/1', 'd']) await put(client, bucket, `/${key}`)
   for (const [query, wanted] of [
@@ -112,7 +112,7 @@ inBoth('G14 ListObjectsV2: every key comes once, page by page, whatever the deli
   assert.equal(texts(owned, 'Owner').length, 1)
 })
 
-inBoth('G14 A41: a page goes on behind any key that can be, also the sign for a broken one', async client => {
+inBoth('G14 A41: a page continues after any valid key, U+FFFD included', async client => {
   const bucket = await makeBucket(client)
   const keys = ['\ufeff', '\ufffd', '\ufffd\u0001', '\uffff', '😀']
   for (const key of keys) await put(client, bucket, `/${encodeURIComponent(key)}`)

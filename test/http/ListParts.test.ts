@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { begin, childrenAt, expectFault, part, textAt } from './parts.ts'
 import { inBoth, MAIN, makeBucket, OTHER } from './server.ts'
 
-inBoth('R73 ListParts: pages in the order of numbers', async client => {
+inBoth('R73 ListParts: pages are ordered by part number', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [
     [':checksum-algorithm', 'SHA1'],
@@ -41,7 +41,7 @@ inBoth('R73 ListParts: pages in the order of numbers', async client => {
   assert.equal(textAt(rest, 'IsTruncated'), 'false')
 })
 
-inBoth('R73 ListParts: bad numbers, uploads and callers', async client => {
+inBoth('R73 ListParts: invalid numbers, uploads and callers are refused', async client => {
   const bucket = await makeBucket(client)
   const { id } = await begin(client, bucket)
   const get = (path: string, as = MAIN) => client.send({ method: 'GET', bucket, path, as })

@@ -7,7 +7,7 @@ const config = (rule = ''): string =>
 const retention = (inside: string): string => config(`<Rule><DefaultRetention>${inside}</DefaultRetention></Rule>`)
 const LOCKED = [[':bucket-object-lock-enabled', 'true']] as const
 
-inBoth('G19 GetObjectLockConfiguration, PutObjectLockConfiguration: shown as it was set', async client => {
+inBoth('G19 GetObjectLockConfiguration, PutObjectLockConfiguration: is returned as stored', async client => {
   const at = documentsOf(client, await makeBucket(client, 'locked', LOCKED), 'object-lock')
   assert.equal(shown(await at.get()), config())
   for (const document of [
@@ -23,7 +23,7 @@ inBoth('G19 GetObjectLockConfiguration, PutObjectLockConfiguration: shown as it 
   assert.equal((await at.remove()).status, 405)
 })
 
-inBoth('G19 PutObjectLockConfiguration: versioning first, then locks, for good', async client => {
+inBoth('G19 PutObjectLockConfiguration: requires versioning and cannot be disabled', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'object-lock')
   faultIs(await at.get(), 404, 'ObjectLockConfigurationNotFoundError')
@@ -35,7 +35,7 @@ inBoth('G19 PutObjectLockConfiguration: versioning first, then locks, for good',
   assert.equal(shown(await at.get()), config())
 })
 
-inBoth('G19 PutObjectLockConfiguration: what is refused changes nothing', async client => {
+inBoth('G19 PutObjectLockConfiguration: a refused document changes nothing', async client => {
   const at = documentsOf(client, await makeBucket(client, 'locked', LOCKED), 'object-lock')
   const good = retention('<Mode>GOVERNANCE</Mode><Days>2</Days>')
   await at.put(good)
@@ -61,7 +61,7 @@ inBoth('G19 PutObjectLockConfiguration: what is refused changes nothing', async 
   assert.equal(shown(await at.get()), good)
 })
 
-inBoth('R27 PutObjectLockConfiguration: new versions are retained from then on', async client => {
+inBoth('R27 PutObjectLockConfiguration: default retention applies to new versions', async client => {
   const bucket = await makeBucket(client, 'locked', LOCKED)
   await documentsOf(client, bucket, 'object-lock').put(retention('<Mode>COMPLIANCE</Mode><Days>2</Days>'))
   const put = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [md5('x')] })

@@ -25,7 +25,7 @@ async function shown(client: Client, bucket: string): Promise<string> {
   return `${text(answer.xml(), 'Mode')} ${text(answer.xml(), 'RetainUntilDate')}`
 }
 
-inBoth('G19 PutObjectRetention: set, shown, seen on GET and HEAD', async (client, { clock }) => {
+inBoth('G19 PutObjectRetention: is returned by GetObjectRetention, GET and HEAD', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   assert.equal(await shown(client, bucket), '404 NoSuchObjectLockConfiguration')
@@ -40,7 +40,7 @@ inBoth('G19 PutObjectRetention: set, shown, seen on GET and HEAD', async (client
   }
 })
 
-inBoth('R27 G20 PutObjectRetention PutObject: for a hundred years, and no longer', async (client, { clock }) => {
+inBoth('R27 G20 PutObjectRetention PutObject: a hundred years at most', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const longest = clock.now() + 36_525 * 24 * HOUR
@@ -56,7 +56,7 @@ inBoth('R27 G20 PutObjectRetention PutObject: for a hundred years, and no longer
   assert.equal((await retain(client, bucket, retention('COMPLIANCE', longest))).status, 200)
 })
 
-inBoth('P12 P15 PutObjectRetention: what may be changed, and by whom', async (client, { clock }) => {
+inBoth('P12 P15 PutObjectRetention: permitted changes by mode and caller', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const until = clock.now() + HOUR
@@ -83,7 +83,7 @@ inBoth('P12 P15 PutObjectRetention: what may be changed, and by whom', async (cl
   await step(retention('GOVERNANCE', clock.now() + HOUR), [], '200')
 })
 
-inBoth('P16 PutObjectRetention: hold and retention do not touch each other', async (client, { clock }) => {
+inBoth('P16 PutObjectRetention: legal hold and retention are independent', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   const id = await put(client, bucket, '/k')
   const until = clock.now() + HOUR
@@ -110,7 +110,7 @@ inBoth('P16 PutObjectRetention: hold and retention do not touch each other', asy
   assert.equal((await remove()).status, 204)
 })
 
-inBoth('P25 D7 PutObjectRetention: bad documents and places change nothing', async (client, { clock }) => {
+inBoth('P25 D7 PutObjectRetention: invalid documents and targets change nothing', async (client, { clock }) => {
   const plain = await makeBucket(client)
   await put(client, plain, '/k')
   const until = clock.now() + HOUR
@@ -138,7 +138,7 @@ inBoth('P25 D7 PutObjectRetention: bad documents and places change nothing', asy
   assert.equal(outcome(await retain(client, bucket, body)), '405 MethodNotAllowed')
 })
 
-inBoth('P17 P30 PutObjectRetention: setting and seeing need permissions of their own', async (client, { clock }) => {
+inBoth('P17 P30 PutObjectRetention: reading and writing need separate permissions', async (client, { clock }) => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const body = retention('GOVERNANCE', clock.now() + HOUR)

@@ -7,38 +7,41 @@ const tag = ([key, value]: readonly [string, string]): string => `<Tag><Key>${ke
 const tagging = (...tags: readonly (readonly [string, string])[]): string =>
   `<Tagging><TagSet>${tags.map(tag).join('')}</TagSet></Tagging>`
 
-inBoth('G13 PutObjectTagging GetObjectTagging DeleteObjectTagging: set, seen, counted, taken away', async client => {
-  const bucket = await makeBucket(client)
-  await put(client, bucket, '/k', 'hello', [[':tagging', 'a=1']])
-  const before = await get(client, bucket, '/k')
-  assert.equal(before.own('tagging-count'), '1')
-  const set = await client.send({
-    method: 'PUT',
-    bucket,
-    path: '/k?tagging',
-    ...document(tagging(['x', 'y z'], ['e', ''])),
-  })
-  assert.equal(set.status, 200)
-  const shown = (await get(client, bucket, '/k?tagging')).xml()
-  assert.equal(shown.name, 'Tagging')
-  const found = elements(elements(shown, 'TagSet')[0]!, 'Tag').map(tag => [text(tag, 'Key'), text(tag, 'Value')])
-  assert.deepEqual(found, [
-    ['x', 'y z'],
-    ['e', ''],
-  ])
-  const after = await get(client, bucket, '/k')
-  assert.equal(after.own('tagging-count'), '2')
-  for (const name of ['etag', 'last-modified']) assert.equal(after.headers.get(name), before.headers.get(name))
-  assert.equal((await client.send({ method: 'DELETE', bucket, path: '/k?tagging' })).status, 204)
-  assert.equal((await get(client, bucket, '/k')).own('tagging-count'), undefined)
-  assert.deepEqual(elements((await get(client, bucket, '/k?tagging')).xml(), 'TagSet')[0]!.children, [])
-  for (const method of ['GET', 'PUT', 'DELETE']) {
-    const sent = method === 'PUT' ? document(tagging()) : {}
-    assert.equal(outcome(await client.send({ method, bucket, path: '/none?tagging', ...sent })), '404 NoSuchKey')
-  }
-})
+inBoth(
+  'G13 PutObjectTagging GetObjectTagging DeleteObjectTagging: stored, returned, counted and deleted',
+  async client => {
+    const bucket = await makeBucket(client)
+    await put(client, bucket, '/k', 'hello', [[':tagging', 'a=1']])
+    const before = await get(client, bucket, '/k')
+    assert.equal(before.own('tagging-count'), '1')
+    const set = await client.send({
+      method: 'PUT',
+      bucket,
+      path: '/k?tagging',
+      ...document(tagging(['x', 'y z'], ['e', ''])),
+    })
+    assert.equal(set.status, 200)
+    const shown = (await get(client, bucket, '/k?tagging')).xml()
+    assert.equal(shown.name, 'Tagging')
+    const found = elements(elements(shown, 'TagSet')[0]!, 'Tag').map(tag => [text(tag, 'Key'), text(tag, 'Value')])
+    assert.deepEqual(found, [
+      ['x', 'y z'],
+      ['e', ''],
+    ])
+    const after = await get(client, bucket, '/k')
+    assert.equal(after.own('tagging-count'), '2')
+    for (const name of ['etag', 'last-modified']) assert.equal(after.headers.get(name), before.headers.get(name))
+    assert.equal((await client.send({ method: 'DELETE', bucket, path: '/k?tagging' })).status, 204)
+    assert.equal((await get(client, bucket, '/k')).own('tagging-count'), undefined)
+    assert.deepEqual(elements((await get(client, bucket, '/k?tagging')).xml(), 'TagSet')[0]!.children, [])
+    for (const method of ['GET', 'PUT', 'DELETE']) {
+      const sent = method === 'PUT' ? document(tagging()) : {}
+      assert.equal(outcome(await client.send({ method, bucket, path: '/none?tagging', ...sent })), '404 NoSuchKey')
+    }
+  },
+)
 
-inBoth('A66 PutObjectTagging: bad sets are refused and change nothing', async client => {
+inBoth('A66 PutObjectTagging: invalid tag sets are refused without effect', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'x', [[':tagging', 'a=1']])
   const eleven = Array.from({ length: 11 }, (_, i): [string, string] => [`k${i}`, 'v'])
@@ -60,7 +63,7 @@ inBoth('A66 PutObjectTagging: bad sets are refused and change nothing', async cl
   assert.equal(text(elements(elements(shown, 'TagSet')[0]!, 'Tag')[0]!, 'Key'), 'a')
 })
 
-inBoth('P18 R9 PutObjectTagging: by version, under a lock too, and not by strangers', async client => {
+inBoth('P18 R9 PutObjectTagging: works by version and under a lock, and needs permission', async client => {
   const bucket = await lockBucket(client)
   const first = await put(client, bucket, '/k', 'one')
   const second = await put(client, bucket, '/k', 'two')

@@ -72,7 +72,7 @@ function signed(
   return [...all, ['policy', policy], [client.name(':signature'), mac(key, policy).toString('hex')]]
 }
 
-inBoth('G5 PostObject: a signed form stores its file with what its fields say', async client => {
+inBoth('G5 PostObject: a signed form stores its file with the headers in its fields', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [
     ['key', 'up/a.txt'],
@@ -95,7 +95,7 @@ inBoth('G5 PostObject: a signed form stores its file with what its fields say', 
   assert.equal((await get(client, bucket, '/ignored')).status, 404)
 })
 
-inBoth('G5 PostObject: a field that no header can be called is refused, and stores nothing', async client => {
+inBoth('G5 PostObject: a field that is no valid header name is refused without effect', async client => {
   const bucket = await makeBucket(client)
   for (const name of ['a b', 'a:b', 'ü', 'a\tb']) {
     const fields = signed(client, [
@@ -107,7 +107,7 @@ inBoth('G5 PostObject: a field that no header can be called is refused, and stor
   }
 })
 
-inBoth('G5 PostObject: the file names the key, and the form the answer', async client => {
+inBoth('G5 PostObject: the filename variable expands in the key, and fields choose the response', async client => {
   const bucket = await makeBucket(client)
   const starts: Condition = ['starts-with', '$key', 'up/']
   const key: Field = ['key', 'up/$'.concat('{filename}')]
@@ -156,7 +156,7 @@ inBoth('G5 PostObject: the file names the key, and the form the answer', async c
   assert.equal(bad.headers.get('location')?.startsWith('javascript'), false)
 })
 
-inBoth('A29 PostObject: what the policy does not allow is not stored', async client => {
+inBoth('A29 PostObject: a form that violates its policy is not stored', async client => {
   const bucket = await makeBucket(client)
   const denied = '403 AccessDenied'
   const good = signed(client, [
@@ -191,7 +191,7 @@ inBoth('A29 PostObject: what the policy does not allow is not stored', async cli
   assert.equal((await get(client, bucket, '/?list-type=2')).body.includes('<Key>'), false)
 })
 
-inBoth('A29 PostObject: the policy limits how long the file is', async client => {
+inBoth('A29 PostObject: content-length-range limits the file', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']], [['content-length-range', 3, 5]])
   assert.equal(outcome(await post(client, { fields, file: 'xx' })), '400 EntityTooSmall')
@@ -201,7 +201,7 @@ inBoth('A29 PostObject: the policy limits how long the file is', async client =>
   assert.equal((await get(client, bucket, '/k')).body.toString(), 'xxxxx')
 })
 
-inBoth('A69 PostObject: forms that are none', async client => {
+inBoth('A69 PostObject: malformed forms are refused', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']])
   const whole = formOf({ fields })
@@ -230,7 +230,7 @@ inBoth('A69 PostObject: forms that are none', async client => {
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('A3 PostObject: a request signed another way, or wrongly, does not get in', async client => {
+inBoth('A3 PostObject: a form with another or a wrong signature is refused', async client => {
   const bucket = await makeBucket(client)
   const body = formOf({ fields: [['key', 'k']] })
   const headers: Field[] = [['Content-Type', `multipart/form-data; boundary=${BOUNDARY}`]]
@@ -241,7 +241,7 @@ inBoth('A3 PostObject: a request signed another way, or wrongly, does not get in
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('P17 PostObject: a hold in a form needs locks, a proof and the right', async client => {
+inBoth('P17 PostObject: a legal hold in a form needs object lock, a checksum and permission', async client => {
   await makeBucket(client, BUCKET, [[':bucket-object-lock-enabled', 'true']])
   const md5: Field = ['Content-MD5', 'XUFAKrxLKna5cZ2REBfFkg==']
   const held = signed(client, [['key', 'k'], [':object-lock-legal-hold', 'ON'], md5])
@@ -258,7 +258,7 @@ inBoth('P17 PostObject: a hold in a form needs locks, a proof and the right', as
   assert.equal((await get(client, BUCKET, '/j')).status, 404)
 })
 
-inBoth('R9 PostObject: without a name, into a bucket that lets everybody write', async client => {
+inBoth('R9 PostObject: an anonymous form may write to a public bucket', async client => {
   const bucket = await makeBucket(client, BUCKET, [[':acl', 'public-read-write']])
   assert.equal((await post(client, { fields: [['key', 'open']] })).status, 204)
   const listed = await get(client, bucket, '/?list-type=2')
@@ -273,7 +273,7 @@ inBoth('G5 PostObject: a file larger than one read, and a second request on the 
   assert((await get(client, bucket, '/big')).body.equals(file))
 })
 
-inBoth('A84 PostObject: a redirect that would end its header is refused', async client => {
+inBoth('A84 PostObject: a redirect with line breaks is refused', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [
     ['key', 'k'],
@@ -283,7 +283,7 @@ inBoth('A84 PostObject: a redirect that would end its header is refused', async 
   assert.equal((await get(client, bucket, '/k')).status, 404)
 })
 
-inBoth('D25 PostObject: while versioning is suspended, the null version is named in svc alone', async client => {
+inBoth('D25 PostObject: while versioning is suspended, only svc returns the null version id', async client => {
   const bucket = await makeBucket(client)
   const body = '<VersioningConfiguration><Status>Suspended</Status></VersioningConfiguration>'
   await client.send({ method: 'PUT', bucket, path: '/?versioning', ...document(body) })
@@ -293,7 +293,7 @@ inBoth('D25 PostObject: while versioning is suspended, the null version is named
   assert.equal((await get(client, bucket, '/k')).own('version-id'), 'null')
 })
 
-inBoth('G5 PostObject: headers that say nothing of what is stored may come beside the form', async client => {
+inBoth('G5 PostObject: headers unrelated to the object are allowed beside the form', async client => {
   const bucket = await makeBucket(client)
   const fields = signed(client, [['key', 'k']])
   for (const header of [
@@ -319,7 +319,7 @@ inBoth('G5 PostObject: headers that say nothing of what is stored may come besid
   assert.equal(outcome(await post(client, { fields, headers: [[mixed, 'UNSIGNED-PAYLOAD']] })), '400 InvalidRequest')
 })
 
-inBoth('G5 PostObject: a form without a file is told so in S3’s words', async client => {
+inBoth('G5 PostObject: a form without a file gets S3’s error', async client => {
   await makeBucket(client)
   const answer = await post(client, {}, Buffer.concat([part('name="key"', 'k'), Buffer.from(`--${BOUNDARY}--\r\n`)]))
   assert.equal(outcome(answer), '400 InvalidArgument')

@@ -25,7 +25,7 @@ const allowed = ({ headers }: Received) => ({
 })
 const NONE = { origin: undefined, credentials: undefined }
 
-inBoth('G16 Preflight: what a rule allows is answered without a signature', async client => {
+inBoth('G16 Preflight: an allowed request is answered without a signature', async client => {
   const bucket = await makeBucket(client)
   await documentsOf(client, bucket, 'cors').put(CORS)
   const asked: [string, string] = ['Access-Control-Request-Headers', 'content-type, Content-MD5']
@@ -40,7 +40,7 @@ inBoth('G16 Preflight: what a rule allows is answered without a signature', asyn
   assert.equal(answer.body.length, 0)
 })
 
-inBoth('G16 Preflight: a miss is 403 AccessForbidden', async client => {
+inBoth('G16 Preflight: no matching rule is 403 AccessForbidden', async client => {
   const bucket = await makeBucket(client)
   faultIs(await preflight(client, bucket, 'GET'), 403, 'AccessForbidden')
   faultIs(await preflight(client, 'no-such-bucket', 'GET'), 403, 'AccessForbidden')
@@ -62,7 +62,7 @@ inBoth('G16 Preflight: a miss is 403 AccessForbidden', async client => {
   )
 })
 
-inBoth('A57 Preflight: no rules, no headers; never everyone with credentials', async client => {
+inBoth('A57 Preflight: no headers without rules; no wildcard origin with credentials', async client => {
   const bucket = await makeBucket(client)
   const get = (method = 'GET', path = '/', origin = PAGE) =>
     client.send({ method, bucket, path, headers: [['Origin', origin]] })
@@ -82,7 +82,7 @@ inBoth('A57 Preflight: no rules, no headers; never everyone with credentials', a
   assert.deepEqual(allowed(odd), NONE)
 })
 
-inBoth('G16 Preflight: a negative age is taken and told as zero', async client => {
+inBoth('G16 Preflight: a negative max age is returned as zero', async client => {
   const bucket = await makeBucket(client)
   const documents = documentsOf(client, bucket, 'cors')
   assert.equal((await documents.put(CORS.replace('600', '-1'))).status, 200)
@@ -90,7 +90,7 @@ inBoth('G16 Preflight: a negative age is taken and told as zero', async client =
   assert.equal((await preflight(client, bucket, 'GET')).headers.get('access-control-max-age'), '0')
 })
 
-inBoth('G16 Preflight: a method that no rule can name is a bad request', async client => {
+inBoth('G16 Preflight: an unsupported method is a bad request', async client => {
   const bucket = await makeBucket(client)
   for (const method of ['PATCH', 'get', 'OPTIONS', '*']) {
     const refused = await preflight(client, bucket, method)

@@ -26,7 +26,7 @@ const publicPolicy = (bucket: string): string =>
     Statement: [{ Effect: 'Allow', Principal: '*', Action: 'svc:GetObject', Resource: `arn:svc:svc:::${bucket}/*` }],
   })
 
-inBoth('G7 G10 PutPublicAccessBlock: lists that reach everyone are refused, or void', async client => {
+inBoth('G7 G10 PutPublicAccessBlock: public ACLs are refused or ignored', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   const acl = () => client.send({ method: 'PUT', bucket, path: '/?acl', headers: [[':acl', 'public-read']] })
@@ -44,7 +44,7 @@ inBoth('G7 G10 PutPublicAccessBlock: lists that reach everyone are refused, or v
   assert.equal((await acl()).status, 200)
 })
 
-inBoth('G7 PutPublicAccessBlock: public policies are refused, or count for the owner alone', async client => {
+inBoth('G7 PutPublicAccessBlock: public policies are refused or restricted to the owner’s account', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   const policy = documentsOf(client, bucket, 'policy')

@@ -9,7 +9,7 @@ type Headers = NonNullable<Sending['headers']>
 const put = (client: Client, bucket: string, path: string, headers: Headers = [], body = 'hello world') =>
   client.send({ method: 'PUT', bucket, path, body, headers })
 
-inBoth('R14: metadata keep the last byte of a letter that looks like white space', async client => {
+inBoth('R14: metadata keep a trailing byte that Latin-1 reads as white space', async client => {
   const bucket = await makeBucket(client)
   for (const word of ['voilà', 'НАБОР']) {
     const sent = Buffer.from(word).toString('latin1')
@@ -18,7 +18,7 @@ inBoth('R14: metadata keep the last byte of a letter that looks like white space
   }
 })
 
-inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object is kept', async client => {
+inBoth('R13–R15 R19 R21 R28 PutObject: headers, metadata, checksums and tags are stored', async client => {
   const bucket = await makeBucket(client)
   const answer = await put(client, bucket, '/k', [
     ['Content-Language', 'de'],
@@ -53,14 +53,14 @@ inBoth('R13–R15 R19 R21 R28 PutObject: everything that is said about an object
   }
 })
 
-inBoth('R15 PutObject: a type that is sent empty is none', async client => {
+inBoth('R15 PutObject: an empty Content-Type counts as absent', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', [['Content-Type', '']])
   const head = await client.send({ method: 'HEAD', bucket, path: '/k' })
   assert.equal(head.headers.get('content-type'), 'binary/octet-stream')
 })
 
-inBoth('R19 D12 PutObject: a checksum that is only asked for is made', async client => {
+inBoth('R19 D12 PutObject: a requested checksum is computed', async client => {
   const bucket = await makeBucket(client)
   const asking = (algorithm: string): Headers => [[':checksum-algorithm', algorithm]]
   const made = await put(client, bucket, '/k', asking('SHA1'))
@@ -71,7 +71,7 @@ inBoth('R19 D12 PutObject: a checksum that is only asked for is made', async cli
   expectFault(await put(client, bucket, '/k', other), 400, 'InvalidRequest')
 })
 
-inBoth('R14 R21 R27 R28 R104 PutObject: what is wrong is refused and stores nothing', async client => {
+inBoth('R14 R21 R27 R28 R104 PutObject: an invalid request is refused and stores nothing', async client => {
   const bucket = await makeBucket(client)
   const bad = createHash('md5').update('other').digest('base64')
   for (const [code, ...headers] of [
@@ -116,7 +116,7 @@ inBoth('R13 PutObject: Content-Encoding comes back as it was sent, without the f
   }
 })
 
-inBoth('PutObject: a storage class that needs another kind of storage is refused by its name', async client => {
+inBoth('PutObject: an unsupported storage class is refused by name', async client => {
   const bucket = await makeBucket(client)
   for (const name of ['GLACIER', 'DEEP_ARCHIVE', 'EXPRESS_ONEZONE']) {
     const refused = await put(client, bucket, '/k', [[':storage-class', name]])
@@ -126,14 +126,14 @@ inBoth('PutObject: a storage class that needs another kind of storage is refused
   }
 })
 
-inBoth('PutObject: an empty Expect is none', async client => {
+inBoth('PutObject: an empty Expect header counts as absent', async client => {
   const bucket = await makeBucket(client)
   const what = { method: 'PUT', bucket, path: '/k', body: 'x' }
   assert.equal((await client.send({ ...what, headers: [['Expect', '']] })).status, 200)
   expectFault(await client.send({ ...what, headers: [['Expect', ' x']] }), 417, 'ExpectationFailed')
 })
 
-inBoth('R27 R57 PutObject: locks, and the proof that they need', async client => {
+inBoth('R27 R57 PutObject: locks require a body checksum', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const md5: [string, string] = ['Content-MD5', createHash('md5').update('hello world').digest('base64')]
   const locked = (mode: string, until: string): [string, string][] => [
@@ -154,7 +154,7 @@ inBoth('R27 R57 PutObject: locks, and the proof that they need', async client =>
   assert.equal((await client.send({ method: 'DELETE', bucket, path })).status, 204)
 })
 
-inBoth('R22–R26 PutObject: encryption, said again and needed again', async client => {
+inBoth('R22–R26 PutObject: encryption is echoed, and customer keys are required to read', async client => {
   const bucket = await makeBucket(client)
   const plain = createHash('md5').update('hello world').digest('hex')
   const aes = await put(client, bucket, '/aes', [[':server-side-encryption', 'AES256']])
@@ -176,7 +176,7 @@ inBoth('R22–R26 PutObject: encryption, said again and needed again', async cli
   assert.equal((await get(customerKey(OTHER_KEY))).status, 403)
 })
 
-inBoth('R55 R68 PutObject: the bucket’s default encryption, and keys that it refuses', async client => {
+inBoth('R55 R68 PutObject: the bucket’s default encryption applies, and refused keys fail', async client => {
   const bucket = await makeBucket(client)
   const configure = (rule: string) => {
     const body = `<ServerSideEncryptionConfiguration><Rule>${rule}</Rule></ServerSideEncryptionConfiguration>`
@@ -197,7 +197,7 @@ inBoth('R55 R68 PutObject: the bucket’s default encryption, and keys that it r
   expectFault(await put(client, bucket, '/own', customerKey(KEY)), 403, 'AccessDenied')
 })
 
-inBoth('R32 R56 PutObject: lists by name and by header', async client => {
+inBoth('R32 R56 PutObject: canned ACLs and grant headers', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const readable = async (path: string, as: Sending['as']): Promise<boolean> =>
     (await client.send({ method: 'GET', bucket, path, as: as ?? null })).status === 200
@@ -237,7 +237,7 @@ inBoth('R32 R56 PutObject: lists by name and by header', async client => {
   expectFault(tagged, 403, 'AccessDenied')
 })
 
-inBoth('R50 R92 R93 D2 PutObject: conditions', async client => {
+inBoth('R50 R92 R93 D2 PutObject: preconditions', async client => {
   const bucket = await makeBucket(client)
   const missing = await put(client, bucket, '/k', [['If-Match', '"x"']])
   if (client.dialect === 'svc') expectFault(missing, 412, 'PreconditionFailed')
@@ -247,7 +247,7 @@ inBoth('R50 R92 R93 D2 PutObject: conditions', async client => {
   expectFault(await put(client, bucket, '/k', [['If-Match', '"x"']]), 412, 'PreconditionFailed')
 })
 
-inBoth('R25 PutObject: a customer key is in no log and in no answer about it', async (client, { log }) => {
+inBoth('R25 PutObject: a customer key reaches neither log nor response', async (client, { log }) => {
   const bucket = await makeBucket(client)
   const wrong = customerKey(KEY).map(([name, value]): [string, string] => [name, name.endsWith('MD5') ? 'x' : value])
   for (const headers of [customerKey(KEY), wrong, customerKey(KEY).slice(1)]) {
@@ -257,7 +257,7 @@ inBoth('R25 PutObject: a customer key is in no log and in no answer about it', a
   assert(!JSON.stringify(log).includes(KEY.toString('base64')))
 })
 
-inBoth('R60 PutObject: the right to write gives none to tag, lock, hold or share', async client => {
+inBoth('R60 PutObject: write permission does not imply tagging, locks, holds or ACLs', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const until = new Date(client.clock.now() + 60_000).toISOString()
   const allow = (...actions: string[]) => {
@@ -296,7 +296,7 @@ inBoth('R60 PutObject: the right to write gives none to tag, lock, hold or share
   assert.equal(all.status, 200, all.body.toString())
 })
 
-inBoth('R112 PutObject DeleteObjects: a checksum of another algorithm than was announced', async client => {
+inBoth('R112 PutObject DeleteObjects: a checksum of another algorithm than announced is refused', async client => {
   const bucket = await makeBucket(client)
   const code = client.dialect === 'svc' ? 'InvalidRequest' : 'BadDigest'
   const announced: Headers = [[':sdk-checksum-algorithm', 'CRC32C']]
@@ -311,7 +311,7 @@ inBoth('R112 PutObject DeleteObjects: a checksum of another algorithm than was a
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 200)
 })
 
-inBoth('R21 PutObject: empty pairs among the tags are none', async client => {
+inBoth('R21 PutObject: empty pairs among the tags are ignored', async client => {
   const bucket = await makeBucket(client)
   assert.equal((await put(client, bucket, '/k', [[':tagging', '&a=1&&b=&']])).status, 200)
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('tagging-count'), '2')
@@ -319,7 +319,7 @@ inBoth('R21 PutObject: empty pairs among the tags are none', async client => {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).own('tagging-count'), undefined)
 })
 
-inBoth('R104 PutObject: a wrong Content-MD5 is told in hex, what came in base64', async client => {
+inBoth('R104 PutObject: a wrong Content-MD5 is reported in hex, the computed one in base64', async client => {
   const bucket = await makeBucket(client)
   const refused = await put(client, bucket, '/k', [['Content-MD5', '1B2M2Y8AsgTpgAmY7PhCfg==']])
   expectFault(refused, 400, 'BadDigest')

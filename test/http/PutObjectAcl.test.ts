@@ -38,7 +38,7 @@ async function grants(client: Client, bucket: string, path = '/k?acl'): Promise<
 
 const OWN = `${MAIN.canonicalId} FULL_CONTROL`
 
-inBoth('R101 G9 PutObjectAcl GetObjectAcl: canned lists, shown in the words of the dialect', async client => {
+inBoth('R101 G9 PutObjectAcl GetObjectAcl: canned ACLs use the dialect’s URIs', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k', 'hello')
   assert.deepEqual(await grants(client, bucket), [OWN])
@@ -63,34 +63,37 @@ inBoth('R101 G9 PutObjectAcl GetObjectAcl: canned lists, shown in the words of t
   for (const name of ['etag', 'last-modified']) assert.equal(after.headers.get(name), before.headers.get(name))
 })
 
-inBoth('R30 R103 D26 PutObjectAcl: by document, proven; the owner gets nothing that is not listed', async client => {
-  const bucket = await makeBucket(client)
-  await put(client, bucket, '/k')
-  const body = policy(grant(id(OTHER.canonicalId), 'READ'))
-  const proven = document(body)
-  // The signed hash is proof enough for clients that know no other.
-  const unproven = client.dialect === 'svc' ? 400 : 200
-  assert.equal((await setAcl(client, bucket, [], body)).status, unproven)
-  assert.equal(outcome(await setAcl(client, bucket, [md5Header('x')], body)), '400 BadDigest')
-  assert.equal((await setAcl(client, bucket, proven.headers, body)).status, 200)
-  assert.deepEqual(await grants(client, bucket), [`${OTHER.canonicalId} READ`])
-  assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })).status, 200)
-  assert.equal((await client.send({ method: 'GET', bucket, path: '/k?acl', as: OTHER })).status, 403)
-  assert.equal(
-    (
-      await setAcl(client, bucket, [
-        [':acl', 'private'],
-        ['Content-MD5', '1B2M2Y8AsgTpgAmY7PhCfg=='],
-      ])
-    ).status,
-    200,
-  )
-  const email = client.dialect === 'svc' ? 'SvcCustomerByEmail' : 'AmazonCustomerByEmail'
-  const byMail = document(policy(grant('<EmailAddress>other@example.com</EmailAddress>', 'READ_ACP', email)))
-  assert.equal((await setAcl(client, bucket, byMail.headers, byMail.body)).status, 200)
-  assert.deepEqual(await grants(client, bucket), [`${OTHER.canonicalId} READ_ACP`])
-  assert.equal((await client.send({ method: 'GET', bucket, path: '/k?acl', as: OTHER })).status, 200)
-})
+inBoth(
+  'R30 R103 D26 PutObjectAcl: a document needs a checksum, and the owner gets only listed grants',
+  async client => {
+    const bucket = await makeBucket(client)
+    await put(client, bucket, '/k')
+    const body = policy(grant(id(OTHER.canonicalId), 'READ'))
+    const proven = document(body)
+    // The signed hash is proof enough for clients that know no other.
+    const unproven = client.dialect === 'svc' ? 400 : 200
+    assert.equal((await setAcl(client, bucket, [], body)).status, unproven)
+    assert.equal(outcome(await setAcl(client, bucket, [md5Header('x')], body)), '400 BadDigest')
+    assert.equal((await setAcl(client, bucket, proven.headers, body)).status, 200)
+    assert.deepEqual(await grants(client, bucket), [`${OTHER.canonicalId} READ`])
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: OTHER })).status, 200)
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/k?acl', as: OTHER })).status, 403)
+    assert.equal(
+      (
+        await setAcl(client, bucket, [
+          [':acl', 'private'],
+          ['Content-MD5', '1B2M2Y8AsgTpgAmY7PhCfg=='],
+        ])
+      ).status,
+      200,
+    )
+    const email = client.dialect === 'svc' ? 'SvcCustomerByEmail' : 'AmazonCustomerByEmail'
+    const byMail = document(policy(grant('<EmailAddress>other@example.com</EmailAddress>', 'READ_ACP', email)))
+    assert.equal((await setAcl(client, bucket, byMail.headers, byMail.body)).status, 200)
+    assert.deepEqual(await grants(client, bucket), [`${OTHER.canonicalId} READ_ACP`])
+    assert.equal((await client.send({ method: 'GET', bucket, path: '/k?acl', as: OTHER })).status, 200)
+  },
+)
 
 inBoth('R56 PutObjectAcl: by grant headers', async client => {
   const bucket = await makeBucket(client)
@@ -116,7 +119,7 @@ inBoth('R56 PutObjectAcl: by grant headers', async client => {
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('R102 G10 PutObjectAcl: what is refused, and changes nothing', async client => {
+inBoth('R102 G10 PutObjectAcl: a refused request changes nothing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const doc = (body: string): [Headers, string] => [[md5Header(body)], body]
@@ -159,7 +162,7 @@ inBoth('R102 G10 PutObjectAcl: what is refused, and changes nothing', async clie
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('D13 D14 D16 D21 PutObjectAcl: where the dialects read differently', async client => {
+inBoth('D13 D14 D16 D21 PutObjectAcl: dialects differ in parsing', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const isNative = client.dialect === 'svc'
@@ -173,7 +176,7 @@ inBoth('D13 D14 D16 D21 PutObjectAcl: where the dialects read differently', asyn
   assert.equal(outcome(exec), isNative ? '400 InvalidArgument' : '200')
 })
 
-inBoth('R105 R118 PutObjectAcl: versions, and what is not there', async (client, { parts }) => {
+inBoth('R105 R118 PutObjectAcl: works by version, and missing keys are 404', async (client, { parts }) => {
   const plain = await makeBucket(client)
   const acl: Headers = [[':acl', 'public-read']]
   assert.equal(outcome(await setAcl(client, plain, acl)), '404 NoSuchKey')
@@ -197,7 +200,7 @@ inBoth('R105 R118 PutObjectAcl: versions, and what is not there', async (client,
   assert.equal(outcome(await get(client, bucket, `/k?acl&versionId=${marker}`)), '405 MethodNotAllowed')
 })
 
-inBoth('R106 PutObjectAcl: strangers may not, grantees of WRITE_ACP may', async client => {
+inBoth('R106 PutObjectAcl: needs WRITE_ACP', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   for (const as of [OTHER, READER, null]) {
@@ -209,7 +212,7 @@ inBoth('R106 PutObjectAcl: strangers may not, grantees of WRITE_ACP may', async 
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('G10 PutObjectAcl: blocks on public lists and enforced ownership', async (client, { parts }) => {
+inBoth('G10 PutObjectAcl: honours public access blocks and enforced ownership', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const block = { ignorePublicAcls: false, blockPublicPolicy: false, restrictPublicBuckets: false }
@@ -222,7 +225,7 @@ inBoth('G10 PutObjectAcl: blocks on public lists and enforced ownership', async 
   assert.deepEqual(await grants(client, bucket), [OWN])
 })
 
-inBoth('P18 PutObjectAcl: a lock does not stop it, and it does not stop the lock', async client => {
+inBoth('P18 PutObjectAcl: independent of object lock', async client => {
   const bucket = await lockBucket(client)
   const version = await put(client, bucket, '/k', 'held')
   const hold = document(

@@ -22,7 +22,7 @@ function setHold(client: Client, bucket: string, status: string, given: Hold = {
 const shownHold = async (client: Client, bucket: string, path = '/k'): Promise<string | undefined> =>
   (await client.send({ method: 'HEAD', bucket, path })).own('object-lock-legal-hold')
 
-inBoth('R38 R114 PutObjectLegalHold: on and off, again and again, seen by GET, HEAD and ?legal-hold', async client => {
+inBoth('R38 R114 PutObjectLegalHold: toggles, and is returned by GET, HEAD and ?legal-hold', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const before = await get(client, bucket, '/k')
@@ -42,7 +42,7 @@ inBoth('R38 R114 PutObjectLegalHold: on and off, again and again, seen by GET, H
   assert.equal(after.own('version-id'), before.own('version-id'))
 })
 
-inBoth('R39 PutObjectLegalHold: of one version, the others are free', async client => {
+inBoth('R39 PutObjectLegalHold: applies to one version only', async client => {
   const bucket = await lockBucket(client)
   const first = await put(client, bucket, '/k', 'one')
   const second = await put(client, bucket, '/k', 'two')
@@ -52,7 +52,7 @@ inBoth('R39 PutObjectLegalHold: of one version, the others are free', async clie
   assert.equal((await client.send({ method: 'DELETE', bucket, path: `/k?versionId=${first}` })).status, 403)
 })
 
-inBoth('D7 R113 PutObjectLegalHold: no locks on the bucket comes before no such key', async client => {
+inBoth('D7 R113 PutObjectLegalHold: missing object lock is reported before a missing key', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const wanted = client.dialect === 'svc' ? '404 ObjectLockConfigurationNotFoundError' : '400 InvalidRequest'
@@ -63,7 +63,7 @@ inBoth('D7 R113 PutObjectLegalHold: no locks on the bucket comes before no such 
   assert.equal(outcome(await setHold(client, 'no-such-bucket', 'ON')), '404 NoSuchBucket')
 })
 
-inBoth('R113 PutObjectLegalHold: keys and versions that are not there', async client => {
+inBoth('R113 PutObjectLegalHold: missing keys and versions are 404', async client => {
   const bucket = await lockBucket(client)
   assert.equal(outcome(await setHold(client, bucket, 'ON')), '404 NoSuchKey')
   await put(client, bucket, '/k')
@@ -76,7 +76,7 @@ inBoth('R113 PutObjectLegalHold: keys and versions that are not there', async cl
   assert.equal(outcome(await version(marker!)), '405 MethodNotAllowed')
 })
 
-inBoth('D8 R109 PutObjectLegalHold: a document that is none is refused without effect', async client => {
+inBoth('D8 R109 PutObjectLegalHold: a malformed document is refused without effect', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const wanted = client.dialect === 'svc' ? '400 InvalidRequest' : '400 MalformedXML'
@@ -97,7 +97,7 @@ inBoth('D8 R109 PutObjectLegalHold: a document that is none is refused without e
   assert.equal(await shownHold(client, bucket), undefined)
 })
 
-inBoth('D9 R110 PutObjectLegalHold: the header says the same as the document, or nothing happens', async client => {
+inBoth('D9 R110 PutObjectLegalHold: in svc, header and document must agree', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const proof = md5Header(holdBody('ON'))
@@ -109,7 +109,7 @@ inBoth('D9 R110 PutObjectLegalHold: the header says the same as the document, or
   }
 })
 
-inBoth('R103 R104 R111 R112 PutObjectLegalHold: the body must be proven', async client => {
+inBoth('R103 R104 R111 R112 PutObjectLegalHold: the body needs a checksum', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const own: Headers = client.dialect === 'svc' ? [[':legal-hold', 'ON']] : []
@@ -148,7 +148,7 @@ inBoth('R103 R104 R111 R112 PutObjectLegalHold: the body must be proven', async 
   }
 })
 
-inBoth('R108 PutObjectLegalHold: names in the query must be those of the request; a key is needed', async client => {
+inBoth('R108 PutObjectLegalHold: bucket and key in the query must match the path; a key is required', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   const at = (query: string) => setHold(client, bucket, 'ON', { path: `/k?${query}` })
@@ -160,7 +160,7 @@ inBoth('R108 PutObjectLegalHold: names in the query must be those of the request
   assert.equal(outcome(without), client.dialect === 'svc' ? '400 InvalidRequest' : '405 MethodNotAllowed')
 })
 
-inBoth('R115 P17 P30 PutObjectLegalHold: setting and seeing need permissions of their own', async client => {
+inBoth('R115 P17 P30 PutObjectLegalHold: reading and writing need separate permissions', async client => {
   const bucket = await lockBucket(client)
   await put(client, bucket, '/k')
   for (const as of [OTHER, READER, null]) {

@@ -17,7 +17,7 @@ import {
 } from './parts.ts'
 import { inBoth, makeBucket, OTHER, READER } from './server.ts'
 
-inBoth('R34 R73 UploadPart: a part is stored and replaced; the last one counts', async client => {
+inBoth('R34 R73 UploadPart: a part can be replaced; the last one wins', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   const old = await part(client, place, 1, 'old')
@@ -29,7 +29,7 @@ inBoth('R34 R73 UploadPart: a part is stored and replaced; the last one counts',
   expectFault(await putPart(client, place, 1, 'late'), 404, 'NoSuchUpload')
 })
 
-inBoth('R36 R73 UploadPart: numbers and uploads that are none', async client => {
+inBoth('R36 R73 UploadPart: invalid part numbers and upload ids are refused', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket)
   for (const number of ['0', '10001', '-1', 'x', '', '1.5', '99999999999']) {
@@ -48,7 +48,7 @@ inBoth('R36 R73 UploadPart: numbers and uploads that are none', async client => 
   assert.equal((await putPart(client, place, 10_000, 'x')).status, 200)
 })
 
-inBoth('R104 R112 UploadPart: what the client says about the body is checked', async client => {
+inBoth('R104 R112 UploadPart: announced checksums and lengths are verified', async client => {
   const bucket = await makeBucket(client)
   const plain = await begin(client, bucket)
   const md5 = createHash('md5').update('hello world').digest('base64')
@@ -83,7 +83,7 @@ inBoth('R25 R86 A74 UploadPart: an upload with a customer key takes parts under 
   expectFault(await putPart(client, plain, 1, 'x', customerKey(KEY)), 400, 'InvalidRequest')
 })
 
-inBoth('R87 UploadPart: a part is not stored otherwise than it asks to be sealed', async client => {
+inBoth('R87 UploadPart: a part’s encryption headers must match the upload', async client => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/source', body: 'x' })
   const sealed = (algorithm: string): [string, string] => [':server-side-encryption', algorithm]
@@ -134,7 +134,7 @@ inBoth('R80 UploadPart: an upload with composite checksums takes no part without
   }
 })
 
-inBoth('R112 UploadPart: what the upload was begun with counts, in svc also what is announced', async client => {
+inBoth('R112 UploadPart: the upload’s checksum algorithm applies, in svc also an announced one', async client => {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/k', [[':checksum-algorithm', 'CRC32']])
   const sent = await putPart(client, place, 1, 'hello world', [

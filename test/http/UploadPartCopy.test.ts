@@ -40,7 +40,7 @@ inBoth('R73 UploadPartCopy: ranges of objects become parts', async client => {
   }
 })
 
-inBoth('D30 UploadPartCopy: the tag of a range depends on the source and the range alone', async client => {
+inBoth('D30 UploadPartCopy: the ETag of a range depends only on source and range', async client => {
   const bucket = await makeBucket(client)
   // One is long enough to be shared; the other lies in its record, and its bytes are read.
   for (const body of [Buffer.alloc(2 ** 21, 'a'), Buffer.from('0123456789')]) {
@@ -66,23 +66,26 @@ inBoth('D30 UploadPartCopy: the tag of a range depends on the source and the ran
   }
 })
 
-inBoth('R16 UploadPartCopy: a whole object is a part with the tag of its bytes, sealed or not', async client => {
-  const bucket = await makeBucket(client)
-  const sealed: Headers = [[':server-side-encryption', 'AES256']]
-  // Long enough to be shared, not stored anew.
-  const body = Buffer.alloc(2 ** 21, 'a')
-  const tag = `"${createHash('md5').update(body).digest('hex')}"`
-  for (const from of [[], sealed]) {
-    await client.send({ method: 'PUT', bucket, path: '/from', body, headers: from })
-    for (const to of [[], sealed]) {
-      const place = await begin(client, bucket, '/to', to)
-      const copied = await copyPart(client, place, 1, `${bucket}/from`)
-      assert.equal(textAt(copied.xml(), 'ETag'), tag)
+inBoth(
+  'R16 UploadPartCopy: a part copied from a whole object has the MD5 of its bytes, encrypted or not',
+  async client => {
+    const bucket = await makeBucket(client)
+    const sealed: Headers = [[':server-side-encryption', 'AES256']]
+    // Long enough to be shared, not stored anew.
+    const body = Buffer.alloc(2 ** 21, 'a')
+    const tag = `"${createHash('md5').update(body).digest('hex')}"`
+    for (const from of [[], sealed]) {
+      await client.send({ method: 'PUT', bucket, path: '/from', body, headers: from })
+      for (const to of [[], sealed]) {
+        const place = await begin(client, bucket, '/to', to)
+        const copied = await copyPart(client, place, 1, `${bucket}/from`)
+        assert.equal(textAt(copied.xml(), 'ETag'), tag)
+      }
     }
-  }
-})
+  },
+)
 
-inBoth('R43 R44 R49 UploadPartCopy: ranges, sources and conditions that are wrong', async client => {
+inBoth('R43 R44 R49 UploadPartCopy: invalid ranges, sources and preconditions are refused', async client => {
   const bucket = await makeBucket(client)
   const put = await client.send({ method: 'PUT', bucket, path: '/from', body: '0123456789' })
   const place = await begin(client, bucket, '/to')
@@ -101,7 +104,7 @@ inBoth('R43 R44 R49 UploadPartCopy: ranges, sources and conditions that are wron
   assert.equal(textAt(whole.xml(), 'ETag'), tag)
 })
 
-inBoth('R25 R60 A28 UploadPartCopy: keys and rights', async client => {
+inBoth('R25 R60 A28 UploadPartCopy: customer keys and permissions', async client => {
   const bucket = await makeBucket(client)
   const sealed = await client.send({ method: 'PUT', bucket, path: '/from', body: 'secret', headers: customerKey(KEY) })
   assert.equal(sealed.status, 200)

@@ -16,7 +16,7 @@ const statement = (bucket: string, more: object): object => ({
   ...more,
 })
 
-inBoth('A35: denials reach whom they name, not those who look like them', async (client, { parts }) => {
+inBoth('A35: denials apply to the principals they name, not to similar names', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   await put(client, bucket, '/K')
@@ -56,7 +56,7 @@ inBoth('A35: denials reach whom they name, not those who look like them', async 
   }
 })
 
-inBoth('A35: principals, actions and resources that name nothing are refused', async client => {
+inBoth('A35: unknown principals, actions and resources are refused', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
   const fullWidth = OTHER.accountId.replaceAll('2', '\uff12')

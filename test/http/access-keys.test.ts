@@ -39,7 +39,7 @@ inBoth(
   },
 )
 
-inBoth('what a user may do changes with its policies, at once', async (client, { parts }) => {
+inBoth('policy changes take effect at once', async (client, { parts }) => {
   const accounts = new Accounts(parts.store.context)
   const bucket = await makeBucket(client)
   const put = async (): Promise<number> =>
@@ -54,7 +54,7 @@ inBoth('what a user may do changes with its policies, at once', async (client, {
   assert.equal(await put(), 403)
 })
 
-inBoth('an account that was made a moment ago can be granted something by its e-mail', async (client, { parts }) => {
+inBoth('a new account can be granted access by e-mail at once', async (client, { parts }) => {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })
   const headers = [[':grant-read', 'emailAddress="new@example.com"']] as const

@@ -86,7 +86,7 @@ inBoth(
   },
 )
 
-inBoth('R30 G9 GetBucketAcl, PutBucketAcl: every canned list of a bucket comes back', async (client, served) => {
+inBoth('R30 G9 GetBucketAcl, PutBucketAcl: every canned bucket ACL round-trips', async (client, served) => {
   const bucket = await makeBucket(client)
   const place = { bucket, path: '/?acl' }
   for (const canned of [...CANNED, 'log-delivery-write']) {
@@ -99,7 +99,7 @@ inBoth('R30 G9 GetBucketAcl, PutBucketAcl: every canned list of a bucket comes b
   assert.deepEqual(await grants(client, place), [own, `${log} WRITE`, `${log} READ_ACP`])
 })
 
-inBoth('G6 PutObjectAcl: a list that names nobody, or somebody who is gone, comes back', async (client, served) => {
+inBoth('G6 PutObjectAcl: an empty ACL, or one with a deleted grantee, round-trips', async (client, served) => {
   const bucket = await makeBucket(client)
   const statement = { Effect: 'Allow', Principal: '*', Action: ['svc:PutObject', 'svc:PutObjectAcl'] }
   const policy = JSON.stringify({ Statement: { ...statement, Resource: `arn:svc:svc:::${bucket}/*` } })
@@ -152,7 +152,7 @@ inBoth(
   },
 )
 
-inBoth('R30 R31 R107 G10 PutObjectAcl: names of both families, addresses, names that say nothing', async client => {
+inBoth('R30 R31 R107 G10 PutObjectAcl: URIs of both dialects, e-mail addresses and unknown grantees', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const place = { bucket, path: '/k?acl' }

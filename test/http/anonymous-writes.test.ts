@@ -55,7 +55,7 @@ const setBlock = async (client: Client, name: string): Promise<void> => {
   assert.equal((await documentsOf(client, BUCKET, 'publicAccessBlock').put(body)).status, 200)
 }
 
-inBoth('R56 G7 PutObject, PostObject: who may write by the ACL may name an ACL, without a name too', async client => {
+inBoth('R56 G7 PutObject, PostObject: a writer by ACL may set an ACL, also anonymously', async client => {
   await writable(client)
   const status = async (as: typeof MAIN | null): Promise<number> =>
     (await client.send({ method: 'GET', bucket: BUCKET, path: '/k', as })).status
@@ -79,7 +79,7 @@ inBoth('R56 G7 PutObject, PostObject: who may write by the ACL may name an ACL, 
   }
 })
 
-inBoth('R9 G7 PutObject, PostObject: naming an ACL takes the right to write, and no denial', async client => {
+inBoth('R9 G7 PutObject, PostObject: setting an ACL needs write permission and no denial', async client => {
   await writable(client, 'public-read')
   for (const [way, write] of writers(client))
     for (const acl of [[], ...ALL]) assert.equal(outcome(await write(acl)), '403 AccessDenied', way)
@@ -103,7 +103,7 @@ inBoth('R9 G7 PutObject, PostObject: naming an ACL takes the right to write, and
   }
 })
 
-inBoth('G6 G10 PutObject, PostObject: blocks and ownership hold for what an anonymous writer names', async client => {
+inBoth('G6 G10 PutObject, PostObject: public access blocks and ownership apply to anonymous ACLs', async client => {
   await writable(client)
   await setBlock(client, 'BlockPublicAcls')
   for (const [way, write] of writers(client)) {

@@ -9,7 +9,7 @@ import { document, get, outcome, put } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, READER, type Who } from './server.ts'
 import { exchange, Wire } from './wire.ts'
 
-inBoth('A27: headers of a server’s own business mean nothing from outside', async client => {
+inBoth('A27: internal headers from clients are ignored', async client => {
   const bucket = await makeBucket(client)
   const headers: [string, string][] = [
     ['x-holdfast-owner', OTHER.canonicalId],
@@ -40,7 +40,7 @@ const signerFor = (client: Client, { accessKey, secretKey }: Who) => ({
   now: client.clock.now(),
 })
 
-inBoth('A30: a form cannot reach past its bucket, nor past the rights of who signed it', async client => {
+inBoth('A30: a form is limited to its bucket and its signer’s permissions', async client => {
   const bucket = await makeBucket(client)
   const beside = await makeBucket(client, 'beside')
   const until = client.clock.now() + 60_000
@@ -70,7 +70,7 @@ inBoth('A30: a form cannot reach past its bucket, nor past the rights of who sig
   assert.equal((await client.send({ method: 'HEAD', bucket: beside, path: '/k' })).status, 404)
 })
 
-inBoth('A31: a bucket for those who say who they are is not listed to others', async client => {
+inBoth('A31: a bucket for authenticated users is not listed anonymously', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'authenticated-read']])
   await put(client, bucket, '/k')
   for (const query of ['', '?list-type=2', '?versions', '?uploads']) {
@@ -83,7 +83,7 @@ inBoth('A31: a bucket for those who say who they are is not listed to others', a
 
 const NAMES = { bucket: 'plain', locked: 'locked', empty: 'nothing-in-it', fresh: 'not-there-yet', key: 'k' }
 
-inBoth('nobody’s body is read before it is known that its sender may', async client => {
+inBoth('a body is read only after authorization', async client => {
   const until = '2030-01-01T00:00:00Z'
   const place = await makePlace(what => client.send(what), { ...NAMES, owner: MAIN.canonicalId, until })
   let refused = 0
@@ -104,7 +104,7 @@ inBoth('nobody’s body is read before it is known that its sender may', async c
 
 const BATCH_BYTES = 2 * 2 ** 20
 
-inBoth('strangers hold a bounded part of the memory, and nothing of what others need', async client => {
+inBoth('anonymous requests are limited to their own share of memory', async client => {
   const bucket = await makeBucket(client)
   const batch = { method: 'POST', bucket, path: '/?delete', announced: BATCH_BYTES, body: 'x', as: null } as const
   const headers: [string, string][] = [

@@ -27,7 +27,7 @@ async function isAlive(client: Client, bucket: string): Promise<void> {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/' })).status, 200)
 }
 
-inBoth('A43: no Host, two, or one that is none', async client => {
+inBoth('A43: missing, duplicate or invalid Host is refused', async client => {
   for (const hosts of [
     [],
     [BASE_HOST, BASE_HOST],
@@ -50,7 +50,7 @@ inBoth('A43: no Host, two, or one that is none', async client => {
 
 const put3 = (headers: string): string => `PUT /k HTTP/1.1\r\n${headers}\r\n`
 
-inBoth('A44: a body that could end in two places is refused, and the connection with it', async (client, served) => {
+inBoth('A44: an ambiguous body length is refused and closes the connection', async (client, served) => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const host = `Host: ${bucket}.${BASE_HOST}\r\n${client.name(':meta-x')}: y\r\n`
   const smuggled = 'GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -79,7 +79,7 @@ inBoth('A44: a body that could end in two places is refused, and the connection 
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('A44: chunks that are none end the body, and nothing is stored', async (client, served) => {
+inBoth('A44: malformed chunks abort the body, and nothing is stored', async (client, served) => {
   const bucket = await makeBucket(client, 'test-bucket', [[':acl', 'public-read-write']])
   const encoding = client.dialect === 'svc' ? 'svc-chunked' : 'aws-chunked'
   const head =
@@ -94,7 +94,7 @@ inBoth('A44: chunks that are none end the body, and nothing is stored', async (c
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('A45: lengths that are none, too much, or missing', async client => {
+inBoth('A45: invalid, excessive or missing lengths are refused', async client => {
   const bucket = await makeBucket(client)
   for (const length of ['-1', '+5', '0x10', '18446744073709551616', '1e3', '', ' ', '3;']) {
     const head = client.head({ method: 'PUT', bucket, path: '/k', body: 'abc' })
@@ -110,7 +110,7 @@ inBoth('A45: lengths that are none, too much, or missing', async client => {
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('A46: more headers than anybody needs', async client => {
+inBoth('A46: too many headers are refused', async client => {
   const bucket = await makeBucket(client)
   const long = await exchange(client.port, `GET / HTTP/1.1\r\n${HOST}A: ${'b'.repeat(17_000)}\r\n\r\n`)
   assertRefused(long, 400, 'a long header')
@@ -123,7 +123,7 @@ inBoth('A46: more headers than anybody needs', async client => {
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('A47: headers named as what every object has', async client => {
+inBoth('A47: headers named like Object.prototype members are harmless', async client => {
   const bucket = await makeBucket(client)
   const headers = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', ':meta-__proto__', ':meta-constructor']
   const all = headers.map((name): [string, string] => [name, 'x'])
@@ -135,7 +135,7 @@ inBoth('A47: headers named as what every object has', async client => {
 
 const CONNECTIONS = 2_000
 
-test('A49: thousands that send a head and reset the connection leave nothing behind', () =>
+test('A49: thousands of reset connections leak nothing', () =>
   withServer(async ({ s3, parts, log }) => {
     const bucket = await makeBucket(s3)
     const open = (): number => (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd').length : 0)
@@ -155,7 +155,7 @@ test('A49: thousands that send a head and reset the connection leave nothing beh
     await isAlive(s3, bucket)
   }))
 
-inBoth('A50: whoever is refused is not told to go on', async client => {
+inBoth('A50: a refused request gets no 100 Continue', async client => {
   const bucket = await makeBucket(client)
   const what = { method: 'PUT', bucket, path: '/k', headers: [['Expect', '100-continue']] } as const
   for (const [about, head] of [
@@ -176,14 +176,14 @@ inBoth('A50: whoever is refused is not told to go on', async client => {
   wire.socket.destroy()
 })
 
-inBoth('A50: an expectation that nobody can meet is 417', async client => {
+inBoth('A50: an unknown expectation is 417', async client => {
   const bucket = await makeBucket(client)
   const answer = await client.send({ method: 'PUT', bucket, path: '/k', body: 'x', headers: [['Expect', 'a miracle']] })
   expectFault(answer, 417, 'ExpectationFailed')
   expectFault(await client.send({ method: 'GET', bucket, path: '/k' }), 404, 'NoSuchKey')
 })
 
-inBoth('A51: methods and targets of other worlds', async client => {
+inBoth('A51: unknown methods and request targets are refused', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   for (const [line, status, code] of [
@@ -211,7 +211,7 @@ test('A52: HTTP/2 is not spoken', () =>
     assert.equal(answer?.status, 403)
   }))
 
-inBoth('A52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and nothing behind them', async client => {
+inBoth('A52: only HTTP/1.0 and HTTP/1.1 are accepted', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/kept')
   const lineOf = (what: string, version: string): string => what.replace(' HTTP/1.1\r\n', ` HTTP/${version}\r\n`)
@@ -231,7 +231,7 @@ inBoth('A52: versions other than HTTP/1.0 and HTTP/1.1 are refused, and nothing 
   }
 })
 
-test('A53: junk in the handshake of TLS is its sender’s loss alone', () =>
+test('A53: TLS handshake garbage affects only its sender', () =>
   withServer(
     async ({ s3: { port }, log }) => {
       const junk = await Wire.open(port)
@@ -262,7 +262,7 @@ test('A53: junk in the handshake of TLS is its sender’s loss alone', () =>
     { certificate: TEST_CERTIFICATE },
   ))
 
-inBoth('A58 R14: metadata come back as they were, byte for byte, or are refused', async client => {
+inBoth('A58 R14: metadata round-trip byte for byte or are refused', async client => {
   const bucket = await makeBucket(client)
   const utf8 = (text: string): string => Buffer.from(text).toString('latin1')
   for (const sent of ['plain', utf8('ключ 鍵'), 'b\xe4\xffc', '\x80', utf8('\ufffd')]) {

@@ -29,7 +29,7 @@ const escaped = (key: string): string =>
 
 const hex = (byte: number): string => byte.toString(16).padStart(2, '0')
 
-inBoth('A37: a key is a key, whatever it would mean as a path', async client => {
+inBoth('A37: keys that look like paths are stored literally', async client => {
   const bucket = await makeBucket(client)
   const beside = await makeBucket(client, 'beside')
   await put(client, beside, '/k', 'of the other bucket')
@@ -53,7 +53,7 @@ inBoth('A37: a key is a key, whatever it would mean as a path', async client => 
   assert.deepEqual(texts((await get(client, beside, '/')).xml(), 'Key'), ['k'])
 })
 
-inBoth('A38: sources of copies that are none', async client => {
+inBoth('A38: invalid copy sources are refused', async client => {
   const bucket = await makeBucket(client)
   await put(client, bucket, '/k')
   const place = await begin(client, bucket, '/parts')
@@ -100,7 +100,7 @@ inBoth('A38: sources of copies that are none', async client => {
   assert.doesNotMatch((await get(client, bucket, `/parts?uploadId=${place.id}`)).body.toString(), /<Part>/)
 })
 
-inBoth('A40: keys that are not UTF-8 text, or hold a zero', async client => {
+inBoth('A40: keys that are not UTF-8 or contain NUL are refused', async client => {
   const bucket = await makeBucket(client)
   for (const path of ['/%ff', '/%C3', '/a%00b', '/%ED%A0%80', '/%C0%AF', '/%F5%80%80%80', '/100%', '/%g0']) {
     const answer = await client.send({ method: 'PUT', bucket, path, body: 'x' })
@@ -127,7 +127,7 @@ const NAMES = [
   '\u{1F600}',
 ]
 
-inBoth('A41: names that mean something to a program come back as they are', async client => {
+inBoth('A41: keys with special meaning to programs round-trip', async client => {
   const bucket = await makeBucket(client)
   for (const name of NAMES) await put(client, bucket, `/${escaped(name)}`, name)
   for (const name of NAMES) assert.equal((await get(client, bucket, `/${escaped(name)}`)).body.toString(), name)

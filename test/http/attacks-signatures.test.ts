@@ -118,7 +118,7 @@ inBoth('A4: a presigned upload cannot be turned into a copy', async client => {
   assert.equal(summary(await exchange(client.port, headOf(request, 3), 'abc')), '200')
 })
 
-inBoth('A5: what a signature does not cover is not done', async client => {
+inBoth('A5: unsigned headers have no effect', async client => {
   const bucket = await makeBucket(client, 'test-bucket', [[':bucket-object-lock-enabled', 'true']])
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -143,7 +143,7 @@ inBoth('A5: what a signature does not cover is not done', async client => {
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
 })
 
-inBoth('A7: signed in the header and in the query at once', async client => {
+inBoth('A7: a signature in both header and query is refused', async client => {
   const bucket = await makeBucket(client)
   const signer = signerFor(client)
   const plain: Unsigned = { method: 'PUT', target: '/k', headers: [['Host', `${bucket}.${BASE_HOST}`]] }
@@ -154,7 +154,7 @@ inBoth('A7: signed in the header and in the query at once', async client => {
   assert.equal(summary(answer), client.dialect === 'svc' ? '403 InvalidArgument' : '400 InvalidArgument')
 })
 
-inBoth('A8 A9: a chunk or a last chunk that is not what was signed', client =>
+inBoth('A8 A9: a tampered chunk or final chunk is refused', client =>
   eachRefused(client, [
     [
       'a byte of data',
@@ -175,7 +175,7 @@ inBoth('A8 A9: a chunk or a last chunk that is not what was signed', client =>
   ]),
 )
 
-inBoth('A10 A11: a stream without its end, or of another length than announced', client =>
+inBoth('A10 A11: a truncated stream or wrong decoded length is refused', client =>
   eachRefused(client, [
     ['no last chunk', { kind: 'signed', spoil: frames => frames.slice(0, 3) }, '400 IncompleteBody'],
     ['no line after the last', { kind: 'signed', spoil: frames => frames.slice(0, 4) }, '400 IncompleteBody'],
