@@ -250,6 +250,21 @@ test('names: an exported name has one meaning', () => {
   none([...places].filter(([, paths]) => paths.length > 1).map(([name, paths]) => `${name}: ${paths.join(', ')}`))
 })
 
+test('names: an exported name is used somewhere', () => {
+  const uses = new Map<string, number>()
+  for (const { text } of everything) {
+    for (const [word] of withoutComments(text).matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1)
+  }
+  const namespaces = new Set(
+    code.flatMap(source => [...source.text.matchAll(/\* as \w+ from '.*\/(.*)'/g)].map(m => m[1])),
+  )
+  const bad: string[] = []
+  for (const { path, text } of core.filter(source => !namespaces.has(basename(source.path)))) {
+    for (const [, name] of text.matchAll(EXPORTED)) if (uses.get(name!) === 1) bad.push(`${path}: ${name}`)
+  }
+  none(bad)
+})
+
 test('budgets: lines of a file, of a function, characters of a line', () => {
   const bad: string[] = []
   for (const { path, text, isTest } of everything) {

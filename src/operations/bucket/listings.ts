@@ -1,6 +1,5 @@
 /** What all listings say alike, and how. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
-import type { Pairs } from '../../model/version.ts'
 import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe } from '../inputs.ts'
 import type { Decoder } from '../operation.ts'
@@ -41,15 +40,6 @@ export function writeOwner(to: XmlWriter, ctx: OperationContext, owner: string, 
   to.leaf('ID', owner)
   to.leaf('DisplayName', ctx.accounts.byCanonicalId(owner)?.displayName ?? '')
   to.close()
-}
-
-export function writeTags(to: XmlWriter, tags: Pairs): void {
-  for (const [key, value] of tags) {
-    to.open('Tag')
-    to.leaf('Key', key)
-    to.leaf('Value', value)
-    to.close()
-  }
 }
 
 export const pageToken = {
