@@ -3,7 +3,7 @@
 import cluster from 'node:cluster'
 import { readConfig, serveHelp } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
-import { atLeast, type Log } from './server/log.ts'
+import { type Logger, withLogLevel } from './server/log.ts'
 import type { RunningServer } from './server/serve.ts'
 import { ServerLog } from './server/server-log.ts'
 import { exitOf, startServer } from './server/start-server.ts'
@@ -18,10 +18,10 @@ const LAST_WORDS_MS = 100
 const log = new ServerLog(process.stderr, process.env)
 process.on('exit', () => log.flush())
 
-const tell: Log = {
+const logger: Logger = {
   log: line => log.write(line),
-  once: line => log.notice(line),
-  end: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
+  notice: line => log.notice(line),
+  abort: () => setTimeout(() => process.exit(1), LAST_WORDS_MS),
 }
 
 /** Everything but serving. Loaded only when asked for: a server does not need it. */
@@ -51,8 +51,8 @@ async function main(): Promise<void> {
   let stop: (signal: NodeJS.Signals) => void = () => process.exit(0)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
   log.use(config)
-  const running = await startServer(config, tell)
-  const told = atLeast(config.logLevel, tell)
+  const running = await startServer(config, logger)
+  const told = withLogLevel(config.logLevel, logger)
   stop = stopOnce(running, told)
   process.on('SIGHUP', () => void reload(running, told))
   told.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
 }
 
 /** Requests in flight may finish, but not hold up the end for ever. */
-function stopOnce(running: RunningServer, { log }: Log): (signal: NodeJS.Signals) => void {
+function stopOnce(running: RunningServer, { log }: Logger): (signal: NodeJS.Signals) => void {
   let stopping = false
   return signal => {
     if (stopping) return
@@ -88,7 +88,7 @@ function stopOnce(running: RunningServer, { log }: Log): (signal: NodeJS.Signals
   }
 }
 
-async function reload(running: RunningServer, { log }: Log): Promise<void> {
+async function reload(running: RunningServer, { log }: Logger): Promise<void> {
   log({ level: 'info', message: 'reloading', signal: 'SIGHUP' })
   try {
     await running.reload()
@@ -99,7 +99,7 @@ async function reload(running: RunningServer, { log }: Log): Promise<void> {
   }
 }
 
-if (cluster.isWorker) runWorker(tell, config => log.use(config))
+if (cluster.isWorker) runWorker(logger, config => log.use(config))
 else
   main().catch((error: unknown) => {
     const { code, line } = exitOf(error)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { checkBrokenAnswers, UnsafeRuntime } from '../src/server/runtime-check.ts'
+import { checkTruncatedResponses, UnsafeRuntime } from '../src/server/runtime-check.ts'
 import { TEST_CERTIFICATE } from './http/certificate.ts'
 
 for (const [transport, certificate] of [
@@ -10,7 +10,7 @@ for (const [transport, certificate] of [
   ['TLS', TEST_CERTIFICATE],
 ] as const) {
   test(`${transport}: answers that break off are seen as such on this runtime`, async () => {
-    assert.equal(await checkBrokenAnswers(certificate), true)
+    assert.equal(await checkTruncatedResponses(certificate), true)
   })
 
   const ending = (response: ServerResponse): void => void response.end()
@@ -20,16 +20,16 @@ for (const [transport, certificate] of [
     ['completes', completing],
   ] as const) {
     test(`${transport}: a runtime that ${title} a destroyed answer is refused`, async () => {
-      await assert.rejects(checkBrokenAnswers(certificate, cut), (error: Error) => {
+      await assert.rejects(checkTruncatedResponses(certificate, cut), (error: Error) => {
         assert(error instanceof UnsafeRuntime)
-        assert.match(error.message, /^(node|bun) [\d.]+ completes an answer that breaks off before its headers/)
+        assert.match(error.message, /^(node|bun) [\d.]+ completes a response aborted before its headers/)
         return true
       })
     })
   }
 
   test(`${transport}: destroying the response is no way to break off an answer on Bun`, async () => {
-    const verdict = checkBrokenAnswers(certificate, response => void response.destroy())
+    const verdict = checkTruncatedResponses(certificate, response => void response.destroy())
     // When Bun no longer does that, breakOff may destroy the response as everybody does.
     if (process.versions.bun === undefined) assert.equal(await verdict, true)
     else await assert.rejects(verdict, UnsafeRuntime)

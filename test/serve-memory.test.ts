@@ -31,7 +31,7 @@ test('a server in memory serves, says so, and leaves nothing on the disk', () =>
       const ready = /^holdfast ready http:\/\/127\.0\.0\.1:(\d+) console (http:\/\/127\.0\.0\.1:\d+)\n$/.exec(out)
       assert(ready !== null, errors)
       assert.equal((await fetch(`${ready[2]}/health/ready`)).status, 200)
-      assert.match(errors, /"level":"warn","message":"everything is kept in memory and is gone when this server ends/)
+      assert.match(errors, /"level":"warn","message":"all data are in memory and are lost when this server stops/)
       assert.match(errors, /"message":"starting",.*"memory":true,"workers":1\}/)
       const key = /root access key (\S+), secret key (\S+) \(shown once, kept nowhere\)/.exec(errors)
       assert(key !== null, errors)

@@ -6,7 +6,7 @@ import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { connect } from 'node:tls'
-import { accountsGiven } from '../src/server/accounts.ts'
+import { loadAccountsFile } from '../src/server/accounts.ts'
 import { BadConfig, readConfig } from '../src/server/config.ts'
 import { readCertificate } from '../src/server/network.ts'
 import { holdfast, serving } from './cli/program.ts'
@@ -155,7 +155,7 @@ test('so is one in the accounts file', () =>
     const accounts = join(folder, 'accounts.json')
     const key = { accessKey: 'AKONE', secretKey: 'hush' }
     writeFileSync(accounts, JSON.stringify({ accounts: [{ accountId: '111111111111', accessKeys: [key] }] }))
-    const given = (args: readonly string[]) => accountsGiven(readConfig([...args, '--accounts', accounts], {})!)
+    const given = (args: readonly string[]) => loadAccountsFile(readConfig([...args, '--accounts', accounts], {})!)
     assert.equal((await given(LOOPBACK)).length, 1)
     await assert.rejects(given(PUBLIC), /the secret of access key AKONE has fewer than 8 characters(?!.*hush)/)
   }))
@@ -173,7 +173,7 @@ test('a certificate and a key that do not belong together are refused, also when
         assert(error instanceof BadConfig)
         assert.match(
           error.message,
-          /^--tls-cert and --tls-key: .*cert\.pem and .*key\.pem are no certificate and its key/,
+          /^--tls-cert and --tls-key: .*cert\.pem and .*key\.pem are not a matching certificate and key/,
         )
         return true
       })
@@ -211,7 +211,7 @@ test('an expired certificate is warned of at a start, and does not replace a val
     for (const [pair, why] of [
       [EXPIRED, /"level":"error",.*the reload failed.*expired on 2020-01-02/],
       [NOT_YET_VALID, /"level":"error",.*the reload failed.*is valid from 2090-01-01/],
-      [OF_TWO_KINDS, /"level":"error",.*the reload failed.*are no certificate and its key/],
+      [OF_TWO_KINDS, /"level":"error",.*the reload failed.*are not a matching certificate and key/],
     ] as const) {
       write(pair)
       valid.signal('SIGHUP')

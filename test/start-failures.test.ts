@@ -69,7 +69,7 @@ test('a data folder that cannot be made, though the one above it is there', asyn
   for (const data of ['/proc/holdfast', '/proc/holdfast/below']) {
     assert.deepEqual(await failed('--data', data, ...own), {
       code: 1,
-      line: `holdfast: no folder /proc/holdfast can be made; choose another with --data (ENOENT)`,
+      line: `holdfast: the folder /proc/holdfast cannot be created; choose another with --data (ENOENT)`,
     })
   }
 })
@@ -81,10 +81,10 @@ test('a certificate, a bucket or an address of a database that cannot be: nothin
     const own = ['--data', data, '--listen', '127.0.0.1:0', '--console', 'off']
     for (const [args, said] of [
       [['--tls-cert', '/nowhere', '--tls-key', empty], /^holdfast: --tls-cert: \/nowhere cannot be read \(ENOENT\)$/],
-      [['--tls-cert', empty, '--tls-key', empty], /^holdfast: --tls-cert: .* holds no certificate in PEM form$/],
+      [['--tls-cert', empty, '--tls-key', empty], /^holdfast: --tls-cert: .* has no certificate in PEM format$/],
       [['--meta', 'postgres://u:hush/hush@db/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush).*%2F/],
       [['--meta', 'postgres://u:hush@db:port/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush)/],
-      [['--buckets', 'good-one,A_B'], /^holdfast: --buckets: A_B is no name for a bucket: .*$/],
+      [['--buckets', 'good-one,A_B'], /^holdfast: --buckets: A_B is not a valid bucket name: .*$/],
     ] as const) {
       const { code, line } = await failed(...own, ...args)
       assert.equal(code, 2)

@@ -1,26 +1,26 @@
-/** How the console answers: in one piece, or as something long comes along, for as long as the client takes it. */
+/** Responses of the admin API: whole, or streamed for as long as the client keeps reading. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { breakOff } from '../http/break-off.ts'
 import { TIMEOUTS } from '../http/timeouts.ts'
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 
-/** What is said here is for the one who asked, and but for one nothing of it is a page. */
+/** Responses are private to the caller, and only one of them is a page. */
 const HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
   ['x-content-type-options', 'nosniff'],
   ['content-security-policy', "default-src 'none'; frame-ancestors 'none'"],
 ]
 
-/** The most that is buffered to give an HTTP/1.0 client a response of known length. */
+/** Upper bound of the buffer that gives an HTTP/1.0 client a response of known length. */
 const COLLECTED_BYTES_MAX = 16 * 2 ** 20
 
-/** A long answer of which the first piece is there: until then a failure can still be answered with an error. */
+/** A streamed response whose first piece is ready: until then a failure can still become an error response. */
 export interface StartedResponse {
   readonly contentType: string
   readonly pieces: AsyncIterator<string | Buffer>
   readonly first: IteratorResult<string | Buffer>
-  /** Known when all of it is there. */
+  /** Known when the response is complete. */
   readonly length?: number
 }
 
@@ -31,10 +31,10 @@ export async function beginResponse(
 ): Promise<StartedResponse> {
   const pieces = long[Symbol.asyncIterator]()
   const answer = { contentType, pieces, first: await pieces.next() }
-  return httpVersion === '1.0' ? collected(answer) : answer
+  return httpVersion === '1.0' ? collectAll(answer) : answer
 }
 
-async function* all({ first, pieces }: StartedResponse): AsyncGenerator<string | Buffer> {
+async function* allPieces({ first, pieces }: StartedResponse): AsyncGenerator<string | Buffer> {
   try {
     for (let step = first; step.done !== true; step = await pieces.next()) yield step.value
   } finally {
@@ -43,17 +43,17 @@ async function* all({ first, pieces }: StartedResponse): AsyncGenerator<string |
 }
 
 /**
- * HTTP/1.0 marks the end of a body of unknown length by closing the connection, which looks the same when it fails: the
- * whole of it is read before the answer begins.
+ * HTTP/1.0 marks the end of a body of unknown length by closing the connection, which looks the same as a failure, so
+ * the whole body is read before the response starts.
  */
-async function collected(answer: StartedResponse): Promise<StartedResponse> {
+async function collectAll(answer: StartedResponse): Promise<StartedResponse> {
   const bytes: Buffer[] = []
   let size = 0
-  for await (const piece of all(answer)) {
+  for await (const piece of allPieces(answer)) {
     bytes.push(Buffer.from(piece as string))
     size += bytes.at(-1)!.length
     if (size > COLLECTED_BYTES_MAX)
-      throw new Fault('InvalidRequest', { reason: 'This answer is too long for HTTP/1.0.' })
+      throw new Fault('InvalidRequest', { reason: 'This response is too long for HTTP/1.0. Use HTTP/1.1.' })
   }
   const whole = Buffer.concat(bytes)
   const pieces = { next: async () => ({ done: true, value: undefined }) as const }
@@ -75,8 +75,8 @@ export class AdminResponse {
     return this.#send(status, 'text/plain', text)
   }
 
-  /** The same as the last answer on its connection. */
-  last(status: number, text: string): Promise<void> {
+  /** Sends plain text and closes the connection. */
+  plainAndClose(status: number, text: string): Promise<void> {
     this.#response.setHeader('connection', 'close')
     return this.plain(status, text)
   }
@@ -85,12 +85,12 @@ export class AdminResponse {
     return this.#send(200, 'text/html; charset=utf-8', text, policy)
   }
 
-  reply(status: number, answer: unknown): Promise<void> {
+  json(status: number, answer: unknown): Promise<void> {
     if (status === 204) return this.#send(status, undefined, '')
     return this.#send(status, 'application/json', `${JSON.stringify(answer)}\n`)
   }
 
-  refuse(fault: Fault, requestId: string): Promise<void> {
+  fault(fault: Fault, requestId: string): Promise<void> {
     const { code, detail } = fault
     if (detail.retryAfter !== undefined) this.#response.setHeader('retry-after', detail.retryAfter as number)
     const text = JSON.stringify({ code, message: detail.reason ?? fault.message, requestId })
@@ -104,9 +104,9 @@ export class AdminResponse {
     if (answer.length !== undefined) response.setHeader('content-length', answer.length)
     response.writeHead(200)
     try {
-      for await (const piece of all(answer)) {
+      for await (const piece of allPieces(answer)) {
         if (response.destroyed || this.#message.socket.destroyed) return
-        if (!response.write(piece)) await this.#taken('drain')
+        if (!response.write(piece)) await this.#waitForClient('drain')
       }
       await this.#end()
     } catch (error) {
@@ -125,7 +125,7 @@ export class AdminResponse {
     if (policy !== undefined) response.setHeader('content-security-policy', policy)
     if (type !== undefined) response.setHeader('content-type', type)
     if (status !== 204) response.setHeader('content-length', Buffer.byteLength(text))
-    // A body that nobody read is not drained: the connection ends instead.
+    // An unread request body is not drained; the connection is closed instead.
     const unread = !message.readableEnded && Number(message.headers['content-length'] ?? 0) > 0
     if (unread || message.headers['transfer-encoding'] !== undefined) response.setHeader('connection', 'close')
     response.writeHead(status)
@@ -134,11 +134,11 @@ export class AdminResponse {
 
   async #end(text?: string): Promise<void> {
     this.#response.end(text)
-    if (!this.#response.writableFinished) await this.#taken('finish')
+    if (!this.#response.writableFinished) await this.#waitForClient('finish')
   }
 
-  /** A client that stops reading would keep what it asked for under way for ever: a backup's lease, a server's end. */
-  #taken(event: 'drain' | 'finish'): Promise<void> {
+  /** Bounds the wait for a client that stops reading, which would hold up a backup's lease or a shutdown. */
+  #waitForClient(event: 'drain' | 'finish'): Promise<void> {
     const response = this.#response
     const { socket } = this.#message
     return new Promise(resolve => {

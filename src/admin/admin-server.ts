@@ -1,6 +1,6 @@
 /**
- * The console's port: health and a page for whoever asks, and the admin API for administrators. Nothing else answers
- * here without a proof of who asks.
+ * The admin server: health checks and a status page for any client, and the admin API for administrators. Everything
+ * but health, page and API description requires authentication.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
@@ -18,14 +18,21 @@ import type { Store } from '../store/store.ts'
 import type { AdminEvent } from '../telemetry/audit-log.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { AdminResponse, beginResponse, type StartedResponse } from './admin-response.ts'
-import { type Administrator, administratorOf, asAdministrator, keyNamedBy, signatureMismatch } from './administrator.ts'
+import { type Administrator, administratorOf, asAdministrator, claimedKey, signatureMismatch } from './administrator.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { decodeInput } from './input.ts'
 import { openApi } from './openapi.ts'
 import { PAGE_POLICY, page } from './page.ts'
-import { type AdminContext, type ExplainAccess, isLines, isStream, type RouteMatch, type RouteTable } from './route.ts'
+import {
+  type AdminContext,
+  type ExplainAccess,
+  isByteStream,
+  isLineStream,
+  type RouteMatch,
+  type RouteTable,
+} from './route.ts'
 import { metricsText } from './routes/metrics.ts'
-import { type ScrapeRequest, scrapeOf } from './scraper.ts'
+import { type ScrapeAccess, scrapeExtent } from './scraper.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
 const BODY_BYTES_MAX = 2 ** 20
@@ -42,30 +49,30 @@ export interface AdminServerParts {
   readonly anyRegion?: boolean
   readonly certificate?: Certificate | undefined
   readonly explain: ExplainAccess
-  /** Outlives this console, which may be replaced by one with another certificate. */
+  /** Outlives this server, which may be replaced by one with a new certificate. */
   readonly scrub: ScrubRound
-  /** Of all the server's processes. */
-  readonly measure: () => Promise<Sample[]>
+  /** Samples of all processes of the server. */
+  readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: AdminContext['facts']
-  readonly scraping: ScrapeRequest
+  readonly scraping: ScrapeAccess
   readonly backups: BackupLeases
   readonly isReady: () => Promise<boolean>
   /** Reads and deletes are served, writes refused. */
   readonly isDiskFull?: () => boolean
-  /** One call per answer of the admin API. */
+  /** Called once per response of the admin API. */
   readonly record: (act: AdminEvent) => void
-  /** Told about everything that is not a fault of the client's. */
+  /** Receives internal errors, not faults of the client. */
   readonly onError: (error: unknown, requestId: string) => void
 }
 
-/** What is known of a request so far, for the log. */
-interface Known {
+/** Log fields, filled as they become known. */
+interface RequestLogFields {
   readonly requestId: string
   route: string
   caller: string | undefined
 }
 
-/** The query of a readiness check by somebody who only reads. */
+/** The query of a readiness check for clients that only read. */
 const READS_ONLY = 'for=reads'
 const DISK_FULL = 'disk full: reads and deletes are served, writes are refused\n'
 
@@ -74,17 +81,17 @@ export class AdminServer {
   readonly #server: Server | SecureServer
   readonly #accounts: Accounts
   readonly #attempts: FailedAttempts
-  readonly #nobodysSecret: string
+  readonly #decoySecret: string
 
   constructor(parts: AdminServerParts) {
     this.#parts = parts
     this.#accounts = new Accounts(parts.store.context)
     this.#attempts = new FailedAttempts(parts.clock)
-    this.#nobodysSecret = parts.random.bytes(30).toString('base64url')
+    this.#decoySecret = parts.random.bytes(30).toString('base64url')
     const { certificate } = parts
     this.#server =
       certificate === undefined ? createServer(HTTP_OPTIONS) : createSecureServer({ ...HTTP_OPTIONS, ...certificate })
-    // Every answer that waits for its client listens for the end of the connection.
+    // Every response that waits for its client listens for the end of the connection.
     this.#server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
       socket.setMaxListeners(0)
     })
@@ -102,12 +109,12 @@ export class AdminServer {
     return listen(this.#server, host, port)
   }
 
-  /** Connections from now on are secured with this one; false where the runtime cannot do that. */
+  /** Uses this certificate for new connections; false where the runtime does not support that. */
   renew(certificate: Certificate): boolean {
     return renew(this.#server, certificate)
   }
 
-  /** No new connections; what is under way finishes. */
+  /** Refuses new connections and waits for requests in flight. */
   close(): Promise<void> {
     return new Promise(resolve => {
       this.#server.close(() => resolve())
@@ -117,40 +124,49 @@ export class AdminServer {
 
   async #serve(message: IncomingMessage, response: ServerResponse): Promise<void> {
     const { path, query } = splitTarget(message.url ?? '')
-    const answering = new AdminResponse(message, response, this.#parts.clock)
-    if (!isSpokenVersion(message.httpVersion)) return answering.last(400, 'HTTP/1.0 and HTTP/1.1 are spoken here.\n')
-    if (path === '/health/live') return answering.plain(200, 'live\n')
+    const reply = new AdminResponse(message, response, this.#parts.clock)
+    if (!isSpokenVersion(message.httpVersion))
+      return reply.plainAndClose(400, 'Only HTTP/1.0 and HTTP/1.1 are supported.\n')
+    if (path === '/health/live') return reply.plain(200, 'live\n')
     const isRead = message.method === 'GET' || message.method === 'HEAD'
     if (path === '/health/ready' || (path === '/' && isRead)) {
       const ready = await this.#parts.isReady().catch(() => false)
-      if (path === '/') return answering.page(page(ready), PAGE_POLICY)
+      if (path === '/') return reply.page(page(ready), PAGE_POLICY)
       const isFull = ready && this.#parts.isDiskFull?.() === true
-      if (isFull) return answering.plain(query === READS_ONLY ? 200 : 503, DISK_FULL)
-      return answering.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
+      if (isFull) return reply.plain(query === READS_ONLY ? 200 : 503, DISK_FULL)
+      return reply.plain(ready ? 200 : 503, ready ? 'ready\n' : 'not ready\n')
     }
-    const known: Known = { requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(), route: '', caller: '' }
+    const known: RequestLogFields = {
+      requestId: this.#parts.random.bytes(8).toString('hex').toUpperCase(),
+      route: '',
+      caller: '',
+    }
     try {
       const { status, answer } = await this.#run(message, path, known)
-      const long = await longAnswer(answer, message)
+      const stream = await startStream(answer, message)
       this.#record(known, { status, code: 'ok' }, message)
-      if (long === undefined) await answering.reply(status, answer)
-      else await answering.stream(long, error => this.#parts.onError(error, known.requestId))
+      if (stream === undefined) await reply.json(status, answer)
+      else await reply.stream(stream, error => this.#parts.onError(error, known.requestId))
     } catch (error) {
       const fault = this.#asFault(error, known.requestId)
       const { status, code } = fault
       this.#record(known, { status, code, message: String(fault.detail.reason ?? fault.message) }, message)
-      await answering.refuse(fault, known.requestId)
+      await reply.fault(fault, known.requestId)
     }
   }
 
-  async #run(message: IncomingMessage, path: string, known: Known): Promise<{ status: number; answer: unknown }> {
+  async #run(
+    message: IncomingMessage,
+    path: string,
+    known: RequestLogFields,
+  ): Promise<{ status: number; answer: unknown }> {
     const found = this.#parts.routes.find(message.method ?? '', path)
-    if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'there is nothing at this path' })
+    if (found === undefined) throw new Fault('NoSuchEntity', { reason: 'There is no route at this path.' })
     known.route = found.route.name
-    // The description is the same on every server of a version: nothing about this one can be learnt from it.
+    // The description is the same on every server of a version and discloses nothing about this one.
     if (found.route.permission === 'anyone') return { status: 200, answer: openApi(this.#parts.routes.routes) }
     const request = rawRequest(message)
-    const scrape = found.route.permission === 'scraper' ? scrapeOf(request, this.#parts.scraping) : undefined
+    const scrape = found.route.permission === 'scraper' ? scrapeExtent(request, this.#parts.scraping) : undefined
     if (scrape !== undefined) return { status: 200, answer: metricsText(this.#parts, scrape) }
     const identities = await this.#parts.directory.now()
     const { administrator, body } = await this.#administrator(message, request, identities)
@@ -159,42 +175,42 @@ export class AdminServer {
     const ctx = this.#context(administrator, identities, known.requestId)
     const { route } = found
     const answer = await route.run(ctx, input)
-    return { status: route.goesOn?.(answer) === true ? 202 : route.status, answer }
+    return { status: route.isPending?.(answer) === true ? 202 : route.status, answer }
   }
 
-  /** Finds the signer; a valid signature is accepted no matter what else came from the same address. */
+  /** Authenticates the administrator. A valid signature is accepted despite failures from the same address. */
   async #administrator(
     message: IncomingMessage,
     request: RawRequest,
     identities: AdminContext['identities'],
   ): ReturnType<typeof administratorOf> {
     const address = message.socket.remoteAddress ?? ''
-    const wait = this.#attempts.strangersWaitSeconds(address)
-    const named = await keyNamedBy(request, identities)
+    const wait = this.#attempts.retryAfterSeconds(address)
+    const named = await claimedKey(request, identities)
     const { region, anyRegion = false, clock } = this.#parts
-    const proof = { identities, region, anyRegion, now: clock.now(), nobodysSecret: this.#nobodysSecret }
+    const proof = { identities, region, anyRegion, now: clock.now(), decoySecret: this.#decoySecret }
     try {
       if (wait > 0 && named?.exists !== true) throw signatureMismatch()
       return await administratorOf(request, bytesOf(message), proof)
     } catch (error) {
       if (!(error instanceof Fault)) throw error
-      this.#attempts.failedFrom(address)
-      // Both kinds of keys wait alike, so that nobody learns from it which ones there are.
-      if (named !== undefined && error.detail.wrongSignature === true) await this.#attempts.slow(named)
-      const isStranger = named === undefined || error.detail.wrongSignature === true
-      if (wait > 0 && isStranger) throw new Fault('TooManyRequests', { retryAfter: wait })
+      this.#attempts.recordFailure(address)
+      // Known and unknown keys are delayed alike, so that the delay does not reveal which keys exist.
+      if (named !== undefined && error.detail.wrongSignature === true) await this.#attempts.delayResponse(named)
+      const isUnauthenticated = named === undefined || error.detail.wrongSignature === true
+      if (wait > 0 && isUnauthenticated) throw new Fault('TooManyRequests', { retryAfter: wait })
       throw error
     }
   }
 
   #context(caller: Administrator, identities: AdminContext['identities'], requestId: string): AdminContext {
-    const { store, clock, region, explain, scrub, backups, measure, facts } = this.#parts
-    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, measure, facts }
+    const { store, clock, region, explain, scrub, backups, collectMetrics, facts } = this.#parts
+    const known = { identities, caller, requestId, clock, region, explain, scrub, backups, collectMetrics, facts }
     return { ...known, store: asAdministrator(caller, store, requestId), accounts: this.#accounts }
   }
 
   #record(
-    { requestId, route, caller }: Known,
+    { requestId, route, caller }: RequestLogFields,
     answer: Pick<AdminEvent, 'status' | 'code' | 'message'>,
     { socket, url = '', method = '' }: IncomingMessage,
   ): void {
@@ -209,9 +225,9 @@ export class AdminServer {
   }
 }
 
-async function longAnswer(answer: unknown, message: IncomingMessage): Promise<StartedResponse | undefined> {
-  if (isLines(answer)) return beginResponse(answer.contentType, answer.lines, message)
-  return isStream(answer) ? beginResponse(answer.contentType, answer.bytes, message) : undefined
+async function startStream(answer: unknown, message: IncomingMessage): Promise<StartedResponse | undefined> {
+  if (isLineStream(answer)) return beginResponse(answer.contentType, answer.lines, message)
+  return isByteStream(answer) ? beginResponse(answer.contentType, answer.bytes, message) : undefined
 }
 
 function rawRequest(message: IncomingMessage): RawRequest {
@@ -248,11 +264,11 @@ function jsonObject(bytes: Buffer): Readonly<Record<string, unknown>> {
   try {
     parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    // The parser's own message quotes what it read, and that may be a secret.
-    throw new Fault('InvalidArgument', { reason: 'the body is not JSON' })
+    // The parser's own message quotes its input, which may contain a secret.
+    throw new Fault('InvalidArgument', { reason: 'The body is not valid JSON.' })
   }
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) {
-    throw new Fault('InvalidArgument', { reason: 'the body is not a JSON object' })
+    throw new Fault('InvalidArgument', { reason: 'The body is not a JSON object.' })
   }
   return parsed as Readonly<Record<string, unknown>>
 }

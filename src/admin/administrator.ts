@@ -1,4 +1,4 @@
-/** From a request to the administrator who signed it; everybody else gets one and the same refusal. */
+/** Authenticates the administrator of a request; all other callers get the same refusal. */
 import { authenticate } from '../auth/authenticate.ts'
 import { ACCESS_KEY_CHARACTERS_MAX, type Authenticated, type Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'
@@ -9,12 +9,12 @@ import { type Account, actorOf, type Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
 import type { IdentitySnapshot } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
-import type { KeyStanding } from './failed-attempts.ts'
-import { bringsToken } from './scraper.ts'
+import type { ClaimedKey } from './failed-attempts.ts'
+import { hasBearerToken } from './scraper.ts'
 
 /**
- * Signatures for the admin API name a service of their own: none that was made for the object API, or for any other
- * service, is good here.
+ * Signatures for the admin API use a service name of their own, so that one made for the object API or another service
+ * is not valid here.
  */
 export const ADMIN_SERVICE = 'admin'
 
@@ -28,49 +28,49 @@ export interface Administrator {
   readonly accessKey: string
 }
 
-export interface Proof {
+export interface AdminAuthentication {
   readonly identities: IdentitySnapshot
   readonly region: string
   readonly anyRegion: boolean
   readonly now: number
-  /** A secret that nobody has: an unknown key is checked against it, so that it takes as long as a known one. */
-  readonly nobodysSecret: string
+  /** Unknown keys are checked against this random secret, so that they take as long as known ones. */
+  readonly decoySecret: string
 }
 
-const REASON = "This needs a request that is signed with an administrator's key."
+const REASON = "This request must be signed with an administrator's key."
 
 const refused = (): Fault => new Fault('AccessDenied', { reason: REASON })
 
-/** Told like every other refusal; the mark is for whoever counts guesses. */
+/** Looks like every other refusal to the client; the flag is for counting guesses. */
 export const signatureMismatch = (): Fault => new Fault('AccessDenied', { reason: REASON, wrongSignature: true })
 
-/** The key that a request is signed with, as it says itself; undefined when it names none. */
-export async function keyNamedBy(request: RawRequest, identities: IdentitySnapshot): Promise<KeyStanding | undefined> {
-  // The token of scrapers is guessed like a key; no key is called that.
-  if (bringsToken(request)) return { accessKey: 'Bearer ', exists: true }
+/** The access key that a request claims, unverified; undefined when it names none. */
+export async function claimedKey(request: RawRequest, identities: IdentitySnapshot): Promise<ClaimedKey | undefined> {
+  // Guesses of the scrape token are counted under a name that no access key can have.
+  if (hasBearerToken(request)) return { accessKey: 'Bearer ', exists: true }
   const scheme = schemeNamedBy(request)
   const accessKey = scheme && claimedCredential(request, scheme)?.accessKey
   if (accessKey === undefined || accessKey.length > ACCESS_KEY_CHARACTERS_MAX) return undefined
   return { accessKey, exists: (await identities.findCredential(accessKey)) !== undefined }
 }
 
-/** What says no more than that the proof failed. The others are about the form of the request and tell no secret. */
-const TELLING = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch'])
+/** Faults of a failed authentication. All others concern the form of the request and disclose no secret. */
+const SIGNATURE_FAULTS = new Set(['InvalidAccessKeyId', 'SignatureDoesNotMatch'])
 
-/** The body may be read only through what this returns: it is held against the hash that was signed. */
+/** The body must be read only through the returned stream, which checks it against the signed hash. */
 export async function administratorOf(
   request: RawRequest,
   body: AsyncIterable<Buffer>,
-  proof: Proof,
+  proof: AdminAuthentication,
 ): Promise<{ readonly administrator: Administrator; readonly body: AsyncIterable<Buffer> }> {
   const named = schemeNamedBy(request)
-  if (named === undefined) throw bringsToken(request) ? signatureMismatch() : refused()
+  if (named === undefined) throw hasBearerToken(request) ? signatureMismatch() : refused()
   const { identities, region, anyRegion, now } = proof
   const findCredential = async (accessKey: string): Promise<Credential> =>
-    (await identities.findCredential(accessKey)) ?? nobody(accessKey, proof.nobodysSecret)
+    (await identities.findCredential(accessKey)) ?? decoyCredential(accessKey, proof.decoySecret)
   const by = { scheme: ADMIN_SCHEMES[named.name], region, anyRegion, now, findCredential }
   const { caller, payload } = await verifySignature(request, by)
-  // A user's key never administers, whatever its policies say, so no user can give itself or another more.
+  // A user's key never administers, whatever its policies allow, so that no user can raise permissions.
   if (caller.kind !== 'account' || !identities.mayAdminister({ account: caller.account, user: undefined })) {
     throw refused()
   }
@@ -85,15 +85,15 @@ async function verifySignature(request: RawRequest, by: Authentication): Promise
   try {
     return await authenticate(request, by)
   } catch (error) {
-    throw error instanceof Fault && TELLING.has(error.code) ? signatureMismatch() : error
+    throw error instanceof Fault && SIGNATURE_FAULTS.has(error.code) ? signatureMismatch() : error
   }
 }
 
-function nobody(accessKey: string, secretKey: string): Credential {
+function decoyCredential(accessKey: string, secretKey: string): Credential {
   const account = { accountId: '', canonicalId: '', displayName: '', email: undefined }
   return { accessKey, secretKey, account, user: undefined }
 }
 
-/** The store, in which what is done to locks is noted as done by this administrator. */
+/** A view of the store that records lock changes in this administrator's name. */
 export const asAdministrator = (administrator: Administrator, store: Store, requestId: string): Store =>
   store.forRequest(store.context.meta, actorOf({ kind: 'account', ...administrator }, requestId))

@@ -1,22 +1,22 @@
 /**
- * Slows down guessing. A request whose signature is right never comes here. Of wrong ones, those that name the same key
- * wait longer and longer for their answer, from wherever they come. What comes from an address that has failed often
- * and names no key that exists is not looked at any more for a while.
+ * Slows down guessing. A request with a valid signature is never affected. Responses to invalid signatures for the same
+ * key are delayed more and more, whatever their address. Requests from an address with many failures that name no
+ * existing key are refused without a check for a while.
  */
 import type { Clock } from '../lib/clock.ts'
 import { Fault } from '../model/faults.ts'
 
 const WINDOW_MS = 60_000
-/** Of one address, before no more work is done for strangers from there. */
+/** Failures of one address before its requests with unknown keys are refused unchecked. */
 const ADDRESS_FAILURES_MAX = 30
-/** Of one key, before answers wait: whoever has mistyped a secret is told so at once. */
+/** Failures of one key before responses are delayed, so that a mistyped secret is reported at once. */
 const PROMPT_FAILURES_MAX = 5
 const FIRST_DELAY_MS = 250
 const DELAY_MS_MAX = 8_000
-/** Answers that wait at the same time; beyond that they come at once, and say nothing but that. */
+/** Responses delayed at the same time; beyond that requests are refused at once with TooManyRequests. */
 const WAITING_PER_KEY_MAX = 8
 const WAITING_MAX = 512
-/** Names that are remembered of each kind; the oldest give way. */
+/** Names counted of each kind; the oldest are evicted. */
 const REMEMBERED_MAX = 10_000
 
 interface Failures {
@@ -24,7 +24,7 @@ interface Failures {
   readonly since: number
 }
 
-/** Failures by name, as far back as the window reaches. */
+/** Failures by name within the window. */
 class FailureCounts {
   readonly #clock: Clock
   readonly #counts = new Map<string, Failures>()
@@ -52,8 +52,8 @@ class FailureCounts {
   }
 }
 
-/** A key that a request names. What is no key is counted apart: made-up names must not push out real ones. */
-export interface KeyStanding {
+/** The key that a request claims. Unknown keys are counted apart, so that they cannot evict real ones. */
+export interface ClaimedKey {
   readonly accessKey: string
   readonly exists: boolean
 }
@@ -62,46 +62,46 @@ export class FailedAttempts {
   readonly #clock: Clock
   readonly #addresses: FailureCounts
   readonly #keys: FailureCounts
-  readonly #noKeys: FailureCounts
+  readonly #unknownKeys: FailureCounts
   readonly #waiting = new Map<string, number>()
-  #waitingInAll = 0
+  #waitingTotal = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
     this.#addresses = new FailureCounts(clock)
     this.#keys = new FailureCounts(clock)
-    this.#noKeys = new FailureCounts(clock)
+    this.#unknownKeys = new FailureCounts(clock)
   }
 
-  /** How many names are kept, which has a limit whatever is tried. */
-  get remembered(): { readonly addresses: number; readonly keys: number; readonly others: number } {
-    return { addresses: this.#addresses.size, keys: this.#keys.size, others: this.#noKeys.size }
+  /** How many names are counted; bounded. */
+  get sizes(): { readonly addresses: number; readonly keys: number; readonly others: number } {
+    return { addresses: this.#addresses.size, keys: this.#keys.size, others: this.#unknownKeys.size }
   }
 
-  /** Seconds until strangers from this address are looked at again; 0 when they are. */
-  strangersWaitSeconds(address: string): number {
+  /** Seconds until unknown keys from this address are checked again; 0 when they are checked now. */
+  retryAfterSeconds(address: string): number {
     const failures = this.#addresses.get(address)
     if (failures === undefined || failures.count < ADDRESS_FAILURES_MAX) return 0
     return Math.ceil((failures.since + WINDOW_MS - this.#clock.now()) / 1000)
   }
 
-  failedFrom(address: string): void {
+  recordFailure(address: string): void {
     this.#addresses.add(address)
   }
 
-  /** Resolves when the answer to a wrong signature may go out, and throws when too many are waiting already. */
-  async slow({ accessKey, exists }: KeyStanding): Promise<void> {
-    const count = (exists ? this.#keys : this.#noKeys).add(accessKey)
+  /** Resolves when the response to an invalid signature may be sent; throws when too many are delayed already. */
+  async delayResponse({ accessKey, exists }: ClaimedKey): Promise<void> {
+    const count = (exists ? this.#keys : this.#unknownKeys).add(accessKey)
     if (count <= PROMPT_FAILURES_MAX) return
     const before = this.#waiting.get(accessKey) ?? 0
-    if (before >= WAITING_PER_KEY_MAX || this.#waitingInAll >= WAITING_MAX) {
+    if (before >= WAITING_PER_KEY_MAX || this.#waitingTotal >= WAITING_MAX) {
       throw new Fault('TooManyRequests', { retryAfter: DELAY_MS_MAX / 1000 })
     }
     this.#waiting.set(accessKey, before + 1)
-    this.#waitingInAll++
+    this.#waitingTotal++
     const delay = Math.min(FIRST_DELAY_MS * 2 ** (count - PROMPT_FAILURES_MAX - 1), DELAY_MS_MAX)
     await new Promise<void>(resolve => this.#clock.after(delay, resolve))
-    this.#waitingInAll--
+    this.#waitingTotal--
     const left = this.#waiting.get(accessKey)! - 1
     if (left === 0) this.#waiting.delete(accessKey)
     else this.#waiting.set(accessKey, left)

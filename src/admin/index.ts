@@ -1,4 +1,4 @@
-/** Every route of the admin API. The API description and the command line are made from this list. */
+/** All routes of the admin API. The API description and the commands are generated from this list. */
 
 import { openApi } from './openapi.ts'
 import { type Route, RouteTable, route } from './route.ts'
@@ -18,7 +18,7 @@ const GetDescription = route({
   name: 'GetDescription',
   method: 'GET',
   path: '/openapi.json',
-  summary: 'This description',
+  summary: 'Get this description',
   permission: 'anyone',
   input: {},
   run: async () => openApi(ADMIN_ROUTES.routes),

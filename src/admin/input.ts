@@ -1,6 +1,6 @@
 /**
- * What a route takes: named fields, each from one place, each with how it is read and how the API description shows
- * it. A field that is not as it should be is refused by its name.
+ * The input of a route: named fields, each with its location, its decoder and its schema for the API description. An
+ * invalid field is refused by its name.
  */
 import { Fault } from '../model/faults.ts'
 
@@ -19,7 +19,7 @@ export interface Schema {
   readonly oneOf?: readonly Schema[]
 }
 
-/** An object, so that TypeScript infers what it reads. */
+/** An object, so that TypeScript infers the decoded type. */
 export interface Field<T> {
   readonly place: ParameterLocation
   readonly schema: Schema
@@ -31,59 +31,60 @@ export interface Field<T> {
 export type InputFields = Readonly<Record<string, Field<unknown>>>
 export type InputOf<F extends InputFields> = { readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never }
 
-type Read<T> = { readonly schema: Schema; readonly read: (value: unknown, name: string) => T }
+type ValueReader<T> = { readonly schema: Schema; readonly read: (value: unknown, name: string) => T }
 
-const wrong = (name: string, wanted: string): Fault =>
+const invalidValue = (name: string, wanted: string): Fault =>
   new Fault('InvalidArgument', { ArgumentName: name, reason: `${name} is not ${wanted}` })
 
-export const textField: Read<string> = {
+export const textField: ValueReader<string> = {
   schema: { type: 'string' },
   read(value, name) {
-    // No name has a zero byte in it, and no key of a record can.
-    if (typeof value !== 'string' || value === '' || value.includes('\0')) throw wrong(name, 'a text')
+    // Record keys cannot contain a zero byte.
+    if (typeof value !== 'string' || value === '' || value.includes('\0'))
+      throw invalidValue(name, 'a non-empty string')
     return value
   },
 }
 
-export const booleanField: Read<boolean> = {
+export const booleanField: ValueReader<boolean> = {
   schema: { type: 'boolean' },
   read(value, name) {
     if (value === true || value === 'true') return true
     if (value === false || value === 'false') return false
-    throw wrong(name, 'true or false')
+    throw invalidValue(name, 'true or false')
   },
 }
 
-export const count: Read<number> = {
+export const positiveInteger: ValueReader<number> = {
   schema: { type: 'integer' },
   read(value, name) {
     const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value
-    if (!Number.isSafeInteger(number) || (number as number) < 1) throw wrong(name, 'a positive number')
+    if (!Number.isSafeInteger(number) || (number as number) < 1) throw invalidValue(name, 'a positive integer')
     return number as number
   },
 }
 
-export function enumField<const W extends readonly string[]>(...words: W): Read<W[number]> {
+export function enumField<const W extends readonly string[]>(...words: W): ValueReader<W[number]> {
   return {
     schema: { type: 'string', enum: words },
     read(value, name) {
-      if (typeof value !== 'string' || !words.includes(value)) throw wrong(name, words.join(' or '))
+      if (typeof value !== 'string' || !words.includes(value)) throw invalidValue(name, words.join(' or '))
       return value
     },
   }
 }
 
-/** A policy: as text, then it is kept to the byte; or as the object itself. */
-export const policyDocument: Read<string> = {
+/** A policy, either as text, which is stored byte for byte, or as an object. */
+export const policyDocument: ValueReader<string> = {
   schema: { oneOf: [{ type: 'string' }, { type: 'object' }], description: 'A policy, as JSON text or as an object.' },
   read(value, name) {
     if (typeof value === 'string') return value
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong(name, 'a policy')
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalidValue(name, 'a policy')
     return JSON.stringify(value)
   },
 }
 
-function field<T>(place: ParameterLocation, { schema, read }: Read<T>, description: string): Field<T> {
+function field<T>(place: ParameterLocation, { schema, read }: ValueReader<T>, description: string): Field<T> {
   return {
     place,
     schema: { ...schema, description },
@@ -95,7 +96,7 @@ function field<T>(place: ParameterLocation, { schema, read }: Read<T>, descripti
   }
 }
 
-function optional<T>(place: ParameterLocation, read: Read<T>, description: string): Field<T | undefined> {
+function optional<T>(place: ParameterLocation, read: ValueReader<T>, description: string): Field<T | undefined> {
   const whole = field(place, read, description)
   return {
     ...whole,
@@ -105,10 +106,10 @@ function optional<T>(place: ParameterLocation, read: Read<T>, description: strin
 }
 
 export const path = (description: string): Field<string> => field('path', textField, description)
-export const query = <T>(read: Read<T>, description: string): Field<T | undefined> =>
+export const query = <T>(read: ValueReader<T>, description: string): Field<T | undefined> =>
   optional('query', read, description)
-export const body = <T>(read: Read<T>, description: string): Field<T> => field('body', read, description)
-export const optionalField = <T>(read: Read<T>, description: string): Field<T | undefined> =>
+export const body = <T>(read: ValueReader<T>, description: string): Field<T> => field('body', read, description)
+export const optionalField = <T>(read: ValueReader<T>, description: string): Field<T | undefined> =>
   optional('body', read, description)
 
 export interface AdminInput {
@@ -117,7 +118,7 @@ export interface AdminInput {
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** Every field from its place; a name that the route does not know is refused, since somebody meant something by it. */
+/** Decodes every field; unknown names are refused, since a misspelt one would be ignored silently. */
 export function decodeInput(fields: InputFields, sent: AdminInput): Record<string, unknown> {
   const known = (place: ParameterLocation): string[] =>
     Object.keys(fields).filter(name => fields[name]!.place === place)
@@ -127,7 +128,10 @@ export function decodeInput(fields: InputFields, sent: AdminInput): Record<strin
   ] as const) {
     const unknown = names.find(name => !known(place).includes(name))
     if (unknown !== undefined) {
-      throw new Fault('InvalidArgument', { ArgumentName: unknown, reason: `${unknown} is unknown here` })
+      throw new Fault('InvalidArgument', {
+        ArgumentName: unknown,
+        reason: `${unknown} is not a parameter of this route`,
+      })
     }
   }
   const out: Record<string, unknown> = Object.create(null)

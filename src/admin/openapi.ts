@@ -1,4 +1,4 @@
-/** The description of the admin API, made from its table. */
+/** Generates the OpenAPI description of the admin API from its routes. */
 import type { Field, Schema } from './input.ts'
 import type { Route } from './route.ts'
 
@@ -34,7 +34,7 @@ function requestBody(route: Route): Json | undefined {
 function operation(route: Route): Json {
   const body = requestBody(route)
   const answer =
-    route.status === 204 ? { description: 'Done' } : { description: 'Done', content: json({ type: 'object' }) }
+    route.status === 204 ? { description: 'Success' } : { description: 'Success', content: json({ type: 'object' }) }
   return {
     operationId: route.name,
     summary: route.summary,
@@ -43,9 +43,12 @@ function operation(route: Route): Json {
     ...(body === undefined ? {} : { requestBody: body }),
     responses: {
       [route.status]: answer,
-      ...(route.goesOn === undefined ? {} : { 202: { ...answer, description: 'It goes on; ask again' } }),
-      '4XX': { description: 'What was asked cannot be done', content: json({ $ref: '#/components/schemas/Fault' }) },
-      default: { description: 'A fault', content: json({ $ref: '#/components/schemas/Fault' }) },
+      ...(route.isPending === undefined ? {} : { 202: { ...answer, description: 'Still in progress; ask again' } }),
+      '4XX': {
+        description: 'The request is not valid or not allowed',
+        content: json({ $ref: '#/components/schemas/Fault' }),
+      },
+      default: { description: 'Error', content: json({ $ref: '#/components/schemas/Fault' }) },
     },
   }
 }
@@ -65,7 +68,7 @@ export function openApi(routes: readonly Route[]): Json {
       description: 'Accounts, users, keys, buckets, policies, locks, encryption keys, backups and the server itself.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
-    servers: [{ url: '/', description: 'The console that this description comes from' }],
+    servers: [{ url: '/', description: 'The server that this description comes from' }],
     security: [{ signature: [] }],
     paths,
     components: {

@@ -1,6 +1,6 @@
 /**
- * What a person sees who opens the console's address: whether the server is ready, and where everything else is. It
- * answers everybody, so it says nothing that a health check does not.
+ * The status page at the root of the admin server: whether the server is ready, and where everything else is. It needs
+ * no authentication, so it discloses no more than a health check.
  */
 import { createHash } from 'node:crypto'
 
@@ -17,7 +17,7 @@ code { font: .9em ui-monospace, monospace }
 }
 `
 
-/** No script, no form, nothing from elsewhere, and in nobody's frame. */
+/** Forbids scripts, forms, external resources and framing. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -29,14 +29,14 @@ export const PAGE_POLICY = [
 const PLACES: readonly (readonly [string, string])[] = [
   ['<a href="/health/live">/health/live</a>', 'whether the process answers'],
   ['<a href="/health/ready">/health/ready</a>', 'whether requests can be served'],
-  ['<code>/metrics</code>', 'measures for Prometheus, with its token'],
+  ['<code>/metrics</code>', 'metrics for Prometheus, with its token'],
   ['<a href="/openapi.json">/openapi.json</a>', 'every route of the admin API'],
 ]
 
 const COMMANDS: readonly (readonly [string, string])[] = [
-  ['holdfast doctor', 'looks whether everything is as it should be'],
-  ['holdfast bucket list', 'all buckets; <code>bucket info NAME</code> tells what is set on one'],
-  ['holdfast explain', 'whether somebody may do something, and what decides'],
+  ['holdfast doctor', 'checks the server and its data folder'],
+  ['holdfast bucket list', 'all buckets; <code>bucket info NAME</code> shows the settings of one'],
+  ['holdfast explain', 'whether a request is allowed, and why'],
   ['holdfast help', 'all commands'],
 ]
 
@@ -51,7 +51,7 @@ export function page(isReady: boolean): string {
 <title>Holdfast</title>
 <style>${STYLE}</style>
 <h1>Holdfast</h1>
-<p>This server is ${state}. Objects are served on another port; this one is for whoever looks after the server.
+<p>This server is ${state}. Objects are served on another port; this one is for administrators.
 <table>
 ${PLACES.map(row).join('\n')}
 </table>

@@ -1,4 +1,4 @@
-/** One declaration says everything about a route of the admin API: how it is reached, what it takes, what it does. */
+/** The declaration of an admin API route: its path, its input, its permission and its implementation. */
 
 import type { BackupLeases } from '../backup/lease.ts'
 import type { ExplainQuestion } from '../edge/explain.ts'
@@ -13,18 +13,18 @@ import type { Sample } from '../telemetry/families.ts'
 import type { InputFields, InputOf } from './input.ts'
 import type { ScrubRound } from './scrub-round.ts'
 
-/** May somebody do something, and why: by the access key of whoever it is; without one, a caller without a name. */
+/** Explains whether the owner of an access key may do something; without a key, an anonymous caller. */
 export type ExplainAccess = (
   question: Omit<ExplainQuestion, 'as'> & { readonly accessKey: string | undefined },
 ) => Promise<Explanation>
 
-/** Everything a route works with. */
+/** What a route's `run` works with. */
 export interface AdminContext {
-  /** What is done through it is done in the name of the caller: the ledger says so. */
+  /** Records changes of locks in the caller's name. */
   readonly store: Store
   readonly accounts: Accounts
   readonly identities: IdentitySnapshot
-  /** The administrator who asks. */
+  /** The administrator who makes the request. */
   readonly caller: { readonly account: Account; readonly accessKey: string }
   readonly requestId: string
   readonly clock: Clock
@@ -32,11 +32,11 @@ export interface AdminContext {
   readonly scrub: ScrubRound
   readonly backups: BackupLeases
   readonly explain: ExplainAccess
-  readonly measure: () => Promise<Sample[]>
+  readonly collectMetrics: () => Promise<Sample[]>
   readonly facts: () => Promise<ServerFacts>
 }
 
-/** A running server's description of itself; a command on a folder knows less. */
+/** Facts about a running server; a command on a folder knows only some of them. */
 export interface ServerFacts {
   readonly version: string
   readonly runtime: string
@@ -45,7 +45,7 @@ export interface ServerFacts {
   readonly ready?: boolean
   readonly certificateExpiresAt?: string
   readonly filesystems: readonly {
-    /** The kind of data the server keeps there. */
+    /** The kind of data in the folder. */
     readonly folder: string
     readonly totalBytes: number
     readonly freeBytes: number
@@ -56,14 +56,14 @@ export interface ServerFacts {
 
 export type AdminMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Lines as they come, for what may be long. */
-export interface Lines {
+/** A response that is streamed line by line. */
+export interface LineStream {
   readonly contentType: string
   readonly lines: AsyncIterable<string>
 }
 
-/** Bytes as they come. */
-export interface Stream {
+/** A response that is streamed as bytes. */
+export interface ByteStream {
   readonly contentType: string
   readonly bytes: AsyncIterable<Buffer>
 }
@@ -71,16 +71,16 @@ export interface Stream {
 export interface Route {
   readonly name: string
   readonly method: AdminMethod
-  /** `{name}` takes one segment. */
+  /** `{name}` matches one segment. */
   readonly path: string
   readonly summary: string
-  /** Who may: an administrator, or also whoever has the token for measures. Required, so that nobody forgets it. */
+  /** Who may call it: administrators, also clients with the scrape token, or any client. Has no default. */
   readonly permission: 'admin' | 'scraper' | 'anyone'
   readonly input: InputFields
-  /** Of an answer without a fault; 204 when there is nothing to say. */
+  /** The status of success; 204 for an empty response. */
   readonly status: 200 | 201 | 202 | 204
-  /** Whether this answer only says that it goes on, which is a 202. */
-  readonly goesOn?: (answer: unknown) => boolean
+  /** Whether this result reports work still in progress, which is a 202. */
+  readonly isPending?: (answer: unknown) => boolean
   run(ctx: AdminContext, input: Record<string, unknown>): Promise<unknown>
 }
 
@@ -93,7 +93,8 @@ interface Declaration<F extends InputFields> extends Omit<Route, 'input' | 'run'
 export function route<const F extends InputFields>(declared: Declaration<F>): Route {
   const names = [...declared.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
   const wanted = Object.keys(declared.input).filter(name => declared.input[name]!.place === 'path')
-  if (names.sort().join() !== wanted.sort().join()) throw new Error(`${declared.name}: its path and its input differ`)
+  if (names.sort().join() !== wanted.sort().join())
+    throw new Error(`${declared.name}: its path parameters and its input differ`)
   return {
     ...declared,
     status: declared.status ?? 200,
@@ -101,10 +102,10 @@ export function route<const F extends InputFields>(declared: Declaration<F>): Ro
   }
 }
 
-export const isLines = (answer: unknown): answer is Lines =>
+export const isLineStream = (answer: unknown): answer is LineStream =>
   typeof answer === 'object' && answer !== null && 'lines' in answer && 'contentType' in answer
 
-export const isStream = (answer: unknown): answer is Stream =>
+export const isByteStream = (answer: unknown): answer is ByteStream =>
   typeof answer === 'object' && answer !== null && 'bytes' in answer && 'contentType' in answer
 
 export interface RouteMatch {
@@ -115,7 +116,7 @@ export interface RouteMatch {
 const segmentsOf = (path: string): string[] => path.split('/').slice(1)
 const isName = (segment: string): boolean => segment.startsWith('{')
 
-/** The table; two routes that could answer one request do not start. */
+/** The route table. Its constructor refuses ambiguous routes. */
 export class RouteTable {
   readonly routes: readonly Route[]
 
@@ -123,8 +124,8 @@ export class RouteTable {
     this.routes = routes
     for (const [i, one] of routes.entries()) {
       for (const other of routes.slice(i + 1)) {
-        if (one.name === other.name) throw new Error(`two routes are called ${one.name}`)
-        if (collide(one, other)) throw new Error(`${one.name} and ${other.name} both answer one request`)
+        if (one.name === other.name) throw new Error(`two routes have the name ${one.name}`)
+        if (collide(one, other)) throw new Error(`${one.name} and ${other.name} match the same request`)
       }
     }
   }
@@ -135,7 +136,7 @@ export class RouteTable {
     return found
   }
 
-  /** Undefined when nothing stands at this path. Segments are decoded once, after they were taken apart. */
+  /** Undefined when no route has this path. Segments are decoded once, after splitting. */
   find(method: string, path: string): RouteMatch | undefined {
     const segments = segmentsOf(path)
     const there = this.routes.filter(one => fits(one.path, segments))

@@ -1,9 +1,9 @@
-/** A round of the scrubber that an administrator asked for: started once, looked at as often as wanted. */
+/** A scrub round started by an administrator, and its progress. */
 import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from '../telemetry/families.ts'
 import { type Damage, Scrubber } from '../workers/scrub.ts'
 
-/** More than anybody reads; the count goes on. */
+/** Bounds the reported findings; the count is not bounded. */
 const SHOWN_MAX = 1000
 
 export interface ScrubState {
@@ -41,7 +41,7 @@ export class ScrubRound {
     ]
   }
 
-  /** One round at a time: whoever asks while one runs gets that one. */
+  /** Starts a round unless one is running, whose state is returned instead. */
   start(): ScrubState {
     if (this.#state.state === 'running' || this.#stopped) return this.#state
     const startedAt = new Date(this.#context.clock.now()).toISOString()
@@ -62,7 +62,7 @@ export class ScrubRound {
         damaged: this.#state.damaged + found.length,
         damage: [...this.#state.damage, ...found].slice(0, SHOWN_MAX),
       }
-      // Requests come first.
+      // Yields to requests.
       await this.#context.clock.sleep(1)
     }
     if (this.#stopped) this.#end('failed', { error: 'the server was stopped' })
@@ -73,7 +73,7 @@ export class ScrubRound {
     this.#state = { ...this.#state, ...more, state, endedAt: new Date(this.#context.clock.now()).toISOString() }
   }
 
-  /** Resolves when the step under way is done. */
+  /** Resolves when the current step is done. */
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#running

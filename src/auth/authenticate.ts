@@ -1,6 +1,6 @@
 /**
- * G3. From a request to its caller, and to the rule by which its body must be checked; or a fault. Signatures come in
- * the Authorization header or in the query. Nothing here knows buckets, rights or how credentials are kept.
+ * G3. Determines the caller of a request and the rule for checking its body, or throws a fault. Signatures are in the
+ * Authorization header or in the query. Nothing here depends on buckets, permissions or how credentials are stored.
  */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -69,7 +69,7 @@ function claimOf(
   { scheme, sigV2 = false }: Authentication,
 ): Claim | 'version 2' | undefined {
   const authorization = fields.get('authorization')
-  // No query, no signature in it: by far the most requests.
+  // Most requests have no query, and so no signature in it.
   const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
   const other = scheme.name === 'svc' ? SCHEMES.s3 : SCHEMES.svc
   const old = pairs.length > 0 ? oldQuerySignature(pairs) : undefined
@@ -86,7 +86,7 @@ function claimOf(
   return presigned ? queryClaim(pairs, fields, scheme) : undefined
 }
 
-/** What a signature does not cover, anyone on the way can add: so it covers the host and every dialect header. */
+/** The host and every dialect header must be signed, since an intermediary could add or change unsigned ones. */
 function checkSignedHeaders(fields: HeaderFields, signed: SignedHeaders, scheme: Scheme): void {
   const missing = signed.set.has('host') ? [] : ['host']
   for (const name of fields.keys()) {
@@ -127,7 +127,7 @@ function checkTime(claim: Claim, { now, clientTimes = [] }: Pick<Authentication,
   })
 }
 
-/** The scope must be the one that this server would have chosen; a key for another one opens nothing here. */
+/** The credential scope must be this server's: a signature for another service or region is not valid here. */
 export function checkScope(
   claim: Pick<Claim, 'scope' | 'timestamp' | 'malformed'>,
   by: Pick<Authentication, 'scheme' | 'region' | 'anyRegion'>,
@@ -139,7 +139,7 @@ export function checkScope(
   }
   if (region !== by.region && !(by.anyRegion === true && isRegionName(region))) {
     const reason = `the region '${region}' is wrong; expecting '${by.region}'`
-    // D28. 400 in every dialect: the client is told what to sign for, and does.
+    // D28. 400 in every dialect: the response names the region, and the client signs again for it.
     throw claim.malformed(reason, { Region: by.region, authentication: false })
   }
   if (service !== by.scheme.service) {
@@ -158,8 +158,8 @@ function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): strin
 }
 
 /**
- * Some S3 clients send a path with characters as they are, and sign it with those escaped that S3 wants escaped. Both
- * spellings name the same key. In svc a path is signed as it is sent, and in no other way.
+ * Some S3 clients send a path unescaped and sign it escaped as S3 requires. Both spellings name the same key. In svc a
+ * path must be signed as it is sent.
  */
 function isSignedEscaped(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): boolean {
   if (scheme.name === 'svc') return false
@@ -168,7 +168,7 @@ function isSignedEscaped(canonical: Canonical, claim: Claim, scheme: Scheme, key
   return sameSignature(hmac(key, stringToSign({ ...canonical, path }, claim, scheme)), claim.signature)
 }
 
-// These never leave the server again, not even towards whoever sent them: faults are logged.
+// Faults are logged, so secrets are masked even towards the client that sent them.
 const SECRET_HEADER = /-customer-key(-md5)?$|-security-token$/
 
 const bytesText = (text: string): string =>
@@ -176,7 +176,7 @@ const bytesText = (text: string): string =>
     .toString('hex')
     .replace(/..(?=.)/g, '$& ')
 
-/** Tells the client what was signed here, so that it can find the difference. */
+/** Shows the client the text that the server signed, so that the difference can be found. */
 function mismatch(canonical: Canonical, claim: Claim, text: string): Fault {
   const fields = new Map(canonical.fields)
   for (const name of fields.keys()) if (SECRET_HEADER.test(name)) fields.set(name, '***')

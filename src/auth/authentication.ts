@@ -1,4 +1,4 @@
-/** Input and result of checking a signature, common to every signature version. */
+/** Input and result of authentication, common to all signature versions. */
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Caller, Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -8,15 +8,17 @@ import type { Scheme } from './schemes.ts'
 export interface Authentication {
   readonly scheme: Scheme
   readonly region: string
-  /** D28. Another region is as good as that one. */
+  /** D28. Signatures for any region are accepted. */
   readonly anyRegion?: boolean
   /** D31. Presigned URLs and forms of Signature Version 2 are accepted. */
   readonly sigV2?: boolean
-  /** Version 2 signs this before the path: `/bucket` where the host names the bucket, nothing elsewhere. */
+  /** Version 2 signs this before the path: `/bucket` for virtual-host addressing, otherwise nothing. */
   readonly hostBucket?: string
   /** Milliseconds since 1970. */
   readonly now: number
-  /** Other times that clients may take for now. A signature of such a time is fresh; `now` decides when it expires. */
+  /**
+   * Other times that clients may take for now. A signature with such a time is fresh; expiry is checked against `now`.
+   */
   readonly clientTimes?: readonly number[]
   /** Undefined for a key that is unknown, disabled or deleted. */
   findCredential(accessKey: string): MaybePromise<Credential | undefined>
@@ -25,16 +27,16 @@ export interface Authentication {
 export interface Authenticated {
   readonly caller: Caller
   readonly payload: PayloadRule
-  /** The region that was signed for; the server's own for all others. */
+  /** The region of the signature; the server's own for requests without one. */
   readonly region: string
   /** Undefined for a request without a signature. */
   readonly signatureVersion: SignatureVersion | undefined
 }
 
-/** By the neutral names that policies ask for. */
+/** The neutral names that policies use. */
 export type SignatureVersion = 'SVC4-HMAC-SHA256' | 'AWS'
 
-/** Nothing longer is looked for. */
+/** Longer access keys are not looked up. */
 export const ACCESS_KEY_CHARACTERS_MAX = 128
 
 export function findCredential(

@@ -1,6 +1,6 @@
 /**
- * The canonical form of a request: the text that both sides hash, so that a signature covers method, path, query and
- * the signed headers. Everything is taken from the bytes as sent; text is latin1 throughout, a character for each byte.
+ * The canonical form of a request, which client and server hash, so that a signature covers method, path, query and the
+ * signed headers. It is built from the bytes as sent; text is latin1 throughout, one character per byte.
  */
 import type { RawRequest } from '../http/raw-request.ts'
 
@@ -13,15 +13,15 @@ export interface QueryPair {
   readonly value: string
 }
 
-// Space and tab only: a byte of a UTF-8 sequence may look like another kind of white space in latin1.
+// Space and tab only: in latin1 a byte of a UTF-8 sequence may look like other white space.
 const RUN = /[ \t]+/g
 
-const isTidy = (value: string): boolean =>
+const isCollapsed = (value: string): boolean =>
   !value.includes('  ') && !value.includes('\t') && !value.startsWith(' ') && !value.endsWith(' ')
 
-/** Without white space at the ends, and single spaces inside. */
-function tidy(value: string): string {
-  if (isTidy(value)) return value
+/** Trims the ends and collapses white space to single spaces. */
+function collapseSpaces(value: string): string {
+  if (isCollapsed(value)) return value
   const collapsed = value.replace(RUN, ' ')
   const start = collapsed.startsWith(' ') ? 1 : 0
   const end = collapsed.length > start && collapsed.endsWith(' ') ? collapsed.length - 1 : collapsed.length
@@ -33,7 +33,7 @@ export function canonicalFields(request: RawRequest): HeaderFields {
   for (const [sent, value] of request.headers) {
     const name = sent.toLowerCase()
     const before = fields.get(name)
-    fields.set(name, before === undefined ? tidy(value) : `${before},${tidy(value)}`)
+    fields.set(name, before === undefined ? collapseSpaces(value) : `${before},${collapseSpaces(value)}`)
   }
   return fields
 }
@@ -43,8 +43,8 @@ const ESCAPED_OR_RESERVED = /%([0-9A-Fa-f]{2})|[^A-Za-z0-9\-._~]/g
 
 const hexByte = (byte: number): string => `%${byte < 16 ? '0' : ''}${byte.toString(16).toUpperCase()}`
 
-/** Decoded once and encoded again. A plus is a plus; a percent sign that begins no escape is itself. */
-function encodeAgain(text: string): string {
+/** Decodes once and encodes canonically. A plus stays a plus; a percent sign that starts no escape is literal. */
+function reencode(text: string): string {
   if (UNRESERVED.test(text)) return text
   return text.replace(ESCAPED_OR_RESERVED, (found, hex: string | undefined) => {
     const byte = hex === undefined ? found.charCodeAt(0) : Number.parseInt(hex, 16)
@@ -53,14 +53,14 @@ function encodeAgain(text: string): string {
   })
 }
 
-/** Undoes `encodeAgain`. */
+/** Undoes `reencode`. */
 export function decodeCanonical(text: string): string {
   return text.replace(/%([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 const BARE = /[^A-Za-z0-9\-._~/%]/g
 
-/** A path whose bytes are escaped where they must be; escapes that are there stay as they are. */
+/** Percent-encodes the bytes of a path that need it; existing escapes are kept. */
 export const escapedPath = (path: string): string => path.replace(BARE, found => hexByte(found.charCodeAt(0)))
 
 /** Sorted by encoded name, then by encoded value. */
@@ -71,8 +71,8 @@ export function canonicalPairs(query: string): QueryPair[] {
     if (piece === '') continue
     const equals = piece.indexOf('=')
     pairs.push({
-      name: encodeAgain(equals < 0 ? piece : piece.slice(0, equals)),
-      value: equals < 0 ? '' : encodeAgain(piece.slice(equals + 1)),
+      name: reencode(equals < 0 ? piece : piece.slice(0, equals)),
+      value: equals < 0 ? '' : reencode(piece.slice(equals + 1)),
     })
   }
   const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -82,14 +82,14 @@ export function canonicalPairs(query: string): QueryPair[] {
 
 /** The headers that a signature covers. */
 export interface SignedHeaders {
-  /** In lower case, and in order. */
+  /** Lower case, sorted. */
   readonly names: readonly string[]
   readonly set: ReadonlySet<string>
-  /** As they stand in the signed text. */
+  /** The list as it appears in the signed text. */
   readonly text: string
 }
 
-/** Of a list with semicolons. */
+/** Parses a semicolon-separated list. */
 export function signedHeadersIn(list: string): SignedHeaders {
   const names = list.split(';').sort()
   return { names, set: new Set(names), text: names.join(';') }
@@ -101,13 +101,13 @@ export interface Canonical {
   readonly path: string
   readonly pairs: readonly QueryPair[]
   readonly fields: HeaderFields
-  /** Every one of them is in `fields`. */
+  /** All of them are present in `fields`. */
   readonly signedHeaders: SignedHeaders
-  /** What the client says of the body: its hash, or why there is none. */
+  /** The content hash header: the hash of the body, or a word such as UNSIGNED-PAYLOAD. */
   readonly contentHash: string
 }
 
-/** `unsignedPair` is the one query name that the signature cannot cover: its own. */
+/** `unsignedPair` is the query name of the signature itself, which it cannot cover. */
 export function canonicalRequest(from: Canonical, unsignedPair: string | undefined): string {
   let query = ''
   for (const { name, value } of from.pairs) {

@@ -1,6 +1,6 @@
 /**
- * The signatures of a body in chunks, each made over the one before. They are checked as the data comes by, which may
- * be later than the lines between it: each in its turn, and none of a chunk that is not known to be whole.
+ * The chained signatures of a chunked body. They are checked in order as the data arrives here, which may be later than
+ * the chunk headers were parsed, and only once a chunk is complete.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { BodyDigest } from '../digest/body-digest.ts'
@@ -26,7 +26,7 @@ const hashFor = (size: number): Chunk['hash'] => {
 export class ChunkSignatures {
   readonly #chain: SignatureChain
   #previous: string
-  /** Not yet checked, oldest first: those whose lines have been read. */
+  /** Chunks whose header has been parsed and whose signature is not checked yet, oldest first. */
   readonly #chunks: Chunk[] = []
 
   constructor(chain: SignatureChain) {
@@ -38,12 +38,12 @@ export class ChunkSignatures {
     this.#chunks.push({ claimed, hash: hashFor(size), left: size, isWhole: size === 0 })
   }
 
-  /** The chunk that began last has come to its end. */
+  /** The last chunk is complete. */
   whole(): void {
     this.#chunks.at(-1)!.isWhole = true
   }
 
-  /** Data, in the order in which it came. Throws a fault when it makes a chunk whole that was signed otherwise. */
+  /** Hashes data in order. Throws a fault when a completed chunk does not match its signature. */
   async take(data: Buffer): Promise<void> {
     for (let at = 0; at < data.length; ) {
       await this.settle()
@@ -57,7 +57,7 @@ export class ChunkSignatures {
     await this.settle()
   }
 
-  /** Checks what can be checked. */
+  /** Checks the signatures of all complete chunks. */
   async settle(): Promise<void> {
     for (let chunk = this.#chunks[0]; chunk?.isWhole === true && chunk.left === 0; chunk = this.#chunks[0]) {
       const digest = chunk.hash === undefined ? EMPTY_SHA256 : (await chunk.hash.digest()).toString('hex')
@@ -70,7 +70,7 @@ export class ChunkSignatures {
     this.#check(this.#chain.scheme.trailerAlgorithm, sha256Hex(signedText), claimed)
   }
 
-  /** Nobody will ask. */
+  /** Releases the digests of chunks that will not be checked. */
   abandon(): void {
     for (const { hash } of this.#chunks) if (hash instanceof BodyDigest) hash.abandon()
   }

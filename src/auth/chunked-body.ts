@@ -1,7 +1,7 @@
 /**
- * G4. Bodies in chunks: `size[;chunk-signature=…] CRLF data CRLF`, up to a chunk of size zero, then perhaps trailers.
- * Data is handed on as it comes, before its signature has been seen: whoever reads must commit nothing until the end,
- * and learns from a fault on the way that there is nothing to commit.
+ * G4. Chunked bodies: `size[;chunk-signature=…] CRLF data CRLF`, up to a chunk of size zero, then optional trailers.
+ * Data is passed on before its signature is checked, so a consumer must commit nothing before the end of the stream;
+ * a bad signature ends it with a fault.
  */
 import { Fault } from '../model/faults.ts'
 import { ChunkSignatures } from './chunk-signatures.ts'
@@ -37,7 +37,7 @@ async function* checkedData(data: AsyncIterable<Buffer>, decoder: ChunkDecoder):
     await signatures?.settle()
     decoder.end()
   } catch (error) {
-    // What came before is told before.
+    // A bad signature of earlier data takes precedence over the malformed chunk after it.
     if (error === decoder.failure) await signatures?.settle()
     throw error
   } finally {
@@ -47,14 +47,14 @@ async function* checkedData(data: AsyncIterable<Buffer>, decoder: ChunkDecoder):
 
 type State = 'line' | 'data' | 'data-end' | 'tail'
 
-/** Tells the data from the lines around it. */
+/** Separates the data from the chunk headers around it. */
 class ChunkDecoder {
   readonly signatures: ChunkSignatures | undefined
-  /** Nothing that comes after it counts. */
+  /** The first error; everything after it is ignored. */
   failure: Fault | undefined
   readonly #rule: ChunkRule
   #state: State = 'line'
-  /** The part of a line, of the end of a chunk or of the tail that has come so far. */
+  /** The bytes received so far of a chunk header, of the CRLF after data, or of the trailers. */
   #text = ''
   #chunkLeft = 0
   #decoded = 0
@@ -64,7 +64,7 @@ class ChunkDecoder {
     this.signatures = rule.chain === undefined ? undefined : new ChunkSignatures(rule.chain)
   }
 
-  /** The data in this piece, as views of it: all that comes before what is wrong with it, if anything is. */
+  /** The data in this piece, as views of it, up to the first error. */
   take(piece: Buffer): Buffer[] {
     const data: Buffer[] = []
     if (this.failure !== undefined) return data
@@ -134,7 +134,7 @@ class ChunkDecoder {
     const found = (this.signatures === undefined ? UNSIGNED_LINE : SIGNED_LINE).exec(line)
     if (found === null) throw this.#incomplete()
     const size = Number.parseInt(found[1]!, 16)
-    // More than was announced is refused before it is read.
+    // A chunk beyond the announced length is refused before it is read.
     if (size > this.#rule.decodedLength - this.#decoded) throw this.#incomplete()
     this.signatures?.begin(found[2]!, size)
     this.#chunkLeft = size

@@ -1,6 +1,6 @@
 /**
- * What a signed request claims, before anything is verified. The header form and the presigned form say the same in
- * different places, and name their mistakes differently.
+ * Parses the authentication of a request before anything is verified. The header form and the presigned form carry the
+ * same values in different places and report errors differently.
  */
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { Fault, type FaultDetails } from '../model/faults.ts'
@@ -30,7 +30,7 @@ export interface Claim {
   readonly signedHeaders: SignedHeaders
   readonly signature: string
   readonly contentHash: string
-  /** Of a presigned request: how long it is valid, and the query name of its signature. */
+  /** For a presigned request: its validity, and the query name of its signature. */
   readonly presigned: { readonly seconds: number; readonly signatureName: string } | undefined
   /** A temporary credential's token. */
   readonly token: string | undefined
@@ -50,7 +50,7 @@ const headerMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
 
 const PARTS = ['Credential', 'SignedHeaders', 'Signature']
 
-/** The three named parts behind the algorithm, each exactly once, in any order. */
+/** The three named parts after the algorithm, each exactly once, in any order. */
 function authorizationParts(text: string): [credential: string, signedHeaders: string, signature: string] {
   const found: (string | undefined)[] = [undefined, undefined, undefined]
   for (const piece of text.split(',')) {
@@ -66,7 +66,7 @@ function authorizationParts(text: string): [credential: string, signedHeaders: s
 
 const partsMalformed = (): Fault => headerMalformed(`it must have ${PARTS.join(', ')}, each once, and nothing else.`)
 
-/** What an Authorization header says. */
+/** A parsed Authorization header. */
 interface Authorization {
   readonly scheme: Scheme
   readonly scope: ClaimedScope
@@ -76,7 +76,7 @@ interface Authorization {
 
 function readAuthorization(text: string, scheme: Scheme): Authorization {
   const { algorithm } = scheme
-  // Nothing but a space may follow the name, or it is another name.
+  // Only a space may follow the name; anything else makes it a different name.
   if (!text.startsWith(algorithm) || (text[algorithm.length] ?? ' ') !== ' ') throw otherAuthorization(text, scheme)
   if (text.length === algorithm.length) throw otherAuthorization(text, scheme)
   const [credential, signedHeaders, signature] = authorizationParts(text.slice(algorithm.length + 1))
@@ -156,13 +156,13 @@ export const otherScheme = (scheme: Scheme): Fault =>
     reason: `The authorization mechanism you have provided is not supported. Please use ${scheme.algorithm}.`,
   })
 
-/** Signed as one did before, or as nobody does: S3 tells the two apart. */
+/** S3 distinguishes an older signature version from an unknown authorization type. */
 function otherAuthorization(text: string, scheme: Scheme): Fault {
   if (/^AWS4?(-[A-Z0-9-]+)? ./.test(text) || /^SVC4-[A-Z0-9-]+ ./.test(text)) return otherScheme(scheme)
   const reason = text.includes(' ')
     ? 'Unsupported Authorization Type'
     : "Authorization header is invalid -- one and only one ' ' (space) required"
-  // A value that cannot be a signature may be a password.
+  // The value is not shown, since it may be a password.
   return authFault('InvalidArgument', { ArgumentName: 'Authorization', reason })
 }
 
@@ -174,14 +174,14 @@ const queryMalformed = (reason: string, detail: FaultDetails = {}): Fault =>
 
 const QUERY_MARKS = ['Algorithm', 'Credential', 'Signature']
 
-/** Whether any query name says that the query carries a signature; then it must carry a whole one. */
+/** Whether any query name belongs to a signature; then the query must carry a complete one. */
 export function isPresigned(pairs: readonly QueryPair[], scheme: Scheme): boolean {
   return pairs.some(
     ({ name }) => name.startsWith(scheme.queryPrefix) && QUERY_MARKS.includes(name.slice(scheme.queryPrefix.length)),
   )
 }
 
-/** Whose way of signing a query, of those that came before; told apart from having no signature at all. */
+/** The dialect of an older query signature; undefined when there is none. */
 export function oldQuerySignature(pairs: readonly QueryPair[]): Scheme['name'] | undefined {
   if (pairs.some(({ name }) => name === 'SVCAccessKeyId')) return 'svc'
   return pairs.some(({ name }) => name === 'AWSAccessKeyId') ? 's3' : undefined
@@ -204,7 +204,7 @@ function expiresSeconds(text: string, name: string): number {
 export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): Claim {
   const find = (word: string): string | undefined => {
     const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
-    if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} is given twice`)
+    if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} must not be specified more than once`)
     return found[0] === undefined ? undefined : decodeCanonical(found[0].value)
   }
   const take = (word: string): string => {

@@ -1,11 +1,11 @@
-/** How the body of a request must be checked: decided from its headers, carried out in payload.ts. */
+/** Decides from the headers how the body of a request must be checked; `payload.ts` checks it. */
 import { Fault } from '../model/faults.ts'
 import type { HeaderFields } from './canonical.ts'
 import { authFault } from './refusal.ts'
 import { type Scheme, UNSIGNED_CHUNKS_TRAILER, UNSIGNED_PAYLOAD } from './schemes.ts'
 import type { SigningKey } from './signing.ts'
 
-/** Each chunk's signature is made over the one before; the first follows the signature of the request itself. */
+/** Each chunk's signature covers the one before; the first covers the signature of the request itself. */
 export interface SignatureChain {
   readonly scheme: Scheme
   readonly key: SigningKey
@@ -16,18 +16,18 @@ export interface SignatureChain {
 
 export interface ChunkRule {
   readonly kind: 'chunks'
-  /** Undefined: the chunks carry no signatures. */
+  /** Undefined for unsigned chunks. */
   readonly chain: SignatureChain | undefined
-  /** Lower-case names that must follow the last chunk, each once; undefined: nothing may follow it. */
+  /** Lower-case names of the required trailers, each exactly once; undefined when trailers are not allowed. */
   readonly declared: ReadonlySet<string> | undefined
-  /** Filled with what followed the last chunk, once the body has been read to its end. */
+  /** Filled with the trailers once the body has been read to its end. */
   readonly trailers: Map<string, string>
   readonly decodedLength: number
 }
 
 export type PayloadRule = { readonly kind: 'unsigned' } | { readonly kind: 'sha256'; readonly hex: string } | ChunkRule
 
-/** What the content hash header says of the body. */
+/** The kind of body that the content hash header announces. */
 export type Announced =
   | { readonly kind: 'unsigned' }
   | { readonly kind: 'sha256'; readonly hex: string }
@@ -57,7 +57,7 @@ export function payloadRule(
   const { fields, scheme, chain } = request
   const trailerHeader = fields.get(`${scheme.headerPrefix}trailer`)
   if (announced.kind !== 'chunks' || !announced.trailer) {
-    // A check that was announced and cannot come would otherwise be dropped in silence.
+    // An announced checksum that cannot arrive must not be dropped silently.
     if (trailerHeader !== undefined) throw trailerNotSupported(scheme)
   }
   if (announced.kind !== 'chunks') return announced
@@ -70,7 +70,7 @@ export function payloadRule(
   }
 }
 
-/** Clients that sign nothing announce chunks by the content coding alone. */
+/** Anonymous clients announce chunks by the content coding alone. */
 export function anonymousPayload(fields: HeaderFields, scheme: Scheme): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   const codings = (fields.get('content-encoding') ?? '').split(',').map(coding => coding.trim())
@@ -83,7 +83,7 @@ export function anonymousPayload(fields: HeaderFields, scheme: Scheme): PayloadR
         ? { kind: 'chunks', signed: false, trailer: hasTrailer }
         : { kind: 'unsigned' }
   if (announced.kind === 'chunks' && announced.signed) {
-    throw authFault('InvalidRequest', { reason: 'Signed chunks need a signed request.' })
+    throw authFault('InvalidRequest', { reason: 'A body in signed chunks requires a signed request.' })
   }
   return payloadRule(announced, { fields, scheme, chain: undefined })
 }

@@ -1,10 +1,10 @@
-/** Carries out a payload rule: the body as the client meant it, ending in a fault where it is not what was signed. */
+/** Applies a payload rule: yields the decoded body, and fails when it does not match its signature or hash. */
 import { BodyDigest } from '../digest/body-digest.ts'
 import { Fault } from '../model/faults.ts'
 import { decodeChunks } from './chunked-body.ts'
 import type { PayloadRule } from './payload-rule.ts'
 
-/** Whoever reads must reach the end before anything takes effect: the checks are complete only then. */
+/** A consumer must reach the end before anything takes effect: only then are all checks complete. */
 export function checkedBody(body: AsyncIterable<Buffer>, rule: PayloadRule): AsyncIterable<Buffer> {
   if (rule.kind === 'chunks') return decodeChunks(body, rule)
   if (rule.kind === 'sha256') return hashedBody(body, rule.hex)

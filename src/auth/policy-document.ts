@@ -1,11 +1,11 @@
-/** The policy of a POST form: read and evaluated without looking at anything but the form. */
+/** Parses the policy of a POST form and evaluates it against the form's fields. */
 import { Fault } from '../model/faults.ts'
 
 export type FormCondition =
   | { readonly kind: 'eq' | 'starts-with'; readonly field: string; readonly value: string }
   | { readonly kind: 'length'; readonly range: LengthRange }
 
-/** Bytes of the file, both ends included. */
+/** Size of the file in bytes, both ends inclusive. */
 export interface LengthRange {
   readonly min: number
   readonly max: number
@@ -83,13 +83,13 @@ export type FormFields = ReadonlyMap<string, string>
 
 export interface Coverage {
   readonly fields: FormFields
-  /** Fields that no condition has to name. */
+  /** Fields that need no condition. */
   isExempt(name: string): boolean
 }
 
 /**
- * Every condition holds and every field is named by one: what the signer did not foresee cannot be smuggled in. Returns
- * how many bytes the file may have, where the policy says so.
+ * Every condition must hold and every field must be covered by one, so that nothing can be added that the signer did
+ * not foresee. Returns the permitted size of the file, if the policy limits it.
  */
 export function evaluatePolicy(policy: PolicyDocument, form: Coverage, now: number): LengthRange | undefined {
   if (policy.expiration <= now) throw denied('Policy expired.')
@@ -119,7 +119,7 @@ const intersection = (a: LengthRange, b: LengthRange): LengthRange => ({
 function holds(condition: Exclude<FormCondition, { kind: 'length' }>, sent: string | undefined): boolean {
   if (sent === undefined) return false
   if (condition.kind === 'eq') return sent === condition.value
-  // A list of content types would otherwise smuggle in a second one behind the first.
+  // Otherwise a list of content types could carry an arbitrary second one.
   const values = condition.field === 'content-type' ? sent.split(',').map(value => value.trim()) : [sent]
   return values.every(value => value.startsWith(condition.value))
 }

@@ -1,6 +1,6 @@
 /**
- * G5. A POST form proves who asks by signing a policy, and the policy says which forms it allows. The form's fields
- * come here as they will be used: those before the file, with the file's name already put into the key.
+ * G5. A POST form is authenticated by a signed policy, which says which forms it allows. The fields are passed in as
+ * they will be used: those before the file, with the file's name already substituted in the key.
  */
 import { Fault } from '../model/faults.ts'
 import { checkScope } from './authenticate.ts'
@@ -13,14 +13,14 @@ import { derivedKey, hmac, sameSignature } from './signing.ts'
 import { basicTimestamp } from './timestamps.ts'
 
 export interface PostForm {
-  /** Where the form was sent to, whatever its fields say. */
+  /** The bucket of the request, whatever the form's fields say. */
   readonly bucket: string
   /** In the order sent. */
   readonly fields: readonly (readonly [string, string])[]
 }
 
 export interface AllowedPost extends Omit<Authenticated, 'payload'> {
-  /** How many bytes the file may have; undefined when the policy does not say. */
+  /** The permitted size of the file; undefined when the policy does not limit it. */
   readonly contentLength: LengthRange | undefined
 }
 
@@ -43,31 +43,31 @@ export async function authenticatePost(form: PostForm, by: Authentication): Prom
   return { ...signed, contentLength: evaluatePolicy(parsePolicy(policy), { fields, isExempt }, by.now) }
 }
 
-/** Fields that no condition of a policy of Signature Version 2 names. */
+/** Fields that a policy of Signature Version 2 need not cover. */
 const UNNAMED_V2 = ['awsaccesskeyid', 'signature', 'policy', 'file']
 
 type Signed = Omit<AllowedPost, 'contentLength'>
 
-/** By lower-case name, the bucket among them. Of a field sent twice nobody knows which one counts: refused. */
+/** Fields by lower-case name, including the bucket. A duplicate field is ambiguous and refused. */
 function uniqueFields(form: PostForm): FormFields {
   const fields = new Map<string, string>()
   for (const [sent, value] of form.fields) {
     const name = sent.toLowerCase()
     if (fields.has(name)) {
-      throw new Fault('InvalidArgument', { ArgumentName: sent, reason: 'A field of the form was sent twice.' })
+      throw new Fault('InvalidArgument', { ArgumentName: sent, reason: 'The form contains a field more than once.' })
     }
     fields.set(name, value)
   }
   const named = fields.get('bucket')
   if (named !== undefined && named !== form.bucket) {
-    throw new Fault('AccessDenied', { reason: 'The form names another bucket than the one it was sent to.' })
+    throw new Fault('AccessDenied', { reason: 'The bucket field does not match the bucket of the request.' })
   }
   return fields.set('bucket', form.bucket)
 }
 
 const SIGNATURE_FIELDS = ['algorithm', 'credential', 'date', 'signature'] as const
 
-/** Any of the fields that belong to a signature makes the whole of them necessary. */
+/** A form with any field of a signature must have all of them. */
 function signedHow(fields: FormFields, { scheme, sigV2 = false }: Authentication): 'not' | 'version 2' | 'version 4' {
   if (SIGNATURE_FIELDS.some(word => fields.has(scheme.headerPrefix + word))) return 'version 4'
   if (fields.has('signature') || fields.has('awsaccesskeyid')) {
@@ -100,18 +100,18 @@ async function policySigner(policy: string, fields: FormFields, by: Authenticati
   if (scope === undefined) throw malformed(expectedCredential(scheme))
   const timestamp = basicTimestamp(date)
   if (timestamp === undefined) throw malformed(`${scheme.headerPrefix}date is not a valid date`)
-  // No check of the clock here: how long a form may be used is the policy's to say.
+  // The clock is not checked here: the policy's expiration limits how long a form is valid.
   const checked = checkScope({ scope, timestamp, malformed }, by)
   if (fields.has(`${scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})
   const credential = await findCredential(scope.accessKey, by)
-  // Forms are rare and may name any day, so their keys take no room among the remembered ones.
+  // Forms are rare and may name any day, so their signing keys are not cached.
   if (!sameSignature(hmac(derivedKey(scheme, credential, checked), policy), signature)) {
     throw mismatch(scope.accessKey, policy, signature)
   }
   return { caller: callerOf(credential), region: checked.region, signatureVersion: 'SVC4-HMAC-SHA256' }
 }
 
-/** D31. The key's name and the signature stand in fields without a prefix, and there is no scope. */
+/** D31. The access key and the signature are in fields without a prefix, and there is no scope. */
 async function policySignerV2(policy: string, fields: FormFields, by: Authentication): Promise<Signed> {
   const [accessKey, signature] = [take(fields, 'AWSAccessKeyId'), take(fields, 'signature')]
   if (fields.has(`${by.scheme.headerPrefix}security-token`)) throw authFault('InvalidToken', {})

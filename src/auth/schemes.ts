@@ -1,27 +1,27 @@
 /**
- * The two signature schemes. They differ in these words and in nothing else; the edge decides which one a request
- * speaks and hands it in.
+ * The two signature schemes. They differ only in these names; the edge detects which one a request uses and passes it
+ * in.
  */
 import { headerValue, type RawRequest, splitTarget } from '../http/raw-request.ts'
 
 export interface Scheme {
   readonly name: 'svc' | 's3'
   readonly algorithm: string
-  /** Stands before the secret when a signing key is derived. */
+  /** Prefix of the secret in the derivation of a signing key. */
   readonly keyPrefix: string
   readonly service: string
   readonly terminator: string
-  /** What dialect headers, form fields and trailers begin with, up to the second hyphen. */
+  /** Prefix of the dialect's headers, form fields and trailers, up to the second hyphen. */
   readonly headerPrefix: string
   readonly queryPrefix: string
-  /** Finds in a query what only a presigned one has, be it whole or not. */
+  /** Matches a query with any parameter of a signature, complete or not. */
   readonly queryMarks: RegExp
   /** The content coding that announces a body in chunks. */
   readonly chunkEncoding: string
   /** Values of the content hash header that announce signed chunks. */
   readonly signedChunks: string
   readonly signedChunksTrailer: string
-  /** First lines of what the signature of a chunk and of the trailers are made over. */
+  /** First lines of the strings to sign of chunks and trailers. */
   readonly chunkAlgorithm: string
   readonly trailerAlgorithm: string
 }
@@ -55,7 +55,7 @@ function scheme(words: {
   }
 }
 
-/** In S3 a plus in a query is a space, as forms write it; in svc it is a plus, as everywhere else in an address. */
+/** In S3 a plus in a query is a space, as in forms; in svc it is a plus, as in the rest of a URL. */
 export const queryIn = ({ name }: Scheme, query: string): string =>
   name === 's3' && query.includes('+') ? query.replaceAll('+', '%20') : query
 
@@ -84,17 +84,17 @@ const ESCAPED_NAME = /(^|&)[^=&]*%/
 const EACH_NAME = /(^|&)[^=&]*/g
 const ESCAPED_LETTER = /%(2[dD]|[46][1-9a-fA-F]|[57][0-9aA])/g
 
-/** With letters in names as they are, however they were sent: a signature is the same for all spellings. */
+/** Unescapes letters in parameter names: a signature is the same for all spellings. */
 function withPlainNames(query: string): string {
   if (!ESCAPED_NAME.test(query)) return query
   const plain = (_: string, hex: string): string => String.fromCharCode(Number.parseInt(hex, 16))
   return query.replace(EACH_NAME, name => name.replace(ESCAPED_LETTER, plain))
 }
 
-/** Whether a query carries a signature of this scheme, be it whole or not. */
+/** Whether a query has any part of a signature of this scheme. */
 export const isSignedIn = (query: string, { queryMarks }: Scheme): boolean => queryMarks.test(withPlainNames(query))
 
-/** The scheme that a request's signature names; undefined when it carries none that we know. */
+/** The scheme of a request's signature; undefined when it has none or an unknown one. */
 export function schemeNamedBy(request: RawRequest): Scheme | undefined {
   const authorization = headerValue(request, 'authorization')
   if (authorization !== undefined) for (const one of ALL) if (authorization.startsWith(one.algorithm)) return one

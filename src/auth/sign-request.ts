@@ -1,4 +1,4 @@
-/** The client's side of a signature: for commands, which speak to servers like every other client. */
+/** Signs requests as a client, for the commands that call a server. */
 import { type RawRequest, splitTarget } from '../http/raw-request.ts'
 import { canonicalFields, canonicalPairs, canonicalRequest, signedHeadersIn } from './canonical.ts'
 import { queryIn, type Scheme } from './schemes.ts'
@@ -13,13 +13,13 @@ export interface KeyPair {
 export interface UnsignedRequest {
   readonly key: KeyPair
   readonly region: string
-  /** SHA-256 of the body in hex, or the word that stands for a body that is not hashed. */
+  /** SHA-256 of the body in hex, or the word for an unhashed body. */
   readonly contentHash: string
   readonly now: number
 }
 
-/** Whoever signs needs no account: the server knows whose key it is. */
-const NOBODY = { accountId: '', canonicalId: '', displayName: '', email: undefined }
+/** Signing needs no account: the server knows the key's owner. */
+const NO_ACCOUNT = { accountId: '', canonicalId: '', displayName: '', email: undefined }
 
 /** The request with its date, the hash of its body and a signature over all of its headers. */
 export function signRequest(
@@ -44,7 +44,7 @@ export function signRequest(
     undefined,
   )
   const text = [scheme.algorithm, stamp, scope.text, sha256Hex(canonical)].join('\n')
-  const signature = hmac(signingKey(scheme, { ...key, account: NOBODY, user: undefined }, scope), text)
+  const signature = hmac(signingKey(scheme, { ...key, account: NO_ACCOUNT, user: undefined }, scope), text)
   const proof = `Credential=${key.accessKey}/${scope.text},SignedHeaders=${signedHeaders.text}`
   headers.push(['authorization', `${scheme.algorithm} ${proof},Signature=${signature}`])
   return whole

@@ -1,6 +1,7 @@
 /**
- * Signature Version 2 in a query (D31): what boto3 and the AWS CLI 1 presign with unless told otherwise. It covers the
- * method, the bucket and the path, sub-resources, the dialect's headers and two more; other parameters it leaves open.
+ * Signature Version 2 in a query (D31), the default of boto3 and the AWS CLI 1 for presigned URLs. It covers the
+ * method, the bucket and the path, sub-resources, the dialect's headers, Content-MD5 and Content-Type; other parameters
+ * are not covered.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { trimmed } from '../http/header-text.ts'
@@ -16,8 +17,8 @@ import { queryIn } from './schemes.ts'
 import { isoText } from './timestamps.ts'
 
 /**
- * Parameters that the signature covers. Every one that chooses among operations is here, also those that came after
- * this version of signatures: one that is left out could be put behind a link that was given away.
+ * Parameters that the signature covers. The list has every parameter that selects an operation, including those newer
+ * than this signature version: one that is missing could be appended to a shared link.
  */
 export const SIGNED_PARAMETERS: ReadonlySet<string> = new Set([
   'abac',
@@ -73,13 +74,13 @@ export const SIGNED_PARAMETERS: ReadonlySet<string> = new Set([
   'website',
 ])
 
-/** Of either dialect: a header's name in the query is signed like the header. */
+/** Headers of either dialect: one that is sent in the query is signed like the header. */
 const EXTENSION = /^x-(amz|svc)-/
 const SECRET_HEADER = /-customer-key(-md5)?$|-security-token$/
 
 interface Parameter {
   readonly name: string
-  /** Undefined without an equals sign, which is signed as it was sent. */
+  /** Undefined without an equals sign: the parameter is signed as it was sent. */
   readonly value: string | undefined
 }
 
@@ -91,7 +92,7 @@ export interface RequestV2 {
   readonly query: string
 }
 
-/** A character for each byte, as everywhere in what is signed. */
+/** One character per byte, as in all signed text. */
 const decoded = (text: string): string =>
   text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
@@ -132,8 +133,8 @@ export function authenticateV2(asked: RequestV2, by: Authentication): MaybePromi
 }
 
 /**
- * Other spellings of the same address that clients sign: with bytes escaped that they send as they are, and, as boto3
- * does, a bucket in the path with the slash behind it that the request leaves out.
+ * Spellings of the path that clients sign: with bytes escaped that they send unescaped, and, as boto3 does, a bucket
+ * with a trailing slash that the request omits.
  */
 function spellings(path: string, hostBucket: string): readonly string[] {
   const found = [path]
@@ -154,7 +155,7 @@ function checkExpires(text: string, now: number): void {
   throw new Fault('AccessDenied', { reason: 'Request has expired', Expires: isoText(end), ServerTime: isoText(now) })
 }
 
-/** Chunks are signed one after the other from a signature of another kind; unsigned ones came with that kind, too. */
+/** Chunked bodies, signed or not, belong to Signature Version 4. */
 function payloadOf(fields: HeaderFields, { scheme }: Authentication): PayloadRule {
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   const announced = contentHash === undefined ? undefined : announcedPayload(contentHash, scheme)
@@ -167,7 +168,7 @@ function payloadOf(fields: HeaderFields, { scheme }: Authentication): PayloadRul
   return payloadRule(announced ?? { kind: 'unsigned' }, { fields, scheme, chain: undefined })
 }
 
-/** By lower-case name, in order. What the query says in place of a header was signed as one. */
+/** By lower-case name, sorted. A header that is sent in the query is signed as a header. */
 function extensionHeaders({ headers }: RawRequest, parameters: readonly Parameter[]): Map<string, string> {
   const found = new Map<string, string>()
   for (const [sent, value] of headers) {
@@ -207,7 +208,7 @@ function stringToSign({ request }: RequestV2, { expires, parameters, headers, re
 
 const SIGNATURE_CHARACTERS = 28
 
-/** HMAC-SHA-1 in base64 of a text in latin1, compared in the same time wherever the first difference is. */
+/** Compares with the base64 HMAC-SHA-1 of latin1 text in constant time. */
 export function isSignatureV2(secretKey: string, text: string, provided: string): boolean {
   const expected = createHmac('sha1', secretKey).update(text, 'latin1').digest('base64')
   if (provided.length !== SIGNATURE_CHARACTERS) return false

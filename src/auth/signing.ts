@@ -51,7 +51,7 @@ export function hmac(key: SigningKey, text: string): string {
   return oneShotHash('sha256', key.outer, 'hex')
 }
 
-/** What a signature is valid for: a day, a region and one service. */
+/** The credential scope: a day, a region and a service. */
 export interface Scope {
   readonly date: string
   readonly region: string
@@ -99,9 +99,9 @@ const SIGNATURE_DIGITS = 64
 const ours = Buffer.alloc(SIGNATURE_DIGITS)
 const theirs = Buffer.alloc(SIGNATURE_DIGITS)
 
-/** Takes as long for a signature that is wrong in its first digit as for one that is wrong in its last. */
+/** Compares signatures in constant time. */
 export function sameSignature(expected: string, provided: string): boolean {
-  if (expected.length !== SIGNATURE_DIGITS) throw new RangeError('that is no signature')
+  if (expected.length !== SIGNATURE_DIGITS) throw new RangeError(`expected a signature of ${SIGNATURE_DIGITS} digits`)
   ours.write(expected, 'latin1')
   if (!SIGNATURE.test(provided)) return false
   theirs.write(provided, 'latin1')

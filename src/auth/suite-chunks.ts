@@ -1,4 +1,4 @@
-/** Bodies in chunks as a client writes them, for tests. */
+/** Encodes chunked bodies as a client does, for tests. */
 import type { ChunkRule } from './payload-rule.ts'
 import type { Scheme } from './schemes.ts'
 import { SigningKey } from './signing.ts'
@@ -10,7 +10,7 @@ export interface SentChunks {
   readonly scheme: Scheme
   readonly signed: boolean
   readonly data: readonly Buffer[]
-  /** Lines without their ends; undefined: a body without trailers. */
+  /** Lines without CRLF; undefined for a body without trailers. */
   readonly trailers?: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The client's side of the signatures, for tests. Written apart from the server's side, straight from the description
- * of the scheme, so that one does not repeat the other's mistakes.
+ * Signs requests as a client, for tests. Implemented independently of the server's code from the specification, so that
+ * one does not repeat the other's mistakes.
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { RawRequest } from '../http/raw-request.ts'
@@ -160,7 +160,7 @@ export function presigned(scheme: Scheme, what: SampleRequest & { readonly secon
 export const signatureOf = (request: RawRequest): string =>
   /Signature=([0-9a-f]*)$/.exec(request.headers.find(([name]) => name === 'Authorization')?.[1] ?? request.target)![1]!
 
-/** One header's value changed; `~` as above. */
+/** Replaces one header's value; `~` as above. */
 export function withHeader(scheme: Scheme, request: RawRequest, name: string, value: string): RawRequest {
   const full = name.replace('~', scheme.headerPrefix)
   const others = request.headers.filter(([sent]) => sent.toLowerCase() !== full)

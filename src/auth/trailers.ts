@@ -1,13 +1,13 @@
-/** What may follow the last chunk of a body: `name:value` lines, an empty line, and in between a signature. */
+/** Parses the trailers after the last chunk: `name:value` lines, an optional signature and an empty line. */
 import { Fault } from '../model/faults.ts'
 
 export const TRAILER_BYTES_MAX = 16 * 1024
 
 export interface Trailers {
   readonly values: ReadonlyMap<string, string>
-  /** The lines in the form that is signed. */
+  /** The lines as they are signed. */
   readonly signedText: string
-  /** Undefined where none is expected. */
+  /** Undefined when none is expected. */
   readonly signature: string | undefined
 }
 
@@ -16,14 +16,14 @@ const malformed = (reason: string): Fault => new Fault('MalformedTrailerError', 
 const LINE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([ -~]*?)[ \t]*$/
 
 /**
- * Lines end in LF or CRLF, the signature may stand behind an empty line, and one or two empty lines end the whole: the
- * documentation of this encoding contradicts itself, and clients in use followed each reading of it.
+ * Lines end in LF or CRLF, the signature may follow an empty line, and one or two empty lines end the trailers: the
+ * documentation of this encoding contradicts itself, and existing clients follow each reading of it.
  */
 function linesOf(text: string): string[] | undefined {
   const lines = text.split('\n').map(line => (line.endsWith('\r') ? line.slice(0, -1) : line))
   let end = lines.length
   while (end > 0 && lines[end - 1] === '') end--
-  // Splitting leaves an empty string behind the last line end; the empty lines come on top of it.
+  // Splitting leaves an empty string after the last line end; empty lines add to it.
   const empty = lines.length - end - 1
   return empty < 1 || empty > 2 ? undefined : lines.slice(0, end)
 }

@@ -3,7 +3,7 @@
 import { asAdministrator } from '../admin/administrator.ts'
 import { ADMIN_ROUTES } from '../admin/index.ts'
 import { decodeInput } from '../admin/input.ts'
-import { type AdminContext, isLines, isStream } from '../admin/route.ts'
+import { type AdminContext, isByteStream, isLineStream } from '../admin/route.ts'
 import { ScrubRound } from '../admin/scrub-round.ts'
 import { BackupLeases } from '../backup/lease.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -51,7 +51,7 @@ export class DirectAdmin implements Admin {
       clock: systemClock,
       region: this.#region,
       scrub: this.#scrub,
-      measure: async () => this.#scrub.samples(),
+      collectMetrics: async () => this.#scrub.samples(),
       facts: async () => ({ version: VERSION, runtime: RUNTIME, filesystems: [] }),
       backups: this.#backups,
       explain: question => explain(store, this.#directory, question),
@@ -65,12 +65,12 @@ export class DirectAdmin implements Admin {
 
   async *lines(name: string, input: Input = {}): AsyncIterable<string> {
     const answer = await this.#run(name, input)
-    if (isLines(answer)) yield* answer.lines
+    if (isLineStream(answer)) yield* answer.lines
   }
 
   async *bytes(name: string, input: Input = {}): AsyncIterable<Buffer> {
     const answer = await this.#run(name, input)
-    if (isStream(answer)) yield* answer.bytes
+    if (isByteStream(answer)) yield* answer.bytes
   }
 
   async close(): Promise<void> {

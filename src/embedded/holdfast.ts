@@ -13,7 +13,7 @@ import { checkBucketName } from '../rules/naming.ts'
 import { ensureAccounts } from '../server/accounts.ts'
 import type { ServerParts } from '../server/compose.ts'
 import { type EmbeddedStore, openEmbeddedStore } from '../server/embedded-store.ts'
-import type { Log } from '../server/log.ts'
+import type { Logger } from '../server/log.ts'
 import { Maintenance, maintenanceTasks, sweepTask, usageTask } from '../server/maintenance.ts'
 import { listenerOver, pipelineFor } from '../server/object-api.ts'
 import { ensureBucket } from '../server/prepare.ts'
@@ -58,16 +58,16 @@ interface Setting {
   readonly place: EmbeddedStore
   readonly moved: MovedClock
   readonly faultList: FaultList
-  readonly tell: Log
+  readonly logger: Logger
 }
 
-function tellOf({ log }: HoldfastOptions): Log {
+function loggerOf({ log }: HoldfastOptions): Logger {
   const errors = new ServerLog(process.stderr, process.env)
   const inform = log ?? (line => void (line.level === 'error' && errors.write(line)))
   return {
     log: inform,
-    once: () => {},
-    end: () => inform({ level: 'error', error: 'the store does not know what took effect: close it' }),
+    notice: () => {},
+    abort: () => inform({ level: 'error', error: 'the store does not know what took effect: close it' }),
   }
 }
 
@@ -89,14 +89,14 @@ async function settingOf(options: HoldfastOptions): Promise<Setting> {
     place: await openEmbeddedStore({ folder, durability, clock: moved, isDiskFull: faultList.isDiskFull }),
     moved,
     faultList,
-    tell: tellOf(options),
+    logger: loggerOf(options),
   }
 }
 
-const backgroundOf = (parts: ServerParts, tell: Log): Maintenance => {
+const backgroundOf = (parts: ServerParts, logger: Logger): Maintenance => {
   const { store, copy } = parts
   const reclaiming = { name: 'reclaim', worker: new Reclaimer(store.context), pauseMs: RECLAIM_MS }
-  return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.context, tell)], tell)
+  return new Maintenance([reclaiming, usageTask(parts), ...copyTask(copy, store.context, logger)], logger)
 }
 
 /** An existing bucket keeps its settings; a test that asks for object lock must not run without it. */
@@ -107,7 +107,7 @@ async function haveLockable(store: Store, name: string, objectLock = false): Pro
 }
 
 async function open(setting: Setting): Promise<Open> {
-  const { options, accounts, rootKey, region, place, moved, faultList, tell } = setting
+  const { options, accounts, rootKey, region, place, moved, faultList, logger } = setting
   const parts = await place.open()
   try {
     const { store } = parts
@@ -127,9 +127,9 @@ async function open(setting: Setting): Promise<Open> {
       website: { hosts: baseHosts.map(name => `website.${name}`), onBucketHost: true },
       clientTimes: () => moved.clientTimes(),
       interfere: faultList.interfere,
-      tell,
+      logger,
     })
-    return { parts, pipeline, upkeep: backgroundOf(parts, tell) }
+    return { parts, pipeline, upkeep: backgroundOf(parts, logger) }
   } catch (error) {
     await parts.close()
     throw error
@@ -178,7 +178,7 @@ export class Holdfast implements AsyncDisposable {
     const opened = await open(setting)
     try {
       const requests = new Requests(opened.pipeline)
-      const listener = listenerOver(requests, { clock: setting.moved, random: systemRandom, tell: setting.tell })
+      const listener = listenerOver(requests, { clock: setting.moved, random: systemRandom, logger: setting.logger })
       await checkRuntime(undefined)
       const { port } = await listener.listen(HOST, options.port ?? 0)
       return new Holdfast(setting, opened, requests, listener, port)
@@ -229,14 +229,14 @@ export class Holdfast implements AsyncDisposable {
   runUpkeep(): Promise<void> {
     return this.#inTurn(async () => {
       const { parts, upkeep } = this.#open
-      const { tell } = this.#setting
+      const { logger } = this.#setting
       // Two reclaimers at a time would conflict.
       await upkeep.stop()
       try {
-        const chores = [...maintenanceTasks(parts.store, tell), usageTask(parts), sweepTask(parts.store)]
+        const chores = [...maintenanceTasks(parts.store, logger), usageTask(parts), sweepTask(parts.store)]
         for (const { worker } of chores) await runUntilIdle(worker)
       } finally {
-        this.#open.upkeep = backgroundOf(parts, tell)
+        this.#open.upkeep = backgroundOf(parts, logger)
       }
     })
   }

@@ -1,4 +1,4 @@
-/** The accounts that the operator gives at the start: the root's key, and what the accounts file names. */
+/** The accounts that the operator configures: the root key and the accounts file. */
 import { join } from 'node:path'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
@@ -25,8 +25,8 @@ export async function readText(disk: Disk, path: string): Promise<string> {
   }
 }
 
-/** Read before anything is opened, so that a file that is wrong has no effect. */
-export async function accountsGiven(
+/** Reads the accounts file before anything is opened, so that an invalid file has no effect. */
+export async function loadAccountsFile(
   config: Pick<Config, 'accounts' | 'listen' | 'console'>,
 ): Promise<readonly DeclaredAccount[]> {
   const { accounts } = config
@@ -34,12 +34,12 @@ export async function accountsGiven(
   const text = await readText(realDisk, accounts).catch((error: NodeJS.ErrnoException) => {
     throw new BadConfig(`--accounts: ${accounts} cannot be read (${error.code})`)
   })
-  const given = await refusing(accounts, async () => readAccountsFile(text))
-  if (isReachableFromOutside(config)) refuseWeak(accounts, given)
+  const given = await asBadConfig(accounts, async () => readAccountsFile(text))
+  if (isReachableFromOutside(config)) refuseWeakSecrets(accounts, given)
   return given
 }
 
-function refuseWeak(file: string, given: readonly DeclaredAccount[]): void {
+function refuseWeakSecrets(file: string, given: readonly DeclaredAccount[]): void {
   for (const key of given
     .flatMap(({ accessKeys, users }) => [accessKeys, ...users.map(one => one.accessKeys)])
     .flat()) {
@@ -49,12 +49,12 @@ function refuseWeak(file: string, given: readonly DeclaredAccount[]): void {
   }
 }
 
-/** What the file names is there afterwards, at every start again. */
+/** Applies the declared accounts; idempotent, at every start. */
 export function ensureAccounts(store: Store, given: readonly DeclaredAccount[], file = ''): Promise<void> {
-  return refusing(file, () => applyAccounts(new Accounts(store.context), given))
+  return asBadConfig(file, () => applyAccounts(new Accounts(store.context), given))
 }
 
-async function refusing<T>(file: string, use: () => Promise<T>): Promise<T> {
+async function asBadConfig<T>(file: string, use: () => Promise<T>): Promise<T> {
   try {
     return await use()
   } catch (error) {
@@ -64,7 +64,7 @@ async function refusing<T>(file: string, use: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The key that an earlier start made; undefined when none has. */
+/** The root key that an earlier start generated; undefined when there is none. */
 export async function storedRootKey(folder: string): Promise<RootKey | undefined> {
   if (!(await realDisk.list(folder)).includes(ROOT_FILE)) return undefined
   const [accessKey = '', secretKey = ''] = (await readText(realDisk, join(folder, ROOT_FILE))).trim().split('\n')
@@ -72,7 +72,8 @@ export async function storedRootKey(folder: string): Promise<RootKey | undefined
 }
 
 /**
- * The root account's key: from the environment, else made at the first start, shown once and kept for the owner alone.
+ * The root account's key: from the environment, else generated at the first start, shown once and stored readable by
+ * the owner alone.
  */
 export async function rootKey(
   config: Pick<Config, 'rootKey' | 'data' | 'memory'>,
@@ -87,7 +88,7 @@ export async function rootKey(
     return made
   }
   const path = join(config.data, ROOT_FILE)
-  // Left by a start that was killed in this very place: nobody was told of it.
+  // Left by a start that was killed here, before the key was shown.
   await realDisk.remove(`${path}.new`)
   const file = await realDisk.open(`${path}.new`, 'create')
   await file.write([Buffer.from(`${made.accessKey}\n${made.secretKey}\n`)], 0)

@@ -1,15 +1,15 @@
-/** Where the audit log is written: a file, opened again when somebody has moved it away, or standard output. */
+/** Writes the audit log to a file, which is reopened after rotation, or to standard output. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { systemClock } from '../lib/clock.ts'
 import { AuditLog, type AuditSink } from '../telemetry/audit-log.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 
-/** For `--audit-log`. */
+/** The value of `--audit-log` for standard output. */
 export const STANDARD_OUTPUT = '-'
 const STDOUT_FD = 1
-/** As many as a request can name objects, with two permissions each. */
+/** A request names at most 1000 objects, with two permissions each. */
 const IN_FILE_MAX = 2000
-/** Processes share a pipe: lines beyond 4 KiB could get mixed. */
+/** Processes share a pipe, in which lines beyond 4 KiB could be interleaved. */
 const IN_PIPE_MAX = 8
 
 export class AuditFile implements AuditSink {
@@ -23,7 +23,7 @@ export class AuditFile implements AuditSink {
     this.#fd = this.#open()
   }
 
-  /** To its end, whoever else writes there: each line is one write. */
+  /** Opened for appending: each line is one write, so processes can share the file. */
   #open(): number {
     return this.#path === STANDARD_OUTPUT ? STDOUT_FD : openSync(this.#path, 'a', 0o600)
   }
@@ -31,10 +31,11 @@ export class AuditFile implements AuditSink {
   write(line: string): void {
     const bytes = Buffer.from(line)
     const written = writeSync(this.#fd, bytes)
-    if (written !== bytes.length) throw new Error(`the audit log took ${written} of ${bytes.length} bytes`)
+    if (written !== bytes.length)
+      throw new Error(`only ${written} of ${bytes.length} bytes of an audit line were written`)
   }
 
-  /** The old one stays if the new one cannot be had. */
+  /** Keeps the old file if the new one cannot be opened. */
   reopen(): void {
     const before = this.#fd
     this.#fd = this.#open()
@@ -52,9 +53,9 @@ export interface OpenAudit {
   close(): void
 }
 
-export function openAudit(path: string | undefined, tell: Log): OpenAudit | undefined {
+export function openAudit(path: string | undefined, logger: Logger): OpenAudit | undefined {
   if (path === undefined) return undefined
   const file = new AuditFile(path)
-  const log = new AuditLog(file, systemClock, error => tell.log({ level: 'error', audit: String(error) }))
+  const log = new AuditLog(file, systemClock, error => logger.log({ level: 'error', audit: String(error) }))
   return { log, reopen: () => file.reopen(), close: () => file.close() }
 }

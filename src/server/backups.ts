@@ -1,4 +1,4 @@
-/** Backups in folders of this machine: where they are kept, and how a data folder is made of one. */
+/** Backup folders on this machine: exclusive access to them, and restoring a data folder. */
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import type { Manifest } from '../backup/manifest.ts'
@@ -16,17 +16,17 @@ import { readText } from './accounts.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
 import { assertReadable } from './folder-format.ts'
 
-/** What was asked for cannot be done with these folders. */
+/** The folders do not permit the requested operation; the message says why. */
 export class BadBackup extends Error {}
 
 const SOCKET = 'in-use.sock'
-/** Made by the filesystem itself. */
-const NOBODYS = new Set(['lost+found'])
+/** Created by the filesystem itself. */
+const IGNORED_NAMES = new Set(['lost+found'])
 
 const namesIn = async (folder: string): Promise<string[]> =>
-  (await realDisk.list(folder)).filter(name => !NOBODYS.has(name))
+  (await realDisk.list(folder)).filter(name => !IGNORED_NAMES.has(name))
 
-/** For one process at a time: whoever writes there, or takes away, must be alone. */
+/** Opens a backup folder exclusively, since a writer must be the only process there. */
 export async function withVault<T>(
   folder: string,
   how: 'read' | 'write',
@@ -35,13 +35,13 @@ export async function withVault<T>(
   const names = await namesIn(folder)
   const isNew = names.length === 0
   if (!names.includes('runs') && (how === 'read' || !isNew)) {
-    throw new BadBackup(isNew ? `there is no backup in ${folder}` : `${folder} is not empty, and no place of backups`)
+    throw new BadBackup(isNew ? `there is no backup in ${folder}` : `${folder} is not empty and has no backups`)
   }
   await realDisk.makeFolder(folder)
   const socket = join(folder, SOCKET)
   if (await isAlive(socket)) throw new BadBackup(`another command is using ${folder}`)
   await realDisk.remove(socket)
-  const presence = await openLivenessSocket(socket)
+  const liveness = await openLivenessSocket(socket)
   try {
     const writer = systemRandom.bytes(WRITER_BYTES)
     const vault = new Vault(
@@ -56,7 +56,7 @@ export async function withVault<T>(
       await vault.blobs.close()
     }
   } finally {
-    await presence.end()
+    await liveness.end()
   }
 }
 
@@ -73,7 +73,7 @@ async function bytesOf(path: string): Promise<Buffer> {
   }
 }
 
-/** The keyring's file, if it is the one of this id and whole. */
+/** The bytes of a keyring file, checked to be intact and of this id. */
 export async function keyringOf(path: string, id: Buffer): Promise<Buffer> {
   const bytes = await bytesOf(path)
   if (!decodeKeyring(bytes, path).id.equals(id)) throw new BadBackup(`${path} is the keyring of another store`)
@@ -86,7 +86,7 @@ export interface RestoreOptions {
   readonly vault: Vault
   readonly manifest: Manifest
   readonly target: FolderOptions
-  /** When the run has none. */
+  /** Used when the backup has none. */
   readonly keyring: string | undefined
   readonly progress: (line: string) => void
 }
@@ -95,17 +95,17 @@ async function keyringFor({ vault, manifest, keyring }: RestoreOptions): Promise
   const id = Buffer.from(manifest.keyring, 'hex')
   if (keyring !== undefined) return keyringOf(keyring, id)
   if (manifest.keyringFile === undefined) {
-    throw new BadBackup('the backup has no keyring, and nothing can be opened without: name it with --keyring FILE')
+    throw new BadBackup('the backup has no keyring, which is needed to decrypt it: name the file with --keyring FILE')
   }
   const path = vault.path(manifest.run, 'keyring')
   const bytes = await bytesOf(path)
   if (createHash('sha256').update(bytes).digest('hex') !== manifest.keyringFile.sha256) {
-    throw new DamagedBackup(`${path} is not what was written`)
+    throw new DamagedBackup(`${path} does not have its recorded checksum`)
   }
   return keyringOf(path, id)
 }
 
-/** True when an earlier try to restore the same run there was broken off. */
+/** True when an earlier restore of the same run into this folder was interrupted. */
 async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   const { folder } = target
   const note = `${manifest.run} ${manifest.records.sha256}\n`
@@ -113,9 +113,9 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   const names = await namesIn(folder)
   if (names.includes(RESTORING_FILE)) {
     if ((await readText(realDisk, path)) === note) return true
-    throw new BadBackup(`${folder} is half restored from another backup: empty it first`)
+    throw new BadBackup(`${folder} is partly restored from another backup: empty it first`)
   }
-  // P24. An older state never comes over a newer one.
+  // P24. An older state never overwrites a newer one.
   if (names.length > 0) throw new BadBackup(`${folder} is not empty: a backup is restored into a new folder`)
   const bytes = target.blobsFolder === undefined ? [] : await namesIn(target.blobsFolder)
   if (bytes.length > 0) throw new BadBackup(`${target.blobsFolder} is not empty`)
@@ -124,7 +124,7 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   return false
 }
 
-/** When it resolves, a server can start on the folder; until then none does. */
+/** A server can start on the folder once this resolves, and not before. */
 export async function restoreFolder(options: RestoreOptions): Promise<RestoreResult> {
   const { vault, manifest, target, progress } = options
   const { folder, durability = 'fsync' } = target
@@ -135,7 +135,7 @@ export async function restoreFolder(options: RestoreOptions): Promise<RestoreRes
   try {
     if (!resumed && (await meta.scan({ start: Buffer.alloc(0), end: undefined }, 1)).length > 0) {
       await realDisk.remove(join(folder, RESTORING_FILE))
-      throw new BadBackup('there are records at this address already: a backup is restored into an empty database')
+      throw new BadBackup('the database is not empty: a backup is restored into an empty database')
     }
     const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
     try {

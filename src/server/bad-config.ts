@@ -1,2 +1,2 @@
-/** What was asked for makes no sense; one line says what. */
+/** The configuration is invalid; the message is one line for the operator. */
 export class BadConfig extends Error {}

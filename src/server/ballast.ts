@@ -1,14 +1,14 @@
 /**
- * Room that is set aside in a file, as CockroachDB does: ballast that is thrown off when the disk is full. A start
- * needs a few blocks (journals, the owner's record), and a delete does before it frees any. Without them a server on
- * a full disk could neither be read from nor be emptied.
+ * Disk space reserved in a ballast file, as in CockroachDB, and released when the disk is full. A start needs a few
+ * blocks (journals, the owner's record), and so does a delete before it frees any. Without the ballast a server on a
+ * full disk could neither be read from nor be emptied.
  */
 import { join } from 'node:path'
 import type { Disk } from '../lib/disk.ts'
 
 export const BALLAST_FILE = 'ballast'
 export const BALLAST_BYTES = 8 * 2 ** 20
-/** With less than this free, the ballast is needed. */
+/** Below this much free space the ballast is released. */
 export const LOW_BYTES = 4 * 2 ** 20
 const PIECE = Buffer.alloc(2 ** 20)
 
@@ -21,18 +21,18 @@ export class Ballast {
     this.#folder = folder
   }
 
-  /** Makes room if there is hardly any; true when there was something to throw off. */
-  async throwOff(): Promise<boolean> {
-    if ((await this.#disk.free(this.#folder)) >= LOW_BYTES || !(await this.#isThere())) return false
+  /** Releases the ballast if space is low; returns whether it did. */
+  async release(): Promise<boolean> {
+    if ((await this.#disk.free(this.#folder)) >= LOW_BYTES || !(await this.#exists())) return false
     await this.#disk.remove(join(this.#folder, BALLAST_FILE))
-    // A filesystem with a log gives blocks out again only when their removal stands in it.
+    // A journaling filesystem reuses blocks only once their removal is in its journal.
     await this.#disk.syncFolder(this.#folder)
     return true
   }
 
-  /** Takes it on (again) where so much stays free besides. */
-  async takeOn(ampleBytes: number): Promise<void> {
-    if ((await this.#isThere()) || (await this.#disk.free(this.#folder)) < ampleBytes + BALLAST_BYTES) return
+  /** Allocates the ballast if `ampleBytes` stay free besides. */
+  async allocate(ampleBytes: number): Promise<void> {
+    if ((await this.#exists()) || (await this.#disk.free(this.#folder)) < ampleBytes + BALLAST_BYTES) return
     const path = join(this.#folder, BALLAST_FILE)
     await this.#disk.remove(`${path}.new`)
     const file = await this.#disk.open(`${path}.new`, 'create')
@@ -47,7 +47,7 @@ export class Ballast {
     await this.#disk.rename(`${path}.new`, path)
   }
 
-  async #isThere(): Promise<boolean> {
+  async #exists(): Promise<boolean> {
     return (await this.#disk.list(this.#folder)).includes(BALLAST_FILE)
   }
 }

@@ -1,4 +1,4 @@
-/** Facts about the machine and the server: room on its filesystems, version, uptime, certificate. */
+/** Facts about the machine and the server: free space, version, uptime, certificate. */
 import { X509Certificate } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
 import type { Config } from './config.ts'
 
-/** Milliseconds; undefined without a certificate, and for one that cannot be read. */
+/** Milliseconds; undefined without a certificate and for one that cannot be parsed. */
 export function expiryOf(certificate: Certificate | undefined): number | undefined {
   if (certificate === undefined) return undefined
   try {
@@ -50,7 +50,7 @@ export class Capacity {
     }
   }
 
-  /** A filesystem that does not answer is left out: the other figures still count. */
+  /** A filesystem that fails is left out; the others are still reported. */
   async #filesystems(): Promise<ServerFacts['filesystems']> {
     const found = await Promise.all(
       this.#folders.map(async ({ name, path }) => {
@@ -77,7 +77,7 @@ export class Capacity {
         return [
           ['holdfast_filesystem_size_bytes', labels, totalBytes],
           ['holdfast_filesystem_free_bytes', labels, freeBytes],
-          // Some filesystems make inodes as they are needed and say that there are none.
+          // Some filesystems allocate inodes on demand and report none.
           ...(files === 0
             ? []
             : ([

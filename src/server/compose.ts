@@ -1,6 +1,6 @@
 /**
- * Composition: the only room that names a driver. Opens a data folder in the order that makes every
- * crash repeatable: records, ownership of the folder, keys, bytes; and closes it in the reverse order.
+ * Composition: the only folder that names a driver. Opens a data folder in an order that is safe to repeat after every
+ * crash: records, ownership of the folder, keys, blobs; and closes it in the reverse order.
  */
 import { join } from 'node:path'
 import { openBlobs } from '../blobs/file-blobs.ts'
@@ -29,47 +29,47 @@ import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
   readonly store: Store
-  /** All its records as of one moment. */
+  /** All records as of one point in time. */
   snapshot(): Promise<Snapshot>
-  /** Of its metadata; an engine that looks after itself needs none. */
+  /** The second copy of the metadata, for engines that need one. */
   readonly copy?: SecondCopy | undefined
-  /** Reads again which records are known to be lost. */
+  /** Reloads the list of records known to be lost. */
   reloadFindings(): Promise<void>
   close(): Promise<void>
 }
 
 export interface FolderOptions {
   readonly folder: string
-  /** A `postgres://` address; LMDB in the folder without. */
+  /** A `postgres://` address; absent for LMDB in the folder. */
   readonly metaUrl?: string
-  /** Where bytes live, when not in the folder. */
+  /** The folder of blobs, when it is not in the data folder. */
   readonly blobsFolder?: string
   readonly durability?: 'fsync' | 'os'
-  /** R22. Named keys must have been made before they are used. */
+  /** R22. Named keys must be created before they are used. */
   readonly strictKeys?: boolean
   readonly clock?: Clock
   readonly random?: Random
-  /** Where bytes and keys go; LMDB writes for itself. */
+  /** The disk for blobs and keys; LMDB does its own I/O. */
   readonly disk?: Disk
   /** The processes that will join this one. */
   readonly others?: PeerProcesses
   /** The journal of the second copy cannot be written. */
   readonly onGap?: (error: unknown) => void
-  /** Told while the server that keeps the metadata cannot be used: which it is, and why. */
+  /** Called while the database server is unavailable, with the reason. */
   readonly onWait?: (line: string) => void
 }
 
-/** A folder that is this process's, alone or with workers that it admits. */
+/** A folder that this process owns, alone or with workers that it admits. */
 export interface OwnedFolder extends ServerParts {
-  /** Grows with every start on the folder. */
+  /** Increases with every start on the folder. */
   readonly epoch: number
-  /** Before a worker of this name is started. */
+  /** Must be called before a worker of this name is started. */
   admit(writer: Buffer): Promise<void>
-  /** After it has ended: when this is done, nothing that it began can take effect any more. */
+  /** Called after it has exited; once resolved, none of its commits can take effect. */
   dismiss(writer: Buffer): Promise<void>
 }
 
-/** A driver is loaded when it is asked for: a store in memory starts without either. */
+/** Drivers are loaded on demand: a store in memory needs neither. */
 export async function openMeta(options: FolderOptions): Promise<MetaEngine> {
   const { folder, metaUrl, durability = 'fsync', onWait } = options
   if (metaUrl !== undefined) {
@@ -80,39 +80,39 @@ export async function openMeta(options: FolderOptions): Promise<MetaEngine> {
   return openLmdbMeta({ path: join(folder, 'meta'), durability })
 }
 
-/** There until a folder is restored whole. */
+/** Exists until a folder is completely restored. */
 export const RESTORING_FILE = 'restoring'
-/** There while the metadata of a folder are made anew. */
+/** Exists while the metadata of a folder are rebuilt. */
 export const REBUILDING_FILE = 'rebuilding'
 
 async function assertWhole(folder: string): Promise<void> {
   const names = await realDisk.list(folder)
-  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is half restored: run the same restore again`)
-  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is half rebuilt: run holdfast rebuild again`)
+  if (names.includes(RESTORING_FILE)) throw new Error(`${folder} is partly restored: run the same restore again`)
+  if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is partly rebuilt: run holdfast rebuild again`)
 }
 
-/** A store in a folder; this process is the only one to open it so. */
+/** Opens the store in a folder as its only owner. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
   assertReadable(folder, await stampOfFolder(folder))
   await assertWhole(folder)
-  await new Ballast(realDisk, folder).throwOff()
+  await new Ballast(realDisk, folder).release()
   const { meta, copy, close } = await openRecords(options)
-  return orClose(close, async () => {
+  return closeOnError(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
-    return orClose(
+    return closeOnError(
       () => ownership.end(),
       async () => {
-        // Once more: whoever began to make the metadata anew since looks for an owner after that, and sees this one.
+        // Checked again: a rebuild that started since sets its marker before it looks for an owner.
         await assertWhole(folder)
         await stampFolder(folder, meta)
         await copy?.mark(ownership.epoch)
-        // LMDB ends with its process; a database server may still be busy with a commit of an owner that died.
+        // LMDB commits end with their process; a database server may still execute a commit of a dead owner.
         const isFenced = options.metaUrl !== undefined
         const { epoch } = ownership
-        const store = await openStoreIn({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
-        await knowLosses(store, copy)
+        const store = await openFolderStore({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
+        await loadFindings(store, copy)
         if (isFenced) await removeAllWorkerFences(store.context)
         await startUsageCounting(unguarded(store.context), epoch)
         await store.namedKeys.finish()
@@ -121,16 +121,16 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
           snapshot: () => meta.snapshot(),
           epoch,
           copy,
-          reloadFindings: () => knowLosses(store, copy),
+          reloadFindings: () => loadFindings(store, copy),
           admit: async writer => (isFenced ? registerWorkerFence(store.context, writer) : undefined),
           async dismiss(writer) {
             if (isFenced) await removeWorkerFence(store.context, writer)
             await realDisk.remove(join(folder, workerSocket(writer)))
           },
           async close() {
-            // Without, the next start only knows less: it is no reason to end otherwise than others do.
+            // The mark is only a hint to the next start, so its failure does not fail the shutdown.
             await copy?.mark(ownership.epoch).catch(() => {})
-            await closeIn(store, close, ownership)
+            await closeStore(store, close, ownership)
           },
         }
       },
@@ -138,13 +138,13 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   })
 }
 
-/** The engine, and with it its second copy: there is no commit that only one of them knows of. */
+/** Opens the engine together with its second copy, so that every commit reaches both. */
 async function openRecords(
   options: FolderOptions,
   generation?: number,
 ): Promise<{ meta: MetaEngine; copy: SecondCopy | undefined; close: () => Promise<void> }> {
   const meta = await openMeta(options)
-  const copy = await orClose(
+  const copy = await closeOnError(
     () => meta.close(),
     async () => {
       assertReadable(options.metaUrl === undefined ? options.folder : 'the database', await stampOfMeta(meta))
@@ -161,39 +161,39 @@ async function openRecords(
   }
 }
 
-/** What the owner of a folder tells a worker that shall join it. */
+/** Options that the owner of a folder passes to a worker. */
 export interface WorkerOptions extends FolderOptions {
   readonly epoch: number
-  /** Of the second copy. */
+  /** Generation of the second copy. */
   readonly generation: number | undefined
   readonly writer: Buffer
 }
 
-/** The store in a folder that another process owns, which has admitted this one. */
+/** Opens the store in a folder whose owner has admitted this process. */
 export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
   const { folder, epoch, generation, writer } = options
   const { meta, copy, close } = await openRecords(options, generation)
-  return orClose(close, async () => {
+  return closeOnError(close, async () => {
     const presence = await joinOwner(folder, meta, epoch, writer)
-    return orClose(
+    return closeOnError(
       () => presence.end(),
       async () => {
         const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, recordKey.fence(writer))
-        const store = await openStoreIn(options, fenced, writer)
-        const reloadFindings = (): Promise<void> => knowLosses(store, copy)
+        const store = await openFolderStore(options, fenced, writer)
+        const reloadFindings = (): Promise<void> => loadFindings(store, copy)
         await reloadFindings()
-        const closing = (): Promise<void> => closeIn(store, close, presence)
+        const closing = (): Promise<void> => closeStore(store, close, presence)
         return { store, snapshot: () => meta.snapshot(), copy, reloadFindings, close: closing }
       },
     )
   })
 }
 
-async function knowLosses({ context }: Store, copy: SecondCopy | undefined): Promise<void> {
+async function loadFindings({ context }: Store, copy: SecondCopy | undefined): Promise<void> {
   if (copy !== undefined) context.losses.replace(await readFindings(realDisk, copy.folder))
 }
 
-async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
+async function closeOnError<T>(close: () => Promise<void>, use: () => Promise<T>): Promise<T> {
   try {
     return await use()
   } catch (error) {
@@ -202,7 +202,11 @@ async function orClose<T>(close: () => Promise<void>, use: () => Promise<T>): Pr
   }
 }
 
-function openStoreIn(options: FolderOptions & { readonly epoch: number }, meta: Meta, writer?: Buffer): Promise<Store> {
+function openFolderStore(
+  options: FolderOptions & { readonly epoch: number },
+  meta: Meta,
+  writer?: Buffer,
+): Promise<Store> {
   const { folder, durability = 'fsync', disk = realDisk, others, epoch } = options
   const { clock = systemClock, random = systemRandom } = options
   const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
@@ -210,18 +214,18 @@ function openStoreIn(options: FolderOptions & { readonly epoch: number }, meta: 
   return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer, epoch })
 }
 
-async function closeIn(
+async function closeStore(
   store: Store,
   closeRecords: () => Promise<void>,
   presence: { end(): Promise<void> },
 ): Promise<void> {
   await store.context.blobs.close()
-  // The last commits first: whoever takes the folder next must find either their names or no trace of them.
+  // The last commits finish first: the next owner must find them either complete or not at all.
   await closeRecords()
   await presence.end()
 }
 
-/** A store in memory, gone with the process. */
+/** A store in memory. */
 export async function openMemory(
   options: Pick<FolderOptions, 'clock' | 'random' | 'strictKeys' | 'disk'> = {},
 ): Promise<ServerParts> {
@@ -259,9 +263,9 @@ export interface StoreOptions {
   readonly clock: Clock
   readonly random: Random
   readonly others?: PeerProcesses | undefined
-  /** Names this process; a new name without. */
+  /** The name of this process; generated when absent. */
   readonly writer?: Buffer | undefined
-  /** Of the folder's owner. */
+  /** Epoch of the folder's owner. */
   readonly epoch?: number | undefined
 }
 
@@ -280,7 +284,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others, epoch: options.epoch })
 }
 
-/** A keyring that was lost must not be made anew in silence: what it sealed could never be read again. */
+/** A lost keyring must not be silently replaced, since data encrypted with it could never be read again. */
 async function openKeyring(options: StoreOptions): Promise<Keyring> {
   const { meta, disk, folder, random, strictKeys: strict, others } = options
   const entry = await meta.get(KEYRING_KEY)

@@ -1,8 +1,8 @@
-/** Secrets from the environment: in a variable, or in a file that a variable with `_FILE` at its end names. */
+/** Secrets from the environment: in a variable, or in a file named by the variable with the suffix `_FILE`. */
 import { readFileSync } from 'node:fs'
 import { BadConfig } from './bad-config.ts'
 
-/** Variables that hold a secret. A flag would be seen by everybody on the machine. */
+/** Variables with a secret. Flags are visible to all users of the machine. */
 export const SECRET_VARIABLES = [
   'HOLDFAST_ROOT_ACCESS_KEY',
   'HOLDFAST_ROOT_SECRET_KEY',
@@ -17,19 +17,19 @@ export const SECRET_VARIABLES = [
 
 export type SecretVariable = (typeof SECRET_VARIABLES)[number]
 
-/** The content of the file, without the end of line that editors put there. `said` is how the file was named. */
-export function secretIn(path: string, said: string): string {
+/** The content of the file without a trailing line break. `setting` is the setting that named the file. */
+export function secretIn(path: string, setting: string): string {
   let text: string
   try {
     text = readFileSync(path, 'utf8').replace(/\r?\n$/, '')
   } catch (error) {
-    throw new BadConfig(`${said}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
+    throw new BadConfig(`${setting}: ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`)
   }
-  if (text === '') throw new BadConfig(`${said}: ${path} is empty`)
+  if (text === '') throw new BadConfig(`${setting}: ${path} is empty`)
   return text
 }
 
-/** Undefined when neither is given; an empty variable is none. */
+/** Undefined when neither is set; an empty variable counts as not set. */
 export function secretFrom(env: NodeJS.ProcessEnv, name: SecretVariable): string | undefined {
   const [value, file] = [env[name], env[`${name}_FILE`]]
   if (!file) return value || undefined

@@ -1,4 +1,4 @@
-/** Variables that look like settings and are none. */
+/** Detects unknown HOLDFAST_ variables. */
 import { closest } from '../lib/did-you-mean.ts'
 import { BadConfig } from './bad-config.ts'
 import { SECRET_VARIABLES } from './config-secrets.ts'
@@ -10,16 +10,16 @@ const OTHERS = ['HOLDFAST_RUNTIME', 'HOLDFAST_ENDPOINT', 'HOLDFAST_CA', 'HOLDFAS
 
 const SERVICE = /_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)$/
 
-/** Kubernetes and container links give every service in a namespace such variables, also one named holdfast. */
+/** Kubernetes and container links define such variables for every service, including one named holdfast. */
 const isOfService = (name: string, value: string): boolean =>
   SERVICE.test(name) || (name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value))
 
-/** Undefined when none was meant. */
-function meantBy(name: string, ofFlags: readonly string[]): string | undefined {
+/** Undefined when no known variable is similar. */
+function suggestionFor(name: string, ofFlags: readonly string[]): string | undefined {
   const own = (one: string): string => one.slice(PREFIX.length)
   const near = closest(own(name), knownVariables(ofFlags).map(own))
   if (near !== undefined) return `${PREFIX}${near}`
-  // As HOLDFAST_TLS_CERTIFICATE, HOLDFAST_DATA_DIR: the name of a flag with more behind it.
+  // A flag's name with a suffix, as in HOLDFAST_TLS_CERTIFICATE or HOLDFAST_DATA_DIR.
   return ofFlags.filter(one => name.startsWith(one)).sort((a, b) => b.length - a.length)[0]
 }
 
@@ -29,7 +29,7 @@ const knownVariables = (ofFlags: readonly string[]): readonly string[] => [
   ...OTHERS,
 ]
 
-/** Names of variables that nobody reads, without those that name a service. */
+/** Names of unknown variables, without those of a Kubernetes service. */
 export function unknownVariables(env: NodeJS.ProcessEnv, ofFlags: readonly string[]): readonly string[] {
   const known = new Set(knownVariables(ofFlags))
   return Object.keys(env).filter(
@@ -38,12 +38,12 @@ export function unknownVariables(env: NodeJS.ProcessEnv, ofFlags: readonly strin
 }
 
 /**
- * A misspelt setting ends the start, as a misspelt flag does: what was meant would not be in force. One that is like no
- * setting may be somebody else's, and is warned of.
+ * A misspelt variable fails the start, as a misspelt flag does, since the intended setting would not be in force. One
+ * that resembles no setting may belong to another program and causes a warning.
  */
 export function checkVariables(env: NodeJS.ProcessEnv, ofFlags: readonly string[]): readonly string[] {
   return unknownVariables(env, ofFlags).map(name => {
-    const meant = meantBy(name, ofFlags)
+    const meant = suggestionFor(name, ofFlags)
     if (meant !== undefined) throw new BadConfig(`unknown variable ${name} - did you mean ${meant}?`)
     return `unknown variable ${name} is ignored`
   })

@@ -1,5 +1,5 @@
 /**
- * Flags and environment, read once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
+ * Parses flags and environment once. Every flag is also a variable (`--base-host` = `HOLDFAST_BASE_HOST`); the flag
  * wins.
  */
 import { availableParallelism } from 'node:os'
@@ -23,10 +23,10 @@ import { tracingFrom } from './tracing.ts'
 
 export interface Config {
   readonly data: string
-  /** Nothing is kept: `data` is not used. */
+  /** Data are in memory only, and `data` is not used. */
   readonly memory: boolean
   readonly listen: HostAndPort
-  /** Undefined: none. */
+  /** Undefined when it is off. */
   readonly console: HostAndPort | undefined
   readonly baseHosts: readonly string[]
   readonly website: {
@@ -34,10 +34,10 @@ export interface Config {
     /** Objects that redirect do so on their bucket's host as well. */
     readonly onBucketHost: boolean
   }
-  /** R22. Named keys to have, and whether those are all there are. */
+  /** R22. Named keys to create, and whether others must be created before use. */
   readonly namedKeys: { readonly have: readonly string[]; readonly strict: boolean }
   readonly region: string
-  /** No region was set: requests may be signed for any. */
+  /** No region is set, and signatures for any region are accepted. */
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
@@ -48,13 +48,13 @@ export interface Config {
   readonly meta: string | undefined
   readonly blobs: string | undefined
   readonly workers: number
-  /** A worker that does not answer for so long is replaced. */
+  /** A worker that does not respond for this long is replaced. */
   readonly workerTimeoutMs: number
   readonly durability: 'fsync' | 'os'
-  /** What cannot keep data is refused, not only told of. */
+  /** Unsafe filesystems are refused instead of causing a warning. */
   readonly requireDurableFilesystem: boolean
   readonly tls: { readonly cert: string; readonly key: string } | undefined
-  /** Who may read measures besides administrators. */
+  /** Access to the metrics besides administrators. */
   readonly metrics: { readonly token: string | undefined; readonly isPublic: boolean }
   /** A file, or `-` for standard output. */
   readonly auditLog: string | undefined
@@ -62,10 +62,10 @@ export interface Config {
   /** `auto`: text on a terminal, JSON otherwise. */
   readonly logFormat: 'auto' | 'text' | 'json'
   readonly tracing: TracerOptions | undefined
-  /** D24. Keys that customers bring are refused over plain HTTP. */
+  /** D24. Customer-provided keys are refused over plain HTTP. */
   readonly tlsForCustomerKeys: boolean
   readonly rootKey: RootCredentials | undefined
-  /** Of what was given and is not used. */
+  /** Warnings about ignored settings. */
   readonly warnings: readonly string[]
 }
 
@@ -82,13 +82,13 @@ interface Flag<T> {
 
 const asIs: Read<string> = value => value
 
-/** Nothing is no folder: it would be the one in which the program happens to stand. */
+/** An empty path would be the current working directory. */
 const folder: Read<string> = (value, flag) => {
   if (value === '') throw new BadConfig(`--${flag} needs a folder`)
   return value
 }
 
-/** Reported where nobody has set or signed for another one. */
+/** Reported when no other region is configured or signed for. */
 const DEFAULT_REGION = 'us-east-1'
 
 const HOST_NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
@@ -147,7 +147,7 @@ const bucketNames: Read<readonly string[]> = (value, flag) => {
   const given = names(value, flag)
   const wrong = given.find(name => !isBucketName(name))
   if (wrong === undefined) return given
-  throw new BadConfig(`--${flag}: ${wrong} is no name for a bucket: 3 to 63 of a-z, 0-9, - and ., no IP address`)
+  throw new BadConfig(`--${flag}: ${wrong} is not a valid bucket name: 3 to 63 of a-z, 0-9, - and ., no IP address`)
 }
 
 const durability: Read<Config['durability']> = (value, flag) => {
@@ -170,7 +170,7 @@ const logFormat: Read<Config['logFormat']> = (value, flag) => {
   throw new BadConfig(`--${flag} is auto, text or json, not ${value}`)
 }
 
-/** A flag without a value turns it on; its variable says which. */
+/** The bare flag means true; its variable has an explicit value. */
 const onOrOff: Read<boolean> = (value, flag) => {
   if (value !== 'true' && value !== 'false') throw new BadConfig(`--${flag} is true or false, not ${value}`)
   return value === 'true'
@@ -225,14 +225,14 @@ export const FLAGS = {
   blobs: flag('DIR', 'where bytes live; in the data folder without', folder),
   memory: flag('', 'keep everything in memory, nothing on a disk; gone when the server ends', onOrOff, 'false'),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
-  'worker-timeout': flag('SECONDS', 'a worker that does not answer for so long is replaced', seconds, '30'),
+  'worker-timeout': flag('SECONDS', 'a worker that does not respond for this long is replaced', seconds, '30'),
   'tls-cert': flag('FILE', 'HTTPS on the object API and the console, with --tls-key; read again on SIGHUP', asIs),
   'tls-key': flag('FILE', 'key of the certificate', asIs),
   'require-tls-for-customer-keys': flag('', 'customer keys (SSE-C) are refused over plain HTTP', onOrOff, 'false'),
   'metrics-token-file': flag('FILE', 'token with which Prometheus may read /metrics; or HOLDFAST_METRICS_TOKEN', asIs),
-  'metrics-public': flag('', '/metrics answers everybody who reaches the console', onOrOff, 'false'),
+  'metrics-public': flag('', 'serve /metrics to any client that reaches the console', onOrOff, 'false'),
   'audit-log': flag('FILE', 'decisions about requests, a JSON line each; - for standard output', asIs),
-  'log-level': flag('error|warn|info', 'what the log tells at least', level, 'info'),
+  'log-level': flag('error|warn|info', 'the least severe level to log', level, 'info'),
   'log-format': flag('auto|text|json', 'auto: text on a terminal, JSON otherwise', logFormat, 'auto'),
   'require-durable-filesystem': flag(
     '',
@@ -338,14 +338,14 @@ function tlsFiles(cert: string | undefined, key: string | undefined): Config['tl
 
 const TOKEN_CHARACTERS_MIN = 16
 
-/** Not a flag of its own: what stands on a command line can be seen by everybody on the machine. */
+/** Not a flag of its own, since command lines are visible to all users of the machine. */
 function metricsToken(env: NodeJS.ProcessEnv, file: string | undefined): string | undefined {
   const isVariable = env.HOLDFAST_METRICS_TOKEN_FILE === file
   if (file !== undefined && isVariable && env.HOLDFAST_METRICS_TOKEN) {
     throw new BadConfig('HOLDFAST_METRICS_TOKEN and HOLDFAST_METRICS_TOKEN_FILE are both given: choose one')
   }
-  const said = isVariable ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
-  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : secretIn(file, said).trim()
+  const setting = isVariable ? 'HOLDFAST_METRICS_TOKEN_FILE' : '--metrics-token-file'
+  const token = file === undefined ? env.HOLDFAST_METRICS_TOKEN : secretIn(file, setting).trim()
   if (token === undefined || token === '') return undefined
   if (!/^[\x21-\x7e]+$/.test(token) || token.length < TOKEN_CHARACTERS_MIN) {
     throw new BadConfig(`the token for metrics needs ${TOKEN_CHARACTERS_MIN} or more visible ASCII characters`)

@@ -4,7 +4,7 @@ import { CrashLoopGuard, type WorkerExit } from './crash-loop-guard.ts'
 
 const pauses = (...lives: readonly WorkerExit[]): readonly (number | undefined)[] => {
   const short = new CrashLoopGuard()
-  return lives.map(life => short.pauseAfter(life))
+  return lives.map(life => short.restartDelayMs(life))
 }
 
 const five = (life: WorkerExit): readonly WorkerExit[] => Array<WorkerExit>(5).fill(life)

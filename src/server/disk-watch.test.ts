@@ -19,9 +19,9 @@ async function roomyDisk(): Promise<{ disk: MemoryDisk; room: { free: number }; 
 test('a disk that gets full is told at error once, and so is that it has room again', async () => {
   const { disk, room } = await roomyDisk()
   const lines: Readonly<Record<string, unknown>>[] = []
-  const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
+  const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
   const watch = new DiskWatch(disk, { data: '/data', blobs: undefined, memory: false }, tell)
-  const full = (): unknown => watch.chores()[0]!.samples!()[0]![2]
+  const full = (): unknown => watch.tasks()[0]!.samples!()[0]![2]
   await watch.step()
   assert.deepEqual([watch.isFull, full(), lines], [false, 0, []])
   room.free = RESERVE_BYTES - 1
@@ -37,18 +37,18 @@ test('ballast is taken on where there is ample room, thrown off when there is no
   const { disk, room, names } = await roomyDisk()
   const ballast = new Ballast(disk, '/data')
   room.free = GIB + BALLAST_BYTES - 1
-  await ballast.takeOn(GIB)
+  await ballast.allocate(GIB)
   assert.deepEqual(await names(), [])
   room.free = GIB + BALLAST_BYTES
-  await ballast.takeOn(GIB)
+  await ballast.allocate(GIB)
   assert.deepEqual(await names(), [BALLAST_FILE])
   assert.equal(await (await disk.open(`/data/${BALLAST_FILE}`, 'read')).size(), BALLAST_BYTES)
   room.free = LOW_BYTES
-  assert.equal(await ballast.throwOff(), false)
+  assert.equal(await ballast.release(), false)
   room.free = LOW_BYTES - 1
-  assert.equal(await ballast.throwOff(), true)
+  assert.equal(await ballast.release(), true)
   assert.deepEqual(await names(), [])
-  assert.equal(await ballast.throwOff(), false)
+  assert.equal(await ballast.release(), false)
 })
 
 test('ballast that the disk has no room for after all leaves nothing behind', async () => {
@@ -59,6 +59,6 @@ test('ballast that the disk has no room for after all leaves nothing behind', as
     const full = (): Promise<void> => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' }))
     return how === 'create' ? { ...file, write: full, close: () => file.close() } : file
   }
-  await assert.rejects(new Ballast(disk, '/data').takeOn(0), /full/)
+  await assert.rejects(new Ballast(disk, '/data').allocate(0), /full/)
   assert.deepEqual(await names(), [])
 })

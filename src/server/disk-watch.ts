@@ -1,15 +1,15 @@
-/** Watches the disks that a store writes to: says when one is full and when there is room again. */
+/** Watches the disks of a store and reports when one is full and when it has space again. */
 import { RESERVE_BYTES } from '../blobs/file-blobs.ts'
 import type { Disk } from '../lib/disk.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import type { Worker } from '../workers/worker.ts'
 import { Ballast } from './ballast.ts'
 import type { Config } from './config.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import type { MaintenanceTask } from './maintenance-task.ts'
 
-const LOOK_MS = 5_000
-/** So much stays free besides the ballast: more than throwing it off gives back, or it would be taken on at once. */
+const CHECK_MS = 5_000
+/** Free space required besides the ballast: more than releasing it frees, or it would be allocated again at once. */
 const AMPLE_BYTES = RESERVE_BYTES / 2
 
 interface Watched {
@@ -19,19 +19,19 @@ interface Watched {
 }
 
 const fullLine = ({ folder }: Watched, free: number): string =>
-  `The disk of ${folder} is full: ${free} bytes are free, and ${RESERVE_BYTES} are kept for deletes. Writes are \
-refused (507); reads and deletes are served. Make room.`
+  `The disk of ${folder} is full: ${free} bytes are free, and ${RESERVE_BYTES} are reserved for deletes. Writes are \
+refused (507); reads and deletes are served. Free some space.`
 
 export class DiskWatch implements Worker {
   readonly #disk: Disk
   readonly #watched: readonly Watched[]
   readonly #ballast: Ballast
-  readonly #tell: Log
+  readonly #logger: Logger
 
-  constructor(disk: Disk, { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>, tell: Log) {
+  constructor(disk: Disk, { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>, logger: Logger) {
     this.#disk = disk
     this.#ballast = new Ballast(disk, data)
-    this.#tell = tell
+    this.#logger = logger
     const watched: Watched[] = memory ? [] : [{ name: 'data', folder: data, isFull: false }]
     if (blobs !== undefined) watched.push({ name: 'blobs', folder: blobs, isFull: false })
     this.#watched = watched
@@ -45,24 +45,27 @@ export class DiskWatch implements Worker {
     for (const watched of this.#watched) {
       const free = await this.#disk.free(watched.folder)
       const isFull = free < RESERVE_BYTES || this.#disk.isFull?.() === true
-      if (isFull && !watched.isFull) this.#tell.log({ level: 'error', message: fullLine(watched, free) })
+      if (isFull && !watched.isFull) this.#logger.log({ level: 'error', message: fullLine(watched, free) })
       if (!isFull && watched.isFull) {
-        this.#tell.log({ level: 'info', message: `The disk of ${watched.folder} has room again: writes are taken.` })
+        this.#logger.log({
+          level: 'info',
+          message: `The disk of ${watched.folder} has space again: writes are accepted.`,
+        })
       }
       watched.isFull = isFull
     }
-    if (await this.#ballast.throwOff()) {
-      this.#tell.log({ level: 'warn', message: 'The room that was set aside is given up, so that deletes still work.' })
+    if (await this.#ballast.release()) {
+      this.#logger.log({ level: 'warn', message: 'The ballast file is released, so that deletes still work.' })
     }
-    await this.#ballast.takeOn(AMPLE_BYTES)
+    await this.#ballast.allocate(AMPLE_BYTES)
     return 'idle'
   }
 
-  /** None for a store that is in memory. */
-  chores(): MaintenanceTask[] {
+  /** Empty for a store in memory. */
+  tasks(): MaintenanceTask[] {
     if (this.#watched.length === 0) return []
     const samples = (): Sample[] =>
       this.#watched.map(({ name, isFull }) => ['holdfast_disk_full', labelled({ folder: name }), isFull ? 1 : 0])
-    return [{ name: 'disk', worker: this, pauseMs: LOOK_MS, samples }]
+    return [{ name: 'disk', worker: this, pauseMs: CHECK_MS, samples }]
   }
 }

@@ -1,4 +1,4 @@
-/** The store of an embedded server: in memory, or in a folder that can be emptied as long as it is nobody else's. */
+/** The store of an embedded server: in memory, or in a folder, which may be emptied only if it was empty before. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../lib/clock.ts'
@@ -7,10 +7,10 @@ import { MemoryDisk } from '../lib/memory-disk.ts'
 import { openFolder, openMemory, type ServerParts } from './compose.ts'
 
 export interface EmbeddedStore {
-  /** False for a folder in which there was something before this process came. */
+  /** False for a folder that was not empty when it was opened. */
   readonly mayBeEmptied: boolean
   open(): Promise<ServerParts>
-  /** While the store is closed. */
+  /** Must be called while the store is closed. */
   empty(): Promise<void>
 }
 

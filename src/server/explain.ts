@@ -1,4 +1,4 @@
-/** Explanations over a store, for the command line and the administrator's interface. */
+/** Access explanations over a store, for the command line and the admin API. */
 import { Explainer, type ExplainQuestion } from '../edge/explain.ts'
 import type { Caller } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -9,7 +9,7 @@ import type { IdentityCache, IdentitySnapshot } from '../store/identity/identity
 import { CurrentFacts } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 
-/** As a person asks: the key of whoever would do it, or nothing for a caller without a name. */
+/** A question with the caller's access key; undefined for an anonymous caller. */
 export interface StoreQuestion extends Omit<ExplainQuestion, 'as'> {
   readonly accessKey: string | undefined
 }
@@ -23,7 +23,7 @@ const actorText = ({ account, user, accessKey, request }: Actor): string =>
 
 type Place = VersionRef & { readonly bucket: string }
 
-/** The entry that made the retention what it is; none for one that the bucket gives to every new version. */
+/** The entry that set the current retention; none for the bucket's default, which has no entry. */
 async function retainedSince(store: Store, { bucket, ...version }: Place, until: string): Promise<Since | undefined> {
   for await (const entry of store.ledger.changesOf(bucket, version)) {
     if (entry.after.retention?.until !== until) return undefined

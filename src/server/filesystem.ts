@@ -1,4 +1,4 @@
-/** What kind of filesystem a folder lies on, how it is mounted, and what is wrong with that: as Linux tells it. */
+/** Assesses the filesystem of a folder and its mount options, as Linux reports them. */
 import { existsSync, readFileSync, realpathSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -26,7 +26,7 @@ interface Mount {
 
 const MOUNTS = '/proc/self/mountinfo'
 
-/** Spaces and the like stand as octal escapes. */
+/** White space is written as octal escapes. */
 const unescaped = (text: string): string =>
   text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))
 
@@ -43,7 +43,7 @@ export function readMounts(text: string): Mount[] {
     })
 }
 
-/** The mount that a path lies on: the longest point above it, and of those the last one mounted. */
+/** The mount of a path: the longest mount point above it, and of those the last one mounted. */
 export function mountOf(path: string, mounts: readonly Mount[]): Mount | undefined {
   const above = mounts.filter(({ point }) => point === '/' || path === point || path.startsWith(`${point}/`))
   return above.reduce<Mount | undefined>(
@@ -61,8 +61,8 @@ function kindOf(folder: string, mount: Mount | undefined): string {
   return KINDS.get(Number(type) >>> 0) ?? `of type 0x${(Number(type) >>> 0).toString(16)}`
 }
 
-const IN_MEMORY = 'is memory: everything is gone with a restart'
-const BY_NETWORK = 'is a network filesystem, on which the metadata engine must not lie'
+const IN_MEMORY = 'is in memory: all data are lost at a restart'
+const BY_NETWORK = 'is a network filesystem, which the metadata engine does not support'
 
 const UNSAFE: Readonly<Record<string, string>> = {
   tmpfs: IN_MEMORY,
@@ -71,17 +71,17 @@ const UNSAFE: Readonly<Record<string, string>> = {
   cifs: BY_NETWORK,
   '9p': BY_NETWORK,
   fuse: 'is served by another process, which may not honour syncs',
-  overlay: "is a container's own layer: it is gone with the container",
+  overlay: "is a container's writable layer: it is deleted with the container",
 }
 
-/** What a folder stands on. */
+/** The filesystem of a folder. */
 export interface FilesystemFacts {
   readonly kind: string
-  /** Why what is synced there may be lost all the same; none when nothing is known against it. */
+  /** Why synced data may be lost there; empty when there is no known problem. */
   readonly problems: readonly string[]
 }
 
-/** Bytes may lie on a filesystem that several machines share; the metadata engine may not. */
+/** Blobs may be on a network filesystem; the metadata engine may not. */
 export function assessFilesystem(
   kind: string,
   options: readonly string[],
@@ -93,11 +93,11 @@ export function assessFilesystem(
   if (unflushed.length === 0) return { kind, problems }
   return {
     kind,
-    problems: [...problems, `it is mounted with ${unflushed.join(', ')}: a power cut loses what was synced`],
+    problems: [...problems, `it is mounted with ${unflushed.join(', ')}: a power failure loses synced data`],
   }
 }
 
-/** A folder that is not there yet will lie where the nearest one above it does. */
+/** A folder that does not exist yet is assessed by its nearest existing parent. */
 export function filesystemOf(folder: string, holds: 'metadata' | 'bytes' = 'metadata'): FilesystemFacts {
   let there = folder
   while (!existsSync(there) && dirname(there) !== there) there = dirname(there)

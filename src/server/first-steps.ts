@@ -1,4 +1,4 @@
-/** Commands to type next, for a person at a terminal, once the server is ready. A secret is never printed. */
+/** Suggests first commands to a person at a terminal once the server is ready. It never prints a secret. */
 import { join } from 'node:path'
 import { storedRootKey } from './accounts.ts'
 import type { Config } from './config.ts'
@@ -7,7 +7,7 @@ const PAGES = 'docs/clients/'
 
 const quoted = (text: string): string => (/^[\w./:+@~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
 
-/** Undefined when the key is in no place that a shell could read it from. */
+/** Undefined when a shell could not read the key from anywhere. */
 export async function firstSteps(
   { rootKey, data, memory, region }: Pick<Config, 'rootKey' | 'data' | 'memory' | 'region'>,
   url: string,

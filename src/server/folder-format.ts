@@ -1,6 +1,6 @@
 /**
- * The stamp of a folder's format stands in a file of the folder, which is read before anything is opened, and in the
- * metadata, which may be in a database. Either alone is enough to refuse a folder that a newer version has written.
+ * The format stamp is in a file of the folder, which is read before anything is opened, and in the metadata, which may
+ * be in a database. Either alone is enough to refuse a folder that a newer version has written.
  */
 import { join } from 'node:path'
 import { realDisk } from '../lib/disk.ts'
@@ -17,10 +17,10 @@ const STAMP = /^holdfast format (\d{1,9})\nwritten by (\S{1,64})\n/
 
 /** Why this program cannot read the format; undefined when it can. */
 export function formatProblem(what: string, { format, writtenBy }: FormatStamp): string | undefined {
-  const said = `${what} was written by holdfast ${writtenBy} (format ${format}); this is holdfast ${VERSION}, which \
-reads formats ${READS_FROM} to ${FORMAT}`
-  if (format > FORMAT) return `${said}: install ${writtenBy} or newer, or restore a backup that this version made`
-  return format < READS_FROM ? `${said}: upgrade with a version in between first, see its changelog` : undefined
+  const versions = `${what} was written by holdfast ${writtenBy} (format ${format}); this is holdfast ${VERSION}, \
+which reads formats ${READS_FROM} to ${FORMAT}`
+  if (format > FORMAT) return `${versions}: install ${writtenBy} or newer, or restore a backup that this version made`
+  return format < READS_FROM ? `${versions}: upgrade with a version in between first, see its changelog` : undefined
 }
 
 export function assertReadable(what: string, stamp: FormatStamp | undefined): void {
@@ -28,7 +28,7 @@ export function assertReadable(what: string, stamp: FormatStamp | undefined): vo
   if (problem !== undefined) throw new BadConfig(problem)
 }
 
-/** Undefined when there is none, or none that can be read: then the metadata decide. */
+/** Undefined when there is no readable stamp file; then the metadata decide. */
 export async function stampOfFolder(folder: string): Promise<FormatStamp | undefined> {
   if (!(await realDisk.list(folder)).includes(FORMAT_FILE)) return undefined
   const found = STAMP.exec(await readText(realDisk, join(folder, FORMAT_FILE)))
@@ -40,7 +40,7 @@ export async function stampOfMeta(meta: Meta): Promise<FormatStamp | undefined> 
   return entry === undefined ? undefined : formatStamp.decode(entry.value)
 }
 
-/** By the owner of the folder, before it writes anything that the stamp there does not promise. */
+/** The owner of the folder stamps it before it writes anything in the new format. */
 export async function stampFolder(folder: string, meta: Meta): Promise<void> {
   const stamp = { format: FORMAT, writtenBy: VERSION }
   const text = `holdfast format ${stamp.format}\nwritten by ${stamp.writtenBy}\n`

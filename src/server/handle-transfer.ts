@@ -1,11 +1,11 @@
 /**
- * Connections on their way to a worker. Node hands each one over and waits until the worker says that it has come; when
- * the worker dies before that, Node waits for ever, and the client does so too: nobody is at the other end, and nobody
- * closes it. So whoever starts workers closes it here.
+ * Connections in transit to a worker. Node's cluster module sends each handle and waits for the worker's
+ * acknowledgment; when the worker dies before that, Node keeps the handle open forever and the client hangs. The
+ * supervisor closes such handles here.
  */
 import type { ChildProcess } from 'node:child_process'
 
-/** What node:cluster says between its processes; everything else has none of these. */
+/** Internal messages of node:cluster; no other message has these fields. */
 interface Internal {
   readonly act?: unknown
   readonly seq?: number
@@ -16,18 +16,18 @@ interface Handle {
   close(): void
 }
 
-/** A runtime that hands nothing over is not touched by this. */
+/** Has no effect on a runtime that transfers no handles. */
 export function closeUnacceptedHandles(worker: ChildProcess): void {
-  const underWay = new Map<number, Handle>()
-  const send = worker.send.bind(worker) as (...said: unknown[]) => boolean
+  const inTransit = new Map<number, Handle>()
+  const send = worker.send.bind(worker) as (...args: unknown[]) => boolean
   worker.send = (message: Internal, handle?: unknown, ...more: unknown[]): boolean => {
-    if (message.act === 'newconn' && message.seq !== undefined) underWay.set(message.seq, handle as Handle)
+    if (message.act === 'newconn' && message.seq !== undefined) inTransit.set(message.seq, handle as Handle)
     return send(message, handle, ...more)
   }
   worker.on('internalMessage', ({ ack }: Internal) => {
-    if (ack !== undefined) underWay.delete(ack)
+    if (ack !== undefined) inTransit.delete(ack)
   })
   worker.once('exit', () => {
-    for (const handle of underWay.values()) handle.close()
+    for (const handle of inTransit.values()) handle.close()
   })
 }

@@ -10,7 +10,7 @@ test('who owes an answer for too long is named once, and whoever answers never',
   for (let beat = 1; beat <= MISSED_BEATS_MAX; beat++) {
     pulse.settle('fine')
     assert.deepEqual(step(), beat === MISSED_BEATS_MAX ? ['stuck'] : [])
-    assert.equal(pulse.longest, beat)
+    assert.equal(pulse.longestMissed, beat)
   }
   pulse.settle('fine')
   assert.deepEqual(step(), [], 'it was named')
@@ -18,6 +18,6 @@ test('who owes an answer for too long is named once, and whoever answers never',
   assert.equal(asked.filter(member => member === 'fine').length, MISSED_BEATS_MAX + 2)
   pulse.settle('stuck')
   pulse.settle('fine')
-  assert.equal(pulse.longest, 0)
+  assert.equal(pulse.longestMissed, 0)
   assert.deepEqual(step(), [])
 })

@@ -1,32 +1,32 @@
 /**
- * Notices who does not answer any more: stopped, or stuck. It counts questions and not time, so that a machine that
- * slept, or a supervisor that was stopped together with all the others, finds nobody silent when it wakes.
+ * Detects workers that no longer respond, stopped or stuck. It counts heartbeats and not time, so that no worker is
+ * found unresponsive after the machine slept or the supervisor was stopped together with its workers.
  */
 export const MISSED_BEATS_MAX = 5
 
 export class Heartbeat<M> {
-  /** Who owes an answer, and how many steps have gone by since it was asked. */
-  readonly #owing = new Map<M, number>()
+  /** Members with an unanswered heartbeat, and how many steps ago it was sent. */
+  readonly #pending = new Map<M, number>()
 
-  /** Asks everybody who owes no answer; returns those who have owed one for too long, each once. */
+  /** Sends a heartbeat to members without a pending one; returns those that missed too many, each once. */
   step(members: Iterable<M>, ask: (member: M) => void): M[] {
-    const silent: M[] = []
+    const unresponsive: M[] = []
     for (const member of members) {
-      const missed = this.#owing.get(member)
-      this.#owing.set(member, missed === undefined ? 0 : missed + 1)
+      const missed = this.#pending.get(member)
+      this.#pending.set(member, missed === undefined ? 0 : missed + 1)
       if (missed === undefined) ask(member)
-      else if (missed + 1 === MISSED_BEATS_MAX) silent.push(member)
+      else if (missed + 1 === MISSED_BEATS_MAX) unresponsive.push(member)
     }
-    return silent
+    return unresponsive
   }
 
-  /** It has answered, or is gone. */
+  /** The member has answered or exited. */
   settle(member: M): void {
-    this.#owing.delete(member)
+    this.#pending.delete(member)
   }
 
-  /** Steps for which the most silent one has owed its answer. */
-  get longest(): number {
-    return Math.max(0, ...this.#owing.values())
+  /** The largest number of steps that a heartbeat has been pending. */
+  get longestMissed(): number {
+    return Math.max(0, ...this.#pending.values())
   }
 }

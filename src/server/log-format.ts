@@ -1,11 +1,11 @@
-/** Records of the log as lines: JSON for programs, text for people. Every line has the time at which it was made. */
+/** Renders log records as lines: JSON for programs, text for people, each with its time. */
 import { printable } from '../lib/printable.ts'
 import { RequestLine } from '../telemetry/request-log.ts'
 
 export type LogRecord = Readonly<Record<string, unknown>>
 export type Render = (record: LogRecord, time: string) => string
 
-/** The longest write that a pipe takes as one: a longer line may get mixed with one of another process. */
+/** The longest atomic write to a pipe: a longer line may be interleaved with one of another process. */
 const LINE_BYTES_MAX = 4096
 
 export const timestamp = (now: number): string => new Date(now).toISOString()
@@ -21,10 +21,10 @@ const painted = (text: string, colour: Colour | undefined, isColoured: boolean):
 
 const colourOfStatus = (status: number): Colour => (status >= 500 ? 'error' : status >= 400 ? 'warn' : 'good')
 
-/** As it is where it cannot be taken for the next word of the line, else in quotes. */
+/** Quoted when it contains white space or quotes. */
 const word = (text: string): string => (/^[^\s"\\]+$/.test(text) ? printable(text) : printable(JSON.stringify(text)))
 
-/** Time and level, as every line of text begins. */
+/** Time and level, with which every text line begins. */
 function begun({ level }: LogRecord, time: string, isColoured: boolean): string {
   const name = String(level ?? 'info')
   const colour = name === 'error' || name === 'warn' ? name : undefined
@@ -44,10 +44,10 @@ function requestText(line: RequestLine, time: string, isColoured: boolean): stri
   return `${begun(line, time, isColoured)} ${answered} ${asked} ${by}${told}${more}`
 }
 
-/** Further lines are indented, so that none looks like a record of its own. */
+/** Indents further lines, so that none looks like a record of its own. */
 const block = (text: string): string => text.split('\n').map(printable).join('\n    ')
 
-/** The message stands alone, every other field behind its name. */
+/** The message has no label; every other field follows its name. */
 function fieldText([name, value]: [string, unknown]): string {
   const text = typeof value === 'string' ? block(value) : printable(JSON.stringify(value))
   return name === 'message' ? text : `${name}: ${text}`
@@ -61,7 +61,7 @@ export const renderTextLine =
     return `${begun(record, time, isColoured)} ${fields.map(fieldText).join(', ')}`
   }
 
-/** The same record with its longest texts cut. */
+/** The record with its longest strings truncated. */
 function cut(record: LogRecord, most: number): LogRecord {
   const shorter = (_name: string, value: unknown): unknown =>
     typeof value === 'string' && value.length > most ? `${value.slice(0, most)}…` : value
@@ -69,10 +69,10 @@ function cut(record: LogRecord, most: number): LogRecord {
   return Object.assign(Object.create(Object.getPrototypeOf(record) as object) as object, copy) as LogRecord
 }
 
-/** A record as one line that a pipe takes whole. */
+/** Renders a record as one line that fits an atomic write. */
 export function renderLine(record: LogRecord, time: string, render: Render): string {
   let line = `${render(record, time)}\n`
-  // A character has three bytes at most: nearly all lines need not be measured.
+  // A UTF-16 unit has at most three bytes, so most lines need not be measured.
   if (3 * line.length <= LINE_BYTES_MAX) return line
   for (let most = LINE_BYTES_MAX / 2; Buffer.byteLength(line) > LINE_BYTES_MAX && most > 0; most >>= 1) {
     line = `${render(cut(record, most), time)}\n`

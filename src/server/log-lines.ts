@@ -1,9 +1,9 @@
 /**
- * Lines of the log on their way out. Those of one turn of the event loop go together: a write for each would cost a
- * small request more than reading its object. What is urgent goes at once, behind all that came before it.
+ * Buffers log lines and writes those of one turn of the event loop together: a write per line would cost a small
+ * request more than reading its object. Urgent lines are flushed at once, after all earlier ones.
  */
 
-/** What a pipe takes at once: more than that may get mixed with what another process writes. */
+/** The longest atomic write to a pipe: a longer one may be interleaved with another process's. */
 const TOGETHER_BYTES_MAX = 4096
 
 export class LogLines {
@@ -16,7 +16,7 @@ export class LogLines {
     this.#write = write
   }
 
-  /** A whole line, which goes out before this turn of the event loop is over. */
+  /** Adds a complete line, which is written before this turn of the event loop ends. */
   add(line: string): void {
     if (this.#characters + line.length > TOGETHER_BYTES_MAX) this.flush()
     this.#waiting.push(line)
@@ -29,14 +29,13 @@ export class LogLines {
     })
   }
 
-  /** Writes what waits. */
   flush(): void {
     const lines = this.#waiting
     if (lines.length === 0) return
     this.#waiting = []
     this.#characters = 0
     const text = lines.join('')
-    // Measured once for all of them: lines seldom have characters of more than a byte.
+    // Measured once for all lines, since multibyte characters are rare.
     if (Buffer.byteLength(text) <= TOGETHER_BYTES_MAX) this.#write(text)
     else for (const line of lines) this.#write(line)
   }

@@ -1,14 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from './config.ts'
-import { atLeast, type LogLevel } from './log.ts'
+import { type LogLevel, withLogLevel } from './log.ts'
 
 test('a level leaves out what matters less, and nothing that has none', () => {
   const told = (least: LogLevel): unknown[] => {
     const lines: unknown[] = []
-    const tell = atLeast(least, { log: ({ n }) => lines.push(n), once: line => lines.push(line), end: () => {} })
-    for (const [n, level] of ['error', 'warn', 'info', undefined, 'nonsense'].entries()) tell.log({ level, n })
-    tell.once('once')
+    const logger = withLogLevel(least, {
+      log: ({ n }) => lines.push(n),
+      notice: line => lines.push(line),
+      abort: () => {},
+    })
+    for (const [n, level] of ['error', 'warn', 'info', undefined, 'nonsense'].entries()) logger.log({ level, n })
+    logger.notice('once')
     return lines
   }
   assert.deepEqual(told('info'), [0, 1, 2, 3, 4, 'once'])

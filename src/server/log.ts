@@ -1,12 +1,12 @@
-/** How the parts of a process say what happened, and that it must not go on. */
+/** The logger that is passed to the parts of a process. */
 import { OutcomeUnknown } from '../meta/meta.ts'
 import { OwnershipLost } from '../store/commit/fenced-meta.ts'
 
-export interface Log {
+export interface Logger {
   log(line: Readonly<Record<string, unknown>>): void
-  once(line: string): void
-  /** The process must not go on. */
-  end(): void
+  notice(line: string): void
+  /** Ends the process, which must not continue. */
+  abort(): void
 }
 
 const LEVELS = ['error', 'warn', 'info'] as const
@@ -14,17 +14,17 @@ export type LogLevel = (typeof LEVELS)[number]
 
 export const isLogLevel = (value: unknown): value is LogLevel => LEVELS.includes(value as LogLevel)
 
-/** The same, without lines that matter less than this. */
-export function atLeast(least: LogLevel, tell: Log): Log {
+/** A logger that drops lines below this level. */
+export function withLogLevel(least: LogLevel, logger: Logger): Logger {
   const matters = (level: unknown): boolean => !isLogLevel(level) || LEVELS.indexOf(level) <= LEVELS.indexOf(least)
   return {
     log: line => {
-      if (matters(line.level)) tell.log(line)
+      if (matters(line.level)) logger.log(line)
     },
-    once: line => tell.once(line),
-    end: () => tell.end(),
+    notice: line => logger.notice(line),
+    abort: () => logger.abort(),
   }
 }
 
-/** After these nobody knows what took effect: the next start finds out, this process must not guess. */
+/** After these errors it is unknown which commits took effect; only a restart can find out. */
 export const isFatal = (error: unknown): boolean => error instanceof OutcomeUnknown || error instanceof OwnershipLost

@@ -1,15 +1,15 @@
 import type { Sample } from '../telemetry/families.ts'
 import type { Worker } from '../workers/worker.ts'
 
-/** A worker, and how long it rests when it has nothing to do. */
+/** A worker and its interval. */
 export interface MaintenanceTask {
   readonly name: string
   readonly worker: Worker
   readonly pauseMs: number
-  /** True when it only waits for others and shall be asked again soon. */
+  /** True when it waits for other processes and should run again soon. */
   readonly isWaiting?: () => boolean
-  /** What it has to tell besides how often and how long. */
+  /** Further samples besides steps and durations. */
   readonly samples?: () => readonly Sample[]
-  /** When no step is taken any more: lets go of what it holds between two steps. */
+  /** Releases what it holds between steps, after the last one. */
   readonly end?: () => Promise<void>
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import { Maintenance } from './maintenance.ts'
 
 const AN_HOUR_MS = 3_600_000
 
-function listening(): Log & { readonly lines: Readonly<Record<string, unknown>>[] } {
+function listening(): Logger & { readonly lines: Readonly<Record<string, unknown>>[] } {
   const lines: Readonly<Record<string, unknown>>[] = []
-  return { lines, log: line => lines.push(line), once: () => {}, end() {} }
+  return { lines, log: line => lines.push(line), notice: () => {}, abort() {} }
 }
 
 test('upkeep stops in the middle of a pause', async () => {

@@ -1,4 +1,4 @@
-/** Runs the workers of a store, each at its own pace, until told to stop. */
+/** Runs the background tasks of a store, each at its own interval, until stopped. */
 
 import type { ClockState } from '../store/objects/lock-clock.ts'
 import type { Store } from '../store/store.ts'
@@ -12,43 +12,47 @@ import { Lifecycle } from '../workers/lifecycle.ts'
 import { Reclaimer } from '../workers/reclaim.ts'
 import { Sweeper } from '../workers/sweep.ts'
 import type { ServerParts } from './compose.ts'
-import { isFatal, type Log } from './log.ts'
+import { isFatal, type Logger } from './log.ts'
 import type { MaintenanceTask } from './maintenance-task.ts'
 
 const RECLAIM_MS = 1_000
 const COMPACT_MS = 60_000
 const FORGET_MS = 3_600_000
 const SWEEP_MS = 24 * 3_600_000
-/** For somebody who has to leave first. */
+/** Delay when a task waits for other processes. */
 const WAIT_MS = 1_000
 const LIFECYCLE_MS = 3_600_000
 const MARK_CLOCK_MS = 60_000
 
 const jumpLine = ({ clock, lockTime }: ClockState): Readonly<Record<string, unknown>> => ({
   level: 'warn',
-  clock: `The clock says ${new Date(clock).toISOString()}, more than a day ahead of what this store has lived through. \
-No lock ends by it: locks go by ${new Date(lockTime).toISOString()} until somebody confirms the clock. \
+  clock: `The clock says ${new Date(clock).toISOString()}, more than a day ahead of the time this store has recorded. \
+No lock ends by it: locks use ${new Date(lockTime).toISOString()} until an operator confirms the clock. \
 Lifecycle rules do so for a day.`,
 })
 
-/** What a store needs to have done while it serves. */
-export const maintenanceTasks = ({ context, completion }: Store, tell: Log): readonly MaintenanceTask[] => [
-  { name: 'clock', worker: new ClockCheckpointer(context, state => tell.log(jumpLine(state))), pauseMs: MARK_CLOCK_MS },
+/** The tasks that every store needs while it serves. */
+export const maintenanceTasks = ({ context, completion }: Store, logger: Logger): readonly MaintenanceTask[] => [
+  {
+    name: 'clock',
+    worker: new ClockCheckpointer(context, state => logger.log(jumpLine(state))),
+    pauseMs: MARK_CLOCK_MS,
+  },
   { name: 'reclaim', worker: new Reclaimer(context), pauseMs: RECLAIM_MS },
   { name: 'compact', worker: new Compactor(context), pauseMs: COMPACT_MS },
   { name: 'forget', worker: new CompletedUploadExpiry(context, completion), pauseMs: FORGET_MS },
-  expiringOf(context, tell),
+  lifecycleTask(context, logger),
   { name: 'index-buckets', worker: new BucketIndexer(context), pauseMs: FORGET_MS },
 ]
 
 const transitionsLine = (bucket: string): Readonly<Record<string, unknown>> => ({
   level: 'warn',
   bucket,
-  lifecycle: 'The lifecycle rules of the bucket have transitions. There is one tier of storage: nothing is moved.',
+  lifecycle: 'The lifecycle rules of the bucket have transitions, which are ignored: there is only one storage tier.',
 })
 
-function expiringOf(context: Store['context'], tell: Log): MaintenanceTask {
-  const worker = new Lifecycle(context, bucket => tell.log(transitionsLine(bucket)))
+function lifecycleTask(context: Store['context'], logger: Logger): MaintenanceTask {
+  const worker = new Lifecycle(context, bucket => logger.log(transitionsLine(bucket)))
   const action = (name: 'removed' | 'marked' | 'aborted'): Sample => [
     'holdfast_lifecycle_actions_total',
     labelled({ action: name }),
@@ -67,19 +71,19 @@ function expiringOf(context: Store['context'], tell: Log): MaintenanceTask {
   }
 }
 
-/** Of what buckets hold: at the start, and now and then since processes come and go. */
+/** Counts the usage of buckets: at the start, and periodically since processes come and go. */
 export function usageTask({ store, snapshot }: Pick<ServerParts, 'store' | 'snapshot'>): MaintenanceTask {
   return { name: 'usage', worker: new UsageCounter(store.context, snapshot), pauseMs: FORGET_MS }
 }
 
-/** Of bytes that never got a name: at the start, once a day, and when a process has died with its hands full. */
+/** Frees blobs that never got a name: at the start, once a day, and after a worker has died. */
 export function sweepTask(store: Store): MaintenanceTask {
   const worker = new Sweeper(store.context)
   return { name: 'sweep', worker, pauseMs: SWEEP_MS, isWaiting: () => worker.isWaiting }
 }
 
-/** What has been done of a chore since the start. */
-interface Done {
+/** Progress of a task since the start. */
+interface TaskProgress {
   steps: number
   failures: number
   seconds: number
@@ -87,43 +91,43 @@ interface Done {
 }
 
 export class Maintenance {
-  readonly #tell: Log
+  readonly #logger: Logger
   readonly #loops: Promise<void>[]
-  /** Ends the pauses under way. */
+  /** Ends the current pauses. */
   readonly #pauses = new Map<MaintenanceTask, () => void>()
-  /** For these the next pause is left out. */
+  /** Tasks whose next pause is skipped. */
   readonly #woken = new Set<MaintenanceTask>()
-  readonly #done: ReadonlyMap<MaintenanceTask, Done>
+  readonly #progress: ReadonlyMap<MaintenanceTask, TaskProgress>
   #stopped = false
 
-  constructor(chores: readonly MaintenanceTask[], tell: Log) {
-    this.#tell = tell
-    this.#done = new Map(chores.map(chore => [chore, { steps: 0, failures: 0, seconds: 0, lastSuccess: 0 }]))
-    this.#loops = chores.map(chore => this.#run(chore))
+  constructor(tasks: readonly MaintenanceTask[], logger: Logger) {
+    this.#logger = logger
+    this.#progress = new Map(tasks.map(task => [task, { steps: 0, failures: 0, seconds: 0, lastSuccess: 0 }]))
+    this.#loops = tasks.map(task => this.#run(task))
   }
 
-  /** A step that fails is told and tried again later. */
-  async #run(chore: MaintenanceTask): Promise<void> {
+  /** A failed step is logged and retried later. */
+  async #run(task: MaintenanceTask): Promise<void> {
     while (!this.#stopped) {
-      this.#woken.delete(chore)
-      await this.#work(chore).catch((error: unknown) => {
-        this.#done.get(chore)!.failures++
-        this.#tell.log({ level: 'error', upkeep: String(error) })
-        if (isFatal(error)) this.#tell.end()
+      this.#woken.delete(task)
+      await this.#work(task).catch((error: unknown) => {
+        this.#progress.get(task)!.failures++
+        this.#logger.log({ level: 'error', upkeep: String(error) })
+        if (isFatal(error)) this.#logger.abort()
       })
-      if (!this.#stopped && !this.#woken.has(chore)) await this.#pause(chore)
+      if (!this.#stopped && !this.#woken.has(task)) await this.#pause(task)
     }
   }
 
-  /** However much there is to do: a walk through millions of records is left between two steps. */
-  async #work(chore: MaintenanceTask): Promise<void> {
-    const done = this.#done.get(chore)!
+  /** Runs steps until the task is idle, but can be stopped between two steps. */
+  async #work(task: MaintenanceTask): Promise<void> {
+    const done = this.#progress.get(task)!
     let isBusy = true
     while (!this.#stopped && isBusy) {
       const since = performance.now()
       done.steps++
       try {
-        isBusy = (await chore.worker.step()) === 'busy'
+        isBusy = (await task.worker.step()) === 'busy'
       } finally {
         done.seconds += (performance.now() - since) / 1000
       }
@@ -132,7 +136,7 @@ export class Maintenance {
   }
 
   samples(): Sample[] {
-    return [...this.#done].flatMap(([{ name, samples }, done]): Sample[] => {
+    return [...this.#progress].flatMap(([{ name, samples }, done]): Sample[] => {
       const worker = labelled({ worker: name })
       return [
         ['holdfast_upkeep_steps_total', worker, done.steps],
@@ -144,29 +148,29 @@ export class Maintenance {
     })
   }
 
-  #pause(chore: MaintenanceTask): Promise<void> {
+  #pause(task: MaintenanceTask): Promise<void> {
     return new Promise(resolve => {
       const end = (): void => {
         clearTimeout(timer)
-        this.#pauses.delete(chore)
+        this.#pauses.delete(task)
         resolve()
       }
-      const timer = setTimeout(end, chore.isWaiting?.() === true ? WAIT_MS : chore.pauseMs)
-      this.#pauses.set(chore, end)
+      const timer = setTimeout(end, task.isWaiting?.() === true ? WAIT_MS : task.pauseMs)
+      this.#pauses.set(task, end)
     })
   }
 
-  /** There is something to do for this one now. */
-  wake(chore: MaintenanceTask): void {
-    this.#woken.add(chore)
-    this.#pauses.get(chore)?.()
+  /** Runs the task without waiting for its interval. */
+  wake(task: MaintenanceTask): void {
+    this.#woken.add(task)
+    this.#pauses.get(task)?.()
   }
 
-  /** Resolves when the steps under way are done. */
+  /** Resolves when the current steps are done. */
   async stop(): Promise<void> {
     this.#stopped = true
     for (const end of this.#pauses.values()) end()
     await Promise.all(this.#loops)
-    for (const { end } of this.#done.keys()) await end?.()
+    for (const { end } of this.#progress.keys()) await end?.()
   }
 }

@@ -1,39 +1,38 @@
-/** What the supervisor and its workers say to each other. */
+/** Messages between the supervisor and its workers. */
 import type { Certificate } from '../http/listen.ts'
 import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import type { Sample } from '../telemetry/families.ts'
 import type { ObjectServerOptions } from './object-server.ts'
 
-/** Everything a worker needs; what belongs to the folder as a whole was done before it was started. */
+/** Everything a worker needs. Work on the folder as a whole is done before it starts. */
 export interface WorkerAssignment extends ObjectServerOptions {
   readonly epoch: number
-  /** Of the second copy; none where there is none. */
+  /** Generation of the second copy, if the engine has one. */
   readonly generation: number | undefined
   /** Six bytes in hexadecimal. */
   readonly writer: string
 }
 
 export type ToWorker =
-  | { readonly do: 'work'; readonly assignment: WorkerAssignment }
-  /** Say that you are there. */
-  | { readonly do: 'beat' }
-  /** Say when everybody who is inside now has left. */
-  | { readonly do: 'line'; readonly of: EpochKind; readonly number: number }
-  /** The keyring has changed: say when it is read again. */
+  | { readonly do: 'assign'; readonly assignment: WorkerAssignment }
+  | { readonly do: 'heartbeat' }
+  /** Answer once all readers or drafts of now have finished. */
+  | { readonly do: 'drain'; readonly of: EpochKind; readonly number: number }
+  /** The keyring has changed: answer once it is reloaded. */
   | { readonly do: 'reload keys'; readonly number: number }
-  /** Other records are known to be lost: say when you know them. */
+  /** The known losses have changed: answer once they are reloaded. */
   | { readonly do: 'reload findings'; readonly number: number }
-  /** Say what you measure. */
-  | { readonly do: 'measure'; readonly number: number }
+  /** Answer with all samples. */
+  | { readonly do: 'metrics'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
-  /** Files of the log may have been moved away. */
+  /** Reopen log files after rotation. */
   | { readonly do: 'reopen' }
   | { readonly do: 'stop' }
 
 export type ToSupervisor =
-  | { readonly did: 'come' }
+  | { readonly did: 'start' }
   | { readonly did: 'listen' }
   | { readonly did: 'fail'; readonly why: string }
-  | { readonly did: 'beat' }
-  | { readonly did: 'pass'; readonly number: number }
-  | { readonly did: 'measure'; readonly number: number; readonly samples: readonly Sample[] }
+  | { readonly did: 'heartbeat' }
+  | { readonly did: 'finish'; readonly number: number }
+  | { readonly did: 'metrics'; readonly number: number; readonly samples: readonly Sample[] }

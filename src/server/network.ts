@@ -1,4 +1,4 @@
-/** Addresses and certificates, as the configuration names them. */
+/** Configured addresses and certificates. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { type AddressInfo, createServer } from 'node:net'
 import { createSecureContext } from 'node:tls'
@@ -14,7 +14,7 @@ const EXPIRES_SOON_DAYS = 14
 
 const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
-/** Why clients will reject it; undefined for one that is valid. */
+/** Why clients will reject the certificate; undefined when it is valid. */
 function invalidity({ cert }: Certificate, path: string, now: number): string | undefined {
   const { validFrom, validTo } = new X509Certificate(cert)
   const [from, to] = [Date.parse(validFrom), Date.parse(validTo)]
@@ -22,7 +22,7 @@ function invalidity({ cert }: Certificate, path: string, now: number): string | 
   return from > now ? `${path} is valid from ${dayOf(from)}: clients refuse it until then` : undefined
 }
 
-/** Clients that do not look may be served with any: a start with an invalid one goes on. */
+/** An invalid certificate only causes a warning, since some clients do not check it. */
 export function certificateWarning({ tls }: Config, certificate: Certificate | undefined): string | undefined {
   if (tls === undefined || certificate === undefined) return undefined
   const now = Date.now()
@@ -33,7 +33,7 @@ export function certificateWarning({ tls }: Config, certificate: Certificate | u
   return end <= soon ? `${tls.cert} expires on ${dayOf(end)}: renew it, then send SIGHUP` : undefined
 }
 
-/** For a server that has one: an invalid one does not take its place. */
+/** Refuses an invalid certificate, so that a running server keeps its old one. */
 export async function renewedCertificate(config: Config): Promise<Certificate | undefined> {
   const certificate = await readCertificate(config)
   if (certificate === undefined) return undefined
@@ -42,19 +42,21 @@ export async function renewedCertificate(config: Config): Promise<Certificate | 
   return certificate
 }
 
-/** Refuses a pair that does not fit: whoever reads it again has a working one to keep. */
+/** Refuses a certificate and key that do not match, so that a reload keeps the working pair. */
 export async function readCertificate({ tls }: Config): Promise<Certificate | undefined> {
   if (tls === undefined) return undefined
-  // An empty one would be taken for none, and every connection would fail.
+  // An empty file would be accepted as no certificate, and every connection would fail.
   const cert = await readPem('--tls-cert', tls.cert, 'CERTIFICATE')
   const key = await readPem('--tls-key', tls.key, 'PRIVATE KEY')
   try {
     createSecureContext({ cert, key })
-    // A key of another kind than the certificate's goes unnoticed above, and every handshake would fail.
+    // createSecureContext accepts a key of another type, with which every handshake would fail.
     if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) throw new Error('key mismatch')
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new BadConfig(`--tls-cert and --tls-key: ${tls.cert} and ${tls.key} are no certificate and its key (${why})`)
+    throw new BadConfig(
+      `--tls-cert and --tls-key: ${tls.cert} and ${tls.key} are not a matching certificate and key (${why})`,
+    )
   }
   return { cert, key }
 }
@@ -64,14 +66,14 @@ async function readPem(flag: string, path: string, kind: string): Promise<string
     throw new BadConfig(`${flag}: ${path} cannot be read (${error.code})`)
   })
   if (!new RegExp(`-----BEGIN [A-Z ]*${kind}-----`).test(text)) {
-    throw new BadConfig(`${flag}: ${path} holds no ${kind.toLowerCase()} in PEM form`)
+    throw new BadConfig(`${flag}: ${path} has no ${kind.toLowerCase()} in PEM format`)
   }
   return text
 }
 
 /**
- * Makes sure that nobody else listens there, and finds a port for 0. The workers listen on it together: Node hands
- * connections out from one socket, Bun shares the port in the kernel, where a stranger's socket would go unnoticed.
+ * Makes sure that no other process listens there, and finds a port for 0. The workers share it: Node distributes
+ * connections from one socket, Bun shares the port in the kernel, where another program's socket would go unnoticed.
  */
 export function findPort({ host, port }: HostAndPort): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {

@@ -1,4 +1,4 @@
-/** The object API over a store: who may, what is done, what is logged. Where it listens is said elsewhere. */
+/** Composes the object API over a store: access facts, sessions, pipeline and listener. */
 import type { FaultInjector } from '../edge/fault-injection.ts'
 import { Listener } from '../edge/listener.ts'
 import { Pipeline } from '../edge/pipeline.ts'
@@ -13,7 +13,7 @@ import type { IdentityCache } from '../store/identity/identity-cache.ts'
 import { CurrentFacts, RequestSession } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
-import { isFatal, type Log } from './log.ts'
+import { isFatal, type Logger } from './log.ts'
 
 export interface ServingParts {
   readonly certificate?: Certificate | undefined
@@ -22,7 +22,7 @@ export interface ServingParts {
   readonly clock: Clock
   readonly random: Random
   readonly region: string
-  /** D28. Requests may be signed for any region, and are answered as from there. */
+  /** D28. Signatures for any region are accepted, and responses report that region. */
   readonly anyRegion?: boolean
   readonly baseHosts: readonly string[]
   /** D31. Presigned URLs and forms of Signature Version 2 are accepted, unless this is false. */
@@ -34,13 +34,13 @@ export interface ServingParts {
   readonly tlsForCustomerKeys?: boolean
   readonly clientTimes?: () => readonly number[]
   readonly interfere?: FaultInjector
-  readonly tell: Log
-  /** Who else keeps a record of requests. */
-  readonly watchers?: Omit<RecorderSinks, 'log'>
+  readonly logger: Logger
+  /** Further recorders of requests. */
+  readonly sinks?: Omit<RecorderSinks, 'log'>
 }
 
-export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'watchers'>): Pipeline {
-  const { store, directory, clock, region, baseHosts, website, tell } = serving
+export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'sinks'>): Pipeline {
+  const { store, directory, clock, region, baseHosts, website, logger } = serving
   const cache = new RecordCache()
   return new Pipeline({
     session: (actor, onlyReads) => new RequestSession(store, cache, actor, onlyReads),
@@ -59,8 +59,8 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
     clientTimes: serving.clientTimes,
     interfere: serving.interfere,
     onError: (error, requestId) => {
-      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
-      if (isFatal(error)) tell.end()
+      logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFatal(error)) logger.abort()
     },
   })
 }
@@ -69,16 +69,16 @@ export const listenerFor = (serving: ServingParts): Listener => listenerOver(pip
 
 export function listenerOver(
   pipeline: Pick<Pipeline, 'handle'>,
-  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'tell' | 'watchers'>,
+  serving: Pick<ServingParts, 'certificate' | 'clock' | 'random' | 'logger' | 'sinks'>,
 ): Listener {
-  const { certificate, clock, random, tell, watchers } = serving
+  const { certificate, clock, random, logger, sinks } = serving
   return new Listener({
     certificate,
     pipeline,
     clock,
     random,
-    recorder: new ExchangeRecorder({ ...watchers, log: line => tell.log(line) }),
+    recorder: new ExchangeRecorder({ ...sinks, log: line => logger.log(line) }),
     onError: (error, requestId) =>
-      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
+      logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) }),
   })
 }

@@ -1,4 +1,4 @@
-/** The console's port over a store, and where it is found: a note in the data folder tells commands on this machine. */
+/** Opens the admin server over a store and leaves its address in the data folder for commands on this machine. */
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { AdminServer } from '../admin/admin-server.ts'
@@ -14,7 +14,7 @@ import { recordKey } from '../store/commit/record-keys.ts'
 import type { IdentityCache } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import type { AdminEvent } from '../telemetry/audit-log.ts'
-import { merged, type Sample } from '../telemetry/families.ts'
+import { mergeSamples, type Sample } from '../telemetry/families.ts'
 import { adminLine } from '../telemetry/request-log.ts'
 import { UsageMetrics } from '../telemetry/usage-metrics.ts'
 import { readText } from './accounts.ts'
@@ -23,7 +23,7 @@ import type { Capacity } from './capacity.ts'
 import type { ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
 import { explain, type StoreQuestion } from './explain.ts'
-import { isFatal, type Log } from './log.ts'
+import { isFatal, type Logger } from './log.ts'
 import { RenewableServer } from './renewable-server.ts'
 
 const ADDRESS_FILE = 'console-address'
@@ -40,29 +40,29 @@ export interface AdminOptions {
   readonly snapshot: ServerParts['snapshot']
   readonly directory: IdentityCache
   readonly certificate: Certificate | undefined
-  /** Somebody listens on the object API. */
+  /** The object API is listening. */
   readonly isServing: () => boolean
-  /** Writes are refused for want of room. */
+  /** Writes are refused because the disk is full. */
   readonly isDiskFull: () => boolean
-  /** What is measured outside of the console. */
-  readonly measure: () => Promise<Sample[]>
+  /** Samples of everything but the admin server. */
+  readonly collectMetrics: () => Promise<Sample[]>
   readonly capacity: Capacity
 }
 
-/** Undefined when no console is wanted. */
+/** Undefined when the admin server is disabled. */
 export async function openAdmin(
   config: Pick<Config, 'console' | 'data' | 'memory' | 'region' | 'anyRegion' | 'metrics' | 'auditLog'>,
   over: AdminOptions,
-  tell: Log,
+  logger: Logger,
 ): Promise<RunningAdmin | undefined> {
   const address = config.memory ? undefined : join(config.data, ADDRESS_FILE)
-  // One that an earlier start left behind leads nowhere, or to somebody else.
+  // A stale address from an earlier start may lead to another process.
   if (address !== undefined) await realDisk.remove(address)
   if (config.console === undefined) return undefined
-  const { store, snapshot, directory, certificate, isServing, isDiskFull, measure, capacity } = over
+  const { store, snapshot, directory, certificate, isServing, isDiskFull, collectMetrics, capacity } = over
   const backups = new BackupLeases(store.context, snapshot)
   const scrub = new ScrubRound(store.context)
-  const audit = openAudit(config.auditLog, tell)
+  const audit = openAudit(config.auditLog, logger)
   const usage = new UsageMetrics(store.context, async owner => (await directory.now()).byCanonicalId(owner)?.accountId)
   const parts = {
     store,
@@ -76,9 +76,9 @@ export async function openAdmin(
     scrub,
     scraping: config.metrics,
     facts: () => capacity.facts(),
-    measure: async () => {
+    collectMetrics: async () => {
       const own = [...(await capacity.samples()), ...(await usage.samples())]
-      return merged([...(await measure()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])
+      return mergeSamples([...(await collectMetrics()), ...own, ...scrub.samples(), ...(audit?.log.samples() ?? [])])
     },
     backups,
     isReady: async () => {
@@ -87,43 +87,46 @@ export async function openAdmin(
     },
     isDiskFull,
     record: (act: AdminEvent) => {
-      tell.log(adminLine(act))
-      audit?.log.administered(act)
+      logger.log(adminLine(act))
+      audit?.log.recordAdminEvent(act)
     },
     onError: (error: unknown, requestId: string) => {
-      tell.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
-      if (isFatal(error)) tell.end()
+      logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
+      if (isFatal(error)) logger.abort()
     },
   }
-  const console = new RenewableServer(
+  const server = new RenewableServer(
     config.console.host,
     certificate,
     secured => new AdminServer({ ...parts, certificate: secured }),
   )
-  const listening = await console.listen(config.console.port)
+  const listening = await server.listen(config.console.port)
   const scheme = certificate === undefined ? 'http' : 'https'
   const reached = urlOf(scheme, { ...listening, address: reachable(listening.address) })
   if (address !== undefined) {
     await leaveAddress(address, reached).catch((error: unknown) =>
-      // Commands on this machine then need --endpoint; that is no reason not to serve.
-      tell.log({ level: 'error', message: `The console's address cannot be left in ${address} (${String(error)}).` }),
+      // Commands on this machine then need --endpoint, which is no reason not to serve.
+      logger.log({
+        level: 'error',
+        message: `The address of the console cannot be written to ${address} (${String(error)}).`,
+      }),
     )
   }
   return {
     url: urlOf(scheme, listening),
-    renew: renewed => console.renew(renewed),
+    renew: renewed => server.renew(renewed),
     reopen: () => audit?.reopen(),
     async close() {
       if (address !== undefined) await realDisk.remove(address)
       await scrub.stop()
-      await console.close()
+      await server.close()
       audit?.close()
       await backups.stop()
     },
   }
 }
 
-/** Where the server on this folder says that its console is; undefined when it says nothing. */
+/** The address of the admin server that serves this folder; undefined when there is none. */
 export async function adminAddressOf(folder: string): Promise<string | undefined> {
   if (!(await realDisk.list(folder)).includes(ADDRESS_FILE)) return undefined
   return (await readText(realDisk, join(folder, ADDRESS_FILE))).trim()
@@ -137,7 +140,7 @@ async function leaveAddress(path: string, url: string): Promise<void> {
   await realDisk.rename(`${path}.new`, path)
 }
 
-/** Who listens everywhere is reached here. */
+/** A server that listens on all addresses is reached on loopback. */
 const reachable = (address: string): string =>
   address === '0.0.0.0' ? '127.0.0.1' : address === '::' ? '::1' : address
 

@@ -1,4 +1,4 @@
-/** What belongs to a data folder as a whole and is done once at a start, before anybody serves from it. */
+/** Prepares a data folder once per start, before any process serves from it. */
 
 import { RUNTIME } from '../lib/runtime.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
@@ -8,22 +8,22 @@ import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
-import { accountsGiven, ensureAccounts, rootKey } from './accounts.ts'
+import { ensureAccounts, loadAccountsFile, rootKey } from './accounts.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
 import { type FilesystemFacts, filesystemOf } from './filesystem.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import { checkSecrecy } from './secrecy.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
   level: 'error',
-  copy: `The journal of the metadata cannot be written (${String(error)}). The next snapshot makes up for it.`,
+  copy: `The metadata journal cannot be written (${String(error)}). The next snapshot will include the changes.`,
 })
 
-export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, tell: Log): FolderOptions {
+export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, logger: Logger): FolderOptions {
   return {
-    onGap: error => tell.log(gapLine(error)),
-    onWait: line => tell.log({ level: 'warn', postgres: line }),
+    onGap: error => logger.log(gapLine(error)),
+    onWait: line => logger.log({ level: 'warn', postgres: line }),
     folder: data,
     durability,
     strictKeys: namedKeys.strict,
@@ -33,9 +33,9 @@ export function folderOptions({ data, durability, namedKeys, meta, blobs }: Conf
 }
 
 const KEYS_IN_CLEAR =
-  'customer keys (SSE-C) are accepted over plain HTTP; --require-tls-for-customer-keys refuses them, --tls-cert helps'
+  'customer keys (SSE-C) are accepted over plain HTTP; serve HTTPS, or use --require-tls-for-customer-keys'
 
-/** The first line of a start. What is wrong with the flags was told before it. */
+/** The first log line of a start; configuration errors are reported before it. */
 const startingLine = ({ data, memory, workers }: Config): Readonly<Record<string, unknown>> => ({
   level: 'info',
   message: 'starting',
@@ -46,10 +46,10 @@ const startingLine = ({ data, memory, workers }: Config): Readonly<Record<string
   workers,
 })
 
-const MEMORY_ALONE = 'everything is kept in memory and is gone when this server ends (--memory)'
+const MEMORY_WARNING = 'all data are in memory and are lost when this server stops (--memory)'
 
-/** Nobody else can open it, and no worker can join. */
-async function openMemoryAlone(config: Config): Promise<OwnedFolder> {
+/** No other process can open a store in memory, and no worker can join it. */
+async function openMemoryFolder(config: Config): Promise<OwnedFolder> {
   const parts = await openMemory({ strictKeys: config.namedKeys.strict })
   return { ...parts, epoch: 0, admit: async () => {}, dismiss: async () => {} }
 }
@@ -57,79 +57,79 @@ async function openMemoryAlone(config: Config): Promise<OwnedFolder> {
 export interface PreparedFolder {
   readonly folder: OwnedFolder
   readonly rootKey: NonNullable<Config['rootKey']>
-  /** What was measured on the way, for good. */
+  /** Samples that stay constant while the server runs. */
   readonly samples: readonly Sample[]
 }
 
-interface NamedGround extends FilesystemFacts {
+interface CheckedFolder extends FilesystemFacts {
   readonly name: 'data' | 'blobs'
   readonly folder: string
 }
 
-function groundsOf({ data, blobs, meta, memory }: Config): NamedGround[] {
+function checkedFolders({ data, blobs, meta, memory }: Config): CheckedFolder[] {
   if (memory) return []
   const holds = meta === undefined ? 'metadata' : 'bytes'
-  const grounds: NamedGround[] = [{ name: 'data', folder: data, ...filesystemOf(data, holds) }]
-  if (blobs !== undefined) grounds.push({ name: 'blobs', folder: blobs, ...filesystemOf(blobs, 'bytes') })
-  return grounds
+  const folders: CheckedFolder[] = [{ name: 'data', folder: data, ...filesystemOf(data, holds) }]
+  if (blobs !== undefined) folders.push({ name: 'blobs', folder: blobs, ...filesystemOf(blobs, 'bytes') })
+  return folders
 }
 
-/** Warned of, and refused only where an operator wants that: scripts and containers start on what they are given. */
-function checkGrounds(grounds: readonly NamedGround[], { requireDurableFilesystem }: Config): readonly string[] {
-  const lines = grounds
+/** Unsafe filesystems cause warnings, and are refused only if the operator asks for it. */
+function checkFilesystems(folders: readonly CheckedFolder[], { requireDurableFilesystem }: Config): readonly string[] {
+  const lines = folders
     .filter(({ problems }) => problems.length > 0)
-    .map(({ folder, problems }) => `${folder} is no place for data that shall last: ${problems.join('; ')}`)
+    .map(({ folder, problems }) => `${folder} is not on durable storage: ${problems.join('; ')}`)
   if (requireDurableFilesystem && lines[0] !== undefined) throw new Error(`${lines[0]} (--require-durable-filesystem)`)
   return lines
 }
 
-const sampleOf = ({ name, kind, problems }: NamedGround): Sample => [
+const sampleOf = ({ name, kind, problems }: CheckedFolder): Sample => [
   'holdfast_filesystem_unsafe',
   labelled({ folder: name, kind }),
   problems.length === 0 ? 0 : 1,
 ]
 
-/** `others` are the processes that will serve from the folder beside this one. */
-export async function prepare(config: Config, tell: Log, others?: PeerProcesses): Promise<PreparedFolder> {
-  const given = await accountsGiven(config)
-  const grounds = groundsOf(config)
+/** `others` are the worker processes that will serve from the folder. */
+export async function prepare(config: Config, logger: Logger, others?: PeerProcesses): Promise<PreparedFolder> {
+  const given = await loadAccountsFile(config)
+  const folders = checkedFolders(config)
   const warnings = [
     ...config.warnings,
-    ...checkGrounds(grounds, config),
+    ...checkFilesystems(folders, config),
     ...(config.memory ? [] : await checkSecrecy(config.data)),
   ]
-  tell.log(startingLine(config))
-  for (const message of warnings) tell.log({ level: 'warn', message })
-  if (config.memory) tell.log({ level: 'warn', message: MEMORY_ALONE })
+  logger.log(startingLine(config))
+  for (const message of warnings) logger.log({ level: 'warn', message })
+  if (config.memory) logger.log({ level: 'warn', message: MEMORY_WARNING })
   const folder = config.memory
-    ? await openMemoryAlone(config)
-    : await openFolder({ ...folderOptions(config, tell), ...(others === undefined ? {} : { others }) })
+    ? await openMemoryFolder(config)
+    : await openFolder({ ...folderOptions(config, logger), ...(others === undefined ? {} : { others }) })
   const { store } = folder
   try {
-    const key = await rootKey(config, tell.once)
+    const key = await rootKey(config, logger.notice)
     await ensureAccounts(store, given, config.accounts)
-    await haveBuckets(store, config.buckets)
+    await ensureBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys
     await store.context.keyring.have(strict ? [DEFAULT_KEY_NAME, ...have] : have)
-    if (config.tls === undefined && !config.tlsForCustomerKeys) tell.log({ level: 'warn', message: KEYS_IN_CLEAR })
-    return { folder, rootKey: key, samples: grounds.map(sampleOf) }
+    if (config.tls === undefined && !config.tlsForCustomerKeys) logger.log({ level: 'warn', message: KEYS_IN_CLEAR })
+    return { folder, rootKey: key, samples: folders.map(sampleOf) }
   } catch (error) {
     await folder.close()
     throw error
   }
 }
 
-async function haveBuckets(store: Store, names: readonly string[]): Promise<void> {
+async function ensureBuckets(store: Store, names: readonly string[]): Promise<void> {
   for (const name of names) await ensureBucket(store, name)
 }
 
-/** The root account's. */
+/** Creates a bucket of the root account if it does not exist. */
 export async function ensureBucket(store: Store, name: string, lockEnabled = false): Promise<void> {
   const owner = canonicalIdOf(ROOT_ACCOUNT_ID)
   try {
     await store.buckets.create({ name, owner, lockEnabled })
   } catch (error) {
-    // One whose record is lost is there as well, and every request for it says so.
+    // A bucket whose record is lost exists as well, and every request for it reports that.
     if (error instanceof MetadataDamaged) return
     if (!(error instanceof Fault && error.code === 'BucketAlreadyOwnedByYou')) throw error
   }

@@ -1,6 +1,6 @@
 /**
- * Makes the metadata of a folder anew from their second copy: beside what is there, checked, and then in its place. It
- * may be broken off at any moment and run again. What was there before is kept under another name.
+ * Rebuilds the metadata of a folder from their second copy: built beside the existing file, checked, and then swapped
+ * in. It can be interrupted at any time and run again. The old file is kept under another name.
  */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,9 +25,9 @@ export class NoSecondCopy extends Error {}
 
 export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
   readonly records: number
-  /** What the copy could not give back, a line each. */
+  /** What the copy could not restore, one line each. */
   readonly shortcomings: readonly string[]
-  /** Where the old file is now; undefined when there was none. */
+  /** The path of the old file; undefined when there was none. */
   readonly kept: string | undefined
 }
 
@@ -45,24 +45,24 @@ export async function rebuildFolder(options: RebuildOptions): Promise<RebuildRes
   await mark(join(folder, REBUILDING_FILE))
   const fresh = join(folder, 'rebuilt')
   const shortcomings: string[] = []
-  const made = await orAsBefore(folder, fresh, async () => {
-    // From here on nobody starts; somebody who did just before shows itself.
+  const made = await keepOnError(folder, fresh, async () => {
+    // The marker keeps servers from starting; one that started just before is found here.
     await assertFolderUnowned(folder, realDisk)
     await rm(fresh, { recursive: true, force: true })
-    const made = await make(options, fresh, shortcomings)
+    const made = await buildMeta(options, fresh, shortcomings)
     await assertFolderUnowned(folder, realDisk)
     return made
   })
   const kept = await swap(folder, fresh)
-  // The metadata are what the copy says, so nobody has been at work without it.
+  // The metadata now equal the copy, so no record bypasses it any more.
   for (const path of [join(copyFolder(folder), FINDINGS_FILE), ...leftOut]) await realDisk.remove(path)
   await realDisk.remove(join(folder, REBUILDING_FILE))
   await realDisk.syncFolder(folder)
   return { ...made, shortcomings, kept }
 }
 
-/** What cannot be made anew must not take away what is there: a server may start on it as before. */
-async function orAsBefore<T>(folder: string, fresh: string, work: () => Promise<T>): Promise<T> {
+/** When the rebuild fails, a server may start on the existing metadata as before. */
+async function keepOnError<T>(folder: string, fresh: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
@@ -80,15 +80,15 @@ async function mark(path: string): Promise<void> {
   await realDisk.syncFolder(join(path, '..'))
 }
 
-/** The new metadata in a folder of their own, checked against the bytes that are there. */
-async function make(
+/** Builds the new metadata in a folder of their own and checks them against the blobs. */
+async function buildMeta(
   { folder, blobsFolder = join(folder, 'blobs'), progress }: RebuildOptions,
   fresh: string,
   shortcomings: string[],
 ): Promise<Pick<RebuildResult, 'problems' | 'objects' | 'held' | 'records'>> {
   const meta = await openMeta({ folder: fresh })
   try {
-    const records = await fill(meta, copyFolder(folder), shortcomings, progress)
+    const records = await copyRecords(meta, copyFolder(folder), shortcomings, progress)
     assertReadable(folder, await stampOfMeta(meta))
     await invalidateUsageCounters(meta)
     progress('checking')
@@ -106,7 +106,7 @@ async function make(
   }
 }
 
-async function fill(
+async function copyRecords(
   meta: Meta,
   place: string,
   shortcomings: string[],
@@ -117,15 +117,15 @@ async function fill(
     try {
       const records = await copyRows(meta, newestRows(realDisk, place, report), progress)
       if ((await meta.get(KEYRING_KEY)) === undefined) {
-        throw new NoSecondCopy('the second copy is not whole: it does not reach back to the beginning')
+        throw new NoSecondCopy('the second copy is incomplete: it does not reach back to the beginning')
       }
-      shortcomings.push(...lacks(report), ...(await untold(place)))
+      shortcomings.push(...journalGaps(report), ...(await bypassGaps(place)))
       return records
     } catch (error) {
       if (!(error instanceof DamagedCopy) || (await filesIn(realDisk, place)).snapshots.length < 2) throw error
-      shortcomings.push(`${error.message}; the snapshot before it was taken instead`)
-      // What came from it is overwritten, but for what was deleted since: that must not be there before.
-      await empty(meta)
+      shortcomings.push(`${error.message}; the snapshot before it was used instead`)
+      // The older snapshot overwrites records of the damaged one, but not those deleted in between.
+      await deleteAllRecords(meta)
       await realDisk.rename(error.path, `${error.path}.damaged`)
     }
   }
@@ -158,7 +158,7 @@ async function copyRows(
   return records
 }
 
-async function empty(meta: Meta): Promise<void> {
+async function deleteAllRecords(meta: Meta): Promise<void> {
   for (;;) {
     const entries = await meta.scan({ start: Buffer.alloc(0), end: undefined }, META_LIMITS.commitKeysMax)
     if (entries.length === 0) return
@@ -166,25 +166,25 @@ async function empty(meta: Meta): Promise<void> {
   }
 }
 
-function lacks({ lost, unfinished: cut, damaged }: JournalReport): string[] {
+function journalGaps({ lost, unfinished, damaged }: JournalReport): string[] {
   return [
-    ...damaged.map(path => `${path} is damaged: what stood there is missing`),
+    ...damaged.map(path => `${path} is damaged: its records are missing`),
     ...(lost > 0 ? [`${lost} commits could not be written to a journal, and no snapshot followed`] : []),
-    ...cut.map(path => `${path} was cut off: up to the last second before may be missing`),
+    ...unfinished.map(path => `${path} was cut off: up to the last second before may be missing`),
   ]
 }
 
-/** What no journal can tell, since somebody worked who kept none. */
-async function untold(place: string): Promise<string[]> {
-  const { snapshots, bypassedBefore: leftOutBefore = 0 } = await filesIn(realDisk, place)
-  if ((snapshots[0]?.generation ?? 0) >= leftOutBefore) return []
+/** Changes that no journal has, since a version without a second copy made them. */
+async function bypassGaps(place: string): Promise<string[]> {
+  const { snapshots, bypassedBefore = 0 } = await filesIn(realDisk, place)
+  if ((snapshots[0]?.generation ?? 0) >= bypassedBefore) return []
   return [
     'a version of the program without a second copy worked on the folder, and no snapshot followed: what it \
 changed is missing',
   ]
 }
 
-/** By renames alone; each state in between is one from which the whole can be done again. */
+/** Uses renames alone; from every state in between the rebuild can be run again. */
 async function swap(folder: string, fresh: string): Promise<string | undefined> {
   const meta = join(folder, 'meta')
   await realDisk.makeFolder(meta)

@@ -1,13 +1,13 @@
 /**
- * A server whose certificate is renewed while it serves. Node changes it in place. Bun cannot: there another server
- * takes over the port, and the one before finishes what it has in flight and ends connections that wait.
+ * A server whose certificate can be renewed while it serves. Node replaces it in place. Bun cannot: there a new server
+ * takes over the port, and the old one finishes its requests and closes idle connections.
  */
 import type { AddressInfo } from 'node:net'
 import type { Certificate } from '../http/listen.ts'
 
 export interface TlsServer {
   listen(host: string, port: number): Promise<AddressInfo>
-  /** False where a server keeps the certificate that it was made with. */
+  /** False where the runtime cannot replace the certificate of a server. */
   renew(certificate: Certificate): boolean
   close(): Promise<void>
 }

@@ -1,4 +1,4 @@
-/** Who keeps a record of the requests of a process that serves them. */
+/** Opens the metrics, logs and traces that record the requests of a serving process. */
 
 import { DIALECTS } from '../edge/dialect.ts'
 import { systemClock } from '../lib/clock.ts'
@@ -13,15 +13,15 @@ import { RequestMetrics } from '../telemetry/request-metrics.ts'
 import { Tracer } from '../telemetry/tracer.ts'
 import { openAudit } from './audit-file.ts'
 import type { Config } from './config.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 
-/** So long lines of server access logs come together. */
+/** Interval of access log deliveries. */
 const DELIVER_MS = 60_000
 
 export interface RequestRecorders {
-  readonly watchers: Omit<RecorderSinks, 'log'>
+  readonly sinks: Omit<RecorderSinks, 'log'>
   samples(): Promise<Sample[]>
-  /** Files that somebody may have moved away are opened anew. */
+  /** Reopens files that log rotation may have moved. */
   reopen(): void
   stop(): Promise<void>
 }
@@ -31,26 +31,26 @@ export interface RecordersOptions {
   readonly role: Role
 }
 
-export function openRecorders(store: Store, { config, role }: RecordersOptions, tell: Log): RequestRecorders {
+export function openRecorders(store: Store, { config, role }: RecordersOptions, logger: Logger): RequestRecorders {
   const { auditLog, tracing } = config
-  const measures = new RequestMetrics(
+  const metrics = new RequestMetrics(
     OPERATIONS.map(({ name }) => name),
     Object.keys(DIALECTS),
   )
-  const audit = openAudit(auditLog, tell)
-  const onError = (error: unknown): void => tell.log({ level: 'warn', traces: String(error) })
+  const audit = openAudit(auditLog, logger)
+  const onError = (error: unknown): void => logger.log({ level: 'warn', traces: String(error) })
   const tracer = tracing === undefined ? undefined : new Tracer(tracing, systemClock, onError)
   const accessLog = new AccessLog(store, (bucket, error) =>
-    tell.log({ level: 'warn', accessLog: bucket, error: String(error) }),
+    logger.log({ level: 'warn', accessLog: bucket, error: String(error) }),
   )
   const delivering = setInterval(() => void accessLog.deliver(), DELIVER_MS)
   const process = new ProcessMetrics(role, realDisk)
   return {
-    watchers: { measures, audit: audit?.log, tracer, accessLog },
+    sinks: { metrics, audit: audit?.log, tracer, accessLog },
     async samples() {
       const refusals: Sample = ['holdfast_lock_refusals_total', '', store.context.refusals.total]
       const more = [...accessLog.samples(), ...(audit?.log.samples() ?? []), ...(tracer?.samples() ?? [])]
-      return [...measures.samples(), refusals, ...more, ...(await process.samples())]
+      return [...metrics.samples(), refusals, ...more, ...(await process.samples())]
     },
     reopen: () => audit?.reopen(),
     async stop() {

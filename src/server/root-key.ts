@@ -1,4 +1,4 @@
-/** The root account's key from the environment, and which secrets are too weak for an address that others reach. */
+/** The root account's key from the environment, and the check for secrets too weak for a public address. */
 import { BadConfig } from './bad-config.ts'
 import { secretFrom } from './config-secrets.ts'
 
@@ -18,25 +18,25 @@ export interface RootCredentials {
   readonly secretKey: string
 }
 
-/** Defaults of other servers and first guesses: whoever scans a network tries them. */
+/** Defaults of other servers and common guesses, which network scanners try. */
 const WELL_KNOWN = new Set(['admin', 'changeme', 'minioadmin', 'password', 'rustfsadmin'])
 const SECRET_CHARACTERS_MIN = 8
 
 const isLoopback = ({ host }: HostAndPort): boolean =>
   host === 'localhost' || host === '::1' || /^(::ffff:)?127(\.\d{1,3}){3}$/.test(host)
 
-/** Somebody beyond this machine may reach the server. */
+/** Whether the server may be reached from other machines. */
 export const isReachableFromOutside = ({ listen, console }: Addresses): boolean =>
   !isLoopback(listen) || (console !== undefined && !isLoopback(console))
 
-/** Undefined for one that will do. */
+/** Undefined for an acceptable key. */
 export function weakness({ accessKey, secretKey }: RootCredentials): string | undefined {
-  if (WELL_KNOWN.has(secretKey.toLowerCase())) return 'is one that everybody knows'
+  if (WELL_KNOWN.has(secretKey.toLowerCase())) return 'is a well-known default'
   if (secretKey.length < SECRET_CHARACTERS_MIN) return `has fewer than ${SECRET_CHARACTERS_MIN} characters`
   return secretKey === accessKey ? 'is the same as the access key' : undefined
 }
 
-/** A slash ends a key where it stands in a signature, and a comma ends both. */
+/** In a signature a slash or a comma would end the access key. */
 const SIGNABLE_KEY = /^[!-+\-.0-~]{1,128}$/
 
 export function rootKeyFrom(env: NodeJS.ProcessEnv, listening: Addresses): RootCredentials | undefined {

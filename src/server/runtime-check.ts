@@ -1,6 +1,6 @@
 /**
- * Asks the runtime, before anything is served on it, whether an answer that breaks off could be taken for a complete
- * one. A client would then store a failed download as an empty or shortened object.
+ * Checks before serving that the runtime never makes an aborted response look complete. A client would otherwise store
+ * a failed download as an empty or truncated object.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
@@ -10,7 +10,7 @@ import { breakOff } from '../http/break-off.ts'
 import { type Certificate, listen } from '../http/listen.ts'
 import { RUNTIME } from '../lib/runtime.ts'
 
-/** On loopback an answer takes milliseconds; a machine that is busy with its start gets more. */
+/** On loopback a response takes milliseconds; the limit allows for a machine that is busy starting. */
 const WAIT_MS_MAX = 20_000
 const LOOPBACK = ['127.0.0.1', '::1']
 
@@ -18,20 +18,20 @@ export class UnsafeRuntime extends Error {}
 
 type BreakOff = (response: ServerResponse, socket: Socket) => void
 
-/** Moments at which an answer breaks off, and what of it must then be missing. */
-const MOMENTS = ['before its headers', 'after its headers', 'within its body', 'within its last chunk'] as const
-type Moment = (typeof MOMENTS)[number]
+/** Stages at which a response is aborted. */
+const STAGES = ['before its headers', 'after its headers', 'within its body', 'within its last chunk'] as const
+type Stage = (typeof STAGES)[number]
 
-const isComplete = (moment: Moment, answer: string): boolean => {
+const isComplete = (moment: Stage, answer: string): boolean => {
   if (moment === 'within its body') return answer.endsWith('ab')
-  // A chunk of no bytes is the last one.
+  // A chunk of zero bytes is the last one.
   return moment === 'within its last chunk' ? answer.includes('\r\n0\r\n') : answer !== ''
 }
 
 async function fail(message: IncomingMessage, response: ServerResponse, cut: BreakOff): Promise<void> {
-  const moment = MOMENTS[Number(message.url?.slice(1))]
+  const moment = STAGES[Number(message.url?.slice(1))]
   response.on('error', () => {})
-  // In the turn in which the request came, some runtimes do otherwise than later.
+  // Some runtimes behave differently in the turn of the event loop in which the request arrived.
   await new Promise(setImmediate)
   if (moment === 'after its headers' || moment === 'within its body') response.writeHead(200, { 'content-length': 2 })
   if (moment === 'within its body' || moment === 'within its last chunk') {
@@ -40,12 +40,12 @@ async function fail(message: IncomingMessage, response: ServerResponse, cut: Bre
   cut(response, message.socket)
 }
 
-function answerTo(moment: number, { port, address: host }: AddressInfo, isSecure: boolean): Promise<string> {
+function responseTo(moment: number, { port, address: host }: AddressInfo, isSecure: boolean): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = isSecure ? connectSecurely({ host, port, rejectUnauthorized: false }) : connect({ host, port })
     let answer = ''
     socket.setTimeout(WAIT_MS_MAX, () => {
-      reject(new UnsafeRuntime(`${RUNTIME} does not end a connection whose answer breaks off ${MOMENTS[moment]}`))
+      reject(new UnsafeRuntime(`${RUNTIME} does not close the connection of a response aborted ${STAGES[moment]}`))
       socket.destroy()
     })
     socket.on('data', piece => {
@@ -67,19 +67,19 @@ async function listenSomewhere(server: Server): Promise<AddressInfo | undefined>
   return undefined
 }
 
-/** Throws UnsafeRuntime; false where no loopback address can be listened on, so that nothing was found out. */
-export async function checkBrokenAnswers(certificate: Certificate | undefined, cut = breakOff): Promise<boolean> {
+/** Throws UnsafeRuntime; returns false when no loopback address is available and nothing could be checked. */
+export async function checkTruncatedResponses(certificate: Certificate | undefined, cut = breakOff): Promise<boolean> {
   const server = certificate === undefined ? createServer() : createSecureServer({ ...certificate })
   server.on('request', (message: IncomingMessage, response: ServerResponse) => void fail(message, response, cut))
   const address = await listenSomewhere(server)
   if (address === undefined) return false
   try {
-    const answers = MOMENTS.map((_, moment) => answerTo(moment, address, certificate !== undefined))
-    for (const [at, moment] of MOMENTS.entries()) {
+    const answers = STAGES.map((_, moment) => responseTo(moment, address, certificate !== undefined))
+    for (const [at, moment] of STAGES.entries()) {
       if (!isComplete(moment, await answers[at]!)) continue
       throw new UnsafeRuntime(
-        `${RUNTIME} completes an answer that breaks off ${moment}: clients would keep a failed download as ` +
-          'if it were whole. Use another version of it, or Node with HOLDFAST_RUNTIME=node',
+        `${RUNTIME} completes a response aborted ${moment}: clients would take a failed download for a complete ` +
+          'one. Use another version of it, or Node with HOLDFAST_RUNTIME=node',
       )
     }
     return true
@@ -91,10 +91,10 @@ export async function checkBrokenAnswers(certificate: Certificate | undefined, c
 
 const checked = new Map<boolean, Promise<boolean>>()
 
-/** The same, once in a process for each kind of server. */
+/** Runs the check once per process for each kind of server. */
 export function checkRuntime(certificate: Certificate | undefined): Promise<boolean> {
   const isSecure = certificate !== undefined
-  const known = checked.get(isSecure) ?? checkBrokenAnswers(certificate)
+  const known = checked.get(isSecure) ?? checkTruncatedResponses(certificate)
   checked.set(isSecure, known)
   return known
 }

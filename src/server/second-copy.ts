@@ -1,4 +1,4 @@
-/** The second copy of a folder's metadata, where the engine has need of one: its journal, and who keeps it. */
+/** The second copy of a folder's metadata for engines that need one: its journal, and the task that maintains it. */
 import { join } from 'node:path'
 import { EMPTY } from '../lib/bytes.ts'
 import { realDisk } from '../lib/disk.ts'
@@ -14,23 +14,25 @@ import { ownerFormat } from '../store/commit/folder-ownership.ts'
 import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from '../telemetry/families.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import type { MaintenanceTask } from './maintenance-task.ts'
 
 export interface SecondCopy {
   readonly engine: JournaledEngine
   readonly folder: string
   readonly journal: Journal
-  /** The last comparison before this start found that something is lost. */
+  /** The last comparison before this start found lost records. */
   readonly hadFindings: boolean
-  /** The owner of this epoch tells both that each knows of the other: when it has begun, and before it ends. */
+  /**
+   * Records in both the engine and the copy that they match, when the owner of this epoch starts and before it ends.
+   */
   mark(epoch: number): Promise<void>
 }
 
 export interface CopyOptions {
   readonly folder: string
   readonly durability?: 'fsync' | 'os'
-  /** The journal cannot be written; commits stand without it. */
+  /** The journal cannot be written; commits succeed without it. */
   readonly onGap?: (error: unknown) => void
 }
 
@@ -39,8 +41,8 @@ export const copyFolder = (folder: string): string => join(folder, 'meta-copy')
 const isCopied = (meta: MetaEngine): meta is JournaledEngine => 'attachJournal' in meta
 
 /**
- * From here on every commit is in the journal of this process. The owner of a folder begins a generation and tells its
- * workers. Undefined for engines that look after themselves.
+ * Attaches a journal, which receives every commit of this process from now on. The owner of a folder begins a
+ * generation and passes it to its workers. Undefined for engines with redundancy of their own.
  */
 export async function openCopy(
   meta: MetaEngine,
@@ -50,12 +52,12 @@ export async function openCopy(
   if (!isCopied(meta)) return undefined
   const place = copyFolder(folder)
   const files = await filesIn(realDisk, place)
-  // As an empty store it would free every byte that the lost records name.
+  // An empty store would free all blobs that the lost records name.
   if (generation === undefined && (await isEmpty(meta)) && (await hasRows(realDisk, files))) {
-    throw new Error(`the metadata of ${folder} are gone, and their second copy is there: run holdfast rebuild`)
+    throw new Error(`the metadata of ${folder} are missing but their second copy exists: run holdfast rebuild`)
   }
   const own = generation ?? lastGeneration(files) + 1
-  // Before there is a journal of this start: if it dies here, the next one sees the same.
+  // Runs before the journal of this start exists: if the process dies here, the next start sees the same.
   if (generation === undefined && (await wasBypassed(meta, await lastEpoch(meta), files))) {
     await recordBypass(realDisk, place, own, files)
   }
@@ -74,7 +76,7 @@ export async function openCopy(
   return { engine: meta, folder: place, journal, hadFindings: files.hadFindings, mark }
 }
 
-/** Of the last owner of the folder, whichever version of the program that was; zero when it cannot be read. */
+/** The epoch of the folder's last owner, whatever its version; zero when it cannot be read. */
 async function lastEpoch(meta: MetaEngine): Promise<number> {
   try {
     const entry = await meta.get(recordKey.owner())
@@ -89,13 +91,13 @@ async function isEmpty(meta: MetaEngine): Promise<boolean> {
   try {
     return (await meta.scan({ start: EMPTY, end: undefined }, 1)).length === 0
   } catch (error) {
-    // There is something, and others will tell what is wrong with it.
+    // Not empty; the damage is reported elsewhere.
     if (error instanceof DamagedRecord) return false
     throw error
   }
 }
 
-/** What the engine lacks that its second copy has, and what is wrong with that; nothing where all is well. */
+/** Lists records that the engine lacks and its second copy has, and damage of the copy; empty when both are sound. */
 export async function compareWithCopy({ engine, folder, journal }: SecondCopy): Promise<string[]> {
   const comparison = await compare({ engine, disk: realDisk, folder, generation: journal.generation })
   const { findings, journals } = comparison
@@ -103,7 +105,7 @@ export async function compareWithCopy({ engine, folder, journal }: SecondCopy): 
   try {
     for await (const _ of comparison.entries());
   } catch (error) {
-    // Nothing can be compared with it; a server sets it aside, and goes on with the one before.
+    // A damaged snapshot cannot be compared; a server sets it aside and uses the one before.
     if (!(error instanceof DamagedCopy)) throw error
     lines.push(error.message)
   } finally {
@@ -115,11 +117,11 @@ export async function compareWithCopy({ engine, folder, journal }: SecondCopy): 
   return lines.map(line => `against the second copy: ${line}`)
 }
 
-/** A round is due once an hour, the first one half a minute after the start. */
+/** How often the task checks whether a round is due: hourly, the first half a minute after the start. */
 const LOOK_MS = 30_000
 const NAMED_MAX = 20
 
-/** The object whose record it is, or the record. */
+/** Names the object of a record, or the record itself. */
 export function recordName({ kind, key }: CopyFinding): string {
   const letter = String.fromCharCode(key[0]!)
   const hex = key.toString('hex')
@@ -131,8 +133,8 @@ export function recordName({ kind, key }: CopyFinding): string {
 function lineOf(event: KeeperEvent): Readonly<Record<string, unknown>> {
   if (event.what === 'findings') {
     const { count, listed: shown } = event.findings
-    const copy = `${count} metadata records are damaged, gone or outdated, and nobody changed them. The second copy \
-has them and is kept as it is: stop the server and run holdfast rebuild.`
+    const copy = `${count} metadata records are damaged, missing or outdated, although no request changed them. The \
+second copy has them and is not renewed: stop the server and run holdfast rebuild.`
     return { level: 'error', copy, records: shown.slice(0, NAMED_MAX).map(recordName) }
   }
   if (event.what === 'copy damaged') {
@@ -140,52 +142,52 @@ has them and is kept as it is: stop the server and run holdfast rebuild.`
   }
   if (event.what === 'left out') {
     const { gone, changed } = event.trusted
-    const copy = `A version of the program that keeps no second copy of the metadata has worked on this folder. \
-${gone} records that it seems to have deleted and ${changed} that it has written are taken as they are: the copy was \
-begun anew.`
+    const copy = `A version of the program without a second copy of the metadata has worked on this folder. \
+${gone} records that it seems to have deleted and ${changed} that it wrote are accepted as they are: the copy was \
+started anew.`
     return { level: 'warn', copy }
   }
   if (event.what === 'condensed') {
     const { bytesBefore, bytesAfter } = event
     const copy = `Metadata records are still lost, and journals have grown to ${bytesBefore} bytes. \
-They were made into one of ${bytesAfter}, with all that holdfast rebuild needs.`
+They were condensed into one of ${bytesAfter} bytes, with everything that holdfast rebuild needs.`
     return { level: 'warn', copy }
   }
   if (event.what === 'sound') return { level: 'info', copy: 'The metadata have everything that their second copy has.' }
-  const copy = `There is no room to renew the second copy of the metadata: that takes ${event.neededBytes} bytes. \
-Journals go on.`
+  const copy = `There is not enough space to renew the second copy of the metadata, which takes ${event.neededBytes} \
+bytes. Journals are still written.`
   return { level: 'error', copy }
 }
 
 /**
- * Compares the second copy with the engine and renews it. While something is known to be lost nothing is freed: bytes
- * that seem to be nobody's may be those of a lost record. None when the engine looks after itself.
+ * The task that compares the second copy with the engine and renews it. While records are known to be lost nothing is
+ * freed, since blobs without a name may belong to a lost record. Empty for engines with redundancy of their own.
  */
-export function copyTask(copy: SecondCopy | undefined, context: StoreContext, tell: Log): MaintenanceTask[] {
+export function copyTask(copy: SecondCopy | undefined, context: StoreContext, logger: Logger): MaintenanceTask[] {
   if (copy === undefined) return []
-  const { reclamationLock: freeing, losses, reclamation: company } = context
-  let letGo = copy.hadFindings ? freeing.hold() : undefined
-  const tellOthers = (): void =>
-    void company.reloadFindings().catch((error: unknown) => tell.log({ level: 'error', copy: String(error) }))
-  const hear = (event: KeeperEvent): void => {
-    tell.log(lineOf(event))
+  const { reclamationLock, losses, reclamation } = context
+  let lock = copy.hadFindings ? reclamationLock.hold() : undefined
+  const notifyWorkers = (): void =>
+    void reclamation.reloadFindings().catch((error: unknown) => logger.log({ level: 'error', copy: String(error) }))
+  const onEvent = (event: KeeperEvent): void => {
+    logger.log(lineOf(event))
     if (event.what === 'findings') {
       const { named, more } = event.findings
       losses.replace({ keys: named.map(({ key }) => key), more })
-      letGo ??= freeing.hold()
+      lock ??= reclamationLock.hold()
     }
     if (event.what !== 'sound') return
     losses.replace({ keys: [], more: [] })
-    tellOthers()
-    void letGo?.then(free => free())
-    letGo = undefined
+    notifyWorkers()
+    void lock?.then(release => release())
+    lock = undefined
   }
   const worker = new CopyKeeper({
     ...copy,
     disk: realDisk,
     random: systemRandom,
-    onEvent: hear,
-    onFindingsWritten: tellOthers,
+    onEvent,
+    onFindingsWritten: notifyWorkers,
   })
   const { state } = worker
   const samples = (): Sample[] => [

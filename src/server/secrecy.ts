@@ -1,4 +1,6 @@
-/** Files of keys must be their owner's alone. The server makes them so; copying or restoring may change that. */
+/**
+ * Key files must be readable by their owner alone. The server creates them so; copying or restoring may change that.
+ */
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { realDisk } from '../lib/disk.ts'
@@ -22,8 +24,8 @@ async function hasPermissions(folder: string): Promise<boolean> {
 }
 
 /**
- * Warnings about file modes. A key that every user can read is refused: with it, all that it sealed can be read. A
- * group is warned of, since Kubernetes gives every file of a volume to one (`fsGroup`).
+ * Checks file modes. A key that every user can read is refused, since all data encrypted with it could be read. Group
+ * access only causes a warning, since Kubernetes grants it for every file of a volume (`fsGroup`).
  */
 export async function checkSecrecy(folder: string): Promise<readonly string[]> {
   const warnings: string[] = []

@@ -1,16 +1,16 @@
-/** Serves a data folder: from this process alone, or from several that it starts and looks after. */
+/** Serves a data folder from this process alone, or from workers that it supervises. */
 
 import type { Certificate } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
 import { relaxCollector } from '../lib/runtime.ts'
 import { IdentityCache } from '../store/identity/identity-cache.ts'
-import { merged, type Sample } from '../telemetry/families.ts'
+import { mergeSamples, type Sample } from '../telemetry/families.ts'
 import { ProcessMetrics } from '../telemetry/process-metrics.ts'
 import { StoreMetrics } from '../telemetry/store-metrics.ts'
 import { Capacity } from './capacity.ts'
 import type { Config } from './config.ts'
 import { DiskWatch } from './disk-watch.ts'
-import { atLeast, type Log } from './log.ts'
+import { type Logger, withLogLevel } from './log.ts'
 import { Maintenance, maintenanceTasks, sweepTask, usageTask } from './maintenance.ts'
 import { certificateWarning, findPort, readCertificate, renewedCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
@@ -24,70 +24,75 @@ export interface RunningServer {
   readonly url: string
   /** `off` when there is none. */
   readonly consoleUrl: string
-  /** Reads the certificate's files again, and opens the audit log anew. */
+  /** Rereads the certificate and reopens the audit log. */
   reload(): Promise<void>
   close(): Promise<void>
 }
 
-export function serve(config: Config, everything: Log): Promise<RunningServer> {
+export function serve(config: Config, everything: Logger): Promise<RunningServer> {
   relaxCollector()
-  const tell = atLeast(config.logLevel, everything)
-  return config.workers === 1 ? serveAlone(config, tell) : supervise(config, tell)
+  const logger = withLogLevel(config.logLevel, everything)
+  return config.workers === 1 ? serveAlone(config, logger) : supervise(config, logger)
 }
 
-/** As much of a start as can fail before the data folder is touched. */
-async function certificateToServe(config: Config, tell: Log): Promise<Certificate | undefined> {
+/** The part of a start that can fail before the data folder is touched. */
+async function certificateToServe(config: Config, logger: Logger): Promise<Certificate | undefined> {
   const certificate = await readCertificate(config)
-  await refuseUnsafeRuntime(certificate, tell)
+  await refuseUnsafeRuntime(certificate, logger)
   const message = certificateWarning(config, certificate)
-  if (message !== undefined) tell.log({ level: 'warn', message })
+  if (message !== undefined) logger.log({ level: 'warn', message })
   return certificate
 }
 
-async function refuseUnsafeRuntime(certificate: Certificate | undefined, tell: Log): Promise<void> {
+async function refuseUnsafeRuntime(certificate: Certificate | undefined, logger: Logger): Promise<void> {
   if (await checkRuntime(certificate)) return
-  const message = 'no loopback address to check on that answers which break off are never taken for complete ones'
-  tell.log({ level: 'warn', message })
+  const message = 'no loopback address is available: aborted responses could not be checked on this runtime'
+  logger.log({ level: 'warn', message })
 }
 
-async function serveAlone(config: Config, tell: Log): Promise<RunningServer> {
-  const certificate = await certificateToServe(config, tell)
-  const { folder, rootKey, samples } = await prepare(config, tell)
+async function serveAlone(config: Config, logger: Logger): Promise<RunningServer> {
+  const certificate = await certificateToServe(config, logger)
+  const { folder, rootKey, samples } = await prepare(config, logger)
   const { store } = folder
-  /** What has been started, the last first: it ends with the start that fails. */
+  /** Cleanup of a failed start, the last started part first. */
   const ends: (() => Promise<void>)[] = [() => folder.close()]
   try {
     const given = { config, rootKey, certificate, role: 'server' as const }
-    const objects = await serveObjects(store, { ...given, port: config.listen.port }, tell)
+    const objects = await serveObjects(store, { ...given, port: config.listen.port }, logger)
     ends.unshift(() => objects.close())
     const directory = new IdentityCache(store.context, rootKey)
-    const watch = new DiskWatch(realDisk, config, tell)
+    const watch = new DiskWatch(realDisk, config, logger)
     const capacity = new Capacity(config, certificate, () => true)
-    const counting = [...maintenanceTasks(store, tell), usageTask(folder), sweepTask(store)]
-    const copying = copyTask(folder.copy, store.context, tell)
-    const upkeep = new Maintenance([...watch.chores(), ...counting, ...copying], tell)
-    ends.unshift(() => upkeep.stop())
-    const kept = new StoreMetrics(store.context)
-    const measure = async (): Promise<Sample[]> =>
-      merged([...samples, ...(await objects.samples()), ...(await kept.samples()), ...upkeep.samples()])
-    const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, measure, capacity }
-    const console = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
+    const counting = [...maintenanceTasks(store, logger), usageTask(folder), sweepTask(store)]
+    const copying = copyTask(folder.copy, store.context, logger)
+    const maintenance = new Maintenance([...watch.tasks(), ...counting, ...copying], logger)
+    ends.unshift(() => maintenance.stop())
+    const storeMetrics = new StoreMetrics(store.context)
+    const collectMetrics = async (): Promise<Sample[]> =>
+      mergeSamples([
+        ...samples,
+        ...(await objects.samples()),
+        ...(await storeMetrics.samples()),
+        ...maintenance.samples(),
+      ])
+    const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, collectMetrics, capacity }
+    const admin = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, logger)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', objects.address),
-      consoleUrl: console?.url ?? 'off',
+      consoleUrl: admin?.url ?? 'off',
       async reload() {
         objects.reopen()
-        console?.reopen()
+        admin?.reopen()
         const renewed = await renewedCertificate(config)
         if (renewed === undefined) return
         capacity.certificate = renewed
         await objects.renew(renewed)
-        await console?.renew(renewed)
+        await admin?.renew(renewed)
       },
       async close() {
         await objects.close()
-        await console?.close()
-        await upkeep.stop()
+        await admin?.close()
+        await maintenance.stop()
         await folder.close()
       },
     }
@@ -97,68 +102,73 @@ async function serveAlone(config: Config, tell: Log): Promise<RunningServer> {
   }
 }
 
-/** The supervisor owns the folder, does its upkeep and has the console; objects are served by its workers alone. */
-async function supervise(config: Config, tell: Log): Promise<RunningServer> {
-  let certificate = await certificateToServe(config, tell)
-  const crew = new WorkerPool()
-  const { folder, rootKey, samples } = await prepare(config, tell, crew)
+/** The supervisor owns the folder and runs maintenance and the admin server; only workers serve objects. */
+async function supervise(config: Config, logger: Logger): Promise<RunningServer> {
+  let certificate = await certificateToServe(config, logger)
+  const pool = new WorkerPool()
+  const { folder, rootKey, samples } = await prepare(config, logger, pool)
   const { store, epoch, copy } = folder
   const generation = copy?.journal.generation
-  const here = new ProcessMetrics('supervisor', realDisk)
-  let upkeep: Maintenance | undefined
+  const processMetrics = new ProcessMetrics('supervisor', realDisk)
+  let maintenance: Maintenance | undefined
   try {
     const address = await findPort(config.listen)
     const sweeping = sweepTask(store)
-    await crew.start(config.workers, {
-      tell,
+    await pool.start(config.workers, {
+      logger,
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
       assignment: writer => ({
         ...{ config, rootKey, certificate, port: address.port },
         ...{ role: 'worker', epoch, generation, writer },
       }),
-      silenceMsMax: config.workerTimeoutMs,
-      onDeath: () => upkeep?.wake(sweeping),
+      heartbeatTimeoutMs: config.workerTimeoutMs,
+      onWorkerExit: () => maintenance?.wake(sweeping),
     })
     const directory = new IdentityCache(store.context, rootKey)
-    const isServing = (): boolean => crew.isListening
-    const watch = new DiskWatch(realDisk, config, tell)
+    const isServing = (): boolean => pool.isListening
+    const watch = new DiskWatch(realDisk, config, logger)
     const capacity = new Capacity(config, certificate, isServing)
-    const copying = copyTask(copy, store.context, tell)
-    const chores = [...watch.chores(), ...maintenanceTasks(store, tell), usageTask(folder), sweeping, ...copying]
-    const tended = new Maintenance(chores, tell)
-    upkeep = tended
-    const kept = new StoreMetrics(store.context)
-    const measure = async (): Promise<Sample[]> => {
-      const own = [...samples, ...(await here.samples()), ...(await kept.samples()), ...tended.samples()]
-      return merged([...own, ...(await crew.samples())])
+    const copying = copyTask(copy, store.context, logger)
+    const tasks = [...watch.tasks(), ...maintenanceTasks(store, logger), usageTask(folder), sweeping, ...copying]
+    const running = new Maintenance(tasks, logger)
+    maintenance = running
+    const storeMetrics = new StoreMetrics(store.context)
+    const collectMetrics = async (): Promise<Sample[]> => {
+      const own = [
+        ...samples,
+        ...(await processMetrics.samples()),
+        ...(await storeMetrics.samples()),
+        ...running.samples(),
+      ]
+      return mergeSamples([...own, ...(await pool.samples())])
     }
-    const shown = { certificate, isServing, isDiskFull: () => watch.isFull, measure, capacity }
-    const console = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, tell)
+    const shown = { certificate, isServing, isDiskFull: () => watch.isFull, collectMetrics, capacity }
+    const admin = await openAdmin(config, { store, snapshot: folder.snapshot, directory, ...shown }, logger)
     return {
       url: urlOf(certificate === undefined ? 'http' : 'https', address),
-      consoleUrl: console?.url ?? 'off',
+      consoleUrl: admin?.url ?? 'off',
       async reload() {
-        crew.tellAll({ do: 'reopen' })
-        console?.reopen()
+        pool.broadcast({ do: 'reopen' })
+        admin?.reopen()
         certificate = await renewedCertificate(config)
         if (certificate === undefined) return
         capacity.certificate = certificate
-        crew.tellAll({ do: 'renew', certificate })
-        await console?.renew(certificate)
+        pool.broadcast({ do: 'renew', certificate })
+        await admin?.renew(certificate)
       },
       async close() {
-        await crew.stop()
-        await console?.close()
-        here.stop()
-        await tended.stop()
+        await pool.stop()
+        await admin?.close()
+        processMetrics.stop()
+        await running.stop()
         await folder.close()
       },
     }
   } catch (error) {
-    await crew.abort()
-    here.stop()
-    await upkeep?.stop()
+    await pool.abort()
+    processMetrics.stop()
+    await maintenance?.stop()
     await folder.close()
     throw error
   }

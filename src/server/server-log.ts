@@ -23,7 +23,7 @@ export class ServerLog {
     this.#render = this.#isTerminal ? this.#text : renderJsonLine
   }
 
-  /** From now on. Before, it is not known what was asked for. */
+  /** Applies the configured format, which is unknown before. */
   use({ logFormat }: Pick<Config, 'logFormat'>): void {
     const isText = logFormat === 'auto' ? this.#isTerminal : logFormat === 'text'
     this.#render = isText ? this.#text : renderJsonLine
@@ -31,11 +31,11 @@ export class ServerLog {
 
   write(record: LogRecord): void {
     this.#lines.add(renderLine(record, timestamp(Date.now()), this.#render))
-    // An error may be about to end the process.
+    // The process may be about to exit after an error.
     if (record.level === 'error') this.#lines.flush()
   }
 
-  /** A notice to the operator that is no record of the log. */
+  /** A notice to the operator outside the log format. */
   notice(line: string): void {
     this.#lines.flush()
     this.#stream.write(`holdfast: ${line}\n`)

@@ -1,8 +1,8 @@
-/** Why a start failed, in words that say what to do. The system's own word stays, for those who know it. */
+/** Explains a failed start and what to do about it, with the system's error code. */
 import type { ListenError } from '../http/listen.ts'
 import type { Config } from './config.ts'
 
-/** Which of the two addresses it was. */
+/** The flag of the address that failed. */
 function flagOf({ host, port }: ListenError, { console }: Config): string {
   return console?.host === host && console.port === port ? '--console' : '--listen'
 }
@@ -14,10 +14,10 @@ function ofAddress(error: ListenError, config: Config): string | undefined {
     case 'EADDRINUSE':
       return `${host}:${port} is in use by another program; choose another address with ${flag}`
     case 'EADDRNOTAVAIL':
-      return `${host} is no address of this machine; choose another with ${flag}`
+      return `${host} is not an address of this machine; choose another with ${flag}`
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return `${host} is no host that is known here; choose another address with ${flag}`
+      return `the host name ${host} cannot be resolved; choose another address with ${flag}`
     case 'EACCES':
       return `this user may not listen on port ${port}; choose one above 1023 with ${flag}`
     default:
@@ -28,15 +28,15 @@ function ofAddress(error: ListenError, config: Config): string | undefined {
 function ofFolder({ code, path, syscall }: NodeJS.ErrnoException): string | undefined {
   switch (code) {
     case 'ENOENT':
-      return syscall === 'mkdir' ? `no folder ${path} can be made; choose another with --data` : undefined
+      return syscall === 'mkdir' ? `the folder ${path} cannot be created; choose another with --data` : undefined
     case 'EACCES':
     case 'EPERM':
       return `this user may not write ${path}; give it the folder, or choose another with --data`
     case 'EROFS':
-      return `${path} is on a filesystem that cannot be written; choose another folder with --data`
+      return `${path} is on a read-only filesystem; choose another folder with --data`
     case 'EEXIST':
     case 'ENOTDIR':
-      return `${path} is not a folder, or lies in something that is none; choose another with --data`
+      return `${path} is not a folder, or its parent is not; choose another with --data`
     case 'ENOSPC':
     case 'EDQUOT':
       return `there is no space left for ${path ?? 'the data folder'}`

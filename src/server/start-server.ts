@@ -1,13 +1,13 @@
 /** Starts a server for the program: a failure becomes one line that says what is wrong, and an exit code. */
 import { BadConfig, type Config } from './config.ts'
-import type { Log } from './log.ts'
+import type { Logger } from './log.ts'
 import { type RunningServer, serve } from './serve.ts'
 import { startFailure } from './start-failure.ts'
 
 const EXIT_FAILED = 1
 const EXIT_USAGE = 2
 
-export async function startServer(config: Config, log: Log): Promise<RunningServer> {
+export async function startServer(config: Config, log: Logger): Promise<RunningServer> {
   try {
     return await serve(config, log)
   } catch (error) {

@@ -1,22 +1,22 @@
 /**
- * Notices children that a signal has stopped (SIGSTOP). Where every worker has a listening socket of its own, the
- * kernel goes on handing connections to one that is stopped, and its clients wait until it is ended.
+ * Detects children that are stopped by a signal (SIGSTOP). Where every worker has its own listening socket, the kernel
+ * keeps assigning connections to a stopped one, and its clients wait until it is killed.
  */
 import { readFileSync } from 'node:fs'
 
-export const LOOK_MS = 1_000
+export const STOPPED_CHECK_MS = 1_000
 
-/** `T` is stopped by a signal; `t` is held by a debugger, and stays. Where there is no /proc, nobody is found. */
+/** `T` is stopped by a signal; `t` is stopped by a debugger and left alone. False without /proc. */
 export function isStopped(pid: number | undefined): boolean {
   try {
-    // The name of the program stands in brackets, and may itself have some.
+    // The program name is in brackets and may itself contain some.
     return /^ T /.test(readFileSync(`/proc/${pid}/stat`, 'latin1').replace(/^.*\)/s, ''))
   } catch {
     return false
   }
 }
 
-/** Those that were stopped at two looks in a row: a whole group that is continued may not be all awake at the first. */
+/** Finds members stopped at two checks in a row: when a whole group is continued, some may wake up late. */
 export class StoppedProcesses<M> {
   #seen = new Set<M>()
 

@@ -1,4 +1,4 @@
-/** Where traces go, by the variables that OpenTelemetry gives a meaning to. Without an address there are none. */
+/** Reads the standard OpenTelemetry variables. Without an endpoint, tracing is off. */
 
 import type { Sampling, TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
@@ -20,8 +20,8 @@ export function tracingFrom(env: NodeJS.ProcessEnv): TracerOptions | undefined {
   const base = set('OTEL_EXPORTER_OTLP_ENDPOINT')
   if ((whole === undefined && base === undefined) || env.OTEL_SDK_DISABLED?.toLowerCase() === 'true') return undefined
   const protocol = set('OTEL_EXPORTER_OTLP_TRACES_PROTOCOL') ?? set('OTEL_EXPORTER_OTLP_PROTOCOL') ?? 'http/json'
-  // Who takes the one takes the other on the same port.
-  if (!PROTOCOLS.includes(protocol)) throw new BadConfig(`traces are sent as http/json, not by ${protocol}`)
+  // Collectors accept both encodings on the same port.
+  if (!PROTOCOLS.includes(protocol)) throw new BadConfig(`the OTLP protocol must be http/json, not ${protocol}`)
   return {
     url: urlOf(whole ?? `${base!.replace(/\/+$/, '')}/v1/traces`),
     headers: headersOf(set('OTEL_EXPORTER_OTLP_TRACES_HEADERS') ?? set('OTEL_EXPORTER_OTLP_HEADERS') ?? ''),
@@ -46,7 +46,7 @@ function headersOf(text: string): Record<string, string> {
     try {
       out[name.toLowerCase()] = decodeURIComponent(value!)
     } catch {
-      throw new BadConfig('OTEL_EXPORTER_OTLP_HEADERS is not percent-encoded as it should be')
+      throw new BadConfig('OTEL_EXPORTER_OTLP_HEADERS has an invalid percent-encoding')
     }
   }
   return out
@@ -54,8 +54,9 @@ function headersOf(text: string): Record<string, string> {
 
 function samplingOf(name: string, argument: string): Sampling {
   const sampler = Object.hasOwn(SAMPLERS, name) ? SAMPLERS[name] : undefined
-  if (sampler === undefined) throw new BadConfig(`OTEL_TRACES_SAMPLER is none of ${Object.keys(SAMPLERS).join(', ')}`)
+  if (sampler === undefined)
+    throw new BadConfig(`OTEL_TRACES_SAMPLER must be one of ${Object.keys(SAMPLERS).join(', ')}`)
   const ratio = Number(argument)
-  if (!(ratio >= 0 && ratio <= 1)) throw new BadConfig('OTEL_TRACES_SAMPLER_ARG is a number from 0 to 1')
+  if (!(ratio >= 0 && ratio <= 1)) throw new BadConfig('OTEL_TRACES_SAMPLER_ARG must be a number from 0 to 1')
   return sampler(ratio)
 }

@@ -1,6 +1,6 @@
 /**
- * A worker process: serves objects and nothing else. It does what its supervisor says, answers who is inside, and ends
- * when the supervisor is gone. Signals are the supervisor's business: one to the whole group must not cut requests off.
+ * A worker process: serves objects and nothing else. It follows its supervisor's messages and exits when the supervisor
+ * is gone. It ignores signals, since one to the whole process group must not abort requests; the supervisor handles it.
  */
 
 import type { Certificate } from '../http/listen.ts'
@@ -8,78 +8,78 @@ import { relaxCollector } from '../lib/runtime.ts'
 import type { EpochKind } from '../store/reclaim/reclamation-barrier.ts'
 import { joinFolder, type ServerParts } from './compose.ts'
 import type { Config } from './config.ts'
-import { atLeast, type Log } from './log.ts'
+import { type Logger, withLogLevel } from './log.ts'
 import type { ToSupervisor, ToWorker, WorkerAssignment } from './messages.ts'
 import { type ObjectServer, serveObjects } from './object-server.ts'
 import { folderOptions } from './prepare.ts'
 
-const say = (message: ToSupervisor): void => void process.send?.(message)
+const send = (message: ToSupervisor): void => void process.send?.(message)
 
 class WorkerProcess {
   readonly #parts: ServerParts
   readonly #objects: ObjectServer
-  readonly #tell: Log
+  readonly #logger: Logger
 
-  constructor(parts: ServerParts, objects: ObjectServer, tell: Log) {
+  constructor(parts: ServerParts, objects: ObjectServer, logger: Logger) {
     this.#parts = parts
     this.#objects = objects
-    this.#tell = tell
+    this.#logger = logger
   }
 
-  static async start(assignment: WorkerAssignment, everything: Log): Promise<WorkerProcess> {
+  static async start(assignment: WorkerAssignment, everything: Logger): Promise<WorkerProcess> {
     const { config, epoch, generation } = assignment
-    const tell = atLeast(config.logLevel, everything)
+    const logger = withLogLevel(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
-    const parts = await joinFolder({ ...folderOptions(config, tell), epoch, generation, writer })
-    return new WorkerProcess(parts, await serveObjects(parts.store, assignment, tell), tell)
+    const parts = await joinFolder({ ...folderOptions(config, logger), epoch, generation, writer })
+    return new WorkerProcess(parts, await serveObjects(parts.store, assignment, logger), logger)
   }
 
   hear(message: ToWorker): void {
-    if (message.do === 'line') void this.#line(message.of, message.number)
+    if (message.do === 'drain') void this.#drain(message.of, message.number)
     else if (message.do === 'reload keys') void this.#reloadKeys(message.number)
     else if (message.do === 'reload findings') void this.#reloadFindings(message.number)
-    else if (message.do === 'measure') void this.#measure(message.number)
+    else if (message.do === 'metrics') void this.#sendMetrics(message.number)
     else if (message.do === 'renew') void this.#renew(message.certificate)
     else if (message.do === 'reopen') this.#reopen()
     else if (message.do === 'stop') void this.#stop()
   }
 
-  async #line(of: EpochKind, number: number): Promise<void> {
+  async #drain(of: EpochKind, number: number): Promise<void> {
     const { context } = this.#parts.store
     await context[of].drained()
-    say({ did: 'pass', number })
-    // A file that another process removes keeps its space for as long as it is open here.
+    send({ did: 'finish', number })
+    // A file that another process removed occupies space for as long as it is open here.
     if (of === 'readers') context.blobs.closeIdle()
   }
 
   async #reloadKeys(number: number): Promise<void> {
     try {
       await this.#parts.store.context.keyring.reload()
-      say({ did: 'pass', number })
+      send({ did: 'finish', number })
     } catch (error) {
-      // With keys that may be gone it must not go on; its end is an answer, too.
-      this.#tell.log({ level: 'error', error: String(error) })
-      this.#tell.end()
+      // It must not continue with outdated keys; its exit counts as the answer.
+      this.#logger.log({ level: 'error', error: String(error) })
+      this.#logger.abort()
     }
   }
 
   async #reloadFindings(number: number): Promise<void> {
     try {
       await this.#parts.reloadFindings()
-      say({ did: 'pass', number })
+      send({ did: 'finish', number })
     } catch (error) {
-      // It would answer 404 for what is lost; another one reads the file when it starts.
-      this.#tell.log({ level: 'error', error: String(error) })
-      this.#tell.end()
+      // It would respond 404 for lost records; its replacement reads the findings at start.
+      this.#logger.log({ level: 'error', error: String(error) })
+      this.#logger.abort()
     }
   }
 
-  async #measure(number: number): Promise<void> {
+  async #sendMetrics(number: number): Promise<void> {
     try {
-      say({ did: 'measure', number, samples: await this.#objects.samples() })
+      send({ did: 'metrics', number, samples: await this.#objects.samples() })
     } catch (error) {
-      // Nobody waits for it for long, and serving is not touched.
-      this.#tell.log({ level: 'warn', error: String(error) })
+      // The scrape times out; serving is not affected.
+      this.#logger.log({ level: 'warn', error: String(error) })
     }
   }
 
@@ -87,8 +87,8 @@ class WorkerProcess {
     try {
       this.#objects.reopen()
     } catch (error) {
-      // It goes on with the file that it has.
-      this.#tell.log({ level: 'error', error: String(error) })
+      // It continues with the open file.
+      this.#logger.log({ level: 'error', error: String(error) })
     }
   }
 
@@ -96,9 +96,9 @@ class WorkerProcess {
     try {
       await this.#objects.renew(certificate)
     } catch (error) {
-      // It may not listen any more; whoever takes its place does.
-      this.#tell.log({ level: 'error', error: String(error) })
-      this.#tell.end()
+      // It may no longer listen; its replacement does.
+      this.#logger.log({ level: 'error', error: String(error) })
+      this.#logger.abort()
     }
   }
 
@@ -108,38 +108,38 @@ class WorkerProcess {
       await this.#parts.close()
       process.exit(0)
     } catch (error) {
-      this.#tell.log({ level: 'error', error: String(error) })
+      this.#logger.log({ level: 'error', error: String(error) })
       process.exit(1)
     }
   }
 }
 
-/** `configured`: called before anything is told, once it is known how. */
-export function runWorker(tell: Log, configured: (config: Config) => void): void {
+/** `configured` is called before anything is logged, once the configuration is known. */
+export function runWorker(logger: Logger, configured: (config: Config) => void): void {
   relaxCollector()
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined
   process.on('message', (message: ToWorker) => {
-    // Also while it is starting, which may take its time.
-    if (message.do === 'beat') {
-      say({ did: 'beat' })
+    // Answered even during the start, which may take long.
+    if (message.do === 'heartbeat') {
+      send({ did: 'heartbeat' })
       return
     }
-    if (message.do !== 'work') {
-      // In the order in which they were sent; before it is at work it has nobody inside and nothing in flight.
+    if (message.do !== 'assign') {
+      // In the order sent; before its assignment a worker has no readers and no requests in flight.
       void running?.then(worker => worker.hear(message))
       return
     }
     configured(message.assignment.config)
-    running = WorkerProcess.start(message.assignment, tell)
+    running = WorkerProcess.start(message.assignment, logger)
     running.then(
-      () => say({ did: 'listen' }),
+      () => send({ did: 'listen' }),
       (error: unknown) => {
-        say({ did: 'fail', why: error instanceof Error ? error.message : String(error) })
-        tell.end()
+        send({ did: 'fail', why: error instanceof Error ? error.message : String(error) })
+        logger.abort()
       },
     )
   })
-  say({ did: 'come' })
+  send({ did: 'start' })
 }

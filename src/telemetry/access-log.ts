@@ -1,7 +1,7 @@
 /**
- * Server access logs: keeps a line for every request to a bucket that wants them, and puts them as objects into the
- * bucket that shall have them. Best effort: what is too much, what cannot be delivered, and what a process had not
- * delivered when it was killed is lost, and counted where that can be.
+ * Server access logs: collects a line for every request to a bucket with logging enabled and delivers them as objects
+ * to the target bucket. Best effort: lines beyond the buffer, lines that cannot be delivered, and lines of a killed
+ * process are lost, and counted where possible.
  */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
@@ -45,7 +45,7 @@ export class AccessLog {
     else lines.push(line)
   }
 
-  /** One step: what has come together by now. Whoever serves decides when; steps follow each other. */
+  /** Delivers the lines collected so far. The caller schedules it; deliveries run one after another. */
   deliver(): Promise<void> {
     this.#delivering = this.#delivering.then(() => this.#deliverAll())
     return this.#delivering
@@ -57,8 +57,8 @@ export class AccessLog {
     for (const [bucket, lines] of taken) {
       const text = lines.join('')
       try {
-        const isTaken = await this.#put(bucket, text)
-        if (isTaken) this.#delivered += lines.length
+        const isDelivered = await this.#put(bucket, text)
+        if (isDelivered) this.#delivered += lines.length
         else this.#dropped += lines.length
       } catch (error) {
         this.#dropped += lines.length
@@ -68,7 +68,7 @@ export class AccessLog {
     }
   }
 
-  /** False when nobody wants it any more. */
+  /** False when the source no longer has a valid target. */
   async #put(source: string, text: string): Promise<boolean> {
     const store = this.#store
     const target = await logTarget(store, source)

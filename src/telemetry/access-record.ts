@@ -1,4 +1,4 @@
-/** A request as a line of a server access log, in the fields and the order that readers of such logs know. */
+/** Formats a request as a line of an S3 server access log. */
 import { wireName } from '../edge/dialect.ts'
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
@@ -19,7 +19,7 @@ function timeOf(now: number): string {
   return `[${day}:${two(at.getUTCHours())}:${two(at.getUTCMinutes())}:${two(at.getUTCSeconds())} +0000]`
 }
 
-/** What would end a field, or the line, is written as an escape. */
+/** Percent-encodes characters that would end a field or the line. */
 const escaped = (text: string, unsafe: RegExp): string =>
   text.replace(unsafe, c =>
     Array.from(Buffer.from(c), byte => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
@@ -33,7 +33,7 @@ const word = (text: string | undefined): string =>
 
 const keyWord = (key: string): string => (key === '' ? NONE : escaped(key, /[^\x21\x23\x24\x26-\x7e]/gu))
 
-/** With these a link could be used by whoever reads the log. */
+/** A reader of the log could reuse a link that contains these. */
 const SECRET = /(^|-)(signature|security-token|customer-key)$/i
 
 function withoutSecrets(target: string): string {
@@ -54,7 +54,7 @@ function decoded(text: string): string {
   }
 }
 
-/** `REST.GET.OBJECT`: the verb, and what stands in the match besides. */
+/** `REST.GET.OBJECT`: the verb and the resource or sub-resource. */
 function operationOf(match: Match | undefined, method: string): string {
   if (match === undefined) return `REST.${word(method)}.UNKNOWN`
   const needs = match.needs ?? []

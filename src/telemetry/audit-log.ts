@@ -1,6 +1,6 @@
 /**
- * The audit log: a line for every request that changes something, or that was refused, with what decided about it. A
- * line is handed to the operating system before the answer goes out: it outlives the process, though not a power cut.
+ * The audit log: a line with the reasons for every request that changes something or is refused. A line is passed to
+ * the operating system before the response is sent, so it survives a crash of the process, though not a power failure.
  */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
@@ -12,9 +12,9 @@ import { describeReason } from '../rules/access/reasons.ts'
 import type { Sample } from './families.ts'
 
 export interface AuditSink {
-  /** The whole line or an error. */
+  /** Writes the whole line or throws. */
   write(line: string): void
-  /** Findings of one request that fit into a line. */
+  /** How many findings of one request fit into a line. */
   readonly findingsMax: number
 }
 
@@ -27,7 +27,7 @@ export interface AdminEvent {
   readonly caller: string | undefined
   readonly status: number
   readonly code: string
-  /** Of a refusal. */
+  /** Set for refusals. */
   readonly message?: string | undefined
   readonly remoteAddress: string | undefined
 }
@@ -36,11 +36,11 @@ const REFUSED = 403
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
 
-/** An answer that had begun as a success may still have been a refusal: its code tells. */
+/** An early response has status 200 even when the request was refused; its code tells. */
 const isRefused = (code: string, status: number): boolean =>
   status === REFUSED || FAULTS[code as FaultCode]?.[0] === REFUSED
 
-function whoIs(caller: Caller | undefined): unknown {
+function callerFields(caller: Caller | undefined): unknown {
   if (caller === undefined) return undefined
   if (caller.kind === 'anonymous') return { anonymous: true }
   const user = caller.kind === 'user' ? caller.user.name : undefined
@@ -79,13 +79,13 @@ export class AuditLog {
     const { code, operationName, resource, refusalReason: why, auditFindings: findings } = state
     const refused = isRefused(code, exchange.status)
     if (!refused && isRead(state.operation?.match.method ?? 'GET')) return
-    // Where not all of them fit, those that refused come first.
+    // When not all findings fit, refusals take precedence.
     const { findingsMax } = this.#sink
     const order =
       findings.length <= findingsMax ? findings : [...findings].sort((a, b) => +isRefusal(b) - +isRefusal(a))
     this.#write({
       requestId: exchange.requestId,
-      who: whoIs(state.caller),
+      who: callerFields(state.caller),
       action: operationName,
       dialect: state.dialect.name,
       resource,
@@ -100,7 +100,7 @@ export class AuditLog {
     })
   }
 
-  administered({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminEvent): void {
+  recordAdminEvent({ method, route, path, caller, status, code, requestId, remoteAddress }: AdminEvent): void {
     const refused = isRefused(code, status)
     if (!refused && isRead(method)) return
     this.#write({
@@ -123,7 +123,7 @@ export class AuditLog {
       this.#isFailing = false
     } catch (error) {
       this.#failures++
-      // Said once: what follows would fill the log with the same.
+      // Reported once per outage, so that it does not flood the log.
       if (!this.#isFailing) this.#onError(error)
       this.#isFailing = true
     }

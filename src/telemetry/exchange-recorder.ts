@@ -1,4 +1,4 @@
-/** Hands what happened to a request to everybody who keeps a record of it. */
+/** Passes finished requests to the log, the metrics, the audit log, the tracer and the access log. */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { Recorder } from '../edge/recorder.ts'
@@ -11,37 +11,37 @@ import type { Tracer } from './tracer.ts'
 
 export interface RecorderSinks {
   readonly log: (line: Readonly<Record<string, unknown>>) => void
-  readonly measures?: RequestMetrics
+  readonly metrics?: RequestMetrics
   readonly audit?: AuditLog | undefined
   readonly tracer?: Tracer | undefined
   readonly accessLog?: AccessLog | undefined
 }
 
 export class ExchangeRecorder implements Recorder {
-  readonly #watchers: RecorderSinks
+  readonly #sinks: RecorderSinks
 
-  constructor(watchers: RecorderSinks) {
-    this.#watchers = watchers
+  constructor(sinks: RecorderSinks) {
+    this.#sinks = sinks
   }
 
   begun(): void {
-    this.#watchers.measures?.begun()
+    this.#sinks.metrics?.begun()
   }
 
   decided(state: RequestState, exchange: ExchangeRecord): void {
-    const { log, audit } = this.#watchers
+    const { log, audit } = this.#sinks
     log(new RequestLine(state, exchange))
     audit?.decided(state, exchange)
   }
 
   ended(state: RequestState, exchange: ExchangeRecord): void {
-    const { measures, tracer, accessLog } = this.#watchers
-    measures?.ended(state, exchange)
+    const { metrics, tracer, accessLog } = this.#sinks
+    metrics?.ended(state, exchange)
     tracer?.ended(state, exchange)
     accessLog?.ended(state, exchange)
   }
 
   left(): void {
-    this.#watchers.measures?.left()
+    this.#sinks.metrics?.left()
   }
 }

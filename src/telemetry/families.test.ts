@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { figure, readExposition } from '../../test/telemetry/exposition.ts'
-import { countSamples, exposition, labelled, METRIC_FAMILIES, merged, type Sample } from './families.ts'
+import { cumulativeSamples, exposition, labelled, METRIC_FAMILIES, mergeSamples, type Sample } from './families.ts'
 import { Histogram } from './request-metrics.ts'
 
 test('names and meanings are as Prometheus wants them', () => {
@@ -28,7 +28,7 @@ test('processes are added up, and the worst of them is shown where a sum would s
     ['holdfast_event_loop_delay_seconds', labelled({ point: 'max' }), 0.25],
   ]
   assert.deepEqual(
-    merged([...one, ...other]).map(([, , value]) => value),
+    mergeSamples([...one, ...other]).map(([, , value]) => value),
     [5, 0.5],
   )
 })
@@ -38,7 +38,7 @@ test('of a process that is gone, what it counted stays', () => {
   histogram.observe(0.3)
   const shown = histogram.samples('holdfast_answer_seconds', { operation: 'GetObject' })
   const gone: Sample[] = [['holdfast_requests_in_flight', '', 2], ['holdfast_lock_refusals_total', '', 7], ...shown]
-  assert.deepEqual(countSamples(gone), gone.slice(1))
+  assert.deepEqual(cumulativeSamples(gone), gone.slice(1))
 })
 
 test('an observation stands in its bucket and in all behind it', () => {

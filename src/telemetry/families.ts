@@ -1,9 +1,9 @@
-/** Everything that is measured: names, what they mean, and how the figures of several processes become one. */
+/** All metric families: names, help texts, and how samples of several processes are merged. */
 
 interface Family {
   readonly type: 'counter' | 'gauge' | 'histogram'
   readonly help: string
-  /** Of the same series in several processes: together, or the worst of them. */
+  /** How samples of the same series from several processes are merged. */
   readonly merge: 'sum' | 'max'
 }
 
@@ -11,7 +11,7 @@ const counter = (help: string): Family => ({ type: 'counter', help, merge: 'sum'
 const gauge = (help: string, merge: Family['merge'] = 'sum'): Family => ({ type: 'gauge', help, merge })
 const histogram = (help: string): Family => ({ type: 'histogram', help, merge: 'sum' })
 
-/** The same figures of one thing or another that holds objects. */
+/** Usage families of one kind of subject. */
 const usageFamilies = <const S extends string>(subject: S, of: string) =>
   ({
     [`holdfast_${subject}_objects`]: gauge(`Current objects of ${of}.`, 'max'),
@@ -26,20 +26,20 @@ const usageFamilies = <const S extends string>(subject: S, of: string) =>
 type UsageSuffix = 'objects' | 'versions' | 'delete_markers' | 'bytes' | 'version_bytes' | 'uploads' | 'upload_bytes'
 
 export const METRIC_FAMILIES = {
-  holdfast_info: gauge('Always 1; its labels tell the version and the runtime.', 'max'),
-  holdfast_ready: gauge('1 while requests can be served.', 'max'),
-  holdfast_certificate_expiry_timestamp_seconds: gauge('When the certificate of the server ends.', 'max'),
-  holdfast_requests_total: counter('Requests that were answered, by operation, dialect, status and code.'),
-  holdfast_answer_seconds: histogram('Time until the answer was known, before any of it was sent.'),
-  holdfast_request_seconds: histogram('Time until the last byte of the answer was taken by the client.'),
+  holdfast_info: gauge('Always 1; the labels have the version and the runtime.', 'max'),
+  holdfast_ready: gauge('1 while the server can serve requests.', 'max'),
+  holdfast_certificate_expiry_timestamp_seconds: gauge('When the certificate of the server expires.', 'max'),
+  holdfast_requests_total: counter('Completed requests, by operation, dialect, status and code.'),
+  holdfast_answer_seconds: histogram('Time until the response was decided, before any of it was sent.'),
+  holdfast_request_seconds: histogram('Time until the client had received the last byte of the response.'),
   holdfast_received_bytes_total: counter('Bytes of request bodies that were read.'),
-  holdfast_sent_bytes_total: counter('Bytes of answer bodies that were sent.'),
-  holdfast_requests_in_flight: gauge('Requests under way.'),
+  holdfast_sent_bytes_total: counter('Bytes of response bodies that were sent.'),
+  holdfast_requests_in_flight: gauge('Requests in progress.'),
   holdfast_lock_refusals_total: counter('Deletes and changes of retention that a lock refused, also within batches.'),
   holdfast_audit_lines_total: counter('Lines written to the audit log.'),
   holdfast_audit_failures_total: counter('Lines that could not be written to the audit log.'),
-  holdfast_spans_total: counter('Spans of traces, by what became of them: sent or dropped.'),
-  holdfast_access_log_records_total: counter('Records of server access logs, by what became of them.'),
+  holdfast_spans_total: counter('Trace spans, by result: sent or dropped.'),
+  holdfast_access_log_records_total: counter('Records of server access logs, by result: delivered or dropped.'),
   holdfast_process_start_time_seconds: gauge('When the process started; the latest of its role.', 'max'),
   holdfast_process_cpu_seconds_total: counter('Processor time used, by role of the process.'),
   holdfast_process_resident_bytes: gauge('Resident memory, by role of the process.'),
@@ -47,20 +47,20 @@ export const METRIC_FAMILIES = {
   holdfast_process_external_bytes: gauge('Memory of buffers outside the heap, by role of the process.'),
   holdfast_process_open_files: gauge('Open file descriptors, by role of the process.'),
   holdfast_processes: gauge('Processes, by role.'),
-  holdfast_event_loop_delay_seconds: gauge('Delay of the event loop since the last look; the worst process.', 'max'),
-  holdfast_worker_restarts_total: counter('Workers that ended by themselves and were replaced.'),
-  holdfast_workers_unresponsive_total: counter('Workers that were ended because they did not answer.'),
-  holdfast_worker_silence_seconds: gauge('How long the most silent worker has owed an answer.', 'max'),
-  holdfast_disk_full: gauge('1 while writes are refused for want of room on the disk of a folder.', 'max'),
+  holdfast_event_loop_delay_seconds: gauge('Delay of the event loop since the last scrape; the worst process.', 'max'),
+  holdfast_worker_restarts_total: counter('Workers that exited unexpectedly and were replaced.'),
+  holdfast_workers_unresponsive_total: counter('Workers that were killed because they did not respond.'),
+  holdfast_worker_silence_seconds: gauge('Age of the oldest unanswered heartbeat of a worker.', 'max'),
+  holdfast_disk_full: gauge('1 while writes are refused because the disk of a folder is full.', 'max'),
   holdfast_filesystem_size_bytes: gauge('Size of the filesystem of a folder.', 'max'),
-  holdfast_filesystem_free_bytes: gauge('Bytes that are free on the filesystem of a folder.', 'max'),
+  holdfast_filesystem_free_bytes: gauge('Free bytes of the filesystem of a folder.', 'max'),
   holdfast_filesystem_files: gauge('Inodes of the filesystem of a folder.', 'max'),
-  holdfast_filesystem_free_files: gauge('Inodes that are free on the filesystem of a folder.', 'max'),
-  holdfast_filesystem_unsafe: gauge('1 for a folder whose filesystem may lose what was synced.', 'max'),
+  holdfast_filesystem_free_files: gauge('Free inodes of the filesystem of a folder.', 'max'),
+  holdfast_filesystem_unsafe: gauge('1 for a folder whose filesystem may lose synced data.', 'max'),
   holdfast_meta_map_bytes: gauge('Address space of the metadata engine.'),
-  holdfast_meta_used_bytes: gauge('Bytes of the metadata file that are, or were once, in use.'),
+  holdfast_meta_used_bytes: gauge('High-water mark of the bytes in use of the metadata file.'),
   holdfast_meta_entries: gauge('Metadata records.'),
-  holdfast_meta_readers: gauge('Reader slots of the metadata engine that are taken.'),
+  holdfast_meta_readers: gauge('Reader slots of the metadata engine in use.'),
   ...usageFamilies('store', 'all buckets'),
   holdfast_buckets: gauge('Buckets.', 'max'),
   holdfast_buckets_uncounted: gauge(
@@ -69,29 +69,31 @@ export const METRIC_FAMILIES = {
   ),
   ...usageFamilies('bucket', 'a bucket; the hundred largest'),
   ...usageFamilies('account', 'the buckets of an account; the hundred largest'),
-  holdfast_volumes: gauge('Volume files, looked at once a minute at most.'),
-  holdfast_volume_bytes: gauge('Bytes of volume files, living and dead, looked at once a minute at most.'),
-  holdfast_garbage_records: gauge('Records that wait to be reclaimed; a thousand stands for that many or more.'),
-  holdfast_upkeep_steps_total: counter('Steps of upkeep, by worker.'),
-  holdfast_upkeep_failures_total: counter('Steps of upkeep that failed, by worker.'),
-  holdfast_upkeep_seconds_total: counter('Time spent in steps of upkeep, by worker.'),
-  holdfast_upkeep_last_success_timestamp_seconds: gauge('When the worker last had nothing left to do.', 'max'),
-  holdfast_lifecycle_actions_total: counter('What lifecycle rules did: removed, marked, aborted.'),
-  holdfast_lifecycle_locked: gauge('Versions that are due but locked, as of the last whole round.'),
-  holdfast_scrub_running: gauge('1 while a round of scrubbing is under way.'),
-  holdfast_scrub_records: gauge('Records that the last round of scrubbing has read.'),
-  holdfast_scrub_bytes: gauge('Bytes that the last round of scrubbing has read.'),
-  holdfast_scrub_damaged: gauge('Damage that the last round of scrubbing has found.'),
-  holdfast_meta_copy_findings: gauge('Metadata records that the second copy has and the engine lost; rebuild it then.'),
-  holdfast_meta_copy_rows: gauge('Metadata records that the last comparison with the second copy has read.'),
+  holdfast_volumes: gauge('Volume files, sampled at most once a minute.'),
+  holdfast_volume_bytes: gauge('Bytes of volume files, live and dead, sampled at most once a minute.'),
+  holdfast_garbage_records: gauge('Garbage records waiting to be reclaimed; 1000 means that many or more.'),
+  holdfast_upkeep_steps_total: counter('Steps of maintenance, by task.'),
+  holdfast_upkeep_failures_total: counter('Steps of maintenance that failed, by task.'),
+  holdfast_upkeep_seconds_total: counter('Time spent in steps of maintenance, by task.'),
+  holdfast_upkeep_last_success_timestamp_seconds: gauge('When the maintenance task last completed its work.', 'max'),
+  holdfast_lifecycle_actions_total: counter('Actions of lifecycle rules: removed, marked, aborted.'),
+  holdfast_lifecycle_locked: gauge('Versions that are due but locked, as of the last complete round.'),
+  holdfast_scrub_running: gauge('1 while a scrub round is running.'),
+  holdfast_scrub_records: gauge('Records read by the last scrub round.'),
+  holdfast_scrub_bytes: gauge('Bytes read by the last scrub round.'),
+  holdfast_scrub_damaged: gauge('Damage found by the last scrub round.'),
+  holdfast_meta_copy_findings: gauge(
+    'Metadata records that the second copy has and the engine lost; run holdfast rebuild.',
+  ),
+  holdfast_meta_copy_rows: gauge('Metadata records read by the last comparison with the second copy.'),
   holdfast_meta_copy_snapshot_timestamp_seconds: gauge('When the last snapshot of the metadata was finished.', 'max'),
-  holdfast_meta_copy_journal_bytes: gauge('Bytes of journals of the second copy, looked at twice a minute.'),
+  holdfast_meta_copy_journal_bytes: gauge('Bytes of journals of the second copy, sampled twice a minute.'),
   holdfast_meta_copy_unwritten_commits: gauge('Commits that journals lack, as of the last comparison.'),
 } as const satisfies Readonly<Record<string, Family>>
 
 export type FamilyName = keyof typeof METRIC_FAMILIES
 
-/** A figure of a family; what tells it from others of the same stands in `series`, as it will be written. */
+/** A sample of a family; `series` is its suffix and labels in the exposition format. */
 export type Sample = readonly [family: FamilyName, series: string, value: number]
 
 const escaped = (value: string): string => value.replace(/[\\"\n]/g, c => (c === '\n' ? '\\n' : `\\${c}`))
@@ -101,8 +103,8 @@ export function labelled(labels: Readonly<Record<string, string>>): string {
   return pairs.length === 0 ? '' : `{${pairs.join(',')}}`
 }
 
-/** The figures of several processes as one. */
-export function merged(samples: Iterable<Sample>): Sample[] {
+/** Merges the samples of several processes. */
+export function mergeSamples(samples: Iterable<Sample>): Sample[] {
   const out = new Map<string, [FamilyName, string, number]>()
   for (const [family, series, value] of samples) {
     const key = family + series
@@ -113,14 +115,14 @@ export function merged(samples: Iterable<Sample>): Sample[] {
   return [...out.values()]
 }
 
-/** Of what was measured in a process that is gone: what it counted still happened, what it was is over. */
-export const countSamples = (samples: readonly Sample[]): Sample[] =>
+/** The samples of an exited process that still count: counters, but not gauges. */
+export const cumulativeSamples = (samples: readonly Sample[]): Sample[] =>
   samples.filter(([family]) => METRIC_FAMILIES[family].type !== 'gauge')
 
 /** False for series that name buckets or accounts. */
 export const isPublicFamily = ([family]: Sample): boolean => !/^holdfast_(bucket|account)_/.test(family)
 
-/** The text that Prometheus reads: each family with its meaning, and its series together. */
+/** The Prometheus text format: each family with its help and type, followed by its series. */
 export function exposition(samples: readonly Sample[]): string {
   const lines: string[] = []
   for (const [name, { type, help }] of Object.entries(METRIC_FAMILIES)) {

@@ -1,4 +1,4 @@
-/** What a process takes up, and how long it keeps others waiting. */
+/** Resource usage and event loop delay of a process. */
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Disk } from '../lib/disk.ts'
 import { DELAY_INCLUDES_INTERVAL } from '../lib/runtime.ts'
@@ -25,7 +25,7 @@ export class ProcessMetrics {
     const role = labelled({ role: this.#role })
     const { rss, heapUsed, external } = process.memoryUsage()
     const { user, system } = process.cpuUsage()
-    // Not everywhere is there such a folder; where there is none, nothing is said.
+    // Only Linux has this folder; elsewhere the metric is omitted.
     const files = (await this.#disk.list('/proc/self/fd')).length
     const started = performance.timeOrigin / 1000
     return [

@@ -1,4 +1,4 @@
-/** The lines that the log has for requests. */
+/** Log lines of requests. */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
@@ -10,22 +10,22 @@ import type { AdminEvent } from './audit-log.ts'
 const PLAIN = /^[ !#-[\]-~]*$/
 const quoted = (text: string): string => (PLAIN.test(text) ? `"${text}"` : printable(JSON.stringify(text)))
 
-/** By the status of the answer itself: one that began before its outcome was known was sent as a 200. */
+/** Uses the status of the outcome: an early response was sent as a 200 whatever the outcome. */
 const levelOf = (status: number): 'info' | 'warn' => (status >= 500 ? 'warn' : 'info')
 
-/** The message that the client was given. */
+/** The error message that the client received. */
 function messageOf({ response: { status, message }, code }: RequestState): string | undefined {
   if (message !== undefined || status < 400) return message
   return FAULTS[code as FaultCode]?.[1]
 }
 
-/** The Host as it was sent, where no operation was found: often it is what was wrong. */
+/** The Host header of a request that matched no operation, since a wrong Host is a common cause. */
 function hostOf({ operationName, response }: RequestState, { request }: ExchangeRecord): string | undefined {
   if (operationName !== 'unknown' || response.status < 400) return undefined
   return headerValues(request, 'host').join(', ') || undefined
 }
 
-/** The line of one request. What is undefined is not in it. */
+/** The log line of one request. Undefined fields are omitted. */
 export class RequestLine {
   readonly [field: string]: unknown
   readonly level: 'info' | 'warn'
@@ -63,7 +63,7 @@ export class RequestLine {
     this.caller = caller === undefined || caller.kind === 'anonymous' ? undefined : caller.accessKey
   }
 
-  /** Itself as JSON, of which every request needs one: made piece by piece it costs a third. */
+  /** Formats the line by hand, since every request needs one and JSON.stringify costs three times as much. */
   toJson(time: string): string {
     const { requestId, status, milliseconds, operation, dialect, code, message, why, host, caller } = this
     return (

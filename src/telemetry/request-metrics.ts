@@ -1,10 +1,10 @@
-/** Counts requests: a few additions for each, and nothing that has to be made anew. */
+/** Request metrics, by a few additions per request and without allocations. */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 
-/** Upper bounds in seconds; behind the last there is one for all that takes longer. */
+/** Upper bounds in seconds, followed by +Inf. */
 const BOUNDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60] as const
 
 export class Histogram {
@@ -32,10 +32,10 @@ export class Histogram {
   }
 }
 
-class Counted {
+class OperationMetrics {
   readonly answer = new Histogram()
   readonly request = new Histogram()
-  /** How often, by code and status. */
+  /** Requests by code and status. */
   readonly codes = new Map<string, Map<number, number>>()
   received = 0
   sent = 0
@@ -68,19 +68,19 @@ class Counted {
   }
 }
 
-/** What is no operation of the list, and asked for all the same. */
+/** Request kinds that are not in the operation list. */
 const OTHERS = ['Preflight', 'Website'] as const
 const UNKNOWN = 'unknown'
 
 export class RequestMetrics {
-  /** By dialect, then by operation. Only names that are known beforehand: no client can make a series of its own. */
-  readonly #byDialect = new Map<string, Map<string, Counted>>()
+  /** By dialect, then by operation. All names are fixed in advance, so that clients cannot create series. */
+  readonly #byDialect = new Map<string, Map<string, OperationMetrics>>()
   #inFlight = 0
 
   constructor(operations: readonly string[], dialects: readonly string[]) {
     const names = [...operations, ...OTHERS, UNKNOWN]
     for (const dialect of dialects) {
-      this.#byDialect.set(dialect, new Map(names.map(name => [name, new Counted()])))
+      this.#byDialect.set(dialect, new Map(names.map(name => [name, new OperationMetrics()])))
     }
   }
 

@@ -1,4 +1,6 @@
-/** What a store holds, as far as it is cheap to know. Only the owner of a folder says it: its workers see the same. */
+/**
+ * Metrics of a store that are cheap to collect. Only the folder's owner reports them, since all workers see the same.
+ */
 
 import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { keyRanges } from '../store/commit/record-keys.ts'
@@ -6,13 +8,13 @@ import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from './families.ts'
 
 const GARBAGE_COUNTED_MAX = 1000
-/** Looking at volumes opens each of them. */
+/** Sampling volumes opens each of them. */
 const VOLUMES_MS = 60_000
 
 export class StoreMetrics {
   readonly #context: StoreContext
   #volumes: readonly Sample[] = []
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #sampledAt = Number.NEGATIVE_INFINITY
 
   constructor(context: StoreContext) {
     this.#context = context
@@ -38,8 +40,8 @@ export class StoreMetrics {
 
   async #volumeSamples(): Promise<readonly Sample[]> {
     const { blobs, clock } = this.#context
-    if (clock.elapsed() - this.#lookedAt < VOLUMES_MS) return this.#volumes
-    this.#lookedAt = clock.elapsed()
+    if (clock.elapsed() - this.#sampledAt < VOLUMES_MS) return this.#volumes
+    this.#sampledAt = clock.elapsed()
     const volumes = await blobs.volumes()
     const bytes = volumes.reduce((sum, volume) => sum + volume.bytes, 0)
     this.#volumes = [

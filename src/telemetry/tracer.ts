@@ -1,6 +1,6 @@
 /**
- * Spans of requests, handed to an OpenTelemetry collector (OTLP over HTTP, as JSON). It never keeps a request waiting:
- * what the collector does not take in time, or what is too much, is dropped and counted.
+ * Sends spans of requests to an OpenTelemetry collector (OTLP over HTTP, as JSON). It never delays a request: spans
+ * that exceed the queue or that the collector does not accept in time are dropped and counted.
  */
 
 import type { ExchangeRecord } from '../edge/exchange.ts'
@@ -11,9 +11,9 @@ import { labelled, type Sample } from './families.ts'
 import { readTraceParent } from './trace-parent.ts'
 
 export interface Sampling {
-  /** What the client says of its trace counts. */
+  /** Follow the client's sampling decision. */
   readonly byParent: boolean
-  /** Share of traces that are kept otherwise, from 0 to 1. */
+  /** Fraction of other traces that are sampled, from 0 to 1. */
   readonly ratio: number
 }
 
@@ -35,7 +35,7 @@ type Attribute = { readonly key: string; readonly value: Value }
 const text = (key: string, value: string): Attribute => ({ key, value: { stringValue: value } })
 const count = (key: string, value: number): Attribute => ({ key, value: { intValue: String(value) } })
 
-/** Numbers of the format. */
+/** Enum values of OTLP. */
 const KIND_SERVER = 2
 const STATUS_ERROR = 2
 
@@ -53,7 +53,7 @@ interface Span {
 
 const nanoseconds = (ms: number): string => String(BigInt(Math.round(ms * 1000)) * 1000n)
 
-/** The lowest digits decide, as they do elsewhere: whoever samples the same trace by the same share keeps the same. */
+/** Decides by the lowest digits of the trace id, as other samplers do, so that equal ratios sample the same traces. */
 function isKept(traceId: string, ratio: number): boolean {
   return Number.parseInt(traceId.slice(-13), 16) / 2 ** 52 < ratio
 }
@@ -79,7 +79,7 @@ export class Tracer {
     const { sampling } = this.#options
     const [sent, ...others] = headerValues(exchange.request, 'traceparent')
     const parent = sent === undefined || others.length > 0 ? undefined : readTraceParent(sent)
-    // Both are random. The span's is the request's own id, so that the log and the trace find each other.
+    // Both ids are random. The span id is the request id, so that log lines and spans can be correlated.
     const traceId = parent?.traceId ?? Buffer.from(exchange.hostId, 'base64').subarray(0, 16).toString('hex')
     const kept = parent !== undefined && sampling.byParent ? parent.isSampled : isKept(traceId, sampling.ratio)
     if (!kept) return
@@ -104,7 +104,7 @@ export class Tracer {
     else this.#cancel ??= this.#clock.after(FLUSH_MS, () => this.#flush())
   }
 
-  /** One batch at a time: a collector that is slow lets the queue grow, up to its end. */
+  /** Sends one batch at a time; while the collector is slow the queue grows up to its bound. */
   #flush(): void {
     this.#cancel?.()
     this.#cancel = undefined
@@ -131,12 +131,12 @@ export class Tracer {
         signal: AbortSignal.timeout(SEND_MS_MAX),
       })
       await answer.arrayBuffer()
-      if (!answer.ok) throw new Error(`the collector answers ${answer.status}`)
+      if (!answer.ok) throw new Error(`the collector responded with status ${answer.status}`)
       this.#sent += spans.length
       this.#isFailing = false
     } catch (error) {
       this.#dropped += spans.length
-      // Said once: until it works again, the count tells.
+      // Reported once per outage; the metric counts the rest.
       if (!this.#isFailing) this.#onError(error)
       this.#isFailing = true
     }
@@ -149,7 +149,7 @@ export class Tracer {
     ]
   }
 
-  /** What is left goes out, if the collector takes it. */
+  /** Sends the remaining spans unless the collector fails. */
   async stop(): Promise<void> {
     do {
       await this.#sending
@@ -161,7 +161,7 @@ export class Tracer {
   }
 }
 
-/** Names of the semantic conventions where there are some. Keys of objects are not among them: they may tell much. */
+/** Uses the semantic conventions where they apply. Object keys are left out, since they may be confidential. */
 function attributesOf(state: RequestState, exchange: ExchangeRecord): Attribute[] {
   const [, bucket = ''] = state.resource.split('/')
   return [

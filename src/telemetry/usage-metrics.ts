@@ -1,6 +1,6 @@
 /**
- * Usage of buckets and accounts, for Prometheus. Totals are always there. Buckets and accounts have series of their
- * own only as far as they are among the largest: names are made by clients, and series must stay few.
+ * Usage metrics of buckets and accounts. Totals are always reported. Only the largest buckets and accounts have series
+ * of their own, since clients choose the names and the number of series must stay bounded.
  */
 import { USAGE_FIELDS, type Usage, type UsageField } from '../model/usage.ts'
 import type { StoreContext } from '../store/store-context.ts'
@@ -8,9 +8,9 @@ import { addUsage, isUsageDamaged } from '../store/usage/usage.ts'
 import { accountUsage, type BucketUsage, bucketUsage } from '../store/usage/usage-report.ts'
 import { type FamilyName, labelled, type Sample } from './families.ts'
 
-/** So many buckets, and so many accounts, have series of their own: those with the most bytes. */
+/** How many buckets, and how many accounts, have series of their own: those with the most bytes. */
 export const LABELLED_MAX = 100
-/** As old as a figure may be. */
+/** Maximum age of a sample. */
 const FRESH_MS = 5_000
 
 type Subject = 'store' | 'bucket' | 'account'
@@ -40,31 +40,31 @@ export class UsageMetrics {
   readonly #context: StoreContext
   readonly #accountOf: AccountOf
   #samples: Promise<readonly Sample[]> | undefined
-  #lookedAt = Number.NEGATIVE_INFINITY
+  #sampledAt = Number.NEGATIVE_INFINITY
 
   constructor(context: StoreContext, accountOf: AccountOf) {
     this.#context = context
     this.#accountOf = accountOf
   }
 
-  /** Those who ask at the same time, or soon after each other, share one look. */
+  /** Concurrent and closely following calls share one collection. */
   samples(): Promise<readonly Sample[]> {
     const { clock } = this.#context
-    if (this.#samples !== undefined && clock.elapsed() - this.#lookedAt < FRESH_MS) return this.#samples
-    this.#lookedAt = clock.elapsed()
-    const looking = this.#look().catch((error: unknown) => {
-      // The other measures still count, and tell of the damage.
+    if (this.#samples !== undefined && clock.elapsed() - this.#sampledAt < FRESH_MS) return this.#samples
+    this.#sampledAt = clock.elapsed()
+    const collecting = this.#collect().catch((error: unknown) => {
+      // Other metrics are still reported, and show the damage.
       if (isUsageDamaged(error)) return []
       throw error
     })
-    this.#samples = looking
-    looking.catch(() => {
-      if (this.#samples === looking) this.#samples = undefined
+    this.#samples = collecting
+    collecting.catch(() => {
+      if (this.#samples === collecting) this.#samples = undefined
     })
-    return looking
+    return collecting
   }
 
-  async #look(): Promise<readonly Sample[]> {
+  async #collect(): Promise<readonly Sample[]> {
     const { meta } = this.#context
     const all = await bucketUsage(meta)
     const counted = all.filter((one): one is BucketUsage & { usage: Usage } => one.usage !== undefined)

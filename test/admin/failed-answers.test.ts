@@ -40,7 +40,7 @@ class Failures {
     return {
       certificate: transport === 'TLS' ? TEST_CERTIFICATE : undefined,
       backups: { records: bytes, blobs: bytes } as unknown as BackupLeases,
-      measure: async () => {
+      collectMetrics: async () => {
         await new Promise(setImmediate)
         if (this.now === 'first') throw BROKEN
         return [['holdfast_info', '', 1]]

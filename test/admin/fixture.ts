@@ -127,7 +127,7 @@ export async function withConsole(
     clock,
     random: systemRandom,
     region: 'us-east-1',
-    measure: async () => [['holdfast_info', '', 1]],
+    collectMetrics: async () => [['holdfast_info', '', 1]],
     facts: async () => ({ version: '0.0.0', runtime: 'none', filesystems: [] }),
     scraping: { token: undefined, isPublic: false },
     isReady: async () => true,

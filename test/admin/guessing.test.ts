@@ -127,15 +127,15 @@ test('made-up names do not push out what is known of a key that exists, nor take
   const clock = new WaitedClock()
   const attempts = new FailedAttempts(clock)
   const real = { accessKey: 'AKREAL', exists: true }
-  for (let i = 0; i < PROMPT; i++) await attempts.slow(real)
-  for (let i = 0; i < 25_000; i++) await attempts.slow({ accessKey: `AK${i}`, exists: false })
-  for (let i = 0; i < 25_000; i++) attempts.failedFrom(`10.0.${i >> 8}.${i & 255}`)
+  for (let i = 0; i < PROMPT; i++) await attempts.delayResponse(real)
+  for (let i = 0; i < 25_000; i++) await attempts.delayResponse({ accessKey: `AK${i}`, exists: false })
+  for (let i = 0; i < 25_000; i++) attempts.recordFailure(`10.0.${i >> 8}.${i & 255}`)
   assert.equal(clock.waiting, 0)
-  const slowed = attempts.slow(real)
+  const slowed = attempts.delayResponse(real)
   assert.equal(clock.waiting, 1)
   clock.move(250)
   await slowed
-  assert.deepEqual(attempts.remembered, { addresses: 10_000, keys: 1, others: 10_000 })
+  assert.deepEqual(attempts.sizes, { addresses: 10_000, keys: 1, others: 10_000 })
 })
 
 test('A24 A33: guesses of the scrapers’ token wait like those of a secret, and the right one never', () => {

@@ -160,9 +160,9 @@ const twin = (name: string, path: string) =>
 
 test('a table in which two routes answer one request does not start', () => {
   const [one] = ADMIN_ROUTES.routes
-  assert.throws(() => new RouteTable([...ADMIN_ROUTES.routes, twin('Other', '/v1/accounts')]), /both answer/)
-  assert.throws(() => new RouteTable([one!, one!]), /two routes are called/)
-  assert.throws(() => twin('Odd', '/v1/{x}'), /its path and its input differ/)
+  assert.throws(() => new RouteTable([...ADMIN_ROUTES.routes, twin('Other', '/v1/accounts')]), /match the same request/)
+  assert.throws(() => new RouteTable([one!, one!]), /two routes have the name/)
+  assert.throws(() => twin('Odd', '/v1/{x}'), /its path parameters and its input differ/)
 })
 
 /** Fits nothing that is stored, and has broken what looks it up. */

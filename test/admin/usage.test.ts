@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../../src/model/account.ts'
-import { merged } from '../../src/telemetry/families.ts'
+import { mergeSamples } from '../../src/telemetry/families.ts'
 import { LABELLED_MAX, UsageMetrics } from '../../src/telemetry/usage-metrics.ts'
 import { freshStore, makeBucket, OWNER, put } from '../store/fixture.ts'
 import { figure, readExposition } from '../telemetry/exposition.ts'
@@ -82,7 +82,7 @@ test('measures have totals always, and series for the largest buckets and accoun
   const measures = new UsageMetrics(store.context, async owner => (owner === OWNER ? ONE : undefined))
   const read = async () => {
     const { exposition } = await import('../../src/telemetry/families.ts')
-    return readExposition(exposition(merged(await measures.samples())))
+    return readExposition(exposition(mergeSamples(await measures.samples())))
   }
   const families = await read()
   const bytes = (many * (many + 1)) / 2
@@ -121,7 +121,7 @@ test('measures that everybody may read name no bucket and no account', () =>
     },
     {
       scraping: { token: 'a-token-for-prometheus', isPublic: true },
-      measure: async () => [
+      collectMetrics: async () => [
         ['holdfast_store_bytes', '', 4],
         ['holdfast_bucket_bytes', '{bucket="secret-plans"}', 4],
         ['holdfast_account_bytes', '{account="111111111111"}', 4],

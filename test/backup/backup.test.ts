@@ -147,7 +147,7 @@ test('one flipped bit anywhere is found by verify, and restore makes no store of
         await assert.rejects(restore(ground), /match|written|begin|checksum|header|kind|longer|cut/, path)
         // Refused before anything was begun, or left so that nobody serves it.
         const begun = await readdir(ground.target).catch(() => [])
-        if (begun.length > 0) await assert.rejects(openFolder({ folder: ground.target }), /half restored/)
+        if (begun.length > 0) await assert.rejects(openFolder({ folder: ground.target }), /partly restored/)
         await rm(ground.target, { recursive: true, force: true })
         await mend()
       }
@@ -285,7 +285,7 @@ test('P24: no backup comes over anything, and no other store into its place', ()
     await makeBucket(ground.served.svc)
     await take(ground)
     await assert.rejects(restore({ ...ground, target: ground.data }), /is not empty/)
-    await assert.rejects(take({ ...ground, vault: ground.data }), /is not empty, and no place of backups/)
+    await assert.rejects(take({ ...ground, vault: ground.data }), /is not empty and has no backups/)
     await withGround(async other => {
       await lockBucket(other.served.svc)
       await assert.rejects(take({ ...other, vault: ground.vault }), /backups of another store/)
@@ -318,10 +318,10 @@ test('a restore that was broken off is not served, and goes on when it is run ag
     const mend = await flip(path, at / (await readFile(path)).length)
     await assert.rejects(restore(ground), /match/)
     await mend()
-    await assert.rejects(openFolder({ folder: ground.target }), /half restored: run the same restore again/)
+    await assert.rejects(openFolder({ folder: ground.target }), /partly restored: run the same restore again/)
     await ok(hold(svc, 'lock-bucket', '/held', 'OFF'))
     const later = await take(ground)
-    await assert.rejects(restore(ground, later.run), /half restored from another backup/)
+    await assert.rejects(restore(ground, later.run), /partly restored from another backup/)
     const restored = await restore(ground, run)
     assert(restored.blobs > 0 && restored.blobs <= blobs.count - 64, `${restored.blobs} of ${blobs.count}`)
     await opened(ground.target, async copy => {

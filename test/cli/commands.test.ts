@@ -196,7 +196,7 @@ test('ids are made, canned policies have names, and columns read as words', () =
     )
     const unknown = await holdfast(['user', 'attach', accountId, 'bob', 'read', '--data', data])
     assert.equal(unknown.code, 1)
-    assert.match(oneLine(unknown), /no canned policy read, only read-only, read-write, admin: give its document/)
+    assert.match(oneLine(unknown), /no canned policy read; use one of read-only, read-write, admin, or send a document/)
     assert.match((await holdfast(['policy', 'canned'])).out, /^NAME +MEANING\nread-only /)
   }))
 

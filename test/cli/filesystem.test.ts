@@ -32,10 +32,10 @@ test('a data folder in memory is told of at the start and measured, and refused 
     const data = join(folder, 'data')
     const refused = await holdfast(['serve', '--data', data, ...LISTEN, '--require-durable-filesystem'])
     assert.deepEqual([refused.code, refused.out], [1, ''])
-    assert.match(refused.errors, /^holdfast: \S+ is no place for data that shall last: tmpfs is memory[^\n]+\n$/)
+    assert.match(refused.errors, /^holdfast: \S+ is not on durable storage: tmpfs is in memory[^\n]+\n$/)
     assert(!existsSync(data), 'nothing was made')
     const { errors, measures } = await started(data)
-    assert.match(errors, /"level":"warn","message":"\S+ is no place for data that shall last: tmpfs is memory/)
+    assert.match(errors, /"level":"warn","message":"\S+ is not on durable storage: tmpfs is in memory/)
     assert.match(measures, /^holdfast_filesystem_unsafe\{folder="data",kind="tmpfs"\} 1$/m)
   } finally {
     rmSync(folder, { recursive: true, force: true })
@@ -47,7 +47,7 @@ test('a data folder on a disk is not told of', t =>
     const { kind, problems } = filesystemOf(folder)
     const { errors, measures } = await started(join(folder, 'data'))
     t.diagnostic(`temporary folders lie on ${kind}`)
-    assert.equal(errors.includes('is no place for data'), problems.length > 0)
+    assert.equal(errors.includes('is not on durable storage'), problems.length > 0)
     const figure = `holdfast_filesystem_unsafe{folder="data",kind="${kind}"} ${problems.length > 0 ? 1 : 0}\n`
     assert(measures.includes(figure), figure)
   }))

@@ -93,8 +93,8 @@ function inProcess(args: readonly string[], env: NodeJS.ProcessEnv) {
       log.use(config)
       const tell = {
         log: (line: Readonly<Record<string, unknown>>) => log.write(line),
-        once: (line: string) => log.notice(line),
-        end: () => {},
+        notice: (line: string) => log.notice(line),
+        abort: () => {},
       }
       return startServer({ ...config, workers: 1 }, tell)
     },

@@ -238,7 +238,7 @@ inBoth(
     await put(client, bucket, '/k')
     assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)
     const lines: Readonly<Record<string, unknown>>[] = []
-    const chores = maintenanceTasks(store, { log: line => void lines.push(line), once() {}, end() {} })
+    const chores = maintenanceTasks(store, { log: line => void lines.push(line), notice() {}, abort() {} })
     const { worker } = chores.find(({ name }) => name === 'lifecycle')!
     for (let round = 0; round < 2; round++) while ((await worker.step()) === 'busy');
     assert.deepEqual(

@@ -198,7 +198,7 @@ async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
       }
       await use({ ...served, accessLog: made.log, failures, counts, delivered, waiting })
     },
-    { watchers: { accessLog } },
+    { sinks: { accessLog } },
   )
 }
 

@@ -124,7 +124,7 @@ async function withBoth(use: (served: Served, ports: Readonly<Record<'plain' | '
       region: 'us-east-1',
       baseHosts: [BASE_HOST],
       website: { hosts: [`website.${BASE_HOST}`], onBucketHost: true },
-      tell: { log: () => {}, once: () => {}, end: () => {} },
+      logger: { log: () => {}, notice: () => {}, abort: () => {} },
       certificate: TEST_CERTIFICATE,
     })
     const { port } = await secured.listen('127.0.0.1', 0)

@@ -259,7 +259,7 @@ async function serveParts(
     region: REGION,
     baseHosts: [BASE_HOST],
     website: { hosts: [`website.${BASE_HOST}`], onBucketHost: true },
-    tell: { log: line => log.push(line), once: () => {}, end: () => {} },
+    logger: { log: line => log.push(line), notice: () => {}, abort: () => {} },
     ...options,
   })
   const { port } = await listener.listen('127.0.0.1', 0)

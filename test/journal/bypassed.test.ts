@@ -199,7 +199,7 @@ test('the log says it in words', () =>
     await runWithoutCopy(folder, { kept: undefined })
     const lines: Readonly<Record<string, unknown>>[] = []
     await opened(folder, async parts => {
-      const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
+      const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
       const [chore] = copyTask(parts.copy, parts.store.context, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
@@ -207,6 +207,6 @@ test('the log says it in words', () =>
     })
     assert.match(
       JSON.stringify(lines),
-      /"warn","copy":"A version of the program .* 1 records .*: the copy was begun anew/,
+      /"warn","copy":"A version of the program .* 1 records .*: the copy was started anew/,
     )
   }))

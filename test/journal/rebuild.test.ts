@@ -47,7 +47,7 @@ test('without data.mdb: not served, rebuilt from journals alone, every row and e
     const expectation = await build(folder)
     const before = await opened(folder, rows)
     rmSync(join(folder, 'meta'), { recursive: true })
-    await assert.rejects(openFolder({ folder }), /metadata of .* are gone, .*: run holdfast rebuild/)
+    await assert.rejects(openFolder({ folder }), /metadata of .* are missing .*: run holdfast rebuild/)
     rmSync(join(folder, 'meta'), { recursive: true })
     const rebuilt = await rebuildFolder({ folder, progress })
     assert.deepEqual([rebuilt.problems, rebuilt.shortcomings, rebuilt.kept], [[], [], undefined])
@@ -94,7 +94,7 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     assert.match(found.out, /missing: plain\/inline-7,[\s\S]*; 3 problems/)
     await opened(folder, async parts => {
       const lines: Readonly<Record<string, unknown>>[] = []
-      const tell = { log: (line: (typeof lines)[0]) => lines.push(line), once() {}, end() {} }
+      const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
       const [chore] = copyTask(parts.copy, parts.store.context, tell)
       ;(chore!.worker as CopyKeeper).begin()
       while ((await chore!.worker.step()) === 'busy');
@@ -105,7 +105,7 @@ test('a small object that vanished without a trace is named by fsck, freeing sto
     })
     await opened(folder, async parts => {
       await assertTold(parts)
-      copyTask(parts.copy, parts.store.context, { log() {}, once() {}, end() {} })
+      copyTask(parts.copy, parts.store.context, { log() {}, notice() {}, abort() {} })
       assert.ok(parts.store.context.reclamationLock.isHeld, 'a restart has forgotten it')
     })
     const rebuilt = await holdfast(['rebuild', '--data', folder])
@@ -128,7 +128,7 @@ test('rebuild: not while somebody serves, not without a copy, not of a database;
       assert.match(refused.errors, /another server is using/)
     })
     writeFileSync(join(folder, 'rebuilding'), '')
-    await assert.rejects(openFolder({ folder }), /half rebuilt: run holdfast rebuild again/)
+    await assert.rejects(openFolder({ folder }), /partly rebuilt: run holdfast rebuild again/)
     assert.equal((await holdfast(['rebuild', '--data', folder])).code, 0)
     await opened(folder, async () => {})
     const database = await holdfast(['rebuild', '--data', folder, '--meta', 'postgres://host/name'])
@@ -156,7 +156,7 @@ test('a server that starts at the same moment as a rebuild gives way to it', () 
         return systemRandom.bytes(count)
       },
     }
-    await assert.rejects(openFolder({ folder, random }), /half rebuilt/)
+    await assert.rejects(openFolder({ folder, random }), /partly rebuilt/)
     rmSync(mark)
     await opened(folder, async () => {})
   }))

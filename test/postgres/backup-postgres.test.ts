@@ -34,7 +34,7 @@ test(
         const there = { folder: ground.target, metaUrl }
         await restoreTo(ground.vault, there)
         const occupied = { folder: `${ground.target}-too`, metaUrl }
-        await assert.rejects(restoreTo(ground.vault, occupied), /there are records at this address already/)
+        await assert.rejects(restoreTo(ground.vault, occupied), /the database is not empty/)
         const vault = `${ground.vault}-of-postgres`
         await opened(there, async parts => {
           await assertSound(parts)

@@ -35,7 +35,7 @@ interface Line {
 
 interface Audited {
   readonly lines: Line[]
-  readonly options: Pick<ServingParts, 'watchers'>
+  readonly options: Pick<ServingParts, 'sinks'>
 }
 
 function audited(findingsMax = 2000): Audited {
@@ -48,7 +48,7 @@ function audited(findingsMax = 2000): Audited {
     },
   }
   const audit = new AuditLog(sink, new ManualClock(), error => assert.fail(String(error)))
-  return { lines, options: { watchers: { audit } } }
+  return { lines, options: { sinks: { audit } } }
 }
 
 const shown = ({ action, resource, decision, code }: Line): string => `${action} ${resource} ${decision} ${code}`
@@ -187,7 +187,7 @@ test('a line that cannot be written is counted and told once; requests go on', (
   }
   const audit = new AuditLog({ write, findingsMax: 1 }, new ManualClock(), error => told.push(error))
   const act = { requestId: 'A', method: 'POST', route: 'CreateUser', path: '/v1/users', caller: 'AK', code: 'ok' }
-  const administered = (): void => audit.administered({ ...act, status: 201, remoteAddress: '127.0.0.1' })
+  const administered = (): void => audit.recordAdminEvent({ ...act, status: 201, remoteAddress: '127.0.0.1' })
   administered()
   administered()
   assert.equal(told.length, 1)

@@ -62,7 +62,7 @@ for (const measures of [fresh()]) {
       )
       assert.equal(figure(families, 'holdfast_requests_in_flight'), 0)
     },
-    { watchers: { measures } },
+    { sinks: { metrics: measures } },
   )
 }
 
@@ -87,6 +87,6 @@ for (const measures of [fresh()]) {
       assert(await until(() => figure(read(measures.samples()), 'holdfast_requests_in_flight') === 0))
       assert.doesNotMatch(exposition(measures.samples()), /invented|BREW|test-bucket/)
     },
-    { watchers: { measures } },
+    { sinks: { metrics: measures } },
   )
 }

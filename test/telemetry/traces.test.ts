@@ -74,7 +74,9 @@ async function withTraces(url: string, use: (traced: Traced) => Promise<void>, s
     assert(await until(() => measures.samples()[0]![2] === 0))
     await tracer.stop()
   }
-  await withServer(served => use({ ...served, tracer, told, counts, settled }), { watchers: { tracer, measures } })
+  await withServer(served => use({ ...served, tracer, told, counts, settled }), {
+    sinks: { tracer, metrics: measures },
+  })
 }
 
 const attribute = ({ attributes }: Span, name: string): string | undefined => {
@@ -156,7 +158,7 @@ test('a collector that refuses costs spans, not requests; it is told once', () =
       }
       assert.deepEqual(counts(), [0, 2])
       assert.equal(told.length, 1)
-      assert.match(String(told[0]), /answers 503/)
+      assert.match(String(told[0]), /status 503/)
     })
   }))
 

@@ -133,7 +133,7 @@ test('kill -9 of a worker under load: replaced, nothing acknowledged lost, the o
       // An answer that was cut off may have been a yes.
       await until('no file is without a name', () => solosIn(folder).length <= solos + failures)
       assert.equal(await program.end(), 0)
-      assert.match(program.errors, /the worker ended with SIGKILL/)
+      assert.match(program.errors, /the worker exited with SIGKILL/)
       for (const line of program.errors.split('\n').filter(text => text.startsWith('{'))) JSON.parse(line)
     }),
   ))
@@ -194,7 +194,7 @@ test('workers that end as soon as they start end the server, with a line that sa
       assert.deepEqual(await ended, [1, null])
       assert.match(
         program.errors,
-        /"level":"error","message":"\d workers in a row ended soon after their start: giving up"/,
+        /"level":"error","message":"\d workers in a row exited soon after their start: giving up"/,
       )
       assert.match(program.errors, /the keyring of .* is missing/)
     }),
@@ -213,7 +213,7 @@ test('whoever kills workers again and again, each soon after its start, does not
       }
       assert.equal((await get(program.client(), '/kept')).status, 200)
       assert.equal(await program.end(), 0)
-      assert.equal(program.errors.match(/the worker ended with SIGKILL/g)?.length, KILLS)
+      assert.equal(program.errors.match(/the worker exited with SIGKILL/g)?.length, KILLS)
     }),
   ))
 

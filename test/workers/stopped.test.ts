@@ -49,7 +49,7 @@ test('a worker that stands still is told of, ended and replaced by its superviso
         // On Bun it is ended before it can be missed, because connections wait for it.
         if (SHARES_LISTEN_SOCKET) {
           await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
-          await until('the log tells', () => program.errors.includes('has not answered for 5 s'))
+          await until('the log tells', () => program.errors.includes('has not responded for 5 s'))
         } else await until('the log tells', () => program.errors.includes('is stopped by a signal'))
         await until('it is ended', () => !isAlive(stopped!))
         await until('another has come', async () => (await seen()) === 'all answer; 1 did not and were replaced')
@@ -99,7 +99,7 @@ test('stopping a server does not wait for a worker that stands still', () =>
     process.kill(stopped!, 'SIGSTOP')
     assert.equal(await program.end(), 0)
     assert(!isAlive(stopped!))
-    assert.match(program.errors, /has not answered|is stopped by a signal/)
+    assert.match(program.errors, /has not responded|is stopped by a signal/)
   }))
 
 test('what doctor says about workers, by what the server measures', () => {

@@ -11,7 +11,7 @@ import { FINDINGS_FILE } from '../../src/meta/journal/files.ts'
 import { writeFindings } from '../../src/meta/journal/findings-file.ts'
 import { readConfig } from '../../src/server/config.ts'
 import { MISSED_BEATS_MAX } from '../../src/server/heartbeat.ts'
-import type { Log } from '../../src/server/log.ts'
+import type { Logger } from '../../src/server/log.ts'
 import { findPort } from '../../src/server/network.ts'
 import { prepare } from '../../src/server/prepare.ts'
 import { copyFolder } from '../../src/server/second-copy.ts'
@@ -31,7 +31,7 @@ const MIB = 2 ** 20
 const SOLO_BYTES = 3 * MIB
 const PART_BYTES = 5 * MIB
 
-const QUIET: Log = { log: () => {}, once: () => {}, end: () => {} }
+const QUIET: Logger = { log: () => {}, notice: () => {}, abort: () => {} }
 
 interface Supervised {
   readonly store: Store
@@ -43,7 +43,7 @@ interface Supervised {
   readonly kill: () => Promise<void>
   /** Of the only worker. */
   readonly pid: () => number
-  readonly tell: Log
+  readonly logger: Logger
   readonly log: readonly Readonly<Record<string, unknown>>[]
 }
 
@@ -69,7 +69,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
     const { port } = await findPort(config.listen)
     let died = gate()
     const log: Readonly<Record<string, unknown>>[] = []
-    const tell: Log = { ...QUIET, log: line => log.push(line) }
+    const logger: Logger = { ...QUIET, log: line => log.push(line) }
     const pid = (): number => Object.values(cluster.workers!)[0]!.process.pid!
     const kill = async (): Promise<void> => {
       died = gate()
@@ -78,14 +78,14 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
     }
     try {
       await crew.start(starting.workers, {
-        tell,
+        logger,
         admit: writer => starting.admitting(crew, kill).then(() => folder.admit(writer)),
         dismiss: writer => folder.dismiss(writer),
         assignment: writer => ({ ...given, port, role: 'worker', epoch, writer }),
-        silenceMsMax: config.workerTimeoutMs,
-        onDeath: () => died.open(),
+        heartbeatTimeoutMs: config.workerTimeoutMs,
+        onWorkerExit: () => died.open(),
       })
-      await use({ store, crew, data, client: clientOf(port), port, pid, kill, tell, log })
+      await use({ store, crew, data, client: clientOf(port), port, pid, kill, logger, log })
     } finally {
       await crew.stop()
       await folder.close()
@@ -217,13 +217,13 @@ const figureOf = async (crew: WorkerPool, name: string): Promise<number | undefi
   (await crew.samples()).find(([family]) => family === name)?.[2]
 
 test('a worker that stands still is ended and replaced, and nothing waits for it any longer', () =>
-  supervised(async ({ store, crew, client, port, pid, tell, log }) => {
+  supervised(async ({ store, crew, client, port, pid, logger, log }) => {
     assert.equal(await put(client, 'gone', payload(SOLO_BYTES)), 200)
     assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
     assert.equal(await remove(client, 'gone'), 204)
     // One that answers may be asked any number of times.
     for (let beat = 0; beat < 3 * MISSED_BEATS_MAX; beat++) {
-      crew.beat(tell)
+      crew.checkHeartbeats(logger)
       await until('it answers', async () => (await figureOf(crew, 'holdfast_worker_silence_seconds')) === 0)
     }
     const stopped = pid()
@@ -232,13 +232,13 @@ test('a worker that stands still is ended and replaced, and nothing waits for it
     const reclaimer = new Reclaimer(store.context)
     await runUntilIdle(reclaimer)
     const changed = store.context.keyring.disable('a key').then(() => 'changed')
-    crew.beat(tell)
-    for (let beat = 1; beat < MISSED_BEATS_MAX; beat++) crew.beat(tell)
+    crew.checkHeartbeats(logger)
+    for (let beat = 1; beat < MISSED_BEATS_MAX; beat++) crew.checkHeartbeats(logger)
     assert.equal(await Promise.race([changed, Promise.resolve('waits')]), 'waits')
     assert.deepEqual([isAlive(stopped), log], [true, []])
-    crew.beat(tell)
+    crew.checkHeartbeats(logger)
     assert.deepEqual([log.length, log[0]?.worker], [1, stopped])
-    assert.match(String(log[0]?.error), /has not answered for 30 s/)
+    assert.match(String(log[0]?.error), /has not responded for 30 s/)
     assert.equal(await changed, 'changed')
     assert(!isAlive(stopped))
     await until('another has taken its place', () => crew.isListening)

@@ -1,4 +1,4 @@
-/** Accounts and their users. */
+/** Routes of accounts and users. */
 import type { AccountRecord, UserRecord } from '../../model/account.ts'
 import { Fault } from '../../model/faults.ts'
 import { CANNED_NAMES, cannedPolicy } from '../../rules/access/canned-policies.ts'
@@ -7,14 +7,14 @@ import { freshAccountId } from '../../store/identity/accounts.ts'
 import { body, booleanField, optionalField, path, policyDocument, textField } from '../input.ts'
 import { route } from '../route.ts'
 
-export const when = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString())
+export const isoTime = (ms: number): string | undefined => (ms === 0 ? undefined : new Date(ms).toISOString())
 
-const shown = ({ createdAt, ...account }: AccountRecord) => ({ ...account, createdAt: when(createdAt) })
+const shown = ({ createdAt, ...account }: AccountRecord) => ({ ...account, createdAt: isoTime(createdAt) })
 
 const shownUser = ({ createdAt, policies, ...user }: UserRecord) => ({
   ...user,
   policies: policies.map(({ name, document, fromFile }) => ({ name, fromFile, document: JSON.parse(document) })),
-  createdAt: when(createdAt),
+  createdAt: isoTime(createdAt),
 })
 
 const accountId = path('12 digits')
@@ -24,7 +24,7 @@ export const ListAccounts = route({
   name: 'ListAccounts',
   method: 'GET',
   path: '/v1/accounts',
-  summary: 'All accounts',
+  summary: 'List all accounts',
   permission: 'admin',
   input: {},
   run: async ctx => ({ accounts: (await ctx.accounts.list()).map(shown) }),
@@ -34,23 +34,23 @@ export const CreateAccount = route({
   name: 'CreateAccount',
   method: 'POST',
   path: '/v1/accounts',
-  summary: 'Make an account',
+  summary: 'Create an account',
   permission: 'admin',
   status: 201,
   input: {
-    accountId: optionalField(textField, '12 digits; made when absent'),
+    accountId: optionalField(textField, '12 digits; generated when absent'),
     canonicalId: optionalField(textField, '64 hexadecimal digits; derived from the account id when absent'),
-    displayName: optionalField(textField, 'What listings call it'),
-    email: optionalField(textField, 'By which it can be granted something'),
-    admin: optionalField(booleanField, 'Its own keys may administer the server'),
+    displayName: optionalField(textField, 'The name that listings show'),
+    email: optionalField(textField, 'E-mail address, by which ACLs can name the account'),
+    admin: optionalField(booleanField, "The account's own keys may administer the server"),
     again: optionalField(
       booleanField,
-      'It is the one of this id that was deleted, with everything that still names it',
+      'Recreates the deleted account of this id, with everything that still refers to it',
     ),
   },
-  async run(ctx, { accountId: given, ...wish }) {
+  async run(ctx, { accountId: given, ...options }) {
     const id = given ?? freshAccountId(ctx.store.context.random)
-    return shown(await ctx.accounts.create({ accountId: id, ...wish }))
+    return shown(await ctx.accounts.create({ accountId: id, ...options }))
   },
 })
 
@@ -58,7 +58,7 @@ export const GetAccount = route({
   name: 'GetAccount',
   method: 'GET',
   path: '/v1/accounts/{accountId}',
-  summary: 'One account',
+  summary: 'Get an account',
   permission: 'admin',
   input: { accountId },
   run: async (ctx, input) => shown(await ctx.accounts.get(input.accountId)),
@@ -68,14 +68,14 @@ export const ChangeAccount = route({
   name: 'ChangeAccount',
   method: 'PATCH',
   path: '/v1/accounts/{accountId}',
-  summary: 'Change what an account is called, whether it administers, whether its keys open anything',
+  summary: 'Change the name, e-mail address, administrator flag or state of an account',
   permission: 'admin',
   input: {
     accountId,
-    displayName: optionalField(textField, 'What listings call it'),
-    email: optionalField(textField, 'By which it can be granted something'),
-    admin: optionalField(booleanField, 'Its own keys may administer the server'),
-    disabled: optionalField(booleanField, 'None of its keys opens anything'),
+    displayName: optionalField(textField, 'The name that listings show'),
+    email: optionalField(textField, 'E-mail address, by which ACLs can name the account'),
+    admin: optionalField(booleanField, "The account's own keys may administer the server"),
+    disabled: optionalField(booleanField, 'Refuses all of its keys'),
   },
   async run(ctx, { accountId: id, ...wanted }) {
     const change = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined))
@@ -98,7 +98,7 @@ export const ListUsers = route({
   name: 'ListUsers',
   method: 'GET',
   path: '/v1/accounts/{accountId}/users',
-  summary: 'The users of an account',
+  summary: 'List the users of an account',
   permission: 'admin',
   input: { accountId },
   run: async (ctx, input) => ({ users: (await ctx.accounts.users(input.accountId)).map(shownUser) }),
@@ -108,7 +108,7 @@ export const CreateUser = route({
   name: 'CreateUser',
   method: 'POST',
   path: '/v1/accounts/{accountId}/users',
-  summary: 'Make a user, who may do nothing until a policy allows it',
+  summary: 'Create a user, who has no permissions until a policy is attached',
   permission: 'admin',
   status: 201,
   input: {
@@ -116,7 +116,7 @@ export const CreateUser = route({
     name: body(textField, 'Letters, digits and +=,.@_-'),
     again: optionalField(
       booleanField,
-      'It is the one of this name that was deleted, with everything that still names it',
+      'Recreates the deleted user of this name, with everything that still refers to it',
     ),
   },
   run: async (ctx, { accountId, name, again }) => shownUser(await ctx.accounts.createUser(accountId, name, again)),
@@ -126,7 +126,7 @@ export const GetUser = route({
   name: 'GetUser',
   method: 'GET',
   path: '/v1/accounts/{accountId}/users/{user}',
-  summary: 'One user, with its policies',
+  summary: 'Get a user with its policies',
   permission: 'admin',
   input: { accountId, user },
   run: async (ctx, input) => shownUser(await ctx.accounts.user(input.accountId, input.user)),
@@ -136,9 +136,9 @@ export const ChangeUser = route({
   name: 'ChangeUser',
   method: 'PATCH',
   path: '/v1/accounts/{accountId}/users/{user}',
-  summary: 'Say whether the keys of a user open anything',
+  summary: 'Enable or disable a user',
   permission: 'admin',
-  input: { accountId, user, disabled: body(booleanField, 'None of its keys opens anything') },
+  input: { accountId, user, disabled: body(booleanField, 'Refuses all of its keys') },
   run: async (ctx, input) =>
     shownUser(await ctx.accounts.changeUser(input.accountId, input.user, () => ({ disabled: input.disabled }))),
 })
@@ -159,17 +159,17 @@ const wrongPolicy = (reason: string): Fault => new Fault('InvalidArgument', { Ar
 function cannedDocument(name: string, buckets: string | undefined): string {
   const names = buckets?.split(',') ?? []
   const wrong = names.find(bucket => !isBucketName(bucket))
-  if (wrong !== undefined) throw wrongPolicy(`${wrong} is no name for a bucket`)
+  if (wrong !== undefined) throw wrongPolicy(`${wrong} is not a valid bucket name`)
   const canned = cannedPolicy(name, names)
   if (canned !== undefined) return JSON.stringify(canned)
-  throw wrongPolicy(`there is no canned policy ${name}, only ${CANNED_NAMES.join(', ')}: give its document`)
+  throw wrongPolicy(`there is no canned policy ${name}; use one of ${CANNED_NAMES.join(', ')}, or send a document`)
 }
 
 export const AttachPolicy = route({
   name: 'AttachPolicy',
   method: 'PUT',
   path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
-  summary: 'Give a user a policy, or replace the one of this name',
+  summary: 'Attach a policy to a user, or replace the one of this name',
   permission: 'admin',
   input: {
     accountId,
@@ -179,7 +179,7 @@ export const AttachPolicy = route({
       policyDocument,
       `The policy; without it, the canned one of this name: ${CANNED_NAMES.join(', ')}`,
     ),
-    buckets: optionalField(textField, 'Names of buckets with commas between: a canned policy is about these alone'),
+    buckets: optionalField(textField, 'Comma-separated names of buckets to which a canned policy is limited'),
   },
   async run(ctx, { accountId: id, user: name, policy, document: given, buckets }) {
     const document = given ?? cannedDocument(policy, buckets)
@@ -197,7 +197,7 @@ export const DetachPolicy = route({
   name: 'DetachPolicy',
   method: 'DELETE',
   path: '/v1/accounts/{accountId}/users/{user}/policies/{policy}',
-  summary: 'Take a policy from a user',
+  summary: 'Detach a policy from a user',
   permission: 'admin',
   input: { accountId, user, policy: path('Name of the policy') },
   run: async (ctx, { accountId: id, user: name, policy }) =>

@@ -1,20 +1,20 @@
-/** A backup: a snapshot of the records, and the bytes that it names for as long as whoever makes it goes on asking. */
+/** Routes of backups: a snapshot of the records, and the blobs it names, which a lease keeps from being freed. */
 import { Fault } from '../../model/faults.ts'
 import { body, path } from '../input.ts'
-import { route, type Stream } from '../route.ts'
+import { type ByteStream, route } from '../route.ts'
 
 const CONTENT_TYPE = 'application/octet-stream'
 const IDS_MAX = 1000
 const IDS = /^[0-9a-f]{32}(,[0-9a-f]{32})*$/
 
-const backup = path('What StartBackup answered')
+const backup = path('The backup id that StartBackup returned')
 
 const blobIds = {
   schema: { type: 'string', pattern: IDS.source },
   read(value: unknown, name: string): readonly Buffer[] {
     const ids = typeof value === 'string' && IDS.test(value) ? value.split(',') : []
     if (ids.length === 0 || ids.length > IDS_MAX) {
-      throw new Fault('InvalidArgument', { ArgumentName: name, reason: `${name} is not 1 to ${IDS_MAX} ids` })
+      throw new Fault('InvalidArgument', { ArgumentName: name, reason: `${name} is not a list of 1 to ${IDS_MAX} ids` })
     }
     return ids.map(id => Buffer.from(id, 'hex'))
   },
@@ -24,7 +24,7 @@ export const StartBackup = route({
   name: 'StartBackup',
   method: 'POST',
   path: '/v1/backups',
-  summary: 'Take a snapshot, and keep every byte it names until EndBackup or five minutes of silence; one at a time',
+  summary: 'Take a snapshot and retain every blob it names until EndBackup or five idle minutes; one backup at a time',
   permission: 'admin',
   status: 201,
   input: {},
@@ -35,20 +35,23 @@ export const ReadBackupRecords = route({
   name: 'ReadBackupRecords',
   method: 'GET',
   path: '/v1/backups/{backup}/records',
-  summary: 'All records of the snapshot, once, as docs/formats/backup.md says',
+  summary: 'Read all records of the snapshot once, in the format of docs/formats/backup.md',
   permission: 'admin',
   input: { backup },
-  run: async (ctx, input): Promise<Stream> => ({ contentType: CONTENT_TYPE, bytes: ctx.backups.records(input.backup) }),
+  run: async (ctx, input): Promise<ByteStream> => ({
+    contentType: CONTENT_TYPE,
+    bytes: ctx.backups.records(input.backup),
+  }),
 })
 
 export const ReadBackupBlobs = route({
   name: 'ReadBackupBlobs',
   method: 'POST',
   path: '/v1/backups/{backup}/blobs',
-  summary: 'Blobs as they are stored, sealed ones sealed',
+  summary: 'Read blobs as they are stored; encrypted ones stay encrypted',
   permission: 'admin',
   input: { backup, ids: body(blobIds, 'Ids in hexadecimal, separated by commas') },
-  run: async (ctx, input): Promise<Stream> => ({
+  run: async (ctx, input): Promise<ByteStream> => ({
     contentType: CONTENT_TYPE,
     bytes: ctx.backups.blobs(input.backup, input.ids),
   }),
@@ -58,7 +61,7 @@ export const KeepBackup = route({
   name: 'KeepBackup',
   method: 'POST',
   path: '/v1/backups/{backup}',
-  summary: 'A sign of life: the backup is still being made',
+  summary: 'Renew the lease of the backup',
   permission: 'admin',
   status: 204,
   input: { backup },
@@ -69,7 +72,7 @@ export const EndBackup = route({
   name: 'EndBackup',
   method: 'DELETE',
   path: '/v1/backups/{backup}',
-  summary: 'The backup is done, or given up: what only it needed may be freed',
+  summary: 'End the backup and release its snapshot',
   permission: 'admin',
   status: 204,
   input: { backup },

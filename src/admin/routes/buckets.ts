@@ -1,4 +1,4 @@
-/** Buckets and their policies. Objects are the object API's business. */
+/** Routes of buckets and their policies. */
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Usage } from '../../model/usage.ts'
@@ -8,23 +8,23 @@ import { isUsageDamaged, usageOf } from '../../store/usage/usage.ts'
 import {
   body,
   booleanField,
-  count,
   enumField,
   optionalField,
   path,
   policyDocument,
+  positiveInteger,
   query,
   textField,
 } from '../input.ts'
 import { type AdminContext, route } from '../route.ts'
-import { when } from './accounts.ts'
+import { isoTime } from './accounts.ts'
 
 const PAGE_MAX = 1000
 
 function shown(ctx: AdminContext, bucket: Bucket) {
   const { name, createdAt, versioning, lockEnabled, defaultRetention } = bucket
   const owner = ctx.identities.byCanonicalId(bucket.owner)?.accountId ?? bucket.owner
-  return { name, owner, createdAt: when(createdAt), versioning, lockEnabled, defaultRetention }
+  return { name, owner, createdAt: isoTime(createdAt), versioning, lockEnabled, defaultRetention }
 }
 
 function shownWhole(ctx: AdminContext, bucket: Bucket) {
@@ -33,8 +33,8 @@ function shownWhole(ctx: AdminContext, bucket: Bucket) {
 }
 
 /**
- * `usage` is null until the bucket has been counted, after the upgrade from a version without counters, and as long as
- * its counters are damaged.
+ * `usage` is null until the bucket has been counted after the upgrade from a version without counters, and while its
+ * counters are damaged.
  */
 async function usageShown({ store }: AdminContext, one: Bucket): Promise<{ usage: Usage | null }> {
   try {
@@ -51,12 +51,12 @@ export const ListBucketsRoute = route({
   name: 'ListBuckets',
   method: 'GET',
   path: '/v1/buckets',
-  summary: 'Buckets of all accounts, or of one, in order of their names, and how much they hold',
+  summary: 'List buckets of all accounts or of one, in order of name, with their usage',
   permission: 'admin',
   input: {
     accountId: query(textField, 'Only the buckets of this account'),
-    after: query(textField, 'Names behind this one'),
-    limit: query(count, `${PAGE_MAX} at most`),
+    after: query(textField, 'Only names after this one'),
+    limit: query(positiveInteger, `${PAGE_MAX} at most`),
   },
   async run(ctx, { accountId, after = '', limit = PAGE_MAX }) {
     const owner = accountId === undefined ? undefined : (await ctx.accounts.get(accountId)).canonicalId
@@ -72,14 +72,14 @@ export const CreateBucketRoute = route({
   name: 'CreateBucket',
   method: 'POST',
   path: '/v1/buckets',
-  summary: 'Make a bucket for an account',
+  summary: 'Create a bucket for an account',
   permission: 'admin',
   status: 201,
   input: {
     name: body(textField, 'Its name'),
-    accountId: optionalField(textField, 'Its owner; the account that asks without'),
-    lock: optionalField(booleanField, 'Holds and retention are possible, and versioning is on'),
-    versioning: optionalField(booleanField, 'Versioning is on'),
+    accountId: optionalField(textField, "The owner; the caller's account when absent"),
+    lock: optionalField(booleanField, 'Enables object lock and versioning'),
+    versioning: optionalField(booleanField, 'Enables versioning'),
   },
   async run(ctx, { name, accountId = ctx.caller.account.accountId, lock = false, versioning = false }) {
     const { canonicalId } = await ctx.accounts.get(accountId)
@@ -93,7 +93,7 @@ export const GetBucket = route({
   name: 'GetBucket',
   method: 'GET',
   path: '/v1/buckets/{bucket}',
-  summary: 'Everything that is set on a bucket, and how much it holds',
+  summary: 'Get the settings and usage of a bucket',
   permission: 'admin',
   input: { bucket },
   async run(ctx, input) {
@@ -117,9 +117,9 @@ export const SetVersioning = route({
   name: 'SetVersioning',
   method: 'PUT',
   path: '/v1/buckets/{bucket}/versioning',
-  summary: 'Switch versioning on, or suspend it',
+  summary: 'Enable or suspend versioning',
   permission: 'admin',
-  input: { bucket, versioning: body(enumField('on', 'suspended'), 'What it shall be') },
+  input: { bucket, versioning: body(enumField('on', 'suspended'), 'The new state') },
   async run(ctx, input) {
     await ctx.store.buckets.setVersioning(input.bucket, input.versioning)
     return shown(ctx, await ctx.store.buckets.get(input.bucket))
@@ -130,16 +130,16 @@ export const SetLock = route({
   name: 'SetLock',
   method: 'PUT',
   path: '/v1/buckets/{bucket}/lock',
-  summary: 'Switch locks on, for good, and set the retention that new versions get; none without mode and days',
+  summary: 'Enable object lock, permanently, and set the default retention; none without mode and days',
   permission: 'admin',
   input: {
     bucket,
-    mode: optionalField(enumField('governance', 'compliance'), 'Of the retention'),
-    days: optionalField(count, 'Of the retention'),
+    mode: optionalField(enumField('governance', 'compliance'), 'Mode of the default retention'),
+    days: optionalField(positiveInteger, 'Days of the default retention'),
   },
   async run(ctx, { bucket: name, mode, days }) {
     if ((mode === undefined) !== (days === undefined)) {
-      throw new Fault('InvalidArgument', { reason: 'mode and days go together' })
+      throw new Fault('InvalidArgument', { reason: 'mode and days must be given together' })
     }
     checkDays(days)
     await ctx.store.buckets.setLock(name, mode === undefined ? undefined : { mode, days: days! })
@@ -157,7 +157,7 @@ export const GetPolicy = route({
   name: 'GetPolicy',
   method: 'GET',
   path: '/v1/buckets/{bucket}/policy',
-  summary: 'The policy of a bucket, as it was given, and whether it lets everybody in',
+  summary: 'Get the policy of a bucket as it was set, and whether it is public',
   permission: 'admin',
   input: { bucket },
   async run(ctx, input) {
@@ -188,7 +188,7 @@ export const DeletePolicy = route({
   name: 'DeletePolicy',
   method: 'DELETE',
   path: '/v1/buckets/{bucket}/policy',
-  summary: 'Take the policy from a bucket',
+  summary: 'Delete the policy of a bucket',
   permission: 'admin',
   status: 204,
   input: { bucket },
@@ -199,7 +199,7 @@ export const ValidatePolicy = route({
   name: 'ValidatePolicy',
   method: 'POST',
   path: '/v1/policies/validate',
-  summary: 'Say whether a policy would be accepted: as the policy of a bucket, or of a user without one',
+  summary: 'Validate a policy as a bucket policy, or without a bucket as a user policy',
   permission: 'admin',
   input: {
     document: body(policyDocument, 'The policy'),

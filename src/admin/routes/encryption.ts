@@ -1,4 +1,4 @@
-/** Encryption keys: those that objects are sealed with. Their values are told to nobody. */
+/** Routes of encryption keys. Key values are never returned. */
 
 import { Fault } from '../../model/faults.ts'
 import type { NamedKey } from '../../store/keys/named-keys.ts'
@@ -13,7 +13,7 @@ export const GetEncryption = route({
   name: 'GetEncryption',
   method: 'GET',
   path: '/v1/encryption',
-  summary: 'Which keyring it is, how often its keys were rotated, and the named keys that somebody has made or changed',
+  summary: 'Get the id and versions of the keyring, and the named keys that were created or changed',
   permission: 'admin',
   input: {},
   async run({ store }) {
@@ -26,7 +26,7 @@ export const CreateEncryptionKey = route({
   name: 'CreateEncryptionKey',
   method: 'POST',
   path: '/v1/encryption/keys',
-  summary: 'Make a named key; a server that is strict about names takes it from then on',
+  summary: 'Create a named key, which a server with strict key names then accepts',
   permission: 'admin',
   status: 201,
   input: { name: body(textField, 'Its name') },
@@ -40,11 +40,11 @@ export const ChangeEncryptionKey = route({
   name: 'ChangeEncryptionKey',
   method: 'PATCH',
   path: '/v1/encryption/keys/{name}',
-  summary: 'Say whether a named key opens and seals anything; refused while it wraps a locked version',
+  summary: 'Enable or disable a named key; refused while it wraps a locked version',
   permission: 'admin',
-  // Whether it does may take long to find out; the answer says how much was looked at so far.
-  goesOn: answer => (answer as NamedKey).checking !== undefined,
-  input: { name: named, disabled: body(booleanField, 'It opens and seals nothing') },
+  // Checking all locked versions may take long; the response reports the progress.
+  isPending: answer => (answer as NamedKey).checking !== undefined,
+  input: { name: named, disabled: body(booleanField, 'Neither encrypts nor decrypts') },
   async run(ctx, { name, disabled }) {
     await (disabled ? ctx.store.namedKeys.disable(name) : ctx.store.namedKeys.enable(name))
     return shown(ctx, name)
@@ -53,20 +53,20 @@ export const ChangeEncryptionKey = route({
 
 const HEXADECIMAL = /^(?:[0-9a-f]{2})+$/
 
-/** Where a step of the round ended. */
+/** Decodes the cursor that a step returned. */
 function place(from: string | undefined): Buffer | undefined {
   if (from === undefined) return undefined
   if (HEXADECIMAL.test(from)) return Buffer.from(from, 'hex')
-  throw new Fault('InvalidArgument', { ArgumentName: 'from', reason: 'from is not what a step returned' })
+  throw new Fault('InvalidArgument', { ArgumentName: 'from', reason: 'from is not a cursor that a step returned' })
 }
 
 export const RewrapEncryption = route({
   name: 'RewrapEncryption',
   method: 'POST',
   path: '/v1/encryption/rewrap',
-  summary: 'After a rotation, wrap the keys of what is stored by the newest ones: one step, and where the next begins',
+  summary: 'After a rotation, rewrap stored keys with the newest ones: one step, and the cursor of the next',
   permission: 'admin',
-  input: { from: optionalField(textField, 'Where the step before ended; without, a round begins') },
+  input: { from: optionalField(textField, 'The cursor of the step before; absent to start a round') },
   async run({ store }, { from }) {
     const { next, ...done } = await store.namedKeys.rewrap(place(from))
     return { ...done, next: next?.toString('hex') }
@@ -77,14 +77,11 @@ export const RotateEncryption = route({
   name: 'RotateEncryption',
   method: 'POST',
   path: '/v1/encryption/rotate',
-  summary: 'Seal what is new with a new key; the old ones go on opening what they sealed',
+  summary: 'Encrypt new objects with a new key; older keys still decrypt what they encrypted',
   permission: 'admin',
   input: {
-    what: body(
-      enumField('service', 'storage', 'named'),
-      'The key of AES256, the outer one of all, or those with names',
-    ),
-    name: optionalField(textField, 'Only the named key of this name'),
+    what: body(enumField('service', 'storage', 'named'), 'The key of AES256, the storage key, or the named keys'),
+    name: optionalField(textField, 'Only this named key'),
   },
   async run({ store }, { what, name }) {
     return { what, name, version: await store.namedKeys.rotate({ of: what, name }) }

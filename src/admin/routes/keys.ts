@@ -1,17 +1,17 @@
-/** Access keys. A secret is told once, in the answer that makes it. */
+/** Routes of access keys. A secret is returned once, by the request that creates it. */
 import { Fault } from '../../model/faults.ts'
 import { type AccessKeyInfo, generateAccessKey } from '../../store/identity/accounts.ts'
 import { body, booleanField, optionalField, path, query, textField } from '../input.ts'
 import { route } from '../route.ts'
-import { when } from './accounts.ts'
+import { isoTime } from './accounts.ts'
 
-const shown = ({ createdAt, ...key }: AccessKeyInfo) => ({ ...key, createdAt: when(createdAt) })
+const shown = ({ createdAt, ...key }: AccessKeyInfo) => ({ ...key, createdAt: isoTime(createdAt) })
 
 export const ListKeys = route({
   name: 'ListKeys',
   method: 'GET',
   path: '/v1/accounts/{accountId}/keys',
-  summary: 'The keys of an account and its users, or of one user, without their secrets',
+  summary: 'List the keys of an account and its users, or of one user, without secrets',
   permission: 'admin',
   input: { accountId: path('12 digits'), user: query(textField, 'Only the keys of this user') },
   async run(ctx, { accountId, user }) {
@@ -25,20 +25,20 @@ export const CreateKey = route({
   name: 'CreateKey',
   method: 'POST',
   path: '/v1/accounts/{accountId}/keys',
-  summary: 'Make a key of an account or a user; the answer alone tells its secret',
+  summary: 'Create a key of an account or a user; only this response has its secret',
   permission: 'admin',
   status: 201,
   input: {
     accountId: path('12 digits'),
-    user: optionalField(textField, 'Whose key it is; the account itself without'),
-    accessKey: optionalField(textField, 'Made when absent'),
-    secretKey: optionalField(textField, 'Made when absent'),
+    user: optionalField(textField, "The key's user; absent for a key of the account itself"),
+    accessKey: optionalField(textField, 'Generated when absent'),
+    secretKey: optionalField(textField, 'Generated when absent'),
   },
   async run(ctx, { accountId, user, ...given }) {
     const fresh = generateAccessKey(ctx.store.context.random)
     const { accessKey = fresh.accessKey, secretKey = fresh.secretKey } = given
     if (ctx.identities.isRootKey(accessKey)) {
-      throw new Fault('EntityAlreadyExists', { reason: `there is an access key ${accessKey} already` })
+      throw new Fault('EntityAlreadyExists', { reason: `the access key ${accessKey} already exists` })
     }
     return { ...shown(await ctx.accounts.createKey({ accountId, user, accessKey, secretKey })), secretKey }
   },
@@ -48,7 +48,7 @@ export const GetKey = route({
   name: 'GetKey',
   method: 'GET',
   path: '/v1/keys/{accessKey}',
-  summary: 'Whose a key is, and whether it is good',
+  summary: 'Get the owner and state of a key',
   permission: 'admin',
   input: { accessKey: path('The access key') },
   run: async (ctx, input) => shown(await ctx.accounts.key(input.accessKey)),
@@ -58,9 +58,9 @@ export const ChangeKey = route({
   name: 'ChangeKey',
   method: 'PATCH',
   path: '/v1/keys/{accessKey}',
-  summary: 'Say whether a key opens anything',
+  summary: 'Enable or disable a key',
   permission: 'admin',
-  input: { accessKey: path('The access key'), disabled: body(booleanField, 'It opens nothing') },
+  input: { accessKey: path('The access key'), disabled: body(booleanField, 'Refuses the key') },
   run: async (ctx, input) => shown(await ctx.accounts.changeKey(input.accessKey, { disabled: input.disabled })),
 })
 

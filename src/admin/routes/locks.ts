@@ -1,21 +1,21 @@
-/** Who may do what and why; what happened to locks; and the clock by which they end. */
+/** Routes of access explanations, ledgers and the lock clock. */
 import { explanationJson, explanationText } from '../../rules/explanation.ts'
 import { body, booleanField, optionalField, path, textField } from '../input.ts'
-import { type Lines, route } from '../route.ts'
+import { type LineStream, route } from '../route.ts'
 
 export const Explain = route({
   name: 'Explain',
   method: 'POST',
   path: '/v1/explain',
-  summary: 'Say whether somebody may do something, and what decides; nothing is done',
+  summary: 'Explain whether a request would be allowed, and why, without carrying it out',
   permission: 'admin',
   input: {
-    as: optionalField(textField, 'Access key of whoever would do it; a caller without a name without'),
+    as: optionalField(textField, 'Access key of the caller; absent for an anonymous caller'),
     action: body(textField, 'svc:DeleteObject, s3:DeleteObject or the bare name'),
-    bucket: optionalField(textField, 'On which bucket'),
-    key: optionalField(textField, 'On which object'),
-    versionId: optionalField(textField, 'On which version'),
-    bypass: optionalField(booleanField, 'The request asks to set governance retention aside'),
+    bucket: optionalField(textField, 'Bucket of the request'),
+    key: optionalField(textField, 'Object key of the request'),
+    versionId: optionalField(textField, 'Version of the request'),
+    bypass: optionalField(booleanField, 'The request asks to bypass governance retention'),
   },
   async run(ctx, { as, ...question }) {
     const explanation = await ctx.explain({ ...question, accessKey: as })
@@ -23,9 +23,9 @@ export const Explain = route({
   },
 })
 
-const bucket = path('Name of the bucket, which may be gone; _store for the ledger of the store itself')
+const bucket = path('Name of the bucket, which may be deleted; _store for the ledger of the store itself')
 
-/** A line break behind each. The first is there already: what is wrong from the start is a fault, no broken answer. */
+/** Appends line breaks. The first line is read in advance, so that early errors become an error response. */
 async function* ended(first: string, rest: AsyncIterable<string>): AsyncGenerator<string> {
   yield `${first}\n`
   for await (const line of rest) yield `${line}\n`
@@ -35,10 +35,10 @@ export const ExportLedger = route({
   name: 'ExportLedger',
   method: 'GET',
   path: '/v1/ledgers/{bucket}',
-  summary: 'Everything that happened to the locks of a bucket: a header, the entries, a signed end; a line each',
+  summary: 'Export the ledger of a bucket: a header, the entries and a signed closing line, one line each',
   permission: 'admin',
   input: { bucket },
-  async run(ctx, input): Promise<Lines> {
+  async run(ctx, input): Promise<LineStream> {
     const lines = ctx.store.ledger.export(input.bucket)
     const header = await lines.next()
     return { contentType: 'application/x-ndjson', lines: ended(header.value, lines) }
@@ -49,7 +49,7 @@ export const VerifyLedger = route({
   name: 'VerifyLedger',
   method: 'GET',
   path: '/v1/ledgers/{bucket}/verdict',
-  summary: 'Whether the stored ledger of a bucket is whole and signed by this store',
+  summary: 'Verify that the stored ledger of a bucket is complete and signed by this store',
   permission: 'admin',
   input: { bucket },
   run: async (ctx, input) => ctx.store.ledger.verify(input.bucket),
@@ -59,7 +59,7 @@ export const ListLedgers = route({
   name: 'ListLedgers',
   method: 'GET',
   path: '/v1/ledgers',
-  summary: 'Names of ledgers: buckets that ever had a lock, also those that are gone; and the key that signs them',
+  summary: 'List the ledgers, which outlive their buckets, and the key that signs them',
   permission: 'admin',
   input: {},
   async run(ctx) {
@@ -82,7 +82,7 @@ export const GetClock = route({
   name: 'GetClock',
   method: 'GET',
   path: '/v1/clock',
-  summary: 'The clock, and the time by which locks end: they differ when the clock has jumped',
+  summary: 'Get the clock and the lock time, which differ after the clock has jumped',
   permission: 'admin',
   input: {},
   run: async ctx => shownClock(await ctx.store.context.lockClock.state()),
@@ -92,7 +92,7 @@ export const ConfirmClock = route({
   name: 'ConfirmClock',
   method: 'POST',
   path: '/v1/clock/confirm',
-  summary: 'Say that the clock is right: locks end by it from now on',
+  summary: 'Confirm that the clock is right, so that locks end by it',
   permission: 'admin',
   input: {},
   async run(ctx) {

@@ -1,15 +1,15 @@
-/** What is measured, as Prometheus reads it. */
+/** The metrics in the Prometheus text format. */
 import { exposition, isPublicFamily } from '../../telemetry/families.ts'
-import { type AdminContext, type Lines, route } from '../route.ts'
+import { type AdminContext, type LineStream, route } from '../route.ts'
 
 type Extent = 'everything' | 'without names'
 
-async function* text({ measure }: Pick<AdminContext, 'measure'>, extent: Extent): AsyncGenerator<string> {
-  const samples = await measure()
+async function* text({ collectMetrics }: Pick<AdminContext, 'collectMetrics'>, extent: Extent): AsyncGenerator<string> {
+  const samples = await collectMetrics()
   yield exposition(extent === 'everything' ? samples : samples.filter(isPublicFamily))
 }
 
-export const metricsText = (ctx: Pick<AdminContext, 'measure'>, extent: Extent): Lines => ({
+export const metricsText = (ctx: Pick<AdminContext, 'collectMetrics'>, extent: Extent): LineStream => ({
   contentType: 'text/plain; version=0.0.4; charset=utf-8',
   lines: text(ctx, extent),
 })
@@ -18,7 +18,7 @@ export const GetMetrics = route({
   name: 'GetMetrics',
   method: 'GET',
   path: '/metrics',
-  summary: 'What is measured, in the text format of Prometheus; also with the token for it',
+  summary: 'Get the metrics in the Prometheus text format; the scrape token is accepted too',
   permission: 'scraper',
   input: {},
   run: async ctx => metricsText(ctx, 'everything'),

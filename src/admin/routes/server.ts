@@ -1,11 +1,11 @@
-/** The server itself. */
+/** Routes of the server itself. */
 import { route } from '../route.ts'
 
 export const GetServer = route({
   name: 'GetServer',
   method: 'GET',
   path: '/v1/server',
-  summary: 'What the server is and knows',
+  summary: 'Get facts about the server',
   permission: 'admin',
   input: {},
   async run(ctx) {
@@ -20,7 +20,7 @@ export const GetScrub = route({
   name: 'GetScrub',
   method: 'GET',
   path: '/v1/scrub',
-  summary: 'How far the last round of scrubbing is, and what it found',
+  summary: 'Get the progress and findings of the last scrub round',
   permission: 'admin',
   input: {},
   run: async ctx => ctx.scrub.state,
@@ -30,7 +30,7 @@ export const StartScrub = route({
   name: 'StartScrub',
   method: 'POST',
   path: '/v1/scrub',
-  summary: 'Read everything that is stored against its checksums; one round at a time',
+  summary: 'Start a scrub, which checks all stored data against its checksums; one round at a time',
   permission: 'admin',
   status: 202,
   input: {},

@@ -1,4 +1,4 @@
-/** How much is stored, and for whom. */
+/** The route of storage usage by account. */
 import type { Usage } from '../../model/usage.ts'
 import { addUsage } from '../../store/usage/usage.ts'
 import { accountUsage, bucketUsage } from '../../store/usage/usage-report.ts'
@@ -9,7 +9,7 @@ export const GetUsage = route({
   name: 'GetUsage',
   method: 'GET',
   path: '/v1/usage',
-  summary: 'Objects, versions and bytes of all buckets together and of each account that owns some',
+  summary: 'Get objects, versions and bytes of all buckets, and of each account that owns some',
   permission: 'admin',
   input: { accountId: query(textField, 'Only of this account') },
   async run(ctx, { accountId }) {
