@@ -1,7 +1,7 @@
 /**
  * The outcome a client sees when the source fails, by the kind of its body and the moment of the failure. The tests
  * in broken-answers and failed-reads verify every row on the runtime that runs them, over plain connections and TLS,
- * kept alive or not; the table in docs/decisions/broken-answers.md is made of it.
+ * kept alive or not; the table in docs/decisions/aborted-responses.md is made of it.
  */
 
 /** `500`: a whole error answer. `cut`: the connection ends before all of the announced body, or without a byte. */

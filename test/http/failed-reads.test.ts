@@ -209,6 +209,6 @@ for (const [damage, hurt] of Object.entries(DAMAGES)) {
 }
 
 test('the documentation shows the matrix that is verified here', () => {
-  const page = readFileSync('docs/decisions/broken-answers.md', 'utf8')
+  const page = readFileSync('docs/decisions/aborted-responses.md', 'utf8')
   assert(page.includes(matrixTable()), `the table must be:\n${matrixTable()}`)
 })
