@@ -161,7 +161,7 @@ test('what is not as it should be is refused by name, and nothing crashes', () =
   withConsole(async ({ ask, log }) => {
     const post = (body: unknown): Asking => ({ method: 'POST', path: '/v1/accounts', body })
     const cases: readonly (readonly [Asking, number, RegExp])[] = [
-      [post('{'), 400, /not JSON/],
+      [post('{'), 400, /not valid JSON/],
       [post('[]'), 400, /not a JSON object/],
       [{ method: 'POST', path: '/v1/buckets', body: {} }, 400, /name is missing/],
       [post({ accountId: 7 }), 400, /accountId is not a non-empty string/],
