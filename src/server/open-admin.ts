@@ -103,15 +103,7 @@ export async function openAdmin(
   const listening = await server.listen(config.console.port)
   const scheme = certificate === undefined ? 'http' : 'https'
   const reached = urlOf(scheme, { ...listening, address: reachable(listening.address) })
-  if (address !== undefined) {
-    await leaveAddress(address, reached).catch((error: unknown) =>
-      // Commands on this machine then need --endpoint, which is no reason not to serve.
-      logger.log({
-        level: 'error',
-        message: `The address of the console cannot be written to ${address} (${String(error)}).`,
-      }),
-    )
-  }
+  if (address !== undefined) await announceAddress(address, reached, logger)
   return {
     url: urlOf(scheme, listening),
     renew: renewed => server.renew(renewed),
@@ -132,7 +124,17 @@ export async function adminAddressOf(folder: string): Promise<string | undefined
   return (await readText(realDisk, join(folder, ADDRESS_FILE))).trim()
 }
 
-async function leaveAddress(path: string, url: string): Promise<void> {
+/** Without the file, commands on this machine need --endpoint, which is no reason not to serve. */
+async function announceAddress(path: string, url: string, logger: Logger): Promise<void> {
+  try {
+    await writeAddress(path, url)
+  } catch (error) {
+    const message = `The address of the console cannot be written to ${path} (${String(error)}).`
+    logger.log({ level: 'error', message })
+  }
+}
+
+async function writeAddress(path: string, url: string): Promise<void> {
   await realDisk.remove(`${path}.new`)
   const file = await realDisk.open(`${path}.new`, 'create')
   await file.write([Buffer.from(`${url}\n`)], 0)
