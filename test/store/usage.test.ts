@@ -212,7 +212,7 @@ test('a process that remembers few buckets goes on in the counters that it had',
   const { store, meta } = await freshStore()
   const counters = new UsageCounters({ epoch: 0, writer: store.context.ids.writer, bucketsMax: 2 })
   const few = Store.prototype.forRequest.call(
-    Object.assign(Object.create(Store.prototype), { engine: { ...store.context, usage: counters } }),
+    Object.assign(Object.create(Store.prototype), { context: { ...store.context, usage: counters } }),
     store.context.meta,
   )
   const names = ['one', 'two', 'three', 'four', 'five']
