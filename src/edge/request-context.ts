@@ -15,7 +15,7 @@ import type {
 } from '../operations/context.ts'
 import type { RequiredPermission } from '../operations/operation.ts'
 import type { ConditionValues } from '../rules/access/condition-values.ts'
-import { locationOf } from './address.ts'
+import { locationOf } from './decoded-request.ts'
 import type { Authorizer } from './authorize.ts'
 import { EarlyResponse } from './early-response.ts'
 import { regionHeader, wireHeaders } from './encode-response.ts'

@@ -23,10 +23,9 @@ import {
   redirectToFolder,
   type WebsiteVisit,
 } from '../rules/website.ts'
-import { decodeTarget } from './address.ts'
 import type { AccessFacts } from './authorize.ts'
 import { preflight } from './cors.ts'
-import { DecodedRequest } from './decoded-request.ts'
+import { DecodedRequest, decodeTarget } from './decoded-request.ts'
 import { DIALECTS, type Dialect, wireName } from './dialect.ts'
 import { encodeFault } from './encode-response.ts'
 import type { Exchange, WireResponse } from './exchange.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { canBeHeader, headerText, headerWire, trimmed } from './header-text.ts'
+import { canBeHeader, headerText, headerWire, trimmed } from './raw-request.ts'
 
 const wire = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
 

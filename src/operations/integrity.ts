@@ -15,7 +15,7 @@ import {
   wholeChecksum,
 } from '../rules/checksum.ts'
 import { bodyChecksum } from '../store/content/body-checksum.ts'
-import type { BodyInspector } from '../store/content/body-inspector.ts'
+import type { BodyInspector } from '../store/content/ingest.ts'
 import type { IncomingBody, OperationContext, RequestView } from './context.ts'
 import type { Operation } from './operation.ts'
 

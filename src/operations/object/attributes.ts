@@ -1,5 +1,5 @@
 /** What a request says about an object beside its bytes, and how a stored object says it again. */
-import { headerWire } from '../../http/header-text.ts'
+import { headerWire } from '../../http/raw-request.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Attributes, Lock, Pairs, Version } from '../../model/version.ts'
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RecordCache } from './record-cache.ts'
+import { RecordCache } from './authorized-view.ts'
 
 test('a cached record retains neither the buffer it was cut from nor its decoded form', () => {
   const cache = new RecordCache()

@@ -4,13 +4,34 @@
  */
 import { type Body, DiskFull } from '../../blobs/blobs.ts'
 import { wrapBlobKey } from '../../crypto/key-wrap.ts'
-import { SEALED_FRAME_BYTES, seal } from '../../crypto/sealing.ts'
+import { seal, SEALED_FRAME_BYTES } from '../../crypto/sealing.ts'
+import type { BodyDigest } from '../../digest/body-digest.ts'
 import { OutcomeUnknown } from '../../meta/meta.ts'
-import { type BlobRecord, blobFormat, type Content, type Slice } from '../../model/content.ts'
+import { blobFormat, type BlobRecord, type Content, type Slice } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
+import type { Checksum } from '../../model/version.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import type { Transaction } from '../commit/transaction.ts'
 import type { StoreContext } from '../store-context.ts'
+
+/** Observes a body as it arrives and may reject it at its end. */
+export interface BodyInspector extends RunningDigest {
+  /** Throws a fault when the body does not match the client's declarations; resolves to the checksum to store. */
+  end(md5: Buffer): Promise<Checksum | undefined>
+}
+
+/** Completes the digests of a body; throws when it does not match the client's declarations. */
+export async function inspectBody(
+  md5: BodyDigest,
+  inspection: BodyInspector | undefined,
+): Promise<{ readonly digest: Buffer; readonly checksum: Checksum | undefined }> {
+  try {
+    const digest = await md5.digest()
+    return { digest, checksum: await inspection?.end(digest) }
+  } finally {
+    inspection?.abandon()
+  }
+}
 
 /**
  * Up to this size a content is stored in its version's record: one commit and one sync instead of two. Measured: at 4

@@ -23,8 +23,7 @@ import { contentKeyOf, encryptionFor, type KeyChoice } from '../keys/content-key
 import { transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { StoreContext } from '../store-context.ts'
 import type { CopyRequest, CopyResult } from './copy-request.ts'
-import { NO_BYPASS } from './lock-gate.ts'
-import { lockForNewVersion } from './new-lock.ts'
+import { lockForNewVersion, NO_BYPASS } from './lock-gate.ts'
 import type { Objects } from './objects.ts'
 import { type KeyHead, type NewVersion, publish, readHead, requireVersion } from './versions.ts'
 

@@ -3,7 +3,7 @@ import type { Attributes, Lock, Version } from '../../model/version.ts'
 import type { ChecksumAlgorithm } from '../../rules/checksum.ts'
 import type { Precondition } from '../../rules/precondition.ts'
 import type { KeyChoice } from '../keys/content-keys.ts'
-import type { VersionSelector } from './find-version.ts'
+import type { VersionSelector } from './versions.ts'
 
 export interface CopyRequest {
   readonly from: VersionSelector

@@ -6,15 +6,29 @@
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
 import type { LockReason } from '../../model/ledger.ts'
-import type { Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
-import { mayRemove } from '../../rules/lock.ts'
+import type { Lock, Version } from '../../model/version.ts'
+import { initialLock, mayRemove } from '../../rules/lock.ts'
 import type { StoredVersion } from '../commit/decoded-records.ts'
 import { isCurrent } from '../commit/record-keys.ts'
 import type { Transaction } from '../commit/transaction.ts'
 import { dropReference } from '../content/reference-counts.ts'
 import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
+
+/**
+ * G19, P19. A requested lock is checked against the wall clock. A bucket's default counts from the latest known time: a
+ * server whose clock starts years behind would otherwise create locks that expire as soon as it is corrected.
+ */
+export async function lockForNewVersion(
+  context: StoreContext,
+  bucket: Bucket,
+  requested: Lock,
+  now: number,
+): Promise<Lock> {
+  const usesDefault = bucket.defaultRetention !== undefined && requested.retention === undefined
+  return initialLock(bucket, requested, usesDefault ? await context.lockClock.latest() : now)
+}
 
 export interface RemovalRights {
   /** The caller asked to bypass governance retention and is permitted to. */

@@ -27,18 +27,16 @@ import {
 } from '../../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
-import { type BodyInspector, inspectBody } from '../content/body-inspector.ts'
+import { type BodyInspector, inspectBody } from '../content/ingest.ts'
 import { ingest, withDraft } from '../content/ingest.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
 import { dependOnNamedKey } from '../keys/named-keys.ts'
 import { recordRefusal, transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
-import { findVersion, locateVersion, type VersionSelector } from './find-version.ts'
-import { lockedFault, NO_BYPASS, type RemovalRights } from './lock-gate.ts'
-import { lockForNewVersion } from './new-lock.ts'
+import { lockedFault, lockForNewVersion, NO_BYPASS, type RemovalRights } from './lock-gate.ts'
 import { ObjectHandle } from './object-handle.ts'
-import { locate, publish, publishMarker, readHead, requireVersion, unlinkVersion } from './versions.ts'
+import { findVersion, locate, locateVersion, publish, publishMarker, readHead, requireVersion, unlinkVersion, type VersionSelector } from './versions.ts'
 
 export interface PutRequest {
   readonly bucket: string

@@ -8,17 +8,18 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
-import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
+import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
 import { mayRemove } from '../../rules/lock.ts'
 import { checkKey } from '../../rules/naming.ts'
+import { bucketForRead } from '../buckets/bucket-record.ts'
 import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
-import type { Transaction } from '../commit/transaction.ts'
+import { transact, Transaction, type TransactionContext } from '../commit/transaction.ts'
 import { dependOnNamedKey } from '../keys/named-keys.ts'
+import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
-import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 
 /** The head of a key: its current version, a `deleted` record, or neither. */
 export interface KeyHead {
@@ -327,4 +328,30 @@ async function promote(
   }
   if (next !== undefined) tx.put(recordKey.deleted(name, head.key), deletedFormat.encode({ top, nullSeq }))
   else if (head.current === undefined) tx.remove(recordKey.deleted(name, head.key))
+}
+
+export interface VersionSelector {
+  readonly bucket: string
+  readonly key: string
+  readonly versionId?: string | undefined
+}
+
+/** Finds a version by its id, or the current one of a key. */
+export async function locateVersion(tx: Transaction, which: VersionSelector): Promise<StoredVersion> {
+  let bucket = bucketForRead(tx, which.bucket)
+  if (bucket instanceof Promise) bucket = await bucket
+  let head = readHead(tx, bucket, which.key)
+  if (head instanceof Promise) head = await head
+  return requireVersion(tx, head, which.versionId)
+}
+
+/** The same for a caller that only reads. */
+export async function findVersion(context: TransactionContext, which: VersionSelector): Promise<StoredVersion> {
+  try {
+    return await locateVersion(new Transaction(context.meta), which)
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error
+    // A version that is found existed; one that is not found may have moved between two reads, so validate.
+    return transact(context, tx => locateVersion(tx, which))
+  }
 }
