@@ -51,7 +51,7 @@ async function authenticatePosted(
   by: Authentication & { readonly facts: AccessFacts },
 ): Promise<void> {
   if (caller.kind !== 'anonymous' || payload.kind === 'chunks') {
-    throw new Fault('InvalidRequest', { reason: 'A form is signed by the policy that it carries, and only so.' })
+    throw new Fault('InvalidRequest', { reason: 'A form must be signed by its policy and by nothing else.' })
   }
   const { bucket } = state.address
   // The form's fields identify its sender, so nothing else can be refused before they have been read.
@@ -76,27 +76,27 @@ async function authenticatePosted(
 const neutral = (dialect: Dialect, name: string): string =>
   name.startsWith(dialect.prefix) ? `:${name.slice(dialect.prefix.length)}` : name
 
-/** Bytes that the client announced: the decoded length of chunks, else the length of the body itself. */
-function announcedLength(payload: PayloadRule, view: DecodedRequest): number | undefined {
+/** The announced length: that of the decoded chunks, else that of the body itself. */
+function announcedLength(payload: PayloadRule, request: DecodedRequest): number | undefined {
   if (payload.kind === 'chunks') return payload.decodedLength
-  return view.byteCount('content-length')
+  return request.byteCount('content-length')
 }
 
-function mayDiffer(payload: PayloadRule, length: number | undefined, view: DecodedRequest): boolean {
+function mayDiffer(payload: PayloadRule, length: number | undefined, request: DecodedRequest): boolean {
   if (payload.kind !== 'sha256') return payload.kind === 'chunks'
-  return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || view.header('transfer-encoding') !== undefined
+  return payload.hex !== EMPTY_SHA256 || (length ?? 0) > 0 || request.header('transfer-encoding') !== undefined
 }
 
 export function incomingBody(
   incoming: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
   payload: PayloadRule,
-  view: DecodedRequest,
+  request: DecodedRequest,
   dialect: Dialect,
 ): IncomingBody {
-  return new CheckedBody(incoming, payload, view, dialect)
+  return new CheckedBody(incoming, payload, request, dialect)
 }
 
-/** A class, since most requests have no body: what nobody asks for is not made. */
+/** A class with lazy members, since most requests have no body. */
 class CheckedBody implements IncomingBody {
   readonly length: number | undefined
   readonly mayDiffer: boolean
@@ -110,16 +110,16 @@ class CheckedBody implements IncomingBody {
   constructor(
     { body, slot }: { readonly body: AsyncIterable<Buffer>; readonly slot: Slot },
     payload: PayloadRule,
-    view: DecodedRequest,
+    request: DecodedRequest,
     dialect: Dialect,
   ) {
     this.#body = body
     this.#slot = slot
     this.#payload = payload
     this.#dialect = dialect
-    this.#declared = view.header(':trailer')
-    this.length = announcedLength(payload, view)
-    this.mayDiffer = mayDiffer(payload, this.length, view)
+    this.#declared = request.header(':trailer')
+    this.length = announcedLength(payload, request)
+    this.mayDiffer = mayDiffer(payload, this.length, request)
   }
 
   get stream(): AsyncIterable<Buffer> {

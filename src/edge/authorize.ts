@@ -164,7 +164,7 @@ export interface AccessFacts {
   document(bucket: string, name: string): Promise<string | undefined>
   /** Undefined when there is no such object. */
   object(name: ObjectName): MaybePromise<ObjectFacts | undefined>
-  /** Who began the upload; undefined when there is no such upload. */
+  /** The initiator of the upload; undefined when there is no such upload. */
   initiator(name: ObjectName, uploadId: string): Promise<string | undefined>
 }
 
@@ -175,7 +175,7 @@ const NO_BLOCK = {
   restrictPublicBuckets: false,
 }
 
-/** What the evaluator needs to know about a bucket. */
+/** The facts about a bucket that the evaluator needs. */
 export async function bucketFacts(facts: AccessFacts, accounts: AccountLookup, bucket: Bucket): Promise<BucketFacts> {
   const policy = bucket.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
   return {
@@ -199,7 +199,7 @@ const REASONS_LOGGED_MAX = 3
 const refusalReason = (action: Action, { reasons }: AccessVerdict): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
 
-/** What authorization works with beside the request. */
+/** Sources of authorization beside the request. */
 export interface AuthorizationContext {
   readonly facts: AccessFacts
   readonly accounts: AccountLookup

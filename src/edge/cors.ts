@@ -1,5 +1,5 @@
 /**
- * G16. What browsers need to hear: preflights answered by the bucket's rules, and their headers on every other answer.
+ * G16. CORS: preflights are answered by the bucket's rules, and every other response carries their headers.
  */
 import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
@@ -20,7 +20,7 @@ const read = new ParseCache(text => readCors(parseXml(text)))
 
 type Rules = readonly CorsRule[] | 'no bucket' | 'no rules'
 
-/** Whoever asks need not be anybody: a browser asks before it has said who it is for. */
+/** Needs no caller: a browser sends a preflight before it authenticates. */
 async function rulesOf(facts: AccessFacts, bucket: string): Promise<Rules> {
   try {
     const { documents } = await facts.bucket(bucket)
@@ -38,7 +38,7 @@ const asked = (text: string | undefined): string[] =>
     .map(name => name.trim().toLowerCase())
     .filter(name => name !== '')
 
-/** A57. An answer that any origin may read never carries credentials. */
+/** A57. A response that any origin may read never carries credentials. */
 function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[] | undefined {
   const found = matchingRule(rules, request)
   if (found === undefined) return undefined
@@ -56,9 +56,13 @@ function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[
 }
 
 /** The answer to a preflight. */
-export async function preflight(facts: AccessFacts, { bucket, key }: Address, view: DecodedRequest): Promise<Header[]> {
-  const origin = view.header('origin')
-  const method = view.header(METHOD)
+export async function preflight(
+  facts: AccessFacts,
+  { bucket, key }: Address,
+  request: DecodedRequest,
+): Promise<Header[]> {
+  const origin = request.header('origin')
+  const method = request.header(METHOD)
   if (origin === undefined) {
     throw new Fault('BadRequest', { reason: 'Insufficient information. Origin request header needed.' })
   }
@@ -72,12 +76,12 @@ export async function preflight(facts: AccessFacts, { bucket, key }: Address, vi
   if (rules === 'no rules') {
     throw new Fault('AccessForbidden', { ...place, reason: 'CORSResponse: CORS is not enabled for this bucket.' })
   }
-  const headers = allowHeaders(rules, { origin, method, headers: asked(view.header(HEADERS)) })
+  const headers = allowHeaders(rules, { origin, method, headers: asked(request.header(HEADERS)) })
   if (headers === undefined) throw new Fault('AccessForbidden', { ...place, reason: REFUSED })
   return headers
 }
 
-/** Headers for the answer to a request that a browser sent from a page of another origin; none for all others. */
+/** Response headers for a request that a browser sent from a page of another origin; none for all others. */
 export async function corsHeaders(
   facts: AccessFacts,
   bucket: string,

@@ -100,8 +100,8 @@ export function pathAddress(request: RawRequest): Address {
 const encoded = (key: string): string => encodeURIComponent(key).replaceAll('%2F', '/')
 
 /** R88. The URL of what was addressed, in the style in which it was. */
-export function locationOf({ bucket, key, style }: Address, view: RequestView, secure: boolean): string {
-  const host = `${secure ? 'https' : 'http'}://${view.header('host') ?? ''}`
+export function locationOf({ bucket, key, style }: Address, request: RequestView, secure: boolean): string {
+  const host = `${secure ? 'https' : 'http'}://${request.header('host') ?? ''}`
   return style === 'path' ? `${host}/${bucket}/${encoded(key)}` : `${host}/${encoded(key)}`
 }
 
@@ -110,7 +110,7 @@ const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
     name => `:${name}`,
   ),
 )
-/** Links are made before there is a body; some SDKs sign the checksum of none into them. */
+/** Presigned URLs are made before there is a body; some SDKs sign the checksum of an empty one into them. */
 const ABOUT_THE_BODY = /^:(content-sha256|decoded-content-length|trailer|sdk-checksum-algorithm|checksum-(crc|sha).*)$/
 const CUSTOMER_KEY = /-customer-key(-md5)?$/
 
@@ -119,7 +119,7 @@ const NO_QUERY = new Map<string, string>()
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class DecodedRequest implements RequestView {
   readonly #dialect: Dialect
-  /** By neutral name, as they were sent: most are never looked at. */
+  /** By neutral name, as sent: most are never read. */
   readonly #headers = new Map<string, string>()
   readonly #query: Map<string, string>
 
@@ -138,7 +138,7 @@ export class DecodedRequest implements RequestView {
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))
       const value = equals < 0 ? '' : decodeTarget(pair.slice(equals + 1))
-      // Which of two counts would depend on their order, which a signature does not cover.
+      // Which of two values counts would depend on their order, which a signature does not cover.
       if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
       this.#query.set(name, value)
     }
@@ -148,8 +148,8 @@ export class DecodedRequest implements RequestView {
   }
 
   /**
-   * Whoever makes a link signs headers of the dialect into its query, so that whoever uses it need not send them: SDKs
-   * do so with metadata, access lists, holds, sources of copies. They count as if they had been sent.
+   * A presigned URL carries headers of the dialect in its query, so that its user need not send them: SDKs do so with
+   * metadata, ACLs, holds, copy sources. They count as if they had been sent.
    */
   #takeFromLink(): void {
     const { prefix, scheme } = this.#dialect
@@ -161,19 +161,19 @@ export class DecodedRequest implements RequestView {
       const refuse = (reason: string): never => {
         throw new Fault('InvalidArgument', { ArgumentName: wire, reason })
       }
-      if (CUSTOMER_KEY.test(name)) refuse('A customer key must be sent in headers: addresses are kept in logs.')
+      if (CUSTOMER_KEY.test(name)) refuse('A customer key must be sent in headers: URLs are kept in logs.')
       const bytes = Buffer.from(text, 'utf8').toString('latin1')
       if (!canBeHeader(sent, bytes)) {
-        refuse('A parameter that stands for a header contains characters that no header can.')
+        refuse('A query parameter that stands for a header contains characters that a header cannot have.')
       }
       const header = this.#text(name)
       if (header !== undefined && header !== headerText(trimmed(bytes))) {
-        refuse('The header and the parameter of the same name differ.')
+        refuse('The header and the query parameter of the same name differ.')
       }
       this.#headers.set(name, bytes)
     }
     if (this.#headers.has(':content-sha256')) return
-    // Policies that refuse unsigned bodies refuse links as well: they are links' usual ones.
+    // Policies that refuse unsigned payloads refuse presigned URLs as well, which usually have one.
     this.#headers.set(':content-sha256', this.#query.get(`${scheme.queryPrefix}Content-Sha256`) ?? UNSIGNED_PAYLOAD)
   }
 
@@ -214,7 +214,7 @@ export class DecodedRequest implements RequestView {
     return this.#query.keys()
   }
 
-  /** A number of bytes that a header announces. */
+  /** A byte count in a header. */
   byteCount(name: string): number | undefined {
     const value = this.header(name)
     if (value === undefined) return undefined

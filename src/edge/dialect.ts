@@ -12,9 +12,9 @@ import type { EncryptionNames } from '../rules/documents/encryption.ts'
 export interface Dialect {
   readonly name: 'svc' | 's3'
   readonly scheme: Scheme
-  /** What extension headers begin with. */
+  /** The prefix of extension headers. */
   readonly prefix: string
-  /** Of the roots of answers. */
+  /** Of the root elements of responses. */
   readonly namespace: string | undefined
   /** Neutral names that are not spelled by putting the prefix before them. */
   readonly odd: ReadonlyMap<string, string>
@@ -37,7 +37,7 @@ const groupUris = (dialect: 'svc' | 's3'): DialectBehavior['groupUris'] => ({
   LogDelivery: GROUP_URIS.LogDelivery[dialect],
 })
 
-/** What the encryption whose keys are named is called, in documents and in headers alike. */
+/** The value that selects encryption under a named key, in documents and in headers alike. */
 const VERENC: EncryptionNames = { named: 'verenc', double: 'verenc' }
 const KMS: EncryptionNames = { named: 'aws:kms', double: 'aws:kms:dsse' }
 
@@ -155,7 +155,7 @@ export function neutralName({ prefix, odd }: Dialect, name: string): string {
   return odd.has(neutral) ? name : `:${neutral}`
 }
 
-/** What is to be known of a header's name. */
+/** Facts about a header's name. */
 interface SentName {
   /** Whose extension it is. */
   readonly spoken: Dialect | undefined

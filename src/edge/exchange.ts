@@ -2,7 +2,7 @@
 import type { Slot } from '../http/admission.ts'
 import type { RawRequest } from '../http/raw-request.ts'
 
-/** What is recorded about an exchange: by the log, metrics, audit, traces and access logs. */
+/** The part of an exchange that the log, metrics, audit, traces and access logs record. */
 export interface ExchangeRecord {
   readonly requestId: string
   readonly hostId: string

@@ -31,7 +31,7 @@ export interface ExplainQuestion {
   readonly key?: string | undefined
   readonly versionId?: string | undefined
   readonly bypass?: boolean | undefined
-  /** What else is known of the request, by neutral condition key. */
+  /** Further condition values of the request, by neutral key. */
   readonly context?: ConditionContext | undefined
 }
 
@@ -115,7 +115,7 @@ export class Explainer {
   }
 }
 
-/** What else a request meets on its way that is no matter of access. */
+/** Checks beside access that such a request meets. */
 function notesOf({ as, action, versionId, keepHeld }: ExplainedRequest, bucket: Bucket | undefined): string[] {
   const notes: string[] = []
   if (bucket?.requesterPays === true) {

@@ -1,4 +1,4 @@
-/** Faults as a dialect tells them: the same conditions, under its codes, statuses and names of details. */
+/** Faults in a dialect: the same conditions under its codes, statuses and names of details. */
 import { Fault } from '../model/faults.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type Dialect, inDialect } from './dialect.ts'
@@ -23,7 +23,7 @@ const FOLDED: ReadonlySet<string> = new Set([
   'MissingSecurityHeader',
 ])
 
-/** Details that name headers. What others hold is the client's own: a key that begins as a header does is no header. */
+/** Details that name headers. Others hold the client's own values: a key that looks like a header is none. */
 const NAMING: ReadonlySet<string> = new Set([
   'ArgumentName',
   'Condition',
@@ -39,21 +39,21 @@ function withoutMatch(fault: Fault, dialect: Dialect): Fault {
   return missing && dialect.behavior.missingMatchIsNoSuchKey ? new Fault('NoSuchKey') : fault
 }
 
-/** Details in lower case are for us; the others are told. */
-const isTold = (name: string): boolean => /^[A-Z]/.test(name)
+/** Details in lower case are internal; the others go into the error document. */
+const isPublic = (name: string): boolean => /^[A-Z]/.test(name)
 
 export function faultInDialect(raised: Fault, dialect: Dialect, operation: Operation | undefined): DialectFault {
   const fault = withoutMatch(raised, dialect)
   const folds = operation?.foldsFaults === true && dialect.foldsInto !== undefined && FOLDED.has(fault.code)
   const code = dialect.words.get(fault.code) ?? fault.code
   const details = Object.entries(fault.detail)
-    .filter(([name, value]) => isTold(name) && value !== undefined)
+    .filter(([name, value]) => isPublic(name) && value !== undefined)
     .map(([name, value]): [string, string] => [
       dialect.words.get(name) ?? name,
       NAMING.has(name) ? inDialect(dialect, String(value)) : String(value),
     ])
   return {
-    // D11. Whatever is wrong with a signature is a missing permission to one dialect, a bad request to the other.
+    // D11. A fault of the signature is a missing permission in one dialect, a bad request in the other.
     status: fault.detail.authentication === true && dialect.authFaultsAre403 ? 403 : fault.status,
     code: folds ? dialect.foldsInto : code,
     message: inDialect(dialect, String(fault.detail.reason ?? fault.message)),

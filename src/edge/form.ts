@@ -35,7 +35,7 @@ const FAULT_OF: Readonly<Record<FormProblem, () => Fault>> = {
 
 const asFault = (error: unknown): unknown => (error instanceof BadForm ? FAULT_OF[error.problem]() : error)
 
-/** Of the request itself only these count: what a policy does not cover must not change what is stored. */
+/** Headers of the request that count: what the policy does not cover must not change the stored object. */
 const OF_THE_REQUEST: ReadonlySet<string> = new Set(['host', 'origin', 'referer', 'user-agent'])
 
 /** Fields that are headers of the object, and those that say how to answer. */
@@ -54,7 +54,7 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
 /** Fields of the signature that are no headers of the request. Its date is one: policies may ask how old it is. */
 const SIGNATURE_FIELD = /^(algorithm|credential|signature|security-token)$/
 
-/** Headers of a dialect that some clients send with everything: they say nothing about what is stored. */
+/** Headers of a dialect that some clients send with every request: they do not describe the stored object. */
 const BESIDE_ANY_FORM: ReadonlySet<string> = new Set(['content-sha256', 'date', 'user-agent'])
 
 /** The dialect of the headers beside the form; what would have to count, and does not, is refused. */
@@ -65,15 +65,17 @@ function spokenBeside({ headers }: RawRequest): Dialect | undefined {
     const dialect = Object.values(DIALECTS).find(({ prefix }) => name.startsWith(prefix))
     if (dialect === undefined) continue
     if (!BESIDE_ANY_FORM.has(name.slice(dialect.prefix.length))) {
-      throw new Fault('InvalidRequest', { reason: `A form says everything in its fields, not in ${sent}` })
+      throw new Fault('InvalidRequest', { reason: `A form must carry ${sent} as a field, not as a header.` })
     }
     spoken = dialect
   }
   return spoken
 }
 
-/** `speaks` is told as soon as it is known: whatever is wrong with the rest is said in that dialect. A form that
- * speaks none is of `otherwise`. */
+/**
+ * Reads the fields. `speaks` is called as soon as the dialect is known, so that later faults are answered in it. A form
+ * that shows no dialect has that of `otherwise`.
+ */
 export async function openForm(
   request: RawRequest,
   body: AsyncIterable<Buffer>,
@@ -153,7 +155,7 @@ function tagHeader(document: string): string {
   }
 }
 
-/** Who posts the form, and the file within what the form's policy allows. */
+/** The caller who posts the form, and its file within the limits of the form's policy. */
 export async function authenticateForm(
   form: PostedForm,
   bucket: string,
@@ -173,7 +175,7 @@ export async function authenticateForm(
   return { ...authenticated, body }
 }
 
-/** Nothing is stored before the file has ended, so that what ends too early leaves nothing behind. */
+/** Nothing is stored before the file has ended, so a file that is too short leaves nothing behind. */
 async function* within(file: AsyncIterable<Buffer>, { min, max }: LengthRange): AsyncGenerator<Buffer> {
   let size = 0
   for await (const chunk of file) {

@@ -33,7 +33,7 @@ export interface ListenerParts {
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
-  /** An answer that could not be sent: its connection ends, and no other is touched. */
+  /** A response could not be sent: its connection ends, and no other is touched. */
   readonly onError: (error: unknown, requestId: string) => void
 }
 
@@ -42,7 +42,7 @@ const HTTP_OPTIONS = {
   headersTimeout: HEADERS_MS_MAX,
   connectionsCheckingInterval: 5_000,
   requestTimeout: 0,
-  // Said to clients, which then do not send into a connection that is about to end.
+  // Sent to clients, which then do not send into a connection that is about to end.
   keepAliveTimeout: TIMEOUTS.quietMs - 5_000,
   requireHostHeader: false,
 } as const
@@ -86,7 +86,7 @@ export class Listener {
   /** Says which process answered. */
   readonly #hostId: string
   readonly #connections = new Map<Socket, ClientConnection>()
-  /** Request ids one behind the other, and where the next begins. */
+  /** Request ids one after the other, and where the next begins. */
   #drawn = ''
   #nextId = 0
 
@@ -103,11 +103,11 @@ export class Listener {
     this.#server.on(this.#isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
-    // Without listeners of its own, Node would answer 100 or 417 before anybody has looked at the request.
+    // Without these listeners, Node would answer 100 or 417 before the pipeline has seen the request.
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', onRequest)
     this.#server.maxConnections = CONNECTIONS_MAX
-    // Bounded when the request is looked at; a bound on the count here would silently drop the rest.
+    // The pipeline bounds the count; a bound here would silently drop the rest.
     this.#server.maxHeadersCount = 0
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
     this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
@@ -122,7 +122,7 @@ export class Listener {
     return renew(this.#server, certificate)
   }
 
-  /** Ends what has kept the server waiting for too long. One step; whoever runs the server decides when. */
+  /** Ends connections that have kept the server waiting for too long. One step; the server decides when to run it. */
   endOverdue(): void {
     this.#patience.check()
   }
@@ -136,14 +136,14 @@ export class Listener {
     })
   }
 
-  /** No new connections, and the end of all there are, whatever is under way on them. */
+  /** No new connections, and the end of all open ones, with their requests in flight. */
   async abort(): Promise<void> {
     const closed = this.close()
     this.#server.closeAllConnections()
     await closed
   }
 
-  /** Ends connections on which something is under way, without waiting for it. */
+  /** Ends connections with a request in flight, without waiting for it. */
   endBusy(): void {
     for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
@@ -160,9 +160,9 @@ export class Listener {
     })
   }
 
-  /** What came on a connection could not be read as a request, or as the rest of one. */
+  /** The bytes on a connection could not be parsed as a request, or as the rest of one. */
   #broke(code: string | undefined, socket: Socket): void {
-    // Its client said itself that the request before was the last, and has or gets its answer.
+    // The client announced the request before as its last, and has its response or will get it.
     if (code === 'HPE_CLOSED_CONNECTION') return
     const connection = this.#connections.get(socket)
     if (!socket.writable || connection === undefined) return void socket.destroy()
@@ -170,7 +170,7 @@ export class Listener {
     connection.break(fault, () => this.#refuse(fault, socket))
   }
 
-  /** Who sends CONNECT gets the bare socket: from then on no runtime sends what is owed on it, or hears its errors. */
+  /** CONNECT hands over the bare socket: from then on no runtime sends pending responses on it or hears its errors. */
   #handedOver(socket: Socket): void {
     socket.on('error', ignore)
     const connection = this.#connections.get(socket)

@@ -1,5 +1,5 @@
 /**
- * What an operation works with, for one request. A class of fields: every operation reads one of these, so all of them
+ * The context of an operation for one request. A class of fields: every operation reads one of these, so all of them
  * need the same shape.
  */
 import type { Clock } from '../lib/clock.ts'
@@ -23,7 +23,7 @@ import type { Exchange } from './exchange.ts'
 import { faultInDialect } from './faults-in-dialect.ts'
 import type { RequestState } from './request-state.ts'
 
-/** What the pipeline hands to an operation beside what it learned about the request. */
+/** Passed by the pipeline beside the exchange and the state. */
 export interface ContextParts extends Pick<OperationContext, 'store' | 'accounts' | 'anyRegion' | 'reportDamage'> {
   readonly clock: Clock
   readonly authorizer: Authorizer

@@ -25,8 +25,8 @@ export const NO_HEADERS: readonly Header[] = []
 const UNANSWERED: WireResponse = { status: 500, headers: [], body: undefined, close: true }
 
 /**
- * What the pipeline has learned about a request so far. Whatever fails, the error response and the log are written from
- * this. Fields only, so that a fault injector can copy it.
+ * Everything the pipeline has learned about a request so far. Error responses and the log are written from this. Fields
+ * only, so that a fault injector can copy it.
  */
 export class RequestState {
   // Known after routing.

@@ -45,7 +45,7 @@ export const HEADERS_NOT_OFFERED = [
 const METHODS: readonly HttpMethod[] = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE']
 
 export interface Routes {
-  find(method: string, level: ResourceLevel, view: DecodedRequest): Operation
+  find(method: string, level: ResourceLevel, request: DecodedRequest): Operation
 }
 
 /** An operation and what it needs, taken apart once. */
@@ -65,13 +65,13 @@ function rowOf(operation: Operation): Row {
   return { operation, needs, asked: new Set(needs.map(({ name }) => name)) }
 }
 
-const areMet = ({ needs }: Row, view: DecodedRequest): boolean => {
-  for (const need of needs) if (!isMet(need, view)) return false
+const areMet = ({ needs }: Row, request: DecodedRequest): boolean => {
+  for (const need of needs) if (!isMet(need, request)) return false
   return true
 }
 
-const isMet = ({ name, isHeader, value }: Row['needs'][number], view: DecodedRequest): boolean => {
-  const sent = isHeader ? view.header(name) : view.query(name)
+const isMet = ({ name, isHeader, value }: Row['needs'][number], request: DecodedRequest): boolean => {
+  const sent = isHeader ? request.header(name) : request.query(name)
   return value === undefined ? sent !== undefined : sent === value
 }
 
@@ -93,51 +93,52 @@ export function routeTable(operations: readonly Operation[]): Routes {
     slots[on].set(method, rows)
   }
   const known = subresources(operations)
-  const answering = (method: string, level: ResourceLevel, view: DecodedRequest): Operation | undefined => {
+  const answering = (method: string, level: ResourceLevel, request: DecodedRequest): Operation | undefined => {
     for (const row of slots[level].get(method) ?? []) {
-      if (areMet(row, view)) return leavesOut(row, known, view) ? undefined : row.operation
+      if (areMet(row, request)) return leavesOut(row, known, request) ? undefined : row.operation
     }
     return undefined
   }
   return {
-    find(method, level, view) {
-      for (const name of view.queryNames) if (NOT_OFFERED.has(name)) throw notImplemented('sub-resource', name)
-      if (method === 'PUT') checkPart(view)
-      const found = answering(method, level, view)
+    find(method, level, request) {
+      for (const name of request.queryNames) if (NOT_OFFERED.has(name)) throw notImplemented('sub-resource', name)
+      if (method === 'PUT') checkPart(request)
+      const found = answering(method, level, request)
       for (const name of HEADERS_NOT_OFFERED) {
-        if (view.header(name) === undefined || found?.evaluates.includes(name) === true) continue
+        if (request.header(name) === undefined || found?.evaluates.includes(name) === true) continue
         throw notImplemented('header', headerName(name.slice(1)))
       }
       if (found !== undefined) return found
-      const allow = METHODS.filter(other => answering(other, level, view) !== undefined).join(', ')
-      if (allow === '') checkOne(known, view)
-      if (method === 'GET' && level === 'object') checkListing(view)
+      const allow = METHODS.filter(other => answering(other, level, request) !== undefined).join(', ')
+      if (allow === '') checkOne(known, request)
+      if (method === 'GET' && level === 'object') checkListing(request)
       throw new Fault('MethodNotAllowed', { Method: method, ResourceType: level.toUpperCase(), allow })
     },
   }
 }
 
-/** What is sent as a part and says half of it must not be stored as an object. */
-function checkPart(view: DecodedRequest): void {
-  const [number, upload] = [view.query('partNumber'), view.query('uploadId')]
+/** A part that lacks its number or its upload must not be stored as an object. */
+function checkPart(request: DecodedRequest): void {
+  const [number, upload] = [request.query('partNumber'), request.query('uploadId')]
   if ((number === undefined) === (upload === undefined)) return
-  const reason = number === undefined ? 'A part needs its number' : 'A part needs its upload'
+  const reason = number === undefined ? 'uploadId requires partNumber' : 'partNumber requires uploadId'
   throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason })
 }
 
-/** Two at once are asked of nothing, by no method: which of them was meant is not for us to guess. */
-function checkOne(known: ReadonlySet<string>, view: DecodedRequest): void {
-  const names = [...view.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
+/** No operation takes two sub-resources at once, and guessing which one was meant could do harm. */
+function checkOne(known: ReadonlySet<string>, request: DecodedRequest): void {
+  const names = [...request.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
   if (names.length < 2) return
   const reason = `Conflicting query string parameters: ${names.join(', ')}`
   throw new Fault('InvalidArgument', { ArgumentName: 'ResourceType', ArgumentValue: names[0], reason })
 }
 
-/** Listings are asked of buckets; S3 says so of a key in its own words. */
-function checkListing(view: DecodedRequest): void {
+/** Listings concern buckets; for a key S3 answers with these texts. */
+function checkListing(request: DecodedRequest): void {
   const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
-  if (view.query('uploads') !== undefined) throw refused('Key is not expected for the GET method ?uploads subresource')
-  if (view.query('versions') !== undefined) {
+  if (request.query('uploads') !== undefined)
+    throw refused('Key is not expected for the GET method ?uploads subresource')
+  if (request.query('versions') !== undefined) {
     throw refused('There is no such thing as the ?versions sub-resource for a key')
   }
 }
@@ -149,10 +150,10 @@ function sameNeeds(a: Operation, b: Operation): boolean {
 }
 
 /**
- * A sub-resource that the operation does not ask for was meant for another one: never fall back to a plain GET or PUT.
+ * A sub-resource that the operation does not need belongs to another one: never fall back to a plain GET or PUT.
  */
-function leavesOut({ asked }: Row, known: ReadonlySet<string>, view: DecodedRequest): boolean {
-  for (const name of view.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
+function leavesOut({ asked }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
+  for (const name of request.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
   return false
 }
 

@@ -55,7 +55,7 @@ export interface WebsiteRequest {
 const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 const REDIRECT = ':website-redirect-location'
-/** Of a visitor's request these count. Who it comes from and what else it asks for do not. */
+/** Headers of a visitor's request that count. Credentials and all others do not. */
 const FORWARDED = new Set([
   'host',
   'if-match',
@@ -67,7 +67,7 @@ const FORWARDED = new Set([
   'referer',
   'user-agent',
 ])
-/** What an error document says about itself; its tag and its age are not those of what was asked for. */
+/** Headers kept of an error document; its ETag and date are not those of the requested object. */
 const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-length', 'content-type'])
 
 const read = new ParseCache(text => readWebsite(parseXml(text)))
@@ -93,7 +93,7 @@ const saidIn = ({ headers = [] }: OperationResponse, wanted: string): string | u
   return value === undefined ? undefined : String(value)
 }
 
-/** Bytes that are not sent: whoever holds them for us lets go. */
+/** Releases a body that is not sent. */
 async function giveUp({ body }: OperationResponse): Promise<void> {
   if (body !== undefined && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.()
 }
@@ -111,7 +111,7 @@ const faultIn = (error: unknown): Fault => {
   throw error
 }
 
-/** What a visitor gets, and the code of the fault that an error document or a redirect stands for. */
+/** The response to a visitor, and the code of the fault that an error document or a redirect stands for. */
 export async function serveWebsite(
   visit: WebsiteRequest,
 ): Promise<{ readonly answers: OperationResponse; readonly code: string }> {
@@ -120,8 +120,8 @@ export async function serveWebsite(
   if (!METHODS.includes(method)) throw new Fault('MethodNotAllowed', { Method: method })
   const website = await websiteOf(facts, bucket)
   if (method === 'OPTIONS') {
-    const view = new DecodedRequest(request, visit.dialect)
-    return { answers: { headers: await preflight(facts, { bucket, key, style: 'host' }, view) }, code: 'ok' }
+    const decoded = new DecodedRequest(request, visit.dialect)
+    return { answers: { headers: await preflight(facts, { bucket, key, style: 'host' }, decoded) }, code: 'ok' }
   }
   const headers = request.headers.filter(([name]) => FORWARDED.has(name.toLowerCase()))
   const host = headers.find(([name]) => name.toLowerCase() === 'host')![1]
@@ -197,7 +197,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A80. Whatever a name is made of, it is text here. */
+/** A80. A name is text here, whatever characters it has. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
 
 /** A fault as a page for people. */

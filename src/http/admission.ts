@@ -1,11 +1,11 @@
-/** What requests may take up together while they are under way, and how much of it those whom nobody knows. */
+/** The bound on what requests in flight may take up together, and on the share of unauthenticated ones. */
 import { Fault } from '../model/faults.ts'
 
 export interface AdmissionLimits {
-  /** Beyond so many at once a new one is asked to come later: what is under way gets done. */
+  /** Beyond so many at once a new one is answered `SlowDown`, so that those in flight get done. */
   readonly requestsMax: number
   readonly strangersMax: number
-  /** Bytes of bodies that are kept in memory until they are whole. */
+  /** Body bytes that are kept in memory until the body is complete. */
   readonly bytesMax: number
   readonly strangerBytesMax: number
 }
@@ -33,7 +33,7 @@ export class Admission {
     return new Slot(this, this.#requests > this.#limits.requestsMax)
   }
 
-  /** Changes what is taken up, or refuses. Giving back always succeeds. */
+  /** Changes the usage, or refuses. Giving back always succeeds. */
   take(what: { readonly strangers: number; readonly bytes: number; readonly strangerBytes: number }): void {
     const strangers = this.#strangers + what.strangers
     const bytes = this.#bytes + what.bytes
@@ -52,9 +52,9 @@ export class Admission {
   }
 }
 
-/** One request's share of the room. */
+/** One request's share of the admission limits. */
 export class Slot {
-  /** More is under way than can be served well. */
+  /** More requests are in flight than can be served well. */
   readonly isOverLimit: boolean
   readonly #admission: Admission
   #isStranger = false
@@ -66,7 +66,7 @@ export class Slot {
     this.isOverLimit = isBeyond
   }
 
-  /** Says whether the sender is known; until then the request is on its way to be judged and counts for neither. */
+  /** Called after authentication; until then the request counts neither as a stranger's nor as a known caller's. */
   classify(isStranger: boolean): void {
     if (isStranger === this.#isStranger) return
     const sign = isStranger ? 1 : -1
@@ -74,7 +74,7 @@ export class Slot {
     this.#isStranger = isStranger
   }
 
-  /** Before so many bytes of the body are kept at once. */
+  /** Called before so many bytes of the body are kept in memory. */
   reserveMemory(bytes: number): void {
     this.#admission.take({ strangers: 0, bytes, strangerBytes: this.#isStranger ? bytes : 0 })
     this.#bytes += bytes

@@ -1,16 +1,16 @@
-/** One connection: what is under way on it, and since when it is quiet. */
+/** One connection: its requests in flight, and since when it is idle. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
-/** So many requests may wait for their turn on one connection; whoever sends more sends no requests but a flood. */
+/** Pipelined requests that may wait for their turn on one connection; more than that is a flood. */
 const WAITING_MAX = 100
 
-/** What a client's side of a connection takes without anybody reading. */
+/** Bytes that a client's side of a connection buffers before the client reads. */
 const LARGE_BYTES = 64 * 1024
-/** Whoever waits for an answer before the next request has taken it by then, or is not in a hurry. */
+/** A client that waits for a response before its next request has taken it by then, or is in no hurry. */
 const FRESH_MS = 1_000
 
 const NOBODY: readonly Promise<unknown>[] = []

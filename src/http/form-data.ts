@@ -20,7 +20,7 @@ export const FORM_LIMITS = {
   fieldBytesMax: 20 * 1024,
   fieldsMax: 200,
   partHeaderBytesMax: 4 * 1024,
-  /** What may follow the file: it is read so that the connection can go on, and means nothing. */
+  /** Bytes that may follow the file: they are read so that the connection can be reused, and ignored. */
   restBytesMax: 64 * 1024,
   preambleBytesMax: 1024,
 } as const

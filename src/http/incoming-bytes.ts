@@ -72,7 +72,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     return this.#cut !== undefined
   }
 
-  /** Whoever sent it is gone. It may take the socket a moment to hear of it. */
+  /** The client has disconnected. It may take the socket a moment to notice. */
   get isAbandoned(): boolean {
     return this.#isAbandoned
   }
@@ -82,10 +82,10 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     return this.#bytes
   }
 
-  /** Whoever reads, now or later, gets the fault. */
+  /** The reader gets the fault, now or later. */
   cut(fault: Fault): void {
     this.#cut ??= fault.code === 'IncompleteBody' ? this.#incomplete() : fault
-    // Whoever ends in the middle of a body has left, or is about to.
+    // A client that ends in the middle of a body has disconnected, or is about to.
     this.#isAbandoned ||= this.#cut.code === 'IncompleteBody'
     this.#refuse(this.#cut)
   }
@@ -144,7 +144,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     })
   }
 
-  /** What is there already: bytes, or the end. */
+  /** Data that is there already: bytes, or the end. */
   #step(): IteratorResult<Buffer> | undefined {
     const value = this.#message.read() as Buffer | null
     if (value === null) return this.#isRead() ? END : undefined
@@ -168,7 +168,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     for (const event of EVENTS) this.#message.on(event, this.#onEvent)
   }
 
-  /** Whoever stops reading in the middle still owes the client an answer: the connection outlives the body. */
+  /** A reader that stops in the middle still owes the client a response: the connection outlives the body. */
   async #stop(): Promise<IteratorResult<Buffer>> {
     if (this.#isListening) for (const event of EVENTS) this.#message.off(event, this.#onEvent)
     this.#isListening = false
@@ -179,7 +179,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   async discard({ bytesMax, ms, waitsBeyond }: DiscardLimits): Promise<void> {
     const message = this.#message
     const { socket } = message
-    // Whoever stopped reading may still hold the body, and nothing would come here.
+    // A reader that stopped may still hold the body, and nothing would arrive here.
     await this.#stop()
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()

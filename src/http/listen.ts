@@ -1,4 +1,4 @@
-/** What an HTTP server is told, whatever it serves: where to listen, and with which certificate. */
+/** Where an HTTP server listens, and with which certificate. */
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'

@@ -6,7 +6,7 @@ import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
-/** What a client may still send of a body that nobody reads, before its connection is cut. */
+/** Bytes that a client may still send of an unread body before its connection is cut. */
 const BRIEFLY: DiscardLimits = { bytesMax: 256 * 1024, ms: TIMEOUTS.partingMs, waitsBeyond: false }
 /**
  * The same, where it may not have taken the answers before that one: cutting the connection would take those from it.

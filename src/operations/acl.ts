@@ -1,4 +1,4 @@
-/** Access lists as requests ask for them and answers show them; what they mean is the business of rules/access. */
+/** ACLs in requests and responses; rules/access decides what they mean. */
 import type { XmlDocument, XmlWriter } from '../lib/xml-writer.ts'
 import { ANONYMOUS_CANONICAL_ID } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'
@@ -26,7 +26,7 @@ import type { AccountLookup, OperationContext } from './context.ts'
 import { checkClaims } from './integrity.ts'
 import { readXml, wholeBody } from './whole-body.ts'
 
-/** Whoever stands in the list already may go on standing there: what is shown can be sent back as it is. */
+/** Grantees of the current ACL stay valid, so that an ACL can be sent back as it was read. */
 const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): GranteeDirectory => ({
   isCanonicalId: id =>
     accounts.byCanonicalId(id) !== undefined ||
@@ -35,7 +35,7 @@ const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): 
   canonicalIdsOf: email => accounts.byEmail(email).map(({ canonicalId }) => canonicalId),
 })
 
-/** What the headers of a request say about access. */
+/** The ACL headers of a request. */
 function aclHeaders({ request }: OperationContext) {
   const grants = new Map<string, string>()
   for (const name of GRANT_HEADERS.keys()) {
@@ -58,13 +58,13 @@ export function listFromHeaders(
   return resolveGrants(readGrantHeaders(sent.grants), directoryOf(ctx.accounts), 'header')
 }
 
-/** What a request to set a list is about. */
+/** The ACL that a request replaces. */
 export interface AclRequestResult extends Owners {
   /** The list as it stands. */
   readonly grants: readonly Grant[]
 }
 
-/** What is wrong with the headers of a request to set a list, whatever it is set on and whatever its body says. */
+/** Checks the headers of a request that sets an ACL, whatever its body contains. */
 export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[]): void {
   const sent = aclHeaders(ctx)
   const { length } = ctx.body
@@ -144,11 +144,11 @@ export function listDocument(ctx: OperationContext, owner: string, grants: reado
   }
 }
 
-/** Whether the list gives anything to anybody but its owner. */
+/** Whether the ACL grants anything to anyone but its owner. */
 export const reachesOthers = (grants: readonly Grant[], owner: string): boolean =>
   grants.some(({ group, grantee }) => group || grantee !== owner)
 
-/** A list that lets others in contradicts a mode in which lists count for nothing. */
+/** An ACL that grants access to others contradicts a mode that disables ACLs. */
 export function checkListFitsOwnership(grants: readonly Grant[], owner: string, ownership: string | undefined): void {
   if (ownership === 'BucketOwnerEnforced' && reachesOthers(grants, owner)) {
     throw new Fault('InvalidBucketAclWithObjectOwnership')

@@ -42,13 +42,13 @@ export interface DialectBehavior {
   readonly otherChecksum: 'InvalidRequest' | 'BadDigest'
   /** D14, D16, D21. How strictly the document of an access list is read. */
   readonly acl: AclDocumentForm
-  /** What groups of grantees are called. */
+  /** URIs of the grantee groups. */
   readonly groupUris: Readonly<Record<Group, string>>
   /** D7–D9, R108. What locks answer to requests that are not as they should be. */
   readonly locks: LockBehavior
   /** Setting a bucket's tags answers as if there were a body, or says that there is none. */
   readonly bucketTaggingStatus: 200 | 204
-  /** What documents call the encryption whose keys are named. */
+  /** The names that documents have for encryption under a named key. */
   readonly encryptionNames: EncryptionNames
   /** D1. Completing an upload with an If-None-Match that hits is "not modified", or a failed precondition. */
   readonly completeNotModified: boolean
@@ -90,7 +90,7 @@ export interface IncomingBody {
   readonly stream: AsyncIterable<Buffer>
   /** Bytes that were announced; undefined when nothing was. */
   readonly length: number | undefined
-  /** Before so many bytes of it are kept in memory until they are whole: there is room for them, or a fault. */
+  /** Called before so many bytes are kept in memory; a fault where there is no room for them. */
   reserveMemory(bytes: number): void
   /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
   trailers(): ReadonlyMap<string, string>
@@ -102,7 +102,7 @@ export interface IncomingBody {
   readonly mayDiffer: boolean
 }
 
-/** Everything an operation works with. Read only: nothing is handed on by changing it. */
+/** The context of an operation. Read only: nothing is passed on by changing it. */
 export interface OperationContext {
   readonly store: Store
   readonly accounts: AccountLookup
@@ -110,27 +110,30 @@ export interface OperationContext {
   /** Canonical id of the caller's account, or the fixed one of callers without a name. */
   readonly callerId: string
   readonly behavior: DialectBehavior
-  /** As the caller is told: the one that was signed for where any will do, else the one that is set. */
+  /** As responses name it: the region that was signed for where any is accepted, else the configured one. */
   readonly region: string
   readonly anyRegion: boolean
   readonly request: RequestView
   readonly target: ObjectName
-  /** Where the target is found: its URL, without a query. */
+  /** The URL of the target, without a query. */
   readonly location: string
-  /** The bucket addressed; operations on a bucket that need not exist look for themselves. */
+  /** The addressed bucket; operations on a bucket that need not exist look it up themselves. */
   readonly bucket: Bucket
   readonly body: IncomingBody
-  /** A fault as the dialect tells it, for operations that answer for many things at once. */
+  /** A fault in the dialect, for operations that answer for many keys at once. */
   describeFault(fault: Fault): { readonly code: string; readonly message: string }
   /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
-  isAllowed(action: Action, on?: ObjectName, told?: ConditionValues): Promise<boolean>
-  /** Judges the request anew, now that its body has been read. Before any effect, where a declaration says `tells`. */
+  isAllowed(action: Action, on?: ObjectName, conditions?: ConditionValues): Promise<boolean>
+  /**
+   * Authorizes again with the condition values of the body. Called before any effect by operations with `deferredKeys`.
+   */
   authorizeDeferred(conditions: ConditionValues): Promise<void>
   /**
-   * R61, R95. Said by an operation that is about to read data at length, when nothing is left that could be refused
-   * without: if that lasts, the answer begins as a success with these headers, and how it went stands in its body.
+   * R61, R95. Called by an operation that is about to read data at length, when nothing is left that could be refused
+   * without reading: if that takes long, the response begins as a success with these headers, and the result follows in
+   * its body.
    */
   allowEarlyResponse(headers: readonly Header[]): void
-  /** Something of the store is damaged that the answer can do without: for the log. */
+  /** Logs damage in the store that the response does not depend on. */
   reportDamage(error: Error): void
 }

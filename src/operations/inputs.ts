@@ -88,9 +88,9 @@ const ACCOUNT_ID = /^\d{12}$/
 export function checkExpectedOwner(
   expected: string | undefined,
   owner: string,
-  { accounts, behavior: ways }: Pick<OperationContext, 'accounts' | 'behavior'>,
+  { accounts, behavior }: Pick<OperationContext, 'accounts' | 'behavior'>,
 ): void {
   if (expected === undefined) return
-  if (!ACCOUNT_ID.test(expected)) throw new Fault(ways.noAccountId)
+  if (!ACCOUNT_ID.test(expected)) throw new Fault(behavior.noAccountId)
   if (accounts.byCanonicalId(owner)?.accountId !== expected) throw new Fault('AccessDenied')
 }

@@ -1,4 +1,4 @@
-/** What a client says about its body: Content-MD5, a checksum in a header or a trailer. Checked as the body passes. */
+/** Integrity claims about a body: Content-MD5, a checksum in a header or a trailer. Verified as the body passes. */
 
 import { createHash } from 'node:crypto'
 import { Fault } from '../model/faults.ts'
@@ -28,7 +28,7 @@ export interface IntegrityClaims extends BodyInspector {
   readonly proven: boolean
 }
 
-/** What a client says about its body, as far as its headers tell. */
+/** The claims that the headers make about the body. */
 interface Said {
   readonly md5: Buffer | undefined
   readonly claim: ReturnType<typeof checksumClaim>
@@ -65,10 +65,10 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Sa
 export function checkClaims({
   request,
   body,
-  behavior: ways,
+  behavior,
 }: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (!saidOf(request, body).isOther) return
-  if (ways.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
+  if (behavior.otherChecksum === 'InvalidRequest') throw noneOfTheAnnounced()
   const reason = `The checksum is of another algorithm than ${headerName('sdk-checksum-algorithm')} announces.`
   throw new Fault('BadDigest', { reason })
 }

@@ -14,7 +14,7 @@ export type ResourceLevel = 'service' | 'bucket' | 'object'
 export interface Match {
   readonly method: HttpMethod
   readonly on: ResourceLevel
-  /** What must be there: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
+  /** Required: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
   readonly needs?: readonly string[]
 }
 
@@ -49,27 +49,27 @@ type Input<I extends Inputs> = { readonly [K in keyof I]: I[K] extends Decoder<i
 export interface Declaration<I extends Inputs> {
   readonly name: string
   readonly match: Match
-  /** Judged before the input is read, so it may look at the request but must not refuse it for its form. */
+  /** Evaluated before the input is decoded, so it may read the request but must not refuse it for its form. */
   readonly permission: (request: RequestView, target: ObjectName) => readonly RequiredPermission[]
   readonly input: I
   /** The bucket is being made, or need not exist. */
   readonly withoutBucket?: boolean
-  /** Callers without a name need a policy for this; lists do not give it. */
+  /** Anonymous callers need a policy for this; ACLs do not grant it. */
   readonly anonymousNeedsPolicy?: boolean
-  /** Its specification knows one general fault for what is wrong with a request; a dialect may fold others into it. */
+  /** Its specification has one general fault for invalid requests; a dialect may fold others into it. */
   readonly foldsFaults?: boolean
-  /** It is about the upload that the query names, and whoever began that has rights of his own (R99). */
+  /** It concerns the upload named in the query, whose initiator has rights of their own (R99). */
   readonly ofUpload?: boolean
   /**
    * Condition keys that only its body answers. It may be read once they are all that could still refuse the request;
-   * `run` then settles the permission with what the body says, before any effect.
+   * `run` then authorizes again with the values of the body, before any effect.
    */
   readonly deferredKeys?: readonly string[]
-  /** It is posted as a form, whose fields stand for headers and whose key is that of the object. */
+  /** It is posted as a form, whose fields stand for headers and name the key. */
   readonly takesForm?: boolean
   /** It writes objects: with its success an object exists (true), or only a part of one to come (false). */
   readonly createsObject?: boolean
-  /** Conditions that it alone evaluates: on any other request their headers are refused, not passed over. */
+  /** Conditions that it alone evaluates: on any other request their headers are refused, not ignored. */
   readonly evaluates?: readonly string[]
   readonly run: (ctx: OperationContext, input: Input<I>) => MaybePromise<OperationResponse>
 }
@@ -121,7 +121,7 @@ export const needs =
   (): readonly RequiredPermission[] =>
     actions.map(action => ({ action }))
 
-/** Actions on a version by its name have names of their own. */
+/** Actions on a version by its id have names of their own. */
 export const needsVersion =
   (current: Action, named: Action) =>
   (request: RequestView): readonly RequiredPermission[] => [

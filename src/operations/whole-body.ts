@@ -1,4 +1,4 @@
-/** Bodies that are documents: read whole, with a limit, and proven to be what the client meant before they count. */
+/** Bodies that are documents: read whole, with a limit, and verified before they take effect. */
 import { createHash } from 'node:crypto'
 import { BadXml, type XmlNode } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
@@ -47,7 +47,7 @@ export async function wholeBody(
   }
 }
 
-/** What `read` makes of the document; one that is not well-formed or not the right one is the fault. */
+/** Parses and reads the document; `fault` answers one that is malformed or of another kind. */
 export function readXml<T>(body: Buffer, read: (root: XmlNode) => T, fault: FaultCode = 'MalformedXML'): T {
   try {
     return read(parseXml(body))

@@ -21,7 +21,7 @@ import { readXml, wholeBody } from '../whole-body.ts'
 
 const BUCKETS_PER_ACCOUNT_MAX = 10_000
 
-/** What a request to make a bucket says beside its name asks for rights of its own. */
+/** Configuring the new bucket by headers takes further permissions. */
 function createNeeds(request: RequestView): RequiredPermission[] {
   const out: RequiredPermission[] = [{ action: 'CreateBucket' }]
   const lists = ['acl', ...GRANT_HEADERS.keys()]

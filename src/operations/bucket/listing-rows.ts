@@ -27,7 +27,7 @@ export const checksumKind = memoizeLast((kind: ChecksumKind | undefined): string
   return `${algorithm}<ChecksumType>${kind.type}</ChecksumType>`
 })
 
-/** What comes behind the size. */
+/** The elements after the size. */
 export const stored = memoizeLast(
   (storageClass: string | undefined) => `</Size><StorageClass>${xmlText(storageClass ?? 'STANDARD')}</StorageClass>`,
 )

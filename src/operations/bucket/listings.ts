@@ -1,4 +1,4 @@
-/** What all listings say alike, and how. */
+/** Parameters and elements that all listings share. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe } from '../inputs.ts'

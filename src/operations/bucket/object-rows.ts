@@ -11,7 +11,7 @@ import { speller } from './listings.ts'
 
 /** Room for most pages. More is made when needed; only this much is kept from one page to the next. */
 const SPARE_BYTES = 512 * 1024
-/** What one UTF-16 unit takes at most in UTF-8. */
+/** The longest UTF-8 encoding of one UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
 const DIGITS_MAX = 16
 
@@ -26,7 +26,7 @@ const tableOf = (plain: RegExp): Uint8Array =>
 const IN_XML = tableOf(/[ !#-%'-;=?-~]/)
 const IN_URL = tableOf(/[A-Za-z0-9_.~/-]/)
 
-/** What many rows have alike. */
+/** Pieces that many rows share. */
 interface Pieces {
   readonly afterEtag: Buffer
   readonly afterSize: Buffer

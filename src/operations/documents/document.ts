@@ -18,7 +18,7 @@ export interface DocumentKind<T> {
   readonly get: {
     readonly name: string
     readonly needs: Action
-    /** What is said beside it. */
+    /** Headers of the response. */
     readonly headers?: (ctx: OperationContext) => Promise<readonly Header[]>
   }
   readonly put: {
@@ -29,7 +29,7 @@ export interface DocumentKind<T> {
     readonly proof?: BodyRule['proof']
   }
   readonly remove?: { readonly name: string; readonly needs: Action }
-  /** What says that nobody has set it. */
+  /** The fault when it is not set. */
   readonly absent: FaultCode
   /** Undefined when nobody has set it. */
   readonly show: (ctx: OperationContext) => Promise<XmlDocument | undefined>
@@ -75,7 +75,7 @@ function removeOperation<T>({ query, remove, drop }: DocumentKind<T>): Operation
       match: { method: 'DELETE', on: 'bucket', needs: [`?${query}`] },
       permission: needs(remove.needs),
       input: {},
-      // What is not there is as gone as it can be.
+      // Removing a missing document succeeds.
       async run(ctx): Promise<OperationResponse> {
         await drop(ctx)
         return { status: 204 }

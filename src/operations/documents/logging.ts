@@ -1,4 +1,4 @@
-/** Where a bucket's access log goes. What it is to be put into must want it: the same is asked at every delivery. */
+/** Where a bucket's access log goes. The target bucket must grant delivery, which is checked at every delivery. */
 import { parseXml } from '../../lib/xml-reader.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -21,7 +21,7 @@ async function targetOf(store: Store, source: Bucket, { targetBucket, targetPref
   const target = await store.buckets.get(targetBucket).catch((error: unknown) => {
     throw error instanceof Fault ? unfit(targetBucket, 'The target bucket for logging does not exist') : error
   })
-  // Nobody learns more about a bucket of somebody else than that it is no target.
+  // A caller learns no more about a bucket of another owner than that it is no target.
   if (target.owner !== source.owner) throw unfit(targetBucket, 'The target bucket must have the same owner')
   if (target.defaultRetention !== undefined) throw unfit(targetBucket, 'The target bucket retains every object')
   const policy = target.documents.includes('policy') ? await store.documents.get(targetBucket, 'policy') : undefined

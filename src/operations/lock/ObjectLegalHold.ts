@@ -24,11 +24,11 @@ function readHold(root: XmlNode): Word {
 const invalid = (reason: string): Fault => new Fault('InvalidRequest', { reason })
 
 /** D8, R109. */
-function statusOf({ behavior: ways }: OperationContext, body: Buffer): Word {
+function statusOf({ behavior }: OperationContext, body: Buffer): Word {
   try {
     return readXml(body, readHold)
   } catch (error) {
-    const isFolded = error instanceof Fault && ways.locks.badHold === 'InvalidRequest'
+    const isFolded = error instanceof Fault && behavior.locks.badHold === 'InvalidRequest'
     throw isFolded ? new Fault('InvalidRequest', { reason: error.message, Reason: error.code }) : error
   }
 }
@@ -41,8 +41,8 @@ function checkNames({ request, target }: OperationContext): void {
 }
 
 /** R110. */
-function holdInHeader({ request, behavior: ways }: OperationContext): Word | undefined {
-  if (!ways.locks.holdInHeader) return undefined
+function holdInHeader({ request, behavior }: OperationContext): Word | undefined {
+  if (!behavior.locks.holdInHeader) return undefined
   const name = headerName('legal-hold')
   const sent = request.header(':legal-hold')
   if (sent === undefined) throw invalid(`Missing required header for this request: ${name}`)

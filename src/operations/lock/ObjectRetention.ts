@@ -14,9 +14,9 @@ import { needs, operation } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 
 /** D7, R113. Asked before anything about the object: without locks on the bucket the key makes no difference. */
-export function needLocks({ bucket, behavior: ways }: OperationContext): void {
+export function needLocks({ bucket, behavior }: OperationContext): void {
   if (bucket.lockEnabled) return
-  const code = ways.locks.bucketWithout
+  const code = behavior.locks.bucketWithout
   if (code === 'InvalidRequest') throw new Fault(code, { reason: 'Bucket is missing Object Lock Configuration' })
   throw new Fault(code, { BucketName: bucket.name })
 }

@@ -1,4 +1,4 @@
-/** What the operations on an upload in parts share. */
+/** Inputs and elements that the operations on a multipart upload share. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Part, Upload } from '../../model/upload.ts'
@@ -29,7 +29,7 @@ export const uploadName = ({ target }: OperationContext, id: string): UploadName
   uploadId: id,
 })
 
-/** What an upload declared when it began. */
+/** The checksum declared when the upload was created. */
 export function declaredChecksum({ checksum }: Upload): UploadChecksum | undefined {
   return checksum === undefined ? undefined : { ...checksum, algorithm: checksumAlgorithm(checksum.algorithm) }
 }
@@ -47,7 +47,7 @@ export function writePartChecksum(to: XmlWriter, upload: Upload, part: Part): vo
   if (upload.checksum !== undefined) to.leaf(`Checksum${upload.checksum.algorithm}`, part.checksum)
 }
 
-/** Who began an upload: a user of an account, or the account itself. */
+/** The initiator of an upload: a user of an account, or the account itself. */
 export function writeInitiator(to: XmlWriter, ctx: OperationContext, { initiator }: Upload): void {
   const [account = '', user] = initiator.split(/\/(.*)/s)
   to.open('Initiator')

@@ -47,7 +47,7 @@ interface ReadPlan {
   readonly end: number
 }
 
-interface Asked {
+interface ReadInput {
   readonly versionId: string | undefined
   readonly partNumber: number | undefined
   readonly overrides: readonly Header[]
@@ -94,7 +94,7 @@ function rangeRead(ctx: OperationContext, version: Version): Stretch {
   return { status: 200, start: 0, end: version.size, headers: wantsChecksum(ctx) ? checksumHeaders(version) : [] }
 }
 
-/** What is said about an object, with what the asker wants said instead. */
+/** The headers that describe an object, with the overrides of the request. */
 function described({ bucket }: OperationContext, version: Version, overrides: readonly Header[]): Header[] {
   const headers = describe(version, bucket.versioning !== 'off')
   if (overrides.length === 0) return headers
@@ -104,7 +104,7 @@ function described({ bucket }: OperationContext, version: Version, overrides: re
 
 const OF_UNCHANGED = new Set(['etag', 'last-modified', 'cache-control', 'expires', ':version-id'])
 
-/** RFC 9110, 15.4.5: a client that has the object learns anew which one it is, and how long it may be kept. */
+/** RFC 9110, 15.4.5: a 304 repeats the validators and caching headers. */
 function checkConditions(ctx: OperationContext, version: Version, overrides: readonly Header[]): void {
   const { request } = ctx
   const conditions = {
@@ -118,8 +118,8 @@ function checkConditions(ctx: OperationContext, version: Version, overrides: rea
   throw new Fault('NotModified', {}, said)
 }
 
-/** What is said of it that takes a look elsewhere: at permissions, or at the bucket's rules. */
-async function lookedUp(ctx: OperationContext, version: Version, asked: Asked): Promise<readonly Header[]> {
+/** Headers that need a look-up: of permissions, or of the bucket's lifecycle rules. */
+async function lookedUp(ctx: OperationContext, version: Version, asked: ReadInput): Promise<readonly Header[]> {
   const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
   if (asked.versionId === undefined && hasLifecycle(ctx)) {
     const expiring = { ...version, key: ctx.target.key, tags: version.attributes.tags }
@@ -129,7 +129,7 @@ async function lookedUp(ctx: OperationContext, version: Version, asked: Asked): 
 }
 
 /** Evaluates conditions and range: which bytes are read, and the headers that describe them. */
-export async function planRead(ctx: OperationContext, handle: ObjectHandle, asked: Asked): Promise<ReadPlan> {
+export async function planRead(ctx: OperationContext, handle: ObjectHandle, asked: ReadInput): Promise<ReadPlan> {
   const { version } = handle
   const { partNumber: number, overrides } = asked
   checkConditions(ctx, version, overrides)

@@ -88,7 +88,7 @@ function writeAttributes(to: XmlWriter, wanted: ReadonlySet<Attribute>, shown: S
 export const GetObjectAttributes = operation({
   name: 'GetObjectAttributes',
   match: { method: 'GET', on: 'object', needs: ['?attributes'] },
-  // Whoever may not read the bytes does not learn their digests either.
+  // A caller who may not read the bytes does not learn their digests either.
   permission: request =>
     request.query('versionId') === undefined
       ? [{ action: 'GetObject' }, { action: 'GetObjectAttributes' }]

@@ -39,7 +39,7 @@ export async function putNew(ctx: OperationContext, all: Said, bytesExpected: nu
   checkClaims(ctx)
   const asked = ctx.request.header(':checksum-algorithm')
   const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
-  // What cannot be deleted for years must be what the client meant.
+  // An object that cannot be deleted for years must be proven to be what the client sent.
   const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
   if ((isRetained || lock.hold !== undefined) && !inspection.proven) {
     const either = `Content-MD5 OR ${headerName('checksum-')}`

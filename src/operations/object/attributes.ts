@@ -1,4 +1,4 @@
-/** What a request says about an object beside its bytes, and how a stored object says it again. */
+/** Attributes of an object beside its bytes: decoded from requests, and written to response headers. */
 import { headerWire } from '../../http/raw-request.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Attributes, Lock, Pairs, Version } from '../../model/version.ts'
@@ -165,7 +165,7 @@ export function newObjectPermissions(request: RequestView): readonly RequiredPer
   return needs
 }
 
-/** What a client may say about an object that it makes, whichever way. */
+/** The attributes that a client may give a new object, whichever operation creates it. */
 export const newObjectConditions = {
   headers: objectHeaders,
   metadata: userMetadata,
@@ -199,8 +199,8 @@ export function checkLock(ctx: OperationContext, wanted: Lock): void {
 }
 
 /** R18, D25. */
-function namesVersion({ bucket, behavior: ways }: OperationContext, version: Version): boolean {
-  return bucket.versioning !== 'off' && (ways.namesNullVersion || version.id !== 'null')
+function namesVersion({ bucket, behavior }: OperationContext, version: Version): boolean {
+  return bucket.versioning !== 'off' && (behavior.namesNullVersion || version.id !== 'null')
 }
 
 /** D17. What is said about an object that was just made. */
@@ -216,7 +216,7 @@ export async function newVersionHeaders(ctx: OperationContext, version: Version)
   ]
 }
 
-/** What GET and HEAD say about an object. */
+/** The headers of GET and HEAD that describe an object. */
 export function describe(version: Version, versioned: boolean): Header[] {
   const { attributes } = version
   const headers: Header[] = [

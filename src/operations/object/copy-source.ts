@@ -42,7 +42,7 @@ export const sourceConditions: Decoder<ReadConditions> = {
   }),
 }
 
-/** Who says how a source is to be copied, and not which, does not mean the bytes that are there instead. */
+/** A request with copy headers but without a source must not store its body instead. */
 export function refuseLostSource(request: RequestView): void {
   const [lost] = request.headersUnder(':copy-source-')
   if (lost === undefined) return
@@ -50,7 +50,7 @@ export function refuseLostSource(request: RequestView): void {
   throw new Fault('InvalidRequest', { reason: `${said} is of no use without ${missing}.` })
 }
 
-/** What is told about the bucket of a source. */
+/** Facts about the bucket of a source. */
 export interface CopySourceBucket {
   readonly isVersioned: boolean
   /** R8. The caller pays for reading it, and does not hear so because of the target anyway. */

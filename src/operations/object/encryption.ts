@@ -224,7 +224,7 @@ async function bucketEncryption({
   return text === undefined ? undefined : read.get(text)
 }
 
-/** What is said about the encryption of something stored. The context is told only to whoever is making it. */
+/** Headers about the encryption of a stored object or upload. Only the request that creates it is told the context. */
 export function encryptionHeaders({ encryption }: { readonly encryption: EncryptionInfo | undefined }): Header[] {
   if (encryption === undefined) return []
   switch (encryption.by) {
