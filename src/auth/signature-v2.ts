@@ -4,8 +4,7 @@
  * are not covered.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { trimmed } from '../http/raw-request.ts'
-import { headerValues, type RawRequest } from '../http/raw-request.ts'
+import { headerValues, type RawRequest, trimmed } from '../http/raw-request.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Credential } from '../model/caller.ts'
 import { Fault } from '../model/faults.ts'

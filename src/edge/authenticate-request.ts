@@ -5,6 +5,7 @@ import { checkedBody } from '../auth/payload.ts'
 import type { PayloadRule } from '../auth/payload-rule.ts'
 import { EMPTY_SHA256 } from '../auth/signing.ts'
 import type { Slot } from '../http/admission.ts'
+import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { Fault } from '../model/faults.ts'
 import type { IncomingBody } from '../operations/context.ts'
 import type { Operation } from '../operations/operation.ts'
@@ -16,14 +17,25 @@ import { authenticateForm, openForm } from './form.ts'
 import type { RequestState } from './request-state.ts'
 
 /** Sets the state's caller, region, target and body. */
-export async function authenticateRequest(
+export function authenticateRequest(
+  exchange: Exchange,
+  state: RequestState,
+  operation: Operation,
+  by: Authentication & { readonly facts: AccessFacts },
+): MaybePromise<void> {
+  const authenticated = authenticate(exchange.request, by)
+  return authenticated instanceof Promise
+    ? authenticated.then(found => applyAuthentication(exchange, state, operation, found, by))
+    : applyAuthentication(exchange, state, operation, authenticated, by)
+}
+
+function applyAuthentication(
   exchange: Exchange,
   state: RequestState,
   { takesForm }: Operation,
+  authenticated: Authenticated,
   by: Authentication & { readonly facts: AccessFacts },
-): Promise<void> {
-  let authenticated = authenticate(exchange.request, by)
-  if (authenticated instanceof Promise) authenticated = await authenticated
+): MaybePromise<void> {
   exchange.slot.classify(authenticated.caller.kind === 'anonymous')
   if (takesForm) return authenticatePosted(exchange, state, authenticated, by)
   const { bucket, key } = state.address

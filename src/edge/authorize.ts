@@ -176,8 +176,7 @@ const NO_BLOCK = {
 }
 
 /** The facts about a bucket that the evaluator needs. */
-export async function bucketFacts(facts: AccessFacts, accounts: AccountLookup, bucket: Bucket): Promise<BucketFacts> {
-  const policy = bucket.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
+export function bucketFacts(bucket: Bucket, policy: string | undefined, accounts: AccountLookup): BucketFacts {
   return {
     ownerAccountId: accounts.byCanonicalId(bucket.owner)?.accountId ?? '',
     ownerCanonicalId: bucket.owner,
@@ -281,8 +280,10 @@ export class Authorizer {
     let bucket: MaybePromise<Bucket | undefined> = this.#state.bucket
     if (permission.on !== undefined && permission.on.bucket !== bucket?.name) bucket = facts.bucket(name.bucket)
     if (bucket instanceof Promise) bucket = await bucket
-    const ofBucket = bucket === undefined ? undefined : await bucketFacts(facts, accounts, bucket)
-    const stored = !isNew && on === 'object' && authorizedBy === 'object' ? await facts.object(name) : undefined
+    const policy = bucket?.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
+    const ofBucket = bucket === undefined ? undefined : bucketFacts(bucket, policy, accounts)
+    let stored = !isNew && on === 'object' && authorizedBy === 'object' ? facts.object(name) : undefined
+    if (stored instanceof Promise) stored = await stored
     const deferredKeys = bodyConditions === undefined ? (operation?.deferredKeys ?? []) : []
     return {
       caller: this.#state.caller!,

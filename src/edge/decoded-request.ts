@@ -3,11 +3,11 @@
  * query by neutral names. Keys are bytes as sent, never normalised.
  */
 import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
-import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
 import { canBeHeader, headerText, headerValues, type RawRequest, splitTarget, trimmed } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
 import type { RequestView } from '../operations/context.ts'
 import { isBucketName } from '../rules/naming.ts'
+import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
 
 export interface Address {
   /** Both empty for the service itself; the key empty for a bucket. */

@@ -84,13 +84,14 @@ export class Explainer {
     const { action, bucket: name, key, versionId } = asked
     const { on, authorizedBy } = actionFacts(action)
     const bucket = name === undefined || action === 'CreateBucket' ? undefined : await facts.bucket(name)
+    const policy = bucket?.documents.includes('policy') ? await facts.document(bucket.name, 'policy') : undefined
     const object = { bucket: name ?? '', key: key ?? '', versionId }
     const isStored = on === 'object' && authorizedBy === 'object'
     const request = {
       caller: asked.as,
       action,
       resource: on === 'service' ? {} : key === undefined ? { bucket: object.bucket } : { bucket: object.bucket, key },
-      bucket: bucket === undefined ? undefined : await bucketFacts(facts, accounts, bucket),
+      bucket: bucket === undefined ? undefined : bucketFacts(bucket, policy, accounts),
       object: isStored ? await facts.object(object) : undefined,
       context: this.#context(question, versionId),
     }

@@ -7,6 +7,7 @@ import { claimedCredential } from '../auth/claim.ts'
 import { checkExpectation, checkFraming, headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { Bucket } from '../model/bucket.ts'
 import { actorOf } from '../model/caller.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
@@ -153,10 +154,13 @@ export class Pipeline {
     for (let attempt = 1; ; attempt++) {
       let accounts = this.#parts.identities()
       if (accounts instanceof Promise) accounts = await accounts
-      await this.#authenticate(exchange, state, operation, accounts)
+      const authenticated = this.#authenticate(exchange, state, operation, accounts)
+      if (authenticated instanceof Promise) await authenticated
       const session = this.#parts.session(actorOf(state.caller!, exchange.requestId), onlyReads(operation))
       try {
-        await this.#findBucket(state, operation, session.facts, accounts)
+        let bucket = needsBucket(operation) ? session.facts.bucket(state.address.bucket) : undefined
+        if (bucket instanceof Promise) bucket = await bucket
+        this.#enterBucket(state, bucket, accounts)
         const permissions = operation.permission(state.request, state.target)
         const about = { accounts, now: clock.now(), region, policies: this.#policies }
         const authorizer = new Authorizer(exchange, state, { facts: session.facts, ...about })
@@ -240,7 +244,7 @@ export class Pipeline {
     state: RequestState,
     operation: Operation,
     identities: IdentityLookup,
-  ): Promise<void> {
+  ): MaybePromise<void> {
     const { clock, region, anyRegion, sigV2, clientTimes, facts } = this.#parts
     const { style, bucket } = state.address
     return authenticateRequest(exchange, state, operation, {
@@ -256,14 +260,7 @@ export class Pipeline {
     })
   }
 
-  async #findBucket(
-    state: RequestState,
-    operation: Operation,
-    facts: AccessFacts,
-    accounts: AccountLookup,
-  ): Promise<void> {
-    let bucket = needsBucket(operation) ? facts.bucket(state.address.bucket) : undefined
-    if (bucket instanceof Promise) bucket = await bucket
+  #enterBucket(state: RequestState, bucket: Bucket | undefined, accounts: AccountLookup): void {
     state.bucket = bucket
     state.auditFindings = []
     if (bucket === undefined) return

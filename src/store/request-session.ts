@@ -7,20 +7,30 @@ import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import { isBucketName } from '../rules/naming.ts'
 import { findBucket } from './buckets/bucket-record.ts'
 import { AuthorizedView, type RecordCache, RepeatableReads } from './commit/authorized-view.ts'
+import type { StoredVersion } from './commit/decoded-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
 import { EpochPin } from './reclaim/epoch-tracker.ts'
 import type { Store } from './store.ts'
 
 /** Undefined when there is no such object. */
-async function objectFacts(context: TransactionContext, which: VersionSelector): Promise<ObjectFacts | undefined> {
+function objectFacts(context: TransactionContext, which: VersionSelector): MaybePromise<ObjectFacts | undefined> {
   try {
-    const { owner, attributes } = (await findVersion(context, which)).version
-    return { ownerCanonicalId: owner, grants: attributes.grants, tags: attributes.tags }
+    const found = findVersion(context, which)
+    return found instanceof Promise ? found.then(factsOf, undefinedIfMissing) : factsOf(found)
   } catch (error) {
-    if (error instanceof Fault) return undefined
-    throw error
+    return undefinedIfMissing(error)
   }
+}
+
+const factsOf = ({ version: { owner, attributes } }: StoredVersion): ObjectFacts => ({
+  ownerCanonicalId: owner,
+  grants: attributes.grants,
+  tags: attributes.tags,
+})
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (!(error instanceof Fault)) throw error
 }
 
 /** Who began the upload; undefined when there is no such upload. */
@@ -53,7 +63,7 @@ export class CurrentFacts {
     return this.#store.documents.get(bucket, name)
   }
 
-  object(which: VersionSelector): Promise<ObjectFacts | undefined> {
+  object(which: VersionSelector): MaybePromise<ObjectFacts | undefined> {
     return objectFacts(this.#store.context, which)
   }
 
@@ -106,12 +116,21 @@ class SessionFacts {
     return this.#store.forRequest(this.#reads).documents.get(bucket, name)
   }
 
-  async object(which: VersionSelector): Promise<ObjectFacts | undefined> {
+  object(which: VersionSelector): MaybePromise<ObjectFacts | undefined> {
     const { clock, random } = this.#store.context
     const context = { meta: this.#reads, clock, random }
     // A version named by its id never changes; the current one may be replaced at any time.
     if (which.versionId === undefined) this.#view.expectObject(which.bucket, which.key)
-    const object = await objectFacts(context, which)
+    const found = objectFacts(context, which)
+    return found === undefined || found instanceof Promise ? this.#objectOrAgain(context, which, found) : found
+  }
+
+  async #objectOrAgain(
+    context: TransactionContext,
+    which: VersionSelector,
+    found: MaybePromise<ObjectFacts | undefined>,
+  ): Promise<ObjectFacts | undefined> {
+    const object = await found
     if (object !== undefined) return object
     this.#reads.readFresh()
     return objectFacts(context, which)

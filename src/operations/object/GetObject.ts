@@ -129,15 +129,26 @@ async function lookedUp(ctx: OperationContext, version: Version, asked: ReadInpu
 }
 
 /** Evaluates conditions and range: which bytes are read, and the headers that describe them. */
-export async function planRead(ctx: OperationContext, handle: ObjectHandle, asked: ReadInput): Promise<ReadPlan> {
+export function planRead(ctx: OperationContext, handle: ObjectHandle, input: ReadInput): MaybePromise<ReadPlan> {
   const { version } = handle
-  const { partNumber: number, overrides } = asked
-  checkConditions(ctx, version, overrides)
-  const range = number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
-  const headers = described(ctx, version, overrides)
-  if (isLocked(version) || hasLifecycle(ctx)) headers.push(...(await lookedUp(ctx, version, asked)))
+  checkConditions(ctx, version, input.overrides)
+  if (input.partNumber !== undefined || isLocked(version) || hasLifecycle(ctx))
+    return planWithLookups(ctx, handle, input)
+  const range = rangeRead(ctx, version)
+  const headers = described(ctx, version, input.overrides)
   for (const header of range.headers) headers.push(header)
   return { status: range.status, start: range.start, end: range.end, headers }
+}
+
+/** The same where the part table, permissions or lifecycle rules have to be read. */
+async function planWithLookups(ctx: OperationContext, handle: ObjectHandle, input: ReadInput): Promise<ReadPlan> {
+  const { version } = handle
+  const { partNumber: number, overrides } = input
+  const { status, start, end, headers } =
+    number === undefined ? rangeRead(ctx, version) : await partRead(ctx, handle, number)
+  const all = described(ctx, version, overrides)
+  if (isLocked(version) || hasLifecycle(ctx)) all.push(...(await lookedUp(ctx, version, input)))
+  return { status, start, end, headers: [...all, ...headers] }
 }
 
 /**
@@ -174,7 +185,9 @@ export const GetObject = operation({
     checkOverrides(ctx, asked.overrides)
     const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
     try {
-      const { headers, status, start, end } = await planRead(ctx, handle, asked)
+      let plan = planRead(ctx, handle, asked)
+      if (plan instanceof Promise) plan = await plan
+      const { headers, status, start, end } = plan
       let body = bodyOf(handle, start, end)
       if (body instanceof Promise) body = await body
       return { status, headers, body, length: end - start }

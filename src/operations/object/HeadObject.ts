@@ -11,7 +11,9 @@ export const HeadObject = operation({
     // Opened as for reading: the customer key must match, and the part table must stay while it is read.
     const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
     try {
-      const { headers, status, start, end } = await planRead(ctx, handle, asked)
+      let plan = planRead(ctx, handle, asked)
+      if (plan instanceof Promise) plan = await plan
+      const { headers, status, start, end } = plan
       headers.push(['content-length', end - start])
       return { status, headers }
     } finally {

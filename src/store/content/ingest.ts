@@ -4,10 +4,10 @@
  */
 import { type Body, DiskFull } from '../../blobs/blobs.ts'
 import { wrapBlobKey } from '../../crypto/key-wrap.ts'
-import { seal, SEALED_FRAME_BYTES } from '../../crypto/sealing.ts'
+import { SEALED_FRAME_BYTES, seal } from '../../crypto/sealing.ts'
 import type { BodyDigest } from '../../digest/body-digest.ts'
 import { OutcomeUnknown } from '../../meta/meta.ts'
-import { blobFormat, type BlobRecord, type Content, type Slice } from '../../model/content.ts'
+import { type BlobRecord, blobFormat, type Content, type Slice } from '../../model/content.ts'
 import { Fault } from '../../model/faults.ts'
 import type { Checksum } from '../../model/version.ts'
 import { recordKey } from '../commit/record-keys.ts'

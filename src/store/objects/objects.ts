@@ -27,8 +27,7 @@ import {
 } from '../../rules/precondition.ts'
 import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
-import { type BodyInspector, inspectBody } from '../content/ingest.ts'
-import { ingest, withDraft } from '../content/ingest.ts'
+import { type BodyInspector, ingest, inspectBody, withDraft } from '../content/ingest.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
 import { dependOnNamedKey } from '../keys/named-keys.ts'
 import { recordRefusal, transactNewVersion } from '../ledger/ledger-entries.ts'
@@ -36,7 +35,17 @@ import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
 import { lockedFault, lockForNewVersion, NO_BYPASS, type RemovalRights } from './lock-gate.ts'
 import { ObjectHandle } from './object-handle.ts'
-import { findVersion, locate, locateVersion, publish, publishMarker, readHead, requireVersion, unlinkVersion, type VersionSelector } from './versions.ts'
+import {
+  findVersion,
+  locate,
+  locateVersion,
+  publish,
+  publishMarker,
+  readHead,
+  requireVersion,
+  unlinkVersion,
+  type VersionSelector,
+} from './versions.ts'
 
 export interface PutRequest {
   readonly bucket: string
@@ -137,7 +146,9 @@ export class Objects {
     const { readerEpochs } = this.#context
     const pin = readerEpochs.enter()
     try {
-      const { version } = await findVersion(this.#context, which)
+      let found = findVersion(this.#context, which)
+      if (found instanceof Promise) found = await found
+      const { version } = found
       const { encryption } = version
       const isPlain = encryption === undefined && customerKey === undefined
       const contentKey = isPlain ? undefined : await contentKeyOf(this.#context, encryption, customerKey)

@@ -8,18 +8,18 @@ import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Entry } from '../../meta/meta.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
-import { versionFormat } from '../../model/version-record.ts'
 import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
+import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
 import { checkKey } from '../../rules/naming.ts'
 import { bucketForRead } from '../buckets/bucket-record.ts'
 import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
-import { transact, Transaction, type TransactionContext } from '../commit/transaction.ts'
+import { Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
 import { dependOnNamedKey } from '../keys/named-keys.ts'
-import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
+import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
 
 /** The head of a key: its current version, a `deleted` record, or neither. */
 export interface KeyHead {
@@ -132,14 +132,24 @@ const namesNoVersion = ({ bucket }: KeyHead, id: string): boolean =>
   bucket.versioning === 'off' && id !== NULL_VERSION && ANY_VERSION_ID.test(id)
 
 /** The version, or the fault that says why there is none; a delete marker is not an object. */
-export async function requireVersion(
+export function requireVersion(
   tx: Transaction,
   head: KeyHead,
   versionId: string | undefined,
-): Promise<StoredVersion> {
+): MaybePromise<StoredVersion> {
   if (versionId !== undefined && namesNoVersion(head, versionId)) return missing(tx, head, versionId)
-  let found = locate(tx, head, versionId)
-  if (found instanceof Promise) found = await found
+  const found = locate(tx, head, versionId)
+  return found instanceof Promise
+    ? found.then(version => requireObject(tx, head, versionId, version))
+    : requireObject(tx, head, versionId, found)
+}
+
+function requireObject(
+  tx: Transaction,
+  head: KeyHead,
+  versionId: string | undefined,
+  found: StoredVersion | undefined,
+): MaybePromise<StoredVersion> {
   if (found === undefined) return missing(tx, head, versionId)
   if (!found.version.marker) return found
   const { id } = found.version
@@ -337,21 +347,30 @@ export interface VersionSelector {
 }
 
 /** Finds a version by its id, or the current one of a key. */
-export async function locateVersion(tx: Transaction, which: VersionSelector): Promise<StoredVersion> {
-  let bucket = bucketForRead(tx, which.bucket)
-  if (bucket instanceof Promise) bucket = await bucket
-  let head = readHead(tx, bucket, which.key)
-  if (head instanceof Promise) head = await head
-  return requireVersion(tx, head, which.versionId)
+export function locateVersion(tx: Transaction, which: VersionSelector): MaybePromise<StoredVersion> {
+  const bucket = bucketForRead(tx, which.bucket)
+  return bucket instanceof Promise ? bucket.then(found => locateIn(tx, found, which)) : locateIn(tx, bucket, which)
+}
+
+function locateIn(tx: Transaction, bucket: Bucket, which: VersionSelector): MaybePromise<StoredVersion> {
+  const head = readHead(tx, bucket, which.key)
+  return head instanceof Promise
+    ? head.then(found => requireVersion(tx, found, which.versionId))
+    : requireVersion(tx, head, which.versionId)
 }
 
 /** The same for a caller that only reads. */
-export async function findVersion(context: TransactionContext, which: VersionSelector): Promise<StoredVersion> {
+export function findVersion(context: TransactionContext, which: VersionSelector): MaybePromise<StoredVersion> {
   try {
-    return await locateVersion(new Transaction(context.meta), which)
+    const found = locateVersion(new Transaction(context.meta), which)
+    return found instanceof Promise ? found.catch(error => findAgain(context, which, error)) : found
   } catch (error) {
-    if (!(error instanceof Fault)) throw error
-    // A version that is found existed; one that is not found may have moved between two reads, so validate.
-    return transact(context, tx => locateVersion(tx, which))
+    return findAgain(context, which, error)
   }
+}
+
+/** A version that was found existed; one that was not may have moved between two reads. */
+async function findAgain(context: TransactionContext, which: VersionSelector, error: unknown): Promise<StoredVersion> {
+  if (!(error instanceof Fault)) throw error
+  return transact(context, async tx => locateVersion(tx, which))
 }
