@@ -82,8 +82,11 @@ test('a certificate, a bucket or an address of a database that cannot be: nothin
     for (const [args, said] of [
       [['--tls-cert', '/nowhere', '--tls-key', empty], /^holdfast: --tls-cert: \/nowhere cannot be read \(ENOENT\)$/],
       [['--tls-cert', empty, '--tls-key', empty], /^holdfast: --tls-cert: .* has no certificate in PEM format$/],
-      [['--meta', 'postgres://u:hush/hush@db/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush).*%2F/],
-      [['--meta', 'postgres://u:hush@db:port/name'], /^holdfast: --meta: an address of PostgreSQL is (?!.*hush)/],
+      [
+        ['--meta', 'postgres://u:hush/hush@db/name'],
+        /^holdfast: --meta: a PostgreSQL address has the form (?!.*hush).*%2F/,
+      ],
+      [['--meta', 'postgres://u:hush@db:port/name'], /^holdfast: --meta: a PostgreSQL address has the form (?!.*hush)/],
       [['--buckets', 'good-one,A_B'], /^holdfast: --buckets: A_B is not a valid bucket name: .*$/],
     ] as const) {
       const { code, line } = await failed(...own, ...args)
