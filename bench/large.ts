@@ -49,8 +49,8 @@ export async function sixtyFourMiB(scene: Scene): Promise<Row[]> {
 async function storeUnhashed(store: Store, body: Iterable<Buffer>): Promise<void> {
   const { blobs, ids, meta } = store.context
   const id = ids.next()
-  const place = await blobs.write(id, body)
-  const record = { ...place, storedLength: place.length, storageKey: undefined, shares: 1 }
+  const location = await blobs.write(id, body)
+  const record = { ...location, storedLength: location.length, storageKey: undefined, referenceCount: 1 }
   await meta.commit({ checks: [], writes: [{ key: recordKey.blob(id), value: blobFormat.encode(record) }] })
 }
 

@@ -6,7 +6,7 @@ import { versionFormat } from '../src/model/version-record.ts'
 import { recordKey } from '../src/store/commit/record-keys.ts'
 import type { ListedVersion } from '../src/store/listing/listing.ts'
 import type { ListPage } from '../src/store/listing/listing-page.ts'
-import { versionName } from '../src/store/objects/versions.ts'
+import { newVersionId } from '../src/store/objects/versions.ts'
 import type { Store } from '../src/store/store.ts'
 import { inFlight, medians, milliseconds, type Row, rowOf } from './measure.ts'
 import { BUCKET, OWNER, type Scene } from './scene.ts'
@@ -77,7 +77,7 @@ function randomKeys(count: number): string[] {
 function recordsOf(store: Store, template: Version, key: string, versions: number): Write[] {
   const writes: Write[] = []
   for (let seq = versions; seq >= 1; seq--) {
-    const id = versions === 1 ? template.id : versionName(store.context, seq)
+    const id = versions === 1 ? template.id : newVersionId(store.context, seq)
     const address = seq === versions ? recordKey.current(BUCKET, key) : recordKey.older(BUCKET, key, seq)
     writes.push({ key: address, value: versionFormat.encode({ ...template, seq, id }, address) })
   }

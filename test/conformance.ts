@@ -1,11 +1,11 @@
 /** Which source and which tests stand behind which rule, as `docs/conformance.md` shows it. */
 import { basename } from 'node:path'
-import { HEADERS_NOT_OFFERED, NOT_OFFERED } from '../src/edge/routes.ts'
+import { UNSUPPORTED_HEADERS, UNSUPPORTED_SUBRESOURCES } from '../src/edge/routes.ts'
 import { OPERATIONS } from '../src/operations/index.ts'
 import { type Citation, type Citations, citations, type Page, rulePages } from './rules.ts'
 
 /** Headers that no operation evaluates, and where the others are evaluated. */
-function headerRow(name: (typeof HEADERS_NOT_OFFERED)[number]): string {
+function headerRow(name: (typeof UNSUPPORTED_HEADERS)[number]): string {
   const by = OPERATIONS.filter(({ evaluates }) => evaluates.includes(name)).map(one => one.name)
   const where = by.length === 0 ? 'every request' : `every request but ${by.join(', ')}`
   return `| \`x-amz-${name.slice(1)}\`, \`x-svc-${name.slice(1)}\` | ${where} |`
@@ -20,8 +20,8 @@ function notOffered(): string {
     '',
     '| what | where |',
     '| --- | --- |',
-    ...[...NOT_OFFERED].map(name => `| \`?${name}\` | buckets and objects, every method |`),
-    ...HEADERS_NOT_OFFERED.map(headerRow),
+    ...[...UNSUPPORTED_SUBRESOURCES].map(name => `| \`?${name}\` | buckets and objects, every method |`),
+    ...UNSUPPORTED_HEADERS.map(headerRow),
     '| `MfaDelete` Enabled | versioning |',
     '| `TargetGrants`, `PartitionedPrefix` | logging |',
     '| elements other than `LocationConstraint` | CreateBucket |',

@@ -22,17 +22,17 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   crypto: ['lib'],
   rules: ['model', 'lib'],
   store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'digest', 'lib'],
-  workers: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
+  maintenance: ['store', 'rules', 'model', 'lib', 'meta', 'blobs'],
   backup: ['store', 'model', 'lib', 'meta', 'blobs'],
   auth: ['rules', 'http', 'model', 'digest', 'lib'],
   operations: ['store', 'rules', 'http', 'model', 'lib'],
   edge: ['operations', 'auth', 'rules', 'http', 'model', 'lib'],
   telemetry: ['edge', 'operations', 'store', 'rules', 'http', 'model', 'lib'],
-  admin: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
+  admin: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // Commands and what they are told by: a person's way in, above everything.
-  cli: ['', 'server', 'admin', 'edge', 'auth', 'backup', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
+  cli: ['', 'server', 'admin', 'edge', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // The server inside another process: a programmer's way in.
-  embedded: ['server', 'edge', 'operations', 'workers', 'store', 'rules', 'http', 'model', 'lib'],
+  embedded: ['server', 'edge', 'operations', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // The entrances: what is run and what is imported.
   '': ['embedded', 'server'],
   // Composition: what a running server is put together from, and the only place that names a driver.
@@ -44,7 +44,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'operations',
     'auth',
     'backup',
-    'workers',
+    'maintenance',
     'store',
     'rules',
     'http',
@@ -56,7 +56,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The store and its workers know the seams of these floors, not who stands behind them. */
+/** The store and its maintenance know only the interfaces of these layers, never a driver. */
 const SEAMS: Readonly<Record<string, readonly string[]>> = {
   meta: ['meta.ts'],
   blobs: ['blobs.ts'],
@@ -191,7 +191,7 @@ test('P32: a version leaves its place through one gate only', () => {
     for (const [, what] of plain.matchAll(/\btx\.remove\(((?:[^()]|\([^()]*\))*)\)/g)) {
       if (!OTHER_RECORDS.test(what!)) bad.push(`${path}: removes ${what}`)
     }
-    if (/value: undefined/.test(plain) && /^src\/(store|workers)/.test(path))
+    if (/value: undefined/.test(plain) && /^src\/(store|maintenance)/.test(path))
       bad.push(`${path}: deletes past the decision`)
   }
   none(bad)

@@ -142,7 +142,7 @@ export class AdminResponse {
     const response = this.#response
     const { socket } = this.#message
     return new Promise(resolve => {
-      const stopWaiting = this.#clock.after(TIMEOUTS.untakenMs, () => this.#breakOff())
+      const stopWaiting = this.#clock.after(TIMEOUTS.responseStallMs, () => this.#breakOff())
       const done = (): void => {
         stopWaiting()
         response.off(event, done).off('close', done)

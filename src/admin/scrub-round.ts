@@ -1,7 +1,8 @@
 /** A scrub round started by an administrator, and its progress. */
+
+import { type Damage, Scrubber } from '../maintenance/scrub.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import type { Sample } from '../telemetry/families.ts'
-import { type Damage, Scrubber } from '../workers/scrub.ts'
 
 /** Bounds the reported findings; the count is not bounded. */
 const SHOWN_MAX = 1000

@@ -17,7 +17,7 @@ import {
   type HeaderFields,
   type SignedHeaders,
 } from './canonical.ts'
-import { type Claim, headerClaim, isPresigned, oldQuerySignature, otherScheme, queryClaim } from './claim.ts'
+import { headerClaim, isPresigned, oldQuerySignature, otherScheme, type ParsedSignature, queryClaim } from './claim.ts'
 import { announcedPayload, anonymousPayload, payloadRule } from './payload-rule.ts'
 import { authFault } from './refusal.ts'
 import { queryIn, SCHEMES, type Scheme } from './schemes.ts'
@@ -56,7 +56,7 @@ export function authenticate(request: RawRequest, by: Authentication): MaybeProm
   return credential instanceof Promise ? credential.then(verified) : verified(credential)
 }
 
-function checkSignature(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): void {
+function checkSignature(canonical: Canonical, claim: ParsedSignature, scheme: Scheme, key: SigningKey): void {
   const text = stringToSign(canonical, claim, scheme)
   if (!sameSignature(hmac(key, text), claim.signature) && !isSignedEscaped(canonical, claim, scheme, key)) {
     throw mismatch(canonical, claim, text)
@@ -67,7 +67,7 @@ function claimOf(
   fields: HeaderFields,
   pairs: Canonical['pairs'],
   { scheme, sigV2 = false }: Authentication,
-): Claim | 'version 2' | undefined {
+): ParsedSignature | 'version 2' | undefined {
   const authorization = fields.get('authorization')
   // Most requests have no query, and so no signature in it.
   const presigned = pairs.length > 0 && isPresigned(pairs, scheme)
@@ -103,7 +103,10 @@ function checkSignedHeaders(fields: HeaderFields, signed: SignedHeaders, scheme:
   }
 }
 
-function checkTime(claim: Claim, { now, clientTimes = [] }: Pick<Authentication, 'now' | 'clientTimes'>): void {
+function checkTime(
+  claim: ParsedSignature,
+  { now, clientTimes = [] }: Pick<Authentication, 'now' | 'clientTimes'>,
+): void {
   const { timestamp, presigned } = claim
   if (presigned === undefined) {
     const isFresh = (time: number): boolean => Math.abs(time - timestamp.ms) <= SKEW_MS_MAX
@@ -129,7 +132,7 @@ function checkTime(claim: Claim, { now, clientTimes = [] }: Pick<Authentication,
 
 /** The credential scope must be this server's: a signature for another service or region is not valid here. */
 export function checkScope(
-  claim: Pick<Claim, 'scope' | 'timestamp' | 'malformed'>,
+  claim: Pick<ParsedSignature, 'scope' | 'timestamp' | 'malformed'>,
   by: Pick<Authentication, 'scheme' | 'region' | 'anyRegion'>,
 ): Scope {
   const { date, region, service, terminator } = claim.scope
@@ -151,7 +154,7 @@ export function checkScope(
   return scopeOf(by.scheme, date, region)
 }
 
-function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): string {
+function stringToSign(canonical: Canonical, claim: ParsedSignature, scheme: Scheme): string {
   const { date, region, service, terminator } = claim.scope
   const digest = sha256Hex(canonicalRequest(canonical, claim.presigned?.signatureName))
   return `${scheme.algorithm}\n${claim.timestamp.text}\n${date}/${region}/${service}/${terminator}\n${digest}`
@@ -161,7 +164,7 @@ function stringToSign(canonical: Canonical, claim: Claim, scheme: Scheme): strin
  * Some S3 clients send a path unescaped and sign it escaped as S3 requires. Both spellings name the same key. In svc a
  * path must be signed as it is sent.
  */
-function isSignedEscaped(canonical: Canonical, claim: Claim, scheme: Scheme, key: SigningKey): boolean {
+function isSignedEscaped(canonical: Canonical, claim: ParsedSignature, scheme: Scheme, key: SigningKey): boolean {
   if (scheme.name === 'svc') return false
   const path = escapedPath(canonical.path)
   if (path === canonical.path) return false
@@ -177,7 +180,7 @@ const bytesText = (text: string): string =>
     .replace(/..(?=.)/g, '$& ')
 
 /** Shows the client the text that the server signed, so that the difference can be found. */
-function mismatch(canonical: Canonical, claim: Claim, text: string): Fault {
+function mismatch(canonical: Canonical, claim: ParsedSignature, text: string): Fault {
   const fields = new Map(canonical.fields)
   for (const name of fields.keys()) if (SECRET_HEADER.test(name)) fields.set(name, '***')
   const shown = canonicalRequest({ ...canonical, fields }, claim.presigned?.signatureName)

@@ -24,7 +24,7 @@ export interface ClaimedScope {
   readonly terminator: string
 }
 
-export interface Claim {
+export interface ParsedSignature {
   readonly scope: ClaimedScope
   readonly timestamp: Timestamp
   readonly signedHeaders: SignedHeaders
@@ -121,7 +121,7 @@ function authorizationOf(text: string, scheme: Scheme): Authorization {
   return read
 }
 
-export function headerClaim(authorization: string, fields: HeaderFields, scheme: Scheme): Claim {
+export function headerClaim(authorization: string, fields: HeaderFields, scheme: Scheme): ParsedSignature {
   const { scope, signedHeaders, signature } = authorizationOf(authorization, scheme)
   const contentHash = fields.get(`${scheme.headerPrefix}content-sha256`)
   if (contentHash === undefined) {
@@ -201,7 +201,7 @@ function expiresSeconds(text: string, name: string): number {
   return seconds
 }
 
-export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): Claim {
+export function queryClaim(pairs: readonly QueryPair[], fields: HeaderFields, scheme: Scheme): ParsedSignature {
   const find = (word: string): string | undefined => {
     const found = pairs.filter(({ name }) => name === scheme.queryPrefix + word)
     if (found.length > 1) throw queryMalformed(`${scheme.queryPrefix}${word} must not be specified more than once`)

@@ -61,7 +61,7 @@ export class BlobArchiver {
     for (const { name, bytes } of await vault.blobs.volumes()) {
       volumes.set(name, bytes)
       if (known.has(name)) continue
-      for await (const { id, place } of vault.blobs.records(name)) found.set(id.toString('hex'), place)
+      for await (const { id, location } of vault.blobs.entries(name)) found.set(id.toString('hex'), location)
     }
     const solos = new Set<string>()
     for await (const id of vault.blobs.solos()) solos.add(id.toString('hex'))
@@ -103,22 +103,22 @@ export class BlobArchiver {
   }
 
   /** Bytes left by an interrupted run may be torn, so they count only after a full read. */
-  async #read({ id, length, frameBytes }: BlobToArchive, place: BlobLocation): Promise<IndexEntry | undefined> {
+  async #read({ id, length, frameBytes }: BlobToArchive, location: BlobLocation): Promise<IndexEntry | undefined> {
     const { blobs } = this.#options.vault
     const hash = createHash('sha256')
     try {
-      if (place.length !== length || place.frameBytes !== frameBytes)
+      if (location.length !== length || location.frameBytes !== frameBytes)
         throw new DamagedBlob(id, 'has another length or frame size')
-      for await (const chunk of blobs.read(id, place, 0, length)) {
+      for await (const chunk of blobs.read(id, location, 0, length)) {
         hash.update(chunk)
         await this.#keepAlive()
       }
     } catch (error) {
       if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
-      await blobs.remove(id, place)
+      await blobs.remove(id, location)
       return undefined
     }
-    const { volume, offset } = place
+    const { volume, offset } = location
     return { volume, offset, length, frameBytes, sha256: hash.digest() }
   }
 
@@ -171,8 +171,8 @@ export class BlobArchiver {
     const { id, length, frameBytes } = blob
     const hash = createHash('sha256')
     const write = async (body: AsyncIterable<Buffer> | Buffer[]): Promise<void> => {
-      const place = await this.#options.vault.blobs.write(id, body, frameBytes)
-      copied.set(id.toString('hex'), { ...place, sha256: hash.digest() })
+      const location = await this.#options.vault.blobs.write(id, body, frameBytes)
+      copied.set(id.toString('hex'), { ...location, sha256: hash.digest() })
       this.totals.copied++
       this.totals.copiedBytes += length
     }

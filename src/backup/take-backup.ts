@@ -38,7 +38,7 @@ export async function takeBackup(options: BackupOptions): Promise<Manifest> {
     const keyringFile = await copyKeyring(options, run, keyring)
     const archiver = await BlobArchiver.open(options, backup, last)
     const index = await copyBlobs(vault, run, records, archiver).finally(() => archiver.close())
-    await vault.blobs.seal()
+    await vault.blobs.closeVolume()
     const manifest: Manifest = {
       format: 1,
       run,

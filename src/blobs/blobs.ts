@@ -18,9 +18,9 @@ export interface BlobLocation {
 
 export type Body = AsyncIterable<Buffer> | Iterable<Buffer>
 
-export interface PackedRecord {
+export interface PackedEntry {
   readonly id: BlobId
-  readonly place: BlobLocation
+  readonly location: BlobLocation
 }
 
 export interface VolumeState {
@@ -39,21 +39,21 @@ export interface Blobs {
   /**
    * Throws DiskFull when so many bytes would eat into the reserve; for bytes that are stored elsewhere on this disk.
    */
-  admit(bytes: number): Promise<void> | undefined
+  ensureSpace(bytes: number): Promise<void> | undefined
   /** Durable when it resolves. A body that throws leaves nothing behind but dead bytes. */
   write(id: BlobId, body: Body, frameBytes?: number): Promise<BlobLocation>
   /** Payload bytes [start, end), every frame checked before any of it is handed on. Streams with back-pressure. */
-  read(id: BlobId, place: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
+  read(id: BlobId, location: BlobLocation, start: number, end: number): AsyncIterable<Buffer>
   /** The same in one piece, and at once where it is at hand; undefined where it has to be streamed. */
-  readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): Promise<Buffer | undefined>
+  readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined>
   /** Frees a file of its own at once; packed bytes come back by compaction. */
-  remove(id: BlobId, place: BlobLocation): Promise<void>
+  remove(id: BlobId, location: BlobLocation): Promise<void>
 
   volumes(): Promise<readonly VolumeState[]>
   /** Every whole record of a volume in file order, headers only; ends at the first torn or foreign byte. */
-  records(volume: string): AsyncIterable<PackedRecord>
+  entries(volume: string): AsyncIterable<PackedEntry>
   /** Stops appending to the volume that is open now, if any; the next packed write starts a new one. */
-  seal(): Promise<void>
+  closeVolume(): Promise<void>
   /** Closes files that nobody reads just now: one that another process removes keeps its space while it is open. */
   closeIdle(): void
   /** Unlinks a volume that nothing points at any more. */

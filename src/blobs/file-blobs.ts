@@ -12,7 +12,7 @@ import {
   type Body,
   DamagedBlob,
   DiskFull,
-  type PackedRecord,
+  type PackedEntry,
   type VolumeState,
 } from './blobs.ts'
 import { FolderSync } from './folder-sync.ts'
@@ -106,7 +106,7 @@ class FileBlobs implements Blobs {
   }
 
   async #store(id: BlobId, body: Body, frameBytes: number): Promise<BlobLocation> {
-    await this.#space.admit(0)
+    await this.#space.ensureSpace(0)
     const frames = new FrameBuilder(id, frameBytes)
     let solo: SoloWriter | undefined
     try {
@@ -122,7 +122,7 @@ class FileBlobs implements Blobs {
       frames.end()
       if (frames.length > this.#packedBytesMax) {
         solo ??= await this.#createSolo(frames)
-        await this.#space.admit(frames.pendingBytes)
+        await this.#space.ensureSpace(frames.pendingBytes)
         return await solo.finish(frames)
       }
     } catch (error) {
@@ -131,7 +131,7 @@ class FileBlobs implements Blobs {
     }
     frames.head('packed')
     const { length, pendingBytes: bytes } = frames
-    await this.#space.admit(bytes)
+    await this.#space.ensureSpace(bytes)
     return this.#writer.append({ id, pieces: frames.take(), bytes, length, frameBytes })
   }
 
@@ -143,24 +143,24 @@ class FileBlobs implements Blobs {
 
   async #flush(solo: SoloWriter, frames: FrameBuilder): Promise<void> {
     const bytes = frames.pendingBytes
-    await this.#space.admit(bytes)
+    await this.#space.ensureSpace(bytes)
     await solo.write(frames.take(), bytes)
   }
 
-  read(id: BlobId, place: BlobLocation, start: number, end: number): AsyncIterable<Buffer> {
-    checkRange(place, start, end)
-    const source = place.volume === undefined ? this.#soloSource(id) : this.#volumeSource(id, place.volume)
-    return readFrames(source, id, place, [start, end])
+  read(id: BlobId, location: BlobLocation, start: number, end: number): AsyncIterable<Buffer> {
+    checkRange(location, start, end)
+    const source = location.volume === undefined ? this.#soloSource(id) : this.#volumeSource(id, location.volume)
+    return readFrames(source, id, location, [start, end])
   }
 
-  async readAtOnce(id: BlobId, place: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
-    checkRange(place, start, end)
-    if (place.volume === undefined) return undefined
-    const volume = this.#readers.borrow(place.volume)
+  async readAtOnce(id: BlobId, location: BlobLocation, start: number, end: number): Promise<Buffer | undefined> {
+    checkRange(location, start, end)
+    if (location.volume === undefined) return undefined
+    const volume = this.#readers.acquire(location.volume)
     try {
-      return volume.file === undefined ? undefined : await readWholeFrames(volume.file, id, place, [start, end])
+      return volume.file === undefined ? undefined : await readWholeFrames(volume.file, id, location, [start, end])
     } finally {
-      this.#readers.giveBack(volume)
+      this.#readers.release(volume)
     }
   }
 
@@ -180,17 +180,17 @@ class FileBlobs implements Blobs {
     let volume: OpenVolume | undefined
     return {
       open: () => {
-        volume = this.#readers.borrow(name)
+        volume = this.#readers.acquire(name)
         return found(id, volume.opening)
       },
       release: () => {
-        if (volume !== undefined) this.#readers.giveBack(volume)
+        if (volume !== undefined) this.#readers.release(volume)
       },
     }
   }
 
-  async remove(id: BlobId, place: BlobLocation): Promise<void> {
-    if (place.volume === undefined) await this.#disk.remove(soloPath(this.#solo.root, id))
+  async remove(id: BlobId, location: BlobLocation): Promise<void> {
+    if (location.volume === undefined) await this.#disk.remove(soloPath(this.#solo.root, id))
   }
 
   async volumes(): Promise<readonly VolumeState[]> {
@@ -229,21 +229,21 @@ class FileBlobs implements Blobs {
     }
   }
 
-  admit(bytes: number): Promise<void> | undefined {
-    return this.#space.admit(bytes)
+  ensureSpace(bytes: number): Promise<void> | undefined {
+    return this.#space.ensureSpace(bytes)
   }
 
-  async *records(volume: string): AsyncGenerator<PackedRecord, void, undefined> {
-    const borrowed = this.#readers.borrow(volume)
+  async *entries(volume: string): AsyncGenerator<PackedEntry, void, undefined> {
+    const borrowed = this.#readers.acquire(volume)
     try {
       yield* walkVolume(await borrowed.opening, volume)
     } finally {
-      this.#readers.giveBack(borrowed)
+      this.#readers.release(borrowed)
     }
   }
 
-  seal(): Promise<void> {
-    return this.#writer.seal()
+  closeVolume(): Promise<void> {
+    return this.#writer.closeVolume()
   }
 
   closeIdle(): void {
@@ -271,13 +271,16 @@ class FileBlobs implements Blobs {
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#writes)
-    await this.#writer.seal()
+    await this.#writer.closeVolume()
     this.#readers.forgetAll()
   }
 }
 
-function checkRange(place: BlobLocation, start: number, end: number): void {
-  assert(0 <= start && start <= end && end <= place.length, `[${start}, ${end}) is not within ${place.length} bytes`)
+function checkRange(location: BlobLocation, start: number, end: number): void {
+  assert(
+    0 <= start && start <= end && end <= location.length,
+    `[${start}, ${end}) is not within ${location.length} bytes`,
+  )
 }
 
 async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {

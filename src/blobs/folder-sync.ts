@@ -1,6 +1,6 @@
 import type { Disk } from '../lib/disk.ts'
 
-interface Line {
+interface FolderQueue {
   running: Promise<void>
   /** Starts when the running one ends; everyone who came meanwhile shares it. */
   next: Promise<void> | undefined
@@ -9,7 +9,7 @@ interface Line {
 /** Makes names durable. Callers that arrive while a folder is being synced share the sync that follows. */
 export class FolderSync {
   readonly #disk: Disk
-  readonly #lines = new Map<string, Line>()
+  readonly #lines = new Map<string, FolderQueue>()
 
   constructor(disk: Disk) {
     this.#disk = disk
@@ -27,7 +27,7 @@ export class FolderSync {
   }
 
   #start(folder: string): Promise<void> {
-    const line: Line = { running: this.#disk.syncFolder(folder), next: undefined }
+    const line: FolderQueue = { running: this.#disk.syncFolder(folder), next: undefined }
     this.#lines.set(folder, line)
     const over = () => {
       if (line.next === undefined) this.#lines.delete(folder)

@@ -7,7 +7,7 @@
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { BlobId } from './blobs.ts'
-import { type BlobKind, CHECK_BYTES, frameSeed, HEAD_BYTES, idSeed, writeHead } from './frames.ts'
+import { type BlobKind, FRAME_CRC_BYTES, frameSeed, HEADER_BYTES, idSeed, writeHeader } from './frames.ts'
 
 /** Shorter payload is copied next to its check: a piece of its own would cost more, and would pin its whole buffer. */
 const COPY_BYTES_MAX = 4096
@@ -74,7 +74,7 @@ export class FrameBuilder {
   /** The head stands in front of the first pieces, and is written when it is known what it says. */
   head(kind: BlobKind): void {
     this.#ensureHead(0)
-    writeHead(this.#head!, kind, this.id, this)
+    writeHeader(this.#head!, kind, this.id, this)
   }
 
   take(): Buffer[] {
@@ -87,15 +87,15 @@ export class FrameBuilder {
 
   #ensureHead(ahead: number): void {
     if (this.#head !== undefined) return
-    this.#room(HEAD_BYTES + ahead)
-    this.#head = this.#reserve(HEAD_BYTES)
+    this.#room(HEADER_BYTES + ahead)
+    this.#head = this.#reserve(HEADER_BYTES)
   }
 
   #openFrame(ahead: number): void {
     // One slab for all of it, so that a small blob is one piece.
-    this.#ensureHead(CHECK_BYTES + ahead)
-    this.#room(CHECK_BYTES + ahead)
-    this.#check = this.#reserve(CHECK_BYTES)
+    this.#ensureHead(FRAME_CRC_BYTES + ahead)
+    this.#room(FRAME_CRC_BYTES + ahead)
+    this.#check = this.#reserve(FRAME_CRC_BYTES)
     this.#crc = frameSeed(this.#idSeed, this.#index++)
   }
 

@@ -11,13 +11,13 @@ import { noteExternalBytes } from '../lib/runtime.ts'
 import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
 import {
   type BlobKind,
-  CHECK_BYTES,
-  expectedHead,
-  FOOT_BYTES,
-  footOf,
+  expectedHeader,
+  FOOTER_BYTES,
+  FRAME_CRC_BYTES,
+  footerOf,
   frameSeed,
   frameStart,
-  HEAD_BYTES,
+  HEADER_BYTES,
   idSeed,
 } from './frames.ts'
 
@@ -53,30 +53,30 @@ interface Chunk {
 class FrameReader {
   readonly #file: DiskFile
   readonly #id: BlobId
-  readonly #place: BlobLocation
+  readonly #location: BlobLocation
   readonly #kind: BlobKind
   readonly #idSeed: number
   /** Payload bytes that are asked for. */
   readonly #range: readonly [number, number]
 
-  constructor(file: DiskFile, id: BlobId, place: BlobLocation, range: readonly [number, number]) {
+  constructor(file: DiskFile, id: BlobId, location: BlobLocation, range: readonly [number, number]) {
     this.#file = file
     this.#id = id
-    this.#place = place
-    this.#kind = place.volume === undefined ? 'solo' : 'packed'
+    this.#location = location
+    this.#kind = location.volume === undefined ? 'solo' : 'packed'
     this.#idSeed = idSeed(id)
     this.#range = range
   }
 
   /** The first chunk: with it the head is checked, in the same read where it is near. */
   open(first: number, last: number): Promise<Chunk> {
-    const skipped = frameStart(first, this.#place.frameBytes) - HEAD_BYTES
-    if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEAD_BYTES + skipped)
+    const skipped = frameStart(first, this.#location.frameBytes) - HEADER_BYTES
+    if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEADER_BYTES + skipped)
     return this.#apart(first, last)
   }
 
   async #apart(first: number, last: number): Promise<Chunk> {
-    const head = Buffer.allocUnsafe(HEAD_BYTES)
+    const head = Buffer.allocUnsafe(HEADER_BYTES)
     const filled = this.#fill([head], 0, head.length)
     const [chunk] = await Promise.all([first < last ? this.chunk(first, last) : NO_FRAMES, filled])
     this.#checkHead(head)
@@ -89,18 +89,18 @@ class FrameReader {
 
   /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
   async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
-    const { frameBytes, length } = this.#place
+    const { frameBytes, length } = this.#location
     const count = last - first
     const payloadBytes = Math.min(last * frameBytes, length) - first * frameBytes
-    const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOT_BYTES : 0
+    const footBytes = this.#kind === 'solo' && last === this.#frames() ? FOOTER_BYTES : 0
     const payload = Buffer.allocUnsafeSlow(payloadBytes)
     noteExternalBytes(payloadBytes)
-    const marks = Buffer.allocUnsafe(ahead + count * CHECK_BYTES + footBytes)
-    const checks = marks.subarray(ahead, ahead + count * CHECK_BYTES)
+    const marks = Buffer.allocUnsafe(ahead + count * FRAME_CRC_BYTES + footBytes)
+    const checks = marks.subarray(ahead, ahead + count * FRAME_CRC_BYTES)
     const foot = marks.subarray(marks.length - footBytes)
     const pieces: Buffer[] = ahead > 0 ? [marks.subarray(0, ahead)] : []
     for (let n = 0; n < count; n++) {
-      pieces.push(checks.subarray(n * CHECK_BYTES, (n + 1) * CHECK_BYTES))
+      pieces.push(checks.subarray(n * FRAME_CRC_BYTES, (n + 1) * FRAME_CRC_BYTES))
       pieces.push(payload.subarray(n * frameBytes, (n + 1) * frameBytes))
     }
     if (footBytes > 0) pieces.push(foot)
@@ -113,10 +113,10 @@ class FrameReader {
 
   /** How many frames of the chunk are as they were written, up to the first that is not. */
   soundFrames({ payload, checks, first, last }: Chunk): number {
-    const { frameBytes } = this.#place
+    const { frameBytes } = this.#location
     for (let index = first; index < last; index++) {
       const at = (index - first) * frameBytes
-      const check = checks.readUInt32BE((index - first) * CHECK_BYTES)
+      const check = checks.readUInt32BE((index - first) * FRAME_CRC_BYTES)
       if (crc32(payload.subarray(at, at + frameBytes), frameSeed(this.#idSeed, index)) !== check) return index - first
     }
     return last - first
@@ -124,24 +124,24 @@ class FrameReader {
 
   /** What of the range lies in the first frames of the chunk. */
   bytesOf({ payload, first }: Chunk, frames: number): Buffer {
-    const { from, length } = this.#wanted(first, Math.min(payload.length, frames * this.#place.frameBytes))
+    const { from, length } = this.#wanted(first, Math.min(payload.length, frames * this.#location.frameBytes))
     return payload.subarray(from, from + Math.max(0, length))
   }
 
   /** Where the range lies in so many bytes of payload. */
   #wanted(first: number, bytes: number): { readonly from: number; readonly length: number } {
     const [start, end] = this.#range
-    const base = first * this.#place.frameBytes
+    const base = first * this.#location.frameBytes
     const from = Math.max(0, start - base)
     return { from, length: Math.min(bytes, end - base) - from }
   }
 
   #frames(): number {
-    return Math.ceil(this.#place.length / this.#place.frameBytes)
+    return Math.ceil(this.#location.length / this.#location.frameBytes)
   }
 
   #fill(pieces: readonly Buffer[], start: number, bytes: number): MaybePromise<void> {
-    const at = this.#place.offset + start
+    const at = this.#location.offset + start
     // Of what is long, a thread reads on while this one sends what it has read before.
     const soon = this.#kind === 'packed' ? this.#file.readCached?.(pieces, at) : undefined
     const got = soon ?? this.#file.read(pieces, at)
@@ -153,13 +153,13 @@ class FrameReader {
   }
 
   #checkHead(bytes: Buffer): void {
-    if (!bytes.subarray(0, HEAD_BYTES).equals(expectedHead(this.#kind, this.#id, this.#place))) {
+    if (!bytes.subarray(0, HEADER_BYTES).equals(expectedHeader(this.#kind, this.#id, this.#location))) {
       throw new DamagedBlob(this.#id, 'the header is not the one of this blob')
     }
   }
 
   #checkFoot(foot: Buffer): void {
-    if (!foot.equals(footOf(this.#id, this.#place.length))) {
+    if (!foot.equals(footerOf(this.#id, this.#location.length))) {
       throw new DamagedBlob(this.#id, 'the footer is not the one of this blob')
     }
   }
@@ -175,14 +175,14 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
 export async function readWholeFrames(
   file: DiskFile,
   id: BlobId,
-  place: BlobLocation,
+  location: BlobLocation,
   [start, end]: readonly [number, number],
 ): Promise<Buffer | undefined> {
-  const { frameBytes } = place
+  const { frameBytes } = location
   const first = Math.floor(start / frameBytes)
   const last = Math.ceil(end / frameBytes)
   if (start >= end || last - first > framesAtOnce(frameBytes)) return undefined
-  const reader = new FrameReader(file, id, place, [start, end])
+  const reader = new FrameReader(file, id, location, [start, end])
   readers++
   try {
     const chunk = await reader.open(first, last)
@@ -211,17 +211,17 @@ function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
 export async function* readFrames(
   source: FrameSource,
   id: BlobId,
-  place: BlobLocation,
+  location: BlobLocation,
   [start, end]: readonly [number, number],
 ): AsyncGenerator<Buffer, void, undefined> {
-  const { frameBytes } = place
+  const { frameBytes } = location
   const first = Math.floor(start / frameBytes)
   const last = end > start ? Math.ceil(end / frameBytes) : first
   const upTo = (from: number): number => Math.min(from + framesAtOnce(frameBytes), last)
   let ahead: MaybePromise<Chunk> | undefined
   readers++
   try {
-    const reader = new FrameReader(await source.open(), id, place, [start, end])
+    const reader = new FrameReader(await source.open(), id, location, [start, end])
     ahead = reader.open(first, upTo(first))
     while (ahead !== undefined) {
       const chunk: Chunk = await ahead

@@ -12,11 +12,11 @@ import type { BlobId } from './blobs.ts'
 
 export const BLOB_ID_BYTES = 16
 export const BLOB_WRITER_BYTES = 6
-export const HEAD_BYTES = 36
-export const FOOT_BYTES = 16
-export const CHECK_BYTES = 4
+export const HEADER_BYTES = 36
+export const FOOTER_BYTES = 16
+export const FRAME_CRC_BYTES = 4
 /** Batches start on such a border, so that no sector that holds acknowledged bytes is ever written again. */
-export const FRAME_ALIGNMENT_BYTES = 4096
+export const BATCH_ALIGNMENT_BYTES = 4096
 export const FRAME_BYTES_MAX = 2 ** 20
 /** The newest volume format this program reads, and the one it writes. */
 export const VOLUME_FORMAT = 1
@@ -43,16 +43,16 @@ export function checkFrameBytes(frameBytes: number): void {
 
 /** Bytes from the start of the head to the end of the last frame. */
 export function storedBytes({ length, frameBytes }: Shape): number {
-  return HEAD_BYTES + length + Math.ceil(length / frameBytes) * CHECK_BYTES
+  return HEADER_BYTES + length + Math.ceil(length / frameBytes) * FRAME_CRC_BYTES
 }
 
 /** Where frame `index` starts, counted from the start of the head. */
 export function frameStart(index: number, frameBytes: number): number {
-  return HEAD_BYTES + index * (CHECK_BYTES + frameBytes)
+  return HEADER_BYTES + index * (FRAME_CRC_BYTES + frameBytes)
 }
 
-export function nextBlock(position: number): number {
-  return Math.ceil(position / FRAME_ALIGNMENT_BYTES) * FRAME_ALIGNMENT_BYTES
+export function alignToBatch(position: number): number {
+  return Math.ceil(position / BATCH_ALIGNMENT_BYTES) * BATCH_ALIGNMENT_BYTES
 }
 
 /** What the checks of all frames of this blob start from. */
@@ -68,7 +68,7 @@ export function frameSeed(seedOfId: number, index: number): number {
 }
 
 /** A blob with a file of its own is longer than is known when its head is written: its length stands in the foot. */
-export function writeHead(into: Buffer, kind: BlobKind, id: BlobId, shape: Shape): void {
+export function writeHeader(into: Buffer, kind: BlobKind, id: BlobId, shape: Shape): void {
   into.writeUInt32BE(HEAD_MAGIC[kind], 0)
   into.set(id, 4)
   into.set(uint64(kind === 'solo' ? 0 : shape.length), 20)
@@ -77,19 +77,19 @@ export function writeHead(into: Buffer, kind: BlobKind, id: BlobId, shape: Shape
 }
 
 /** The only head that this blob may have: a reader compares it byte by byte. */
-export function expectedHead(kind: BlobKind, id: BlobId, shape: Shape): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_BYTES)
-  writeHead(head, kind, id, shape)
+export function expectedHeader(kind: BlobKind, id: BlobId, shape: Shape): Buffer {
+  const head = Buffer.allocUnsafe(HEADER_BYTES)
+  writeHeader(head, kind, id, shape)
   return head
 }
 
-export interface PackedHead extends Shape {
+export interface PackedHeader extends Shape {
   readonly id: BlobId
 }
 
 /** The head of a packed record, or nothing when these bytes are not one. */
-export function readPackedHead(bytes: Buffer): PackedHead | undefined {
-  if (bytes.length < HEAD_BYTES || bytes.readUInt32BE(0) !== HEAD_MAGIC.packed) return undefined
+export function readPackedHeader(bytes: Buffer): PackedHeader | undefined {
+  if (bytes.length < HEADER_BYTES || bytes.readUInt32BE(0) !== HEAD_MAGIC.packed) return undefined
   if (crc32(bytes.subarray(0, 32)) !== bytes.readUInt32BE(32)) return undefined
   const frameBytes = bytes.readUInt32BE(28)
   if (frameBytes < 1 || frameBytes > FRAME_BYTES_MAX) return undefined
@@ -97,8 +97,8 @@ export function readPackedHead(bytes: Buffer): PackedHead | undefined {
 }
 
 /** Ends a file of its own. The check starts from the id, so the foot of another blob does not pass. */
-export function footOf(id: BlobId, length: number): Buffer {
-  const foot = Buffer.allocUnsafe(FOOT_BYTES)
+export function footerOf(id: BlobId, length: number): Buffer {
+  const foot = Buffer.allocUnsafe(FOOTER_BYTES)
   foot.writeUInt32BE(FOOT_MAGIC, 0)
   foot.set(uint64(length), 4)
   foot.writeUInt32BE(crc32(foot.subarray(0, 12), idSeed(id)), 12)
@@ -123,7 +123,7 @@ export function parseVolumeName(name: string): VolumeName | undefined {
 
 /** The first block of a volume. */
 export function superblockOf({ writer, number }: VolumeName): Buffer {
-  const block = Buffer.alloc(FRAME_ALIGNMENT_BYTES)
+  const block = Buffer.alloc(BATCH_ALIGNMENT_BYTES)
   block.writeUInt32BE(VOLUME_MAGIC, 0)
   block.writeUInt32BE(VOLUME_FORMAT, 4)
   block.set(writer, 8)

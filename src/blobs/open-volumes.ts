@@ -34,7 +34,7 @@ export class OpenVolumes {
   }
 
   /** Every borrowed volume is given back, once. */
-  borrow(name: string): OpenVolume {
+  acquire(name: string): OpenVolume {
     if (++this.#reads % READS_BETWEEN_SWEEPS === 0) this.#sweep()
     let volume = this.#open.get(name)
     if (volume === undefined) {
@@ -48,7 +48,7 @@ export class OpenVolumes {
     return volume
   }
 
-  giveBack(volume: OpenVolume): void {
+  release(volume: OpenVolume): void {
     volume.readers--
     if (volume.dropped && volume.readers === 0) close(volume)
   }

@@ -4,7 +4,7 @@ import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
 import type { FolderSync } from './folder-sync.ts'
 import type { FrameBuilder } from './frame-builder.ts'
-import { BLOB_ID_BYTES, footOf } from './frames.ts'
+import { BLOB_ID_BYTES, footerOf } from './frames.ts'
 
 /** After so many bytes their sync is begun ahead of the end. */
 const PUSH_BYTES = 8 * 2 ** 20
@@ -109,7 +109,7 @@ export class SoloWriter {
   /** Writes what is left and the foot; resolves when bytes and name are durable. */
   async finish(frames: FrameBuilder): Promise<BlobLocation> {
     const { length, frameBytes, pendingBytes } = frames
-    const foot = footOf(this.#id, length)
+    const foot = footerOf(this.#id, length)
     await this.write([...frames.take(), foot], pendingBytes + foot.length)
     await this.#writing
     await this.#pushing

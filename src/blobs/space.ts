@@ -28,7 +28,7 @@ export class Space {
   }
 
   /** Resolves when so many bytes may be written, else throws DiskFull. Nothing is waited for unless room is short. */
-  admit(bytes: number): Promise<void> | undefined {
+  ensureSpace(bytes: number): Promise<void> | undefined {
     if (this.#disk.isFull?.() === true) throw new DiskFull()
     this.#writesLeft--
     this.#bytesLeft -= bytes

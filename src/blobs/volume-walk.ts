@@ -1,10 +1,10 @@
 import type { DiskFile } from '../lib/disk.ts'
-import type { PackedRecord } from './blobs.ts'
+import type { PackedEntry } from './blobs.ts'
 import {
-  FRAME_ALIGNMENT_BYTES,
-  HEAD_BYTES,
-  nextBlock,
-  readPackedHead,
+  alignToBatch,
+  BATCH_ALIGNMENT_BYTES,
+  HEADER_BYTES,
+  readPackedHeader,
   storedBytes,
   superblockFormat,
   VOLUME_FORMAT,
@@ -17,26 +17,26 @@ const WINDOW_BYTES = 64 * 1024
  * Every whole record of a volume in file order. A torn or damaged head ends the walk: what lies behind it cannot be
  * told from payload. A damaged superblock does not, since every record carries its own checks.
  */
-export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerator<PackedRecord, void, undefined> {
+export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerator<PackedEntry, void, undefined> {
   const size = await file.size()
   const window = new Window(file, size)
-  const format = superblockFormat(await window.at(0, FRAME_ALIGNMENT_BYTES))
+  const format = superblockFormat(await window.at(0, BATCH_ALIGNMENT_BYTES))
   if (format !== undefined && format > VOLUME_FORMAT) {
     throw new Error(`volume ${volume} has format ${format}; this program reads up to ${VOLUME_FORMAT}`)
   }
-  let position = FRAME_ALIGNMENT_BYTES
+  let position = BATCH_ALIGNMENT_BYTES
   while (position < size) {
-    const head = readPackedHead(await window.at(position, HEAD_BYTES))
+    const head = readPackedHeader(await window.at(position, HEADER_BYTES))
     if (head !== undefined) {
       const end = position + storedBytes(head)
       if (end > size) return
       const { id, length, frameBytes } = head
-      yield { id, place: { volume, offset: position, length, frameBytes } }
+      yield { id, location: { volume, offset: position, length, frameBytes } }
       position = end
       continue
     }
     // The rest of a batch's last block is padding; a block that does not start with a record is nothing of ours.
-    const border = nextBlock(position)
+    const border = alignToBatch(position)
     if (border === position || !isZero(await window.at(position, Math.min(4, border - position)))) return
     position = border
   }

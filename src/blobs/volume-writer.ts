@@ -8,7 +8,7 @@
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
-import { FRAME_ALIGNMENT_BYTES, nextBlock, superblockOf, volumeName } from './frames.ts'
+import { alignToBatch, BATCH_ALIGNMENT_BYTES, superblockOf, volumeName } from './frames.ts'
 
 /** Head and frames of one blob, ready to be written. */
 export interface PackedBlob {
@@ -29,15 +29,15 @@ export interface VolumeWriterOptions {
   readonly volumeBytesMax: number
 }
 
-interface Waiting {
+interface PendingWrite {
   readonly blob: PackedBlob
-  readonly resolve: (place: BlobLocation) => void
+  readonly resolve: (location: BlobLocation) => void
   readonly reject: (error: unknown) => void
 }
 
-interface Landed {
-  readonly waiting: Waiting
-  readonly place: BlobLocation
+interface WrittenBlob {
+  readonly waiting: PendingWrite
+  readonly location: BlobLocation
 }
 
 const BATCH_BYTES_MAX = 4 * 2 ** 20
@@ -45,12 +45,12 @@ const BATCH_BYTES_MAX = 4 * 2 ** 20
 const BATCH_PIECES_MAX = 1000
 /** While a sync runs, less than this waits for the end of it: a batch of its own would mostly be padding. */
 const EAGER_BYTES_MIN = 256 * 1024
-const PADDING = Buffer.alloc(FRAME_ALIGNMENT_BYTES)
+const PADDING = Buffer.alloc(BATCH_ALIGNMENT_BYTES)
 
 /** One volume file while it is being appended to. */
 class Volume {
   readonly name: string
-  end = FRAME_ALIGNMENT_BYTES
+  end = BATCH_ALIGNMENT_BYTES
   syncing = false
   failure: unknown
   readonly #file: DiskFile
@@ -59,7 +59,7 @@ class Volume {
   readonly #synced: () => boolean
   readonly #closed: Promise<void>
   #resolveClosed: () => void = () => {}
-  #written: Landed[] = []
+  #written: WrittenBlob[] = []
   #writing = false
   #retired = false
   #closing = false
@@ -75,17 +75,17 @@ class Volume {
   }
 
   /** Resolves when the batch is written; each of its blobs is resolved or refused by the sync that follows. */
-  async write(batch: readonly Waiting[]): Promise<void> {
+  async write(batch: readonly PendingWrite[]): Promise<void> {
     const pieces: Buffer[] = []
-    const landed: Landed[] = []
+    const landed: WrittenBlob[] = []
     const start = this.end
     for (const waiting of batch) {
       const { pieces: own, bytes, length, frameBytes } = waiting.blob
-      landed.push({ waiting, place: { volume: this.name, offset: this.end, length, frameBytes } })
+      landed.push({ waiting, location: { volume: this.name, offset: this.end, length, frameBytes } })
       for (const piece of own) pieces.push(piece)
       this.end += bytes
     }
-    const padding = nextBlock(this.end) - this.end
+    const padding = alignToBatch(this.end) - this.end
     if (padding > 0) pieces.push(PADDING.subarray(0, padding))
     this.end += padding
     this.#writing = true
@@ -119,7 +119,7 @@ class Volume {
       this.syncing = true
       try {
         if (this.#durable) await this.#file.datasync()
-        for (const { waiting, place } of group) waiting.resolve(place)
+        for (const { waiting, location } of group) waiting.resolve(location)
       } catch (error) {
         for (const { waiting } of group) waiting.reject(error)
         this.#fail(error)
@@ -152,7 +152,7 @@ export class VolumeWriter {
   #volume: Volume | undefined
   #creating: string | undefined
   #number = 0
-  #queue: Waiting[] = []
+  #queue: PendingWrite[] = []
   #queuedBytes = 0
   #scheduled = false
   #writing = false
@@ -176,7 +176,7 @@ export class VolumeWriter {
     })
   }
 
-  async seal(): Promise<void> {
+  async closeVolume(): Promise<void> {
     const volume = this.#volume
     this.#volume = undefined
     await volume?.retire()
@@ -210,8 +210,8 @@ export class VolumeWriter {
     this.#wake()
   }
 
-  #takeBatch(): Waiting[] {
-    const bytesMax = Math.min(BATCH_BYTES_MAX, this.#options.volumeBytesMax - FRAME_ALIGNMENT_BYTES)
+  #takeBatch(): PendingWrite[] {
+    const bytesMax = Math.min(BATCH_BYTES_MAX, this.#options.volumeBytesMax - BATCH_ALIGNMENT_BYTES)
     let bytes = 0
     let pieces = 1
     let count = 0
@@ -229,7 +229,7 @@ export class VolumeWriter {
   #roomy(bytes: number): Volume | undefined {
     const current = this.#volume
     if (current === undefined) return undefined
-    const full = current.end > FRAME_ALIGNMENT_BYTES && current.end + bytes > this.#options.volumeBytesMax
+    const full = current.end > BATCH_ALIGNMENT_BYTES && current.end + bytes > this.#options.volumeBytesMax
     if (current.failure === undefined && !full) return current
     // It closes by itself once its last sync is through; nothing here waits for it.
     void current.retire()

@@ -43,7 +43,7 @@ const HTTP_OPTIONS = {
   connectionsCheckingInterval: 5_000,
   requestTimeout: 0,
   // Sent to clients, which then do not send into a connection that is about to end.
-  keepAliveTimeout: TIMEOUTS.quietMs - 5_000,
+  keepAliveTimeout: TIMEOUTS.keepAliveMs - 5_000,
   requireHostHeader: false,
 } as const
 
@@ -80,8 +80,8 @@ const IDS_DRAWN = 512
 export class Listener {
   readonly #parts: ListenerParts
   readonly #server: Server | SecureServer
-  readonly #patience: Timeouts
-  readonly #room = new Admission()
+  readonly #timeouts: Timeouts
+  readonly #admission = new Admission()
   readonly #isSecure: boolean
   /** Says which process answered. */
   readonly #hostId: string
@@ -92,7 +92,7 @@ export class Listener {
 
   constructor(parts: ListenerParts) {
     this.#parts = parts
-    this.#patience = new Timeouts(parts.clock)
+    this.#timeouts = new Timeouts(parts.clock)
     this.#hostId = parts.random.bytes(24).toString('base64')
     const { certificate } = parts
     this.#isSecure = certificate !== undefined
@@ -124,7 +124,7 @@ export class Listener {
 
   /** Ends connections that have kept the server waiting for too long. One step; the server decides when to run it. */
   endOverdue(): void {
-    this.#patience.check()
+    this.#timeouts.check()
   }
 
   /** No new connections; requests in flight finish, idle connections end. */
@@ -149,14 +149,14 @@ export class Listener {
   }
 
   #connected(socket: Socket): void {
-    const connection = new ClientConnection(socket, this.#patience)
+    const connection = new ClientConnection(socket, this.#timeouts)
     this.#connections.set(socket, connection)
     // Every answer that waits behind another one listens for its end; how many there may be is bounded elsewhere.
     socket.setMaxListeners(0)
-    this.#patience.begin(connection)
+    this.#timeouts.begin(connection)
     socket.once('close', () => {
       this.#connections.delete(socket)
-      this.#patience.end(connection)
+      this.#timeouts.end(connection)
     })
   }
 
@@ -226,7 +226,7 @@ export class Listener {
     const { method = '', url = '', socket } = message
     // Runtimes sort headers only for who asks for them sorted: that costs a small request more than its object does.
     const request = { method, target: url, headers: pairs(message.rawHeaders) }
-    const connection = this.#connections.get(socket) ?? new ClientConnection(socket, this.#patience)
+    const connection = this.#connections.get(socket) ?? new ClientConnection(socket, this.#timeouts)
     if (!isSpokenVersion(message.httpVersion)) {
       connection.endsWithAnswer()
       this.#broke('HPE_INVALID_VERSION', socket)
@@ -236,11 +236,11 @@ export class Listener {
       requestId: this.#newRequestId(),
       hostId: this.#hostId,
       request,
-      body: new IncomingBytes(message, this.#patience, request),
+      body: new IncomingBytes(message, this.#timeouts, request),
       remoteAddress: connection.remoteAddress,
       secure: this.#isSecure,
       tlsVersion: connection.tlsVersion,
-      slot: this.#room.enter(),
+      slot: this.#admission.enter(),
       sendContinue: () => {
         if (exchange.awaitsContinue) sendContinue(response)
         exchange.awaitsContinue = false
@@ -283,7 +283,7 @@ export class Listener {
       exchange.status = state.response.status
       exchange.milliseconds = performance.now() - started
       exchange.aborted = connection.socket.destroyed || body.isAbandoned
-      const writer = new ResponseWriter(response, connection.socket, this.#patience)
+      const writer = new ResponseWriter(response, connection.socket, this.#timeouts)
       if (state.finished === undefined) recorder.decided(state, exchange)
       try {
         const sent = this.#send(state, exchange, writer)
@@ -336,7 +336,7 @@ export class Listener {
     else {
       // The client may take a while now, and must not keep others out meanwhile.
       exchange.slot.leave()
-      await writer.endUnread(body, exchange.body, exchange.connection.mayOwe)
+      await writer.endUnread(body, exchange.body, exchange.connection.mayHaveUnreadResponse)
     }
     exchange.message.socket?.end()
   }

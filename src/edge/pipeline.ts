@@ -69,7 +69,7 @@ export interface PipelineParts {
   readonly tlsForCustomerKeys: boolean
   /** Further times that a signature may be dated from: a program that moves the clock does not move its clients'. */
   readonly clientTimes?: (() => readonly number[]) | undefined
-  readonly interfere?: FaultInjector | undefined
+  readonly faultInjector?: FaultInjector | undefined
   /** Called with every error that is not a fault of the client. */
   readonly onError: (error: unknown, requestId: string) => void
 }
@@ -128,7 +128,7 @@ export class Pipeline {
       const origin = state.request.header('origin')
       if (origin !== undefined) state.cors = await this.#corsHeaders(exchange, state, origin)
       const operation = this.#route(exchange, state)
-      const { interfere } = this.#parts
+      const { faultInjector: interfere } = this.#parts
       if (interfere === undefined) return await this.#answer(exchange, state, operation)
       const intercepted = { ...state.address, operation: operation.name, method: exchange.request.method }
       return await interfere(intercepted, exchange, changed => this.#answer(changed, state, operation))

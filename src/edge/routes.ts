@@ -10,7 +10,7 @@ import type { DecodedRequest } from './decoded-request.ts'
 /**
  * R10, R11. Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else.
  */
-export const NOT_OFFERED: ReadonlySet<string> = new Set([
+export const UNSUPPORTED_SUBRESOURCES: ReadonlySet<string> = new Set([
   'abac',
   'accelerate',
   'analytics',
@@ -34,7 +34,7 @@ export const NOT_OFFERED: ReadonlySet<string> = new Set([
  * Headers that make another operation of a request, or a condition of it that is not offered: passed over, a rename or
  * an append would overwrite, and what was to go only at a certain size or date would go at any.
  */
-export const HEADERS_NOT_OFFERED = [
+export const UNSUPPORTED_HEADERS = [
   ':rename-source',
   ':write-offset-bytes',
   ':if-match-initiated-time',
@@ -77,7 +77,7 @@ const isMet = ({ name, isHeader, value }: Row['needs'][number], request: Decoded
 
 /** Names of query parameters that choose among operations. */
 function subresources(operations: readonly Operation[]): Set<string> {
-  const names = operations.flatMap(({ match }) => match.needs ?? []).filter(need => need.startsWith('?'))
+  const names = operations.flatMap(({ match }) => match.requires ?? []).filter(need => need.startsWith('?'))
   return new Set(names.map(need => need.slice(1).split('=')[0]!))
 }
 
@@ -101,10 +101,11 @@ export function routeTable(operations: readonly Operation[]): Routes {
   }
   return {
     find(method, level, request) {
-      for (const name of request.queryNames) if (NOT_OFFERED.has(name)) throw notImplemented('sub-resource', name)
+      for (const name of request.queryNames)
+        if (UNSUPPORTED_SUBRESOURCES.has(name)) throw notImplemented('sub-resource', name)
       if (method === 'PUT') checkPart(request)
       const found = answering(method, level, request)
-      for (const name of HEADERS_NOT_OFFERED) {
+      for (const name of UNSUPPORTED_HEADERS) {
         if (request.header(name) === undefined || found?.evaluates.includes(name) === true) continue
         throw notImplemented('header', headerName(name.slice(1)))
       }
@@ -143,7 +144,7 @@ function checkListing(request: DecodedRequest): void {
   }
 }
 
-const needsOf = ({ match }: Operation): readonly string[] => match.needs ?? []
+const needsOf = ({ match }: Operation): readonly string[] => match.requires ?? []
 
 function sameNeeds(a: Operation, b: Operation): boolean {
   return [...needsOf(a)].sort().join() === [...needsOf(b)].sort().join()

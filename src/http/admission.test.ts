@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Fault } from '../model/faults.ts'
 import { Admission, type Slot } from './admission.ts'
 
-const LIMITS = { requestsMax: 4, strangersMax: 2, bytesMax: 100, strangerBytesMax: 30 }
+const LIMITS = { requestsMax: 4, anonymousMax: 2, bytesMax: 100, anonymousBytesMax: 30 }
 
 const isRefused = (act: () => void): boolean => {
   try {
@@ -17,44 +17,44 @@ const isRefused = (act: () => void): boolean => {
 }
 
 test('strangers take up a part of the room, and leave the rest to others', () => {
-  const room = new Admission(LIMITS)
+  const admission = new Admission(LIMITS)
   const enter = (isStranger: boolean): Slot => {
-    const slot = room.enter()
+    const slot = admission.enter()
     slot.classify(isStranger)
     return slot
   }
   const first = enter(true)
   enter(true)
-  const third = room.enter()
+  const third = admission.enter()
   assert(isRefused(() => third.classify(true)))
   third.leave()
   assert.equal(enter(false).isOverLimit, false)
   assert.equal(enter(false).isOverLimit, false)
-  assert.equal(room.enter().isOverLimit, true)
+  assert.equal(admission.enter().isOverLimit, true)
   first.leave()
   enter(true)
 })
 
 test('whoever turns out to be known stops counting as a stranger', () => {
-  const room = new Admission(LIMITS)
+  const admission = new Admission(LIMITS)
   const places = Array.from({ length: 4 }, () => {
-    const slot = room.enter()
+    const slot = admission.enter()
     slot.classify(true)
     slot.reserveMemory(20)
     slot.classify(false)
     return slot
   })
-  const late = room.enter()
+  const late = admission.enter()
   late.classify(true)
   late.reserveMemory(20)
   assert(isRefused(() => places[0]!.reserveMemory(1)))
 })
 
 test('bytes that are held are bounded, more so for strangers, and come back', () => {
-  const room = new Admission(LIMITS)
-  const known = room.enter()
+  const admission = new Admission(LIMITS)
+  const known = admission.enter()
   known.reserveMemory(70)
-  const stranger = room.enter()
+  const stranger = admission.enter()
   stranger.classify(true)
   stranger.reserveMemory(20)
   assert(
@@ -69,15 +69,15 @@ test('bytes that are held are bounded, more so for strangers, and come back', ()
   stranger.leave()
   known.reserveMemory(30)
   known.leave()
-  const other = room.enter()
+  const other = admission.enter()
   other.classify(true)
   other.reserveMemory(30)
 })
 
 test('whoever leaves twice has left once', () => {
-  const room = new Admission({ requestsMax: 1, strangersMax: 1, bytesMax: 1, strangerBytesMax: 1 })
-  const slot = room.enter()
+  const admission = new Admission({ requestsMax: 1, anonymousMax: 1, bytesMax: 1, anonymousBytesMax: 1 })
+  const slot = admission.enter()
   slot.leave()
   slot.leave()
-  assert.deepEqual([room.enter().isOverLimit, room.enter().isOverLimit], [false, true])
+  assert.deepEqual([admission.enter().isOverLimit, admission.enter().isOverLimit], [false, true])
 })

@@ -4,17 +4,17 @@ import { Fault } from '../model/faults.ts'
 export interface AdmissionLimits {
   /** Beyond so many at once a new one is answered `SlowDown`, so that those in flight get done. */
   readonly requestsMax: number
-  readonly strangersMax: number
+  readonly anonymousMax: number
   /** Body bytes that are kept in memory until the body is complete. */
   readonly bytesMax: number
-  readonly strangerBytesMax: number
+  readonly anonymousBytesMax: number
 }
 
 export const ADMISSION_LIMITS: AdmissionLimits = {
   requestsMax: 2_000,
-  strangersMax: 1_000,
+  anonymousMax: 1_000,
   bytesMax: 512 * 2 ** 20,
-  strangerBytesMax: 32 * 2 ** 20,
+  anonymousBytesMax: 32 * 2 ** 20,
 }
 
 export class Admission {
@@ -38,7 +38,7 @@ export class Admission {
     const strangers = this.#strangers + what.strangers
     const bytes = this.#bytes + what.bytes
     const strangerBytes = this.#strangerBytes + what.strangerBytes
-    const { strangersMax, bytesMax, strangerBytesMax } = this.#limits
+    const { anonymousMax: strangersMax, bytesMax, anonymousBytesMax: strangerBytesMax } = this.#limits
     if (what.strangers > 0 && strangers > strangersMax) throw new Fault('SlowDown')
     if (what.bytes > 0 && bytes > bytesMax) throw new Fault('SlowDown')
     if (what.strangerBytes > 0 && strangerBytes > strangerBytesMax) throw new Fault('SlowDown')

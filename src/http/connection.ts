@@ -13,7 +13,7 @@ const LARGE_BYTES = 64 * 1024
 /** A client that waits for a response before its next request has taken it by then, or is in no hurry. */
 const FRESH_MS = 1_000
 
-const NOBODY: readonly Promise<unknown>[] = []
+const NO_PREDECESSORS: readonly Promise<unknown>[] = []
 
 /** One request that came on a connection, until its answer is out. */
 export interface InFlightRequest {
@@ -25,7 +25,7 @@ export interface InFlightRequest {
 
 export class ClientConnection implements PendingWait {
   readonly socket: Socket
-  readonly #patience: Timeouts
+  readonly #timeouts: Timeouts
   readonly #underWay: InFlightRequest[] = []
   #remoteAddress: string | undefined
   #tlsVersion: string | undefined
@@ -39,10 +39,10 @@ export class ClientConnection implements PendingWait {
   /** Its client was told that it ends with an answer. */
   #isEnding = false
 
-  constructor(socket: Socket, patience: Timeouts) {
+  constructor(socket: Socket, timeouts: Timeouts) {
     this.socket = socket
-    this.#patience = patience
-    this.#quietSince = patience.now()
+    this.#timeouts = timeouts
+    this.#quietSince = timeouts.now()
   }
 
   /** Asked for once: that of a socket which is gone is not known any more. */
@@ -60,12 +60,12 @@ export class ClientConnection implements PendingWait {
 
   /** An answer of so many bytes was handed over, which is not to say that the client has them. */
   sent(bytes: number): void {
-    if (bytes > LARGE_BYTES) this.#largeSentAt = this.#patience.now()
+    if (bytes > LARGE_BYTES) this.#largeSentAt = this.#timeouts.now()
   }
 
   /** A client that sends one request behind the other may not have begun to read: to cut it off would lose that. */
-  get mayOwe(): boolean {
-    return this.#patience.now() - this.#largeSentAt <= FRESH_MS
+  get mayHaveUnreadResponse(): boolean {
+    return this.#timeouts.now() - this.#largeSentAt <= FRESH_MS
   }
 
   /**
@@ -75,7 +75,7 @@ export class ClientConnection implements PendingWait {
    */
   begin(request: InFlightRequest, serve: () => Promise<void>, passOver: () => void): void {
     // Hardly any client sends the next request before it has its answer.
-    const before = this.#underWay.length === 0 ? NOBODY : this.#waitedFor(request)
+    const before = this.#underWay.length === 0 ? NO_PREDECESSORS : this.#waitedFor(request)
     this.#underWay.push(request)
     this.#body = request.body
     if (before.length > WAITING_MAX) this.socket.destroy()
@@ -106,7 +106,7 @@ export class ClientConnection implements PendingWait {
     const last = this.#underWay.pop()!
     const at = this.#underWay.indexOf(request)
     if (at >= 0) this.#underWay[at] = last
-    this.#quietSince = this.#patience.now()
+    this.#quietSince = this.#timeouts.now()
     this.#refuseAtLast()
     // Node would keep the connection for another request.
     if (this.#isLast && !this.isBusy) this.socket.destroySoon()
@@ -133,7 +133,7 @@ export class ClientConnection implements PendingWait {
   }
 
   isOver(now: number): boolean {
-    const patienceMs = this.#isParting ? TIMEOUTS.partingMs : TIMEOUTS.quietMs
+    const patienceMs = this.#isParting ? TIMEOUTS.lingerMs : TIMEOUTS.keepAliveMs
     return !this.isBusy && now - this.#quietSince >= patienceMs
   }
 

@@ -22,7 +22,7 @@ export interface DiscardLimits {
 
 export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   readonly #message: IncomingMessage
-  readonly #patience: Timeouts
+  readonly #timeouts: Timeouts
   readonly #request: RawRequest
   /** Of one that somebody reads. */
   #pace: TransferRate | undefined
@@ -38,9 +38,9 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   #isAbandoned = false
   #refuse: (fault: Fault) => void = ignore
 
-  constructor(message: IncomingMessage, patience: Timeouts, request: RawRequest) {
+  constructor(message: IncomingMessage, timeouts: Timeouts, request: RawRequest) {
     this.#message = message
-    this.#patience = patience
+    this.#timeouts = timeouts
     this.#request = request
   }
 
@@ -119,8 +119,8 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
       return Promise.reject(error)
     }
     this.#pace ??= new TransferRate()
-    this.#pace.wait(this.#patience.now())
-    this.#patience.begin(this)
+    this.#pace.wait(this.#timeouts.now())
+    this.#timeouts.begin(this)
     return new Promise((resolve, reject) => {
       this.#refuse = fault => {
         this.#stopWaiting()
@@ -157,9 +157,9 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   #stopWaiting(): void {
     this.#wake = ignore
     this.#refuse = ignore
-    this.#pace?.arrived(this.#patience.now(), this.#unpaced)
+    this.#pace?.arrived(this.#timeouts.now(), this.#unpaced)
     this.#unpaced = 0
-    this.#patience.end(this)
+    this.#timeouts.end(this)
   }
 
   #listen(): void {
@@ -183,7 +183,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     await this.#stop()
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()
-      const since = this.#patience.now()
+      const since = this.#timeouts.now()
       const wait: PendingWait = { isOver: now => now - since >= ms, expire: () => done() }
       let bytes = 0
       const count = (chunk: Buffer): void => {
@@ -193,7 +193,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
         else done()
       }
       const done = (): void => {
-        this.#patience.end(wait)
+        this.#timeouts.end(wait)
         message.off('data', count)
         message.off('end', done)
         socket.off('close', done)
@@ -201,7 +201,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
         resolve()
       }
       this.#refuse = done
-      this.#patience.begin(wait)
+      this.#timeouts.begin(wait)
       message.on('data', count)
       message.on('end', done)
       socket.on('close', done)

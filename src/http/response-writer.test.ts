@@ -46,11 +46,11 @@ class FakeResponse extends EventEmitter {
 
 function scene() {
   const clock = new ManualClock()
-  const patience = new Timeouts(clock)
+  const timeouts = new Timeouts(clock)
   const socket = new FakeSocket()
   const response = new FakeResponse(socket)
-  const sending = new ResponseWriter(response as unknown as ServerResponse, socket as unknown as Socket, patience)
-  return { clock, patience, socket, response, sending }
+  const sending = new ResponseWriter(response as unknown as ServerResponse, socket as unknown as Socket, timeouts)
+  return { clock, patience: timeouts, socket, response, sending }
 }
 
 async function* chunks(...pieces: readonly Buffer[]): AsyncGenerator<Buffer> {
@@ -80,18 +80,18 @@ test('a client that takes little at a time is asked for little, one that is fast
 })
 
 test('who takes 64 KiB in less than a minute, again and again, gets all of it; who does not is cut', async () => {
-  const { clock, patience, socket, response, sending } = scene()
+  const { clock, patience: timeouts, socket, response, sending } = scene()
   const streaming = sending.stream(chunks(Buffer.alloc(512 * KIB), Buffer.alloc(512 * KIB)))
   for (let pieces = 0; pieces < 12; pieces++) {
     await turn()
     clock.move(59_000)
-    patience.check()
+    timeouts.check()
     assert.equal(socket.destroyed, false)
     response.take()
   }
   await turn()
   clock.move(60_000)
-  patience.check()
+  timeouts.check()
   assert.equal(socket.destroyed, true)
   await streaming
   assert.equal(response.isEnded, false)

@@ -7,12 +7,16 @@ import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
 /** Bytes that a client may still send of an unread body before its connection is cut. */
-const BRIEFLY: DiscardLimits = { bytesMax: 256 * 1024, ms: TIMEOUTS.partingMs, waitsBeyond: false }
+const LINGER: DiscardLimits = { bytesMax: 256 * 1024, ms: TIMEOUTS.lingerMs, waitsBeyond: false }
 /**
  * The same, where it may not have taken the answers before that one: cutting the connection would take those from it.
  * Whoever sends everything before it reads anything gets so far with it.
  */
-const UNTIL_TAKEN: DiscardLimits = { bytesMax: 4 * 2 ** 20, ms: TIMEOUTS.owedMs, waitsBeyond: true }
+const LINGER_UNREAD_RESPONSE: DiscardLimits = {
+  bytesMax: 4 * 2 ** 20,
+  ms: TIMEOUTS.unreadResponseMs,
+  waitsBeyond: true,
+}
 
 /**
  * What was written has a minute to be taken. From a client that takes little at a time no more is asked than a piece of
@@ -24,19 +28,19 @@ const FAST_MS = 1_000
 
 /** Resolves when one of these happens, or when the connection is gone, or ended because it took too long. */
 function happens(
-  on: { readonly response: ServerResponse; readonly socket: Socket; readonly patience: Timeouts },
+  on: { readonly response: ServerResponse; readonly socket: Socket; readonly timeouts: Timeouts },
   event: 'drain' | 'finish',
 ): Promise<void> {
-  const { response, socket, patience } = on
+  const { response, socket, timeouts } = on
   return new Promise(resolve => {
-    const since = patience.now()
+    const since = timeouts.now()
     const wait: PendingWait = {
       // An answer that stands behind another one on its connection has no socket yet, and cannot be taken.
-      isOver: now => response.socket !== null && now - since >= TIMEOUTS.untakenMs,
+      isOver: now => response.socket !== null && now - since >= TIMEOUTS.responseStallMs,
       expire: () => socket.destroy(),
     }
     const done = (): void => {
-      patience.end(wait)
+      timeouts.end(wait)
       response.off(event, done)
       response.off('close', done)
       socket.off('close', done)
@@ -46,7 +50,7 @@ function happens(
     response.on('close', done)
     // An answer that waits behind another one is never told that its connection is gone: the socket is asked as well.
     socket.on('close', done)
-    patience.begin(wait)
+    timeouts.begin(wait)
     if (socket.destroyed) done()
   })
 }
@@ -54,20 +58,20 @@ function happens(
 export class ResponseWriter {
   readonly #response: ServerResponse
   readonly #socket: Socket
-  readonly #patience: Timeouts
+  readonly #timeouts: Timeouts
   /** So many bytes are written at once, as fast as this client has been so far. */
   #stride = STRIDE_BYTES_MIN
   /** Bytes of the body that were handed to the connection. */
   bytes = 0
 
-  constructor(response: ServerResponse, socket: Socket, patience: Timeouts) {
+  constructor(response: ServerResponse, socket: Socket, timeouts: Timeouts) {
     this.#response = response
     this.#socket = socket
-    this.#patience = patience
+    this.#timeouts = timeouts
   }
 
   #happens(event: 'drain' | 'finish'): Promise<void> {
-    return happens({ response: this.#response, socket: this.#socket, patience: this.#patience }, event)
+    return happens({ response: this.#response, socket: this.#socket, timeouts: this.#timeouts }, event)
   }
 
   /** Ends the answer, and waits until it has been taken: until then it holds its bytes. */
@@ -80,9 +84,9 @@ export class ResponseWriter {
 
   async #write(piece: Buffer): Promise<void> {
     this.bytes += piece.length
-    const since = this.#patience.now()
+    const since = this.#timeouts.now()
     if (!this.#response.write(piece)) await this.#happens('drain')
-    const isFast = this.#patience.now() - since < FAST_MS
+    const isFast = this.#timeouts.now() - since < FAST_MS
     this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
   }
 
@@ -112,7 +116,7 @@ export class ResponseWriter {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
     this.bytes += body?.length ?? 0
-    await unread.discard(mayOwe ? UNTIL_TAKEN : BRIEFLY)
+    await unread.discard(mayOwe ? LINGER_UNREAD_RESPONSE : LINGER)
     // Answers that stand before it on the connection have not been sent yet.
     await this.end(undefined)
     this.#socket.end()

@@ -47,24 +47,24 @@ test('A48: whatever comes at 1 KB a second or more is never too slow', () => {
 
 test('a step ends what is over, once, and leaves the rest', () => {
   const clock = new ManualClock()
-  const patience = new Timeouts(clock)
+  const timeouts = new Timeouts(clock)
   const ended: string[] = []
   const wait = (name: string, ms: number) => {
     const since = clock.now()
     return { isOver: (now: number) => now - since >= ms, expire: () => ended.push(name) }
   }
-  patience.begin(wait('short', TIMEOUTS.silentMs))
-  patience.begin(wait('long', TIMEOUTS.quietMs))
+  timeouts.begin(wait('short', TIMEOUTS.bodyIdleMs))
+  timeouts.begin(wait('long', TIMEOUTS.keepAliveMs))
   const done = wait('done', 1)
-  patience.begin(done)
-  patience.end(done)
-  patience.check()
+  timeouts.begin(done)
+  timeouts.end(done)
+  timeouts.check()
   assert.deepEqual(ended, [])
-  clock.move(TIMEOUTS.silentMs)
-  patience.check()
-  patience.check()
+  clock.move(TIMEOUTS.bodyIdleMs)
+  timeouts.check()
+  timeouts.check()
   assert.deepEqual(ended, ['short'])
-  clock.move(TIMEOUTS.quietMs)
-  patience.check()
+  clock.move(TIMEOUTS.keepAliveMs)
+  timeouts.check()
   assert.deepEqual(ended, ['short', 'long'])
 })

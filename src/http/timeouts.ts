@@ -6,18 +6,18 @@ import type { Clock } from '../lib/clock.ts'
 
 export const TIMEOUTS = {
   /** Of a body: without any byte. */
-  silentMs: 20_000,
+  bodyIdleMs: 20_000,
   /** Of a body: over so long it must bring so much, 1 KB a second. */
   windowMs: 60_000,
   windowBytesMin: 60 * 1024,
   /** Of a connection: until a request has come whole up to its body. */
-  quietMs: 60_000,
+  keepAliveMs: 60_000,
   /** Of an answer: until what was written has been taken. */
-  untakenMs: 60_000,
+  responseStallMs: 60_000,
   /** Of a connection that has had its last answer, but may not have taken the one before. */
-  owedMs: 20_000,
+  unreadResponseMs: 20_000,
   /** Of a connection that has had its last answer: until it is closed from the other side. */
-  partingMs: 2_000,
+  lingerMs: 2_000,
 } as const
 
 /** Something that waits for a client. */
@@ -81,6 +81,6 @@ export class TransferRate {
 
   isTooSlow(now: number): boolean {
     if (this.#waitingSince === undefined) return false
-    return this.#wasSlow || now - this.#waitingSince >= TIMEOUTS.silentMs
+    return this.#wasSlow || now - this.#waitingSince >= TIMEOUTS.bodyIdleMs
   }
 }

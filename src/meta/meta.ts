@@ -17,7 +17,7 @@ export interface Entry {
   readonly value: Buffer
   readonly stamp: Stamp
   /** Decoded form, cached by the code that reads the value. Drivers ignore it. */
-  read?: unknown
+  decoded?: unknown
 }
 
 /** A borrowed entry in the engine's buffer, which is overwritten when the callback returns. */

@@ -75,7 +75,7 @@ export interface BlobRecord {
   readonly length: number
   /** Version of the storage key that sealed it; undefined for plain bytes. */
   readonly storageKey: number | undefined
-  readonly shares: number
+  readonly referenceCount: number
 }
 
 export const blobFormat = format<BlobRecord>(
@@ -87,7 +87,7 @@ export const blobFormat = format<BlobRecord>(
     frameBytes: uint,
     length: uint,
     storageKey: optional(uint),
-    shares: uint,
+    referenceCount: uint,
   }),
 )
 
@@ -108,7 +108,7 @@ export interface ContentPage {
 }
 
 export interface ContentRecord {
-  readonly shares: number
+  readonly referenceCount: number
   readonly size: number
   /** Levels of contents below this one; bounded, so that reads are not nested deeply. */
   readonly depth: number
@@ -122,12 +122,12 @@ const pagesCodec = list(struct<ContentPage>({ start: uint, firstPart: uint, part
 /** C1 does not state the algorithm of part checksums. */
 const contentFormat1 = format<ContentRecord>(
   'C1',
-  struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: absent }),
+  struct<ContentRecord>({ referenceCount: uint, size: uint, depth: uint, pages: pagesCodec, sums: absent }),
 )
 
 export const contentFormat = format<ContentRecord>(
   'C2',
-  struct<ContentRecord>({ shares: uint, size: uint, depth: uint, pages: pagesCodec, sums: optional(text) }),
+  struct<ContentRecord>({ referenceCount: uint, size: uint, depth: uint, pages: pagesCodec, sums: optional(text) }),
   contentFormat1,
 )
 

@@ -29,7 +29,7 @@ export interface IntegrityClaims extends BodyInspector {
 }
 
 /** The claims that the headers make about the body. */
-interface Said {
+interface DeclaredChecksums {
   readonly md5: Buffer | undefined
   readonly claim: ReturnType<typeof checksumClaim>
   /** The trailer that will bring a checksum. */
@@ -46,7 +46,7 @@ function noneOfTheAnnounced(): Fault {
 }
 
 /** R104, R112. At most one checksum, by header or trailer. */
-function saidOf(request: RequestView, { announced: trailers }: IncomingBody): Said {
+function saidOf(request: RequestView, { announced: trailers }: IncomingBody): DeclaredChecksums {
   const md5 = request.header('content-md5')
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const sent = request.headersUnder(TRAILER).filter(([name]) => !NOT_VALUES.has(name))

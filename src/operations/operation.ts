@@ -15,7 +15,7 @@ export interface Match {
   readonly method: HttpMethod
   readonly on: ResourceLevel
   /** Required: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
-  readonly needs?: readonly string[]
+  readonly requires?: readonly string[]
 }
 
 /** One permission that must hold. Without `on` it concerns what the request addresses. */
@@ -116,13 +116,13 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
 }
 
 /** The common case: one action on what the request addresses. */
-export const needs =
+export const requires =
   (...actions: readonly Action[]) =>
   (): readonly RequiredPermission[] =>
     actions.map(action => ({ action }))
 
 /** Actions on a version by its id have names of their own. */
-export const needsVersion =
+export const requiresForVersion =
   (current: Action, named: Action) =>
   (request: RequestView): readonly RequiredPermission[] => [
     { action: request.query('versionId') === undefined ? current : named },

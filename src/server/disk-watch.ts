@@ -1,8 +1,8 @@
 /** Watches the disks of a store and reports when one is full and when it has space again. */
 import { RESERVE_BYTES } from '../blobs/file-blobs.ts'
 import type { Disk } from '../lib/disk.ts'
+import type { MaintenanceStep } from '../maintenance/maintenance-step.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
-import type { Worker } from '../workers/worker.ts'
 import { Ballast } from './ballast.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './log.ts'
@@ -22,7 +22,7 @@ const fullLine = ({ folder }: Watched, free: number): string =>
   `The disk of ${folder} is full: ${free} bytes are free, and ${RESERVE_BYTES} are reserved for deletes. Writes are \
 refused (507); reads and deletes are served. Free some space.`
 
-export class DiskWatch implements Worker {
+export class DiskWatch implements MaintenanceStep {
   readonly #disk: Disk
   readonly #watched: readonly Watched[]
   readonly #ballast: Ballast

@@ -1,10 +1,10 @@
+import type { MaintenanceStep } from '../maintenance/maintenance-step.ts'
 import type { Sample } from '../telemetry/families.ts'
-import type { Worker } from '../workers/worker.ts'
 
 /** A worker and its interval. */
 export interface MaintenanceTask {
   readonly name: string
-  readonly worker: Worker
+  readonly worker: MaintenanceStep
   readonly pauseMs: number
   /** True when it waits for other processes and should run again soon. */
   readonly isWaiting?: () => boolean

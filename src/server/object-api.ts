@@ -56,7 +56,7 @@ export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate'
     website,
     tlsForCustomerKeys: serving.tlsForCustomerKeys ?? false,
     clientTimes: serving.clientTimes,
-    interfere: serving.interfere,
+    faultInjector: serving.interfere,
     onError: (error, requestId) => {
       logger.log({ level: 'error', requestId, error: String((error as Error)?.stack ?? error) })
       if (isFatal(error)) logger.abort()

@@ -7,7 +7,7 @@ import { type CopyFinding, compare } from '../meta/journal/compare.ts'
 import { filesIn, hasRows, lastGeneration } from '../meta/journal/files.ts'
 import { Journal } from '../meta/journal/journal.ts'
 import { CopyKeeper, type KeeperEvent } from '../meta/journal/keeper.ts'
-import { leaveMark, recordBypass, wasBypassed } from '../meta/journal/marks.ts'
+import { hasUnjournaledChanges, leaveMark, recordUnjournaledChanges } from '../meta/journal/marks.ts'
 import { DamagedCopy } from '../meta/journal/row-file.ts'
 import { DamagedRecord, type JournaledEngine, type MetaEngine } from '../meta/meta.ts'
 import { ownerFormat } from '../store/commit/folder-ownership.ts'
@@ -58,8 +58,8 @@ export async function openCopy(
   }
   const own = generation ?? lastGeneration(files) + 1
   // Runs before the journal of this start exists: if the process dies here, the next start sees the same.
-  if (generation === undefined && (await wasBypassed(meta, await lastEpoch(meta), files))) {
-    await recordBypass(realDisk, place, own, files)
+  if (generation === undefined && (await hasUnjournaledChanges(meta, await lastEpoch(meta), files))) {
+    await recordUnjournaledChanges(realDisk, place, own, files)
   }
   const journal = await Journal.open({
     disk: realDisk,

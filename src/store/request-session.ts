@@ -10,7 +10,7 @@ import { AuthorizedView, type RecordCache, RepeatableReads } from './commit/auth
 import type { StoredVersion } from './commit/decoded-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
-import { EpochPin } from './reclaim/epoch-tracker.ts'
+import { RequestEpochGuard } from './reclaim/epoch-tracker.ts'
 import type { Store } from './store.ts'
 
 /** Undefined when there is no such object. */
@@ -149,13 +149,13 @@ export class RequestSession {
   readonly facts: SessionFacts
   /** Through this, the request finds only what it was authorized on. */
   readonly store: Store
-  readonly #pin: EpochPin | undefined
+  readonly #pin: RequestEpochGuard | undefined
 
   constructor(store: Store, cache: RecordCache, actor: Actor, onlyReads: boolean) {
     const { meta, readers } = store.context
     const reads = new RepeatableReads(meta, cache)
     const view = new AuthorizedView(meta, reads, onlyReads)
-    this.#pin = onlyReads ? new EpochPin(readers) : undefined
+    this.#pin = onlyReads ? new RequestEpochGuard(readers) : undefined
     this.facts = new SessionFacts(store, reads, view)
     this.store = store.forRequest(view, actor, this.#pin)
   }

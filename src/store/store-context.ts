@@ -28,7 +28,7 @@ export interface StoreContext {
   readonly ids: Ids
   readonly readers: EpochTracker
   /** The guard readers enter through: the tracker itself, or the pin of a request that has already read records. */
-  readonly readerEpochs: EpochGuard
+  readonly readerGuard: EpochGuard
   /** One entry per body that is being written or is written but not yet named. */
   readonly drafts: EpochTracker
   readonly reclamation: ReclamationBarrier

@@ -126,11 +126,11 @@ export class Store {
     const keyChanges = new KeyChanges()
     const rest = { reclamation, reclamationLock: new ReclamationLock(), keyChanges, losses, usage, lifecycleRules }
     const meta = new LostRecordGuard(parts.meta, losses)
-    return new Store({ ...parts, meta, ...trackers, readerEpochs: trackers.readers, ...locks, ...rest })
+    return new Store({ ...parts, meta, ...trackers, readerGuard: trackers.readers, ...locks, ...rest })
   }
 
   /** The same store as one request sees it: its own metadata view, actor and epoch guard; everything else is shared. */
   forRequest(meta: Meta, actor: Actor = this.context.actor, epochs: EpochGuard = this.context.readers): Store {
-    return new Store({ ...this.context, meta, actor, readerEpochs: epochs })
+    return new Store({ ...this.context, meta, actor, readerGuard: epochs })
   }
 }

@@ -57,7 +57,7 @@ function decoded(text: string): string {
 /** `REST.GET.OBJECT`: the verb and the resource or sub-resource. */
 function operationOf(match: Match | undefined, method: string): string {
   if (match === undefined) return `REST.${word(method)}.UNKNOWN`
-  const needs = match.needs ?? []
+  const needs = match.requires ?? []
   const verb = needs.includes(':copy-source') ? 'COPY' : match.method
   const query = needs.find(need => need.startsWith('?'))?.slice(1)
   if (needs.includes('?partNumber')) return `REST.${verb}.PART`
@@ -97,7 +97,7 @@ export function accessRecord(bucket: Bucket, state: RequestState, exchange: Exch
   const { request, requestId, hostId, status } = exchange
   const key = state.resource.slice(bucket.name.length + 2)
   const match = state.operation?.match
-  const isPlainObject = match?.on === 'object' && (match.needs ?? []).length === 0
+  const isPlainObject = match?.on === 'object' && (match.requires ?? []).length === 0
   const [signature, type] = authenticationOf(state, exchange)
   const versionId = state.response.headers.find(([name]) => name === wireName(state.dialect, ':version-id'))?.[1]
   const fields = [

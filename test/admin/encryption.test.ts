@@ -103,12 +103,12 @@ test('P23: what the ledger cannot note about a key does not happen to it', () =>
     const { keyring, ledgerCommits: turns } = store.context
     await store.namedKeys.create('one')
     await makeBucket(store, 'kept')
-    const { append: take } = turns
-    turns.append = async () => assert.fail('no ledger')
+    const { transact: take } = turns
+    turns.transact = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.disable('one'), /no ledger/)
     assert.equal(keyring.keyState('one').disabled, false)
     await putUnder(store, 'one', false)
-    turns.append = take
+    turns.transact = take
     await store.namedKeys.disable('one')
     assert.equal(keyring.keyState('one').disabled, true)
   }))

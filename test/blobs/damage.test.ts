@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BlobLocation, Blobs, PackedRecord } from '../../src/blobs/blobs.ts'
+import type { BlobLocation, Blobs, PackedEntry } from '../../src/blobs/blobs.ts'
 import { crc32 } from '../../src/lib/crc.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { contentOf, idOf, isDamaged, open, pathOf, payload, readAll, replace } from './fixture.ts'
@@ -10,18 +10,18 @@ async function stored(kind: 'packed' | 'solo') {
   const disk = new MemoryDisk()
   const blobs = await open(disk, { packedBytesMax: kind === 'packed' ? 1000 : 10 })
   const bytes = payload(90)
-  const place = await blobs.write(idOf(1), [bytes], 40)
+  const location = await blobs.write(idOf(1), [bytes], 40)
   await blobs.close()
-  return { disk, bytes, place, path: pathOf(idOf(1), place) }
+  return { disk, bytes, place: location, path: pathOf(idOf(1), location) }
 }
 
 /** Both ways of reading tell the same, where there are two: of a volume that could be opened. */
-async function readAnew(disk: MemoryDisk, place: BlobLocation): Promise<Buffer> {
+async function readAnew(disk: MemoryDisk, location: BlobLocation): Promise<Buffer> {
   const blobs = await open(disk)
   try {
-    const [streamed] = await Promise.allSettled([readAll(blobs, idOf(1), place)])
-    const isOpen = place.volume !== undefined && !/missing/.test(String((streamed as { reason?: unknown }).reason))
-    const [whole] = await Promise.allSettled([atOnce(blobs, place)])
+    const [streamed] = await Promise.allSettled([readAll(blobs, idOf(1), location)])
+    const isOpen = location.volume !== undefined && !/missing/.test(String((streamed as { reason?: unknown }).reason))
+    const [whole] = await Promise.allSettled([atOnce(blobs, location)])
     assert.deepEqual(whole, isOpen ? streamed : { status: 'fulfilled', value: undefined })
     if (streamed.status === 'rejected') throw streamed.reason
     return streamed.value
@@ -30,56 +30,56 @@ async function readAnew(disk: MemoryDisk, place: BlobLocation): Promise<Buffer> 
   }
 }
 
-const atOnce = async (blobs: Blobs, place: BlobLocation) => blobs.readAtOnce(idOf(1), place, 0, place.length)
+const atOnce = async (blobs: Blobs, location: BlobLocation) => blobs.readAtOnce(idOf(1), location, 0, location.length)
 
-async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedRecord[]> {
+async function recordsOf(disk: MemoryDisk, volume: string): Promise<PackedEntry[]> {
   const blobs = await open(disk)
-  const records: PackedRecord[] = []
-  for await (const record of blobs.records(volume)) records.push(record)
+  const records: PackedEntry[] = []
+  for await (const record of blobs.entries(volume)) records.push(record)
   await blobs.close()
   return records
 }
 
 for (const kind of ['packed', 'solo'] as const) {
   test(`A73: every flipped bit of a ${kind} blob is detected`, async () => {
-    const { disk, place, path } = await stored(kind)
+    const { disk, place: location, path } = await stored(kind)
     const original = await contentOf(disk, path)
     // Three frames behind the head, and the foot of a file of its own.
-    const end = place.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
+    const end = location.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
     if (kind === 'solo') assert.equal(end, original.length)
-    for (let at = place.offset; at < end; at++) {
+    for (let at = location.offset; at < end; at++) {
       for (let bit = 0; bit < 8; bit++) {
         const flipped = Buffer.from(original)
         flipped[at] = flipped[at]! ^ (1 << bit)
         await replace(disk, path, flipped)
-        await assert.rejects(readAnew(disk, place), isDamaged, `byte ${at}, bit ${bit}`)
+        await assert.rejects(readAnew(disk, location), isDamaged, `byte ${at}, bit ${bit}`)
       }
     }
   })
 
   test(`a ${kind} blob that is cut short anywhere, or missing, is reported`, async () => {
-    const { disk, bytes, place, path } = await stored(kind)
+    const { disk, bytes, place: location, path } = await stored(kind)
     const original = await contentOf(disk, path)
-    const end = place.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
-    for (let length = place.offset; length < end; length++) {
+    const end = location.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
+    for (let length = location.offset; length < end; length++) {
       await replace(disk, path, original.subarray(0, length))
-      await assert.rejects(readAnew(disk, place), isDamaged, `cut at ${length}`)
+      await assert.rejects(readAnew(disk, location), isDamaged, `cut at ${length}`)
     }
     await replace(disk, path, original)
-    assert.deepEqual(await readAnew(disk, place), bytes)
+    assert.deepEqual(await readAnew(disk, location), bytes)
     await disk.remove(path)
-    await assert.rejects(readAnew(disk, place), error => isDamaged(error) && /missing/.test(String(error)))
+    await assert.rejects(readAnew(disk, location), error => isDamaged(error) && /missing/.test(String(error)))
   })
 
   test(`A73: frames of a ${kind} blob that changed places are detected`, async () => {
-    const { disk, place, path } = await stored(kind)
+    const { disk, place: location, path } = await stored(kind)
     const swapped = await contentOf(disk, path)
-    const first = place.offset + 36
+    const first = location.offset + 36
     const frame = Buffer.from(swapped.subarray(first, first + 44))
     swapped.copy(swapped, first, first + 44, first + 88)
     frame.copy(swapped, first + 44)
     await replace(disk, path, swapped)
-    await assert.rejects(readAnew(disk, place), isDamaged)
+    await assert.rejects(readAnew(disk, location), isDamaged)
   })
 }
 
@@ -104,18 +104,18 @@ test('A73: another blob in its place is not taken for it', async () => {
 })
 
 test('nothing of a damaged frame is handed on, and the frames before it are', async () => {
-  const { disk, bytes, place, path } = await stored('packed')
+  const { disk, bytes, place: location, path } = await stored('packed')
   const broken = await contentOf(disk, path)
-  const second = place.offset + 36 + 44 + 4
+  const second = location.offset + 36 + 44 + 4
   broken[second + 3] = broken[second + 3]! ^ 1
   await replace(disk, path, broken)
   const blobs = await open(disk)
   const got: Buffer[] = []
   await assert.rejects(async () => {
-    for await (const part of blobs.read(idOf(1), place, 0, 90)) got.push(part)
+    for await (const part of blobs.read(idOf(1), location, 0, 90)) got.push(part)
   }, isDamaged)
   assert.deepEqual(Buffer.concat(got), bytes.subarray(0, 40))
-  assert.deepEqual(await readAll(blobs, idOf(1), place, 80, 90), bytes.subarray(80))
+  assert.deepEqual(await readAll(blobs, idOf(1), location, 80, 90), bytes.subarray(80))
   await blobs.close()
 })
 
@@ -128,7 +128,7 @@ test('the walk of a volume ends at the torn tail, wherever it was torn', async (
   places.push(...(await Promise.all([blobs.write(idOf(2), [payload(10)]), blobs.write(idOf(3), [payload(3000)])])))
   await blobs.close()
   assert.deepEqual(
-    places.map(place => place.offset),
+    places.map(location => location.offset),
     [4096, 8192, 16384, 16384 + 36 + 4 + 10],
   )
   const path = pathOf(idOf(0), places[0]!)
@@ -139,26 +139,26 @@ test('the walk of a volume ends at the torn tail, wherever it was torn', async (
     const whole = ends.filter(end => end <= length).length
     assert.equal((await recordsOf(disk, places[0]!.volume!)).length, whole, `cut at ${length}`)
   }
-  for (const [number, place] of places.entries()) {
-    for (let at = place.offset; at < place.offset + 36; at++) {
+  for (const [number, location] of places.entries()) {
+    for (let at = location.offset; at < location.offset + 36; at++) {
       const flipped = Buffer.from(original)
       flipped[at] = flipped[at]! ^ 0x10
       await replace(disk, path, flipped)
-      assert.equal((await recordsOf(disk, place.volume!)).length, number, `byte ${at} flipped`)
+      assert.equal((await recordsOf(disk, location.volume!)).length, number, `byte ${at} flipped`)
     }
   }
 })
 
 test('a damaged superblock hides no record; a newer format is refused', async () => {
-  const { disk, place, path } = await stored('packed')
+  const { disk, place: location, path } = await stored('packed')
   const original = await contentOf(disk, path)
   const broken = Buffer.from(original)
   broken[9] = broken[9]! ^ 1
   await replace(disk, path, broken)
-  assert.equal((await recordsOf(disk, place.volume!)).length, 1)
+  assert.equal((await recordsOf(disk, location.volume!)).length, 1)
   const newer = Buffer.from(original)
   newer.writeUInt32BE(2, 4)
   newer.writeUInt32BE(crc32(newer.subarray(0, 24)), 24)
   await replace(disk, path, newer)
-  await assert.rejects(recordsOf(disk, place.volume!), /format 2/)
+  await assert.rejects(recordsOf(disk, location.volume!), /format 2/)
 })

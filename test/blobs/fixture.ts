@@ -50,12 +50,12 @@ export function open(disk: Disk, options: Partial<BlobsOptions> = {}): Promise<B
 export async function readAll(
   blobs: Blobs,
   id: Buffer,
-  place: BlobLocation,
+  location: BlobLocation,
   start = 0,
-  end = place.length,
+  end = location.length,
 ): Promise<Buffer> {
   const parts: Buffer[] = []
-  for await (const part of blobs.read(id, place, start, end)) parts.push(part)
+  for await (const part of blobs.read(id, location, start, end)) parts.push(part)
   return Buffer.concat(parts)
 }
 
@@ -88,8 +88,8 @@ export async function replace(disk: Disk, path: string, bytes: Buffer): Promise<
   await file.close()
 }
 
-export function pathOf(id: Buffer, place: BlobLocation): string {
-  if (place.volume !== undefined) return `${FOLDER}/volumes/${place.volume}`
+export function pathOf(id: Buffer, location: BlobLocation): string {
+  if (location.volume !== undefined) return `${FOLDER}/volumes/${location.volume}`
   return `${FOLDER}/solo/${id.toString('hex', 15)}/${id.toString('hex')}`
 }
 

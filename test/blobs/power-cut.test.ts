@@ -8,7 +8,7 @@ import { chance, cut, dawdle, idOf, open, payload, readAll, turn } from './fixtu
 
 interface Acknowledged {
   readonly id: Buffer
-  readonly place: BlobLocation
+  readonly location: BlobLocation
   readonly bytes: Buffer
 }
 
@@ -24,8 +24,8 @@ async function attempt(blobs: Blobs, acknowledged: Acknowledged[], number: numbe
   const id = idOf(number)
   const bytes = payload(length, number)
   try {
-    const place = await blobs.write(id, cut(bytes, [300_000]), length < 10_000 ? 700 : 30_000)
-    acknowledged.push({ id, place, bytes })
+    const location = await blobs.write(id, cut(bytes, [300_000]), length < 10_000 ? 700 : 30_000)
+    acknowledged.push({ id, location, bytes })
   } catch {}
 }
 
@@ -48,7 +48,7 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
       for (const round of [0, 10, 20]) {
         await Promise.all([1, 2, 3].map(number => attempt(blobs, acknowledged, round + number, 5000)))
       }
-      await blobs.seal()
+      await blobs.closeVolume()
       await attempt(blobs, acknowledged, 40, 10)
     },
   },
@@ -59,7 +59,7 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
       const late = async (number: number) => {
         for (let turns = number; turns > 0; turns--) await turn()
         await attempt(blobs, acknowledged, number, number % 3 === 0 ? 500 : 140_000)
-        if (number % 5 === 0) await blobs.seal()
+        if (number % 5 === 0) await blobs.closeVolume()
       }
       await Promise.all(Array.from({ length: 20 }, (_, number) => late(number)))
     },
@@ -77,8 +77,8 @@ const WORKLOADS: Readonly<Record<string, Workload>> = {
 async function verify(disk: MemoryDisk, acknowledged: readonly Acknowledged[], when: string): Promise<void> {
   disk.pause = undefined
   const blobs = await open(disk, { writer: Buffer.alloc(6, 9) })
-  for (const { id, place, bytes } of acknowledged) {
-    const read = await readAll(blobs, id, place).catch(error => assert.fail(`${when}: ${error}`))
+  for (const { id, location, bytes } of acknowledged) {
+    const read = await readAll(blobs, id, location).catch(error => assert.fail(`${when}: ${error}`))
     assert(read.equals(bytes), `${when}: other bytes`)
   }
   await blobs.close()
@@ -164,7 +164,7 @@ test('a long body whose early sync fails is refused, though later syncs would su
     const before = disk.calls
     const acknowledged: Acknowledged[] = []
     try {
-      acknowledged.push({ id: idOf(1), bytes: body, place: await blobs.write(idOf(1), [body]) })
+      acknowledged.push({ id: idOf(1), bytes: body, location: await blobs.write(idOf(1), [body]) })
     } catch {
       refused++
     }
@@ -192,7 +192,7 @@ test('a volume whose sync failed takes no more bytes, and what it had acknowledg
   assert.notEqual(later.volume, first.volume)
   const after = (await blobs.volumes()).find(volume => volume.name === first.volume)
   assert.deepEqual(after, { ...state!, open: false, newest: false })
-  await verify(disk.powerCut(chance(1)), [{ id: idOf(1), place: first, bytes: payload(100) }], 'after the failure')
+  await verify(disk.powerCut(chance(1)), [{ id: idOf(1), location: first, bytes: payload(100) }], 'after the failure')
   await blobs.close()
 })
 

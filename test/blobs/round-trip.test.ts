@@ -15,15 +15,15 @@ for (const frameBytes of [FRAME, FRAME + 32]) {
     const lengths = [0, 1, 4096, 4097, ...border.flatMap(at => [at - 1, at, at + 1])]
     for (const [number, length] of lengths.entries()) {
       const bytes = payload(length)
-      const place = await blobs.write(idOf(number), [bytes], frameBytes)
-      assert.equal(place.length, length)
-      assert.equal(place.frameBytes, frameBytes)
+      const location = await blobs.write(idOf(number), [bytes], frameBytes)
+      assert.equal(location.length, length)
+      assert.equal(location.frameBytes, frameBytes)
       assert.equal(
-        place.volume === undefined,
+        location.volume === undefined,
         length > PACKED_MAX,
         `${length} bytes are on the right side of the border`,
       )
-      assert.deepEqual(await readAll(blobs, idOf(number), place), bytes, `${length} bytes`)
+      assert.deepEqual(await readAll(blobs, idOf(number), location), bytes, `${length} bytes`)
     }
     await blobs.close()
   })
@@ -37,8 +37,8 @@ test('the bytes do not depend on how the body was cut', async () => {
     for (const sizes of [[1, 4095], [4096], [4097, 1], [10_000, 3, 70_000], [700_000], [2 ** 24]]) {
       const id = idOf(number++)
       const body = asynchronously(cut(bytes, sizes))
-      const place = await blobs.write(id, body, 1000 + number)
-      assert.deepEqual(await readAll(blobs, id, place), bytes)
+      const location = await blobs.write(id, body, 1000 + number)
+      assert.deepEqual(await readAll(blobs, id, location), bytes)
     }
   }
   await blobs.close()
@@ -57,12 +57,12 @@ test('a range read answers what slicing would', async () => {
     fc.asyncProperty(shape, async ({ length, frameBytes, ends }) => {
       const id = idOf(number++)
       const bytes = payload(length)
-      const place = await blobs.write(id, [bytes], frameBytes)
+      const location = await blobs.write(id, [bytes], frameBytes)
       const [start, end] = ends.map(fraction => Math.round(fraction * length)).sort((a, b) => a - b) as [number, number]
-      assert.deepEqual(await readAll(blobs, id, place, start, end), bytes.subarray(start, end))
-      const whole = await blobs.readAtOnce(id, place, start, end)
+      assert.deepEqual(await readAll(blobs, id, location, start, end), bytes.subarray(start, end))
+      const whole = await blobs.readAtOnce(id, location, start, end)
       // Packed bytes need not be streamed, unless they have more frames than are read together.
-      const isShort = place.volume !== undefined && start < end && length / frameBytes < 200
+      const isShort = location.volume !== undefined && start < end && length / frameBytes < 200
       if (isShort || whole !== undefined) assert.deepEqual(whole, bytes.subarray(start, end))
     }),
     { numRuns: shortOrLong(100, 1000) },
@@ -74,7 +74,7 @@ test('a range read answers what slicing would', async () => {
 test('ranges of a long blob, far from its head and across chunks', async () => {
   const blobs = await open(new MemoryDisk())
   const bytes = payload(5 * 2 ** 20 + 77)
-  const place = await blobs.write(idOf(1), [bytes])
+  const location = await blobs.write(idOf(1), [bytes])
   for (const [start, end] of [
     [0, 1],
     [FRAME, FRAME + 1],
@@ -85,20 +85,24 @@ test('ranges of a long blob, far from its head and across chunks', async () => {
     [bytes.length, bytes.length],
     [1_000_001, 1_000_001],
   ] as const) {
-    assert.deepEqual(await readAll(blobs, idOf(1), place, start, end), bytes.subarray(start, end), `[${start}, ${end})`)
+    assert.deepEqual(
+      await readAll(blobs, idOf(1), location, start, end),
+      bytes.subarray(start, end),
+      `[${start}, ${end})`,
+    )
   }
-  assert.throws(() => blobs.read(idOf(1), place, 1, bytes.length + 1), /not within/)
-  assert.throws(() => blobs.read(idOf(1), place, 2, 1), /not within/)
+  assert.throws(() => blobs.read(idOf(1), location, 1, bytes.length + 1), /not within/)
+  assert.throws(() => blobs.read(idOf(1), location, 2, 1), /not within/)
   await blobs.close()
 })
 
 test('a small packed read is one read of the file', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk)
-  const place = await blobs.write(idOf(1), [payload(10_000)])
-  await readAll(blobs, idOf(1), place)
+  const location = await blobs.write(idOf(1), [payload(10_000)])
+  await readAll(blobs, idOf(1), location)
   const before = disk.calls
-  await readAll(blobs, idOf(1), place)
+  await readAll(blobs, idOf(1), location)
   assert.equal(disk.calls - before, 1)
   await blobs.close()
 })
@@ -112,9 +116,9 @@ test('volumes, records and solos list what was written', async () => {
     await Promise.all(
       [0, 1, 17, 4096, 5000, 5001].map(async (length, turn) => {
         const id = idOf(round * 100 + turn)
-        const place = await blobs.write(id, [payload(length)], 999)
-        if (place.volume === undefined) solos.push(id.toString('hex'))
-        else written.set(id.toString('hex'), JSON.stringify(place))
+        const location = await blobs.write(id, [payload(length)], 999)
+        if (location.volume === undefined) solos.push(id.toString('hex'))
+        else written.set(id.toString('hex'), JSON.stringify(location))
       }),
     )
   }
@@ -124,7 +128,7 @@ test('volumes, records and solos list what was written', async () => {
   const walked = new Map<string, string>()
   for (const { name, bytes } of states) {
     assert(bytes <= 64 * 1024, `${name} has ${bytes} bytes`)
-    for await (const { id, place } of blobs.records(name)) walked.set(id.toString('hex'), JSON.stringify(place))
+    for await (const { id, location } of blobs.entries(name)) walked.set(id.toString('hex'), JSON.stringify(location))
   }
   assert.deepEqual(walked, written)
   const found: string[] = []
@@ -137,12 +141,12 @@ test('volumes, records and solos list what was written', async () => {
 test('seal ends a volume, and a sealed volume can be removed', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk)
-  await blobs.seal()
+  await blobs.closeVolume()
   const first = await blobs.write(idOf(1), [payload(10)])
   await readAll(blobs, idOf(1), first)
   await assert.rejects(blobs.removeVolume(first.volume!), /still being written/)
   const pending = blobs.write(idOf(2), [payload(20)])
-  await blobs.seal()
+  await blobs.closeVolume()
   const second = await pending
   const third = await blobs.write(idOf(3), [payload(30)])
   assert.notEqual(third.volume, first.volume)

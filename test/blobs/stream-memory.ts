@@ -19,9 +19,9 @@ async function* body(chunks: number): AsyncGenerator<Buffer> {
 }
 
 async function through(number: number, chunks: number): Promise<void> {
-  const place = await blobs.write(idOf(number), body(chunks))
+  const location = await blobs.write(idOf(number), body(chunks))
   let length = 0
-  for await (const part of blobs.read(idOf(number), place, 0, place.length)) {
+  for await (const part of blobs.read(idOf(number), location, 0, location.length)) {
     length += part.length
     most = Math.max(most, process.memoryUsage.rss() - start)
   }

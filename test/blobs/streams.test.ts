@@ -45,12 +45,12 @@ test('a body that throws leaves no file, early or late', async () => {
 
 test('a solo blob is written once: a second body for the same id does no harm to the first', async () => {
   const blobs = await open(new MemoryDisk(), { packedBytesMax: 10 })
-  const place = await blobs.write(idOf(1), [payload(50)])
+  const location = await blobs.write(idOf(1), [payload(50)])
   await assert.rejects(blobs.write(idOf(1), [payload(60)]), { code: 'EEXIST' })
-  assert.deepEqual(await readAll(blobs, idOf(1), place), payload(50))
-  await blobs.remove(idOf(1), place)
+  assert.deepEqual(await readAll(blobs, idOf(1), location), payload(50))
+  await blobs.remove(idOf(1), location)
   assert.equal(await solosOf(blobs), 0)
-  await blobs.remove(idOf(1), place)
+  await blobs.remove(idOf(1), location)
   await blobs.close()
 })
 
@@ -58,15 +58,15 @@ for (const kind of ['packed', 'solo'] as const) {
   test(`a reader of a ${kind} blob that stops early leaves nothing open`, async () => {
     const disk = new MemoryDisk()
     const blobs = await open(disk, { packedBytesMax: kind === 'packed' ? 8 * MIB : 10 })
-    const place = await blobs.write(idOf(1), [payload(5 * MIB)])
+    const location = await blobs.write(idOf(1), [payload(5 * MIB)])
     let running = 0
     disk.pause = async () => {
       running++
       for (let turns = 0; turns < 3; turns++) await turn()
       running--
     }
-    const unread = blobs.read(idOf(1), place, 0, place.length)
-    for await (const part of blobs.read(idOf(1), place, 0, place.length)) {
+    const unread = blobs.read(idOf(1), location, 0, location.length)
+    for await (const part of blobs.read(idOf(1), location, 0, location.length)) {
       assert.equal(part.length, 512 * 1024)
       assert.equal(running, 1, 'the next chunk is being read ahead')
       break
@@ -74,7 +74,7 @@ for (const kind of ['packed', 'solo'] as const) {
     assert.equal(running, 0, 'that read is over before the file is given back')
     const thrown = new Error('the consumer failed')
     await assert.rejects(async () => {
-      for await (const _ of blobs.read(idOf(1), place, 100, place.length)) throw thrown
+      for await (const _ of blobs.read(idOf(1), location, 100, location.length)) throw thrown
     }, thrown)
     await blobs.close()
     await turn()
@@ -85,9 +85,9 @@ for (const kind of ['packed', 'solo'] as const) {
   test(`a reader of a ${kind} blob may finish after the blobs were closed`, async () => {
     const disk = new MemoryDisk()
     const blobs = await open(disk, { packedBytesMax: kind === 'packed' ? 8 * MIB : 10 })
-    const place = await blobs.write(idOf(1), [payload(3 * MIB)])
+    const location = await blobs.write(idOf(1), [payload(3 * MIB)])
     const parts: Buffer[] = []
-    for await (const part of blobs.read(idOf(1), place, 0, place.length)) {
+    for await (const part of blobs.read(idOf(1), location, 0, location.length)) {
       if (parts.length === 0) await blobs.close()
       parts.push(part)
     }
@@ -103,7 +103,7 @@ test('however many volumes are read, few stay open, and those that nobody reads 
   const places = []
   for (let number = 0; number < 80; number++) {
     places.push(await blobs.write(idOf(number), [payload(20, number)]))
-    await blobs.seal()
+    await blobs.closeVolume()
   }
   for (const number of [...places.keys(), ...places.keys()]) {
     assert.deepEqual(await readAll(blobs, idOf(number), places[number]!), payload(20, number))
@@ -187,16 +187,16 @@ test('writing and reading hold no more than a few chunks, whatever the length', 
     taken += 65536
     heldMost = Math.max(heldMost, taken - disk.written)
   })
-  const place = await blobs.write(idOf(1), body)
+  const location = await blobs.write(idOf(1), body)
   assert(heldMost <= 1.6 * MIB, `${heldMost} bytes were held while writing`)
   let given = 0
   heldMost = 0
-  for await (const part of blobs.read(idOf(1), place, 0, place.length)) {
+  for await (const part of blobs.read(idOf(1), location, 0, location.length)) {
     heldMost = Math.max(heldMost, disk.readBytes - given)
     given += part.length
     if (given % (4 * MIB) === 0) await turn()
   }
-  assert.equal(given, place.length)
+  assert.equal(given, location.length)
   assert(heldMost <= 2.1 * MIB, `${heldMost} bytes were held while reading`)
   await blobs.close()
 })

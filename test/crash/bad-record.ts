@@ -2,10 +2,11 @@
  * Each record of a store damaged in its turn: what does not need it stays readable, what needs it answers with an
  * error, and upkeep, which meets the damage too, takes nothing along that was whole.
  */
+
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import type { Entry, Meta } from '../../src/meta/meta.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
 import { chance } from './chance.ts'
 import { DamagedMeta } from './damaged-meta.ts'
 import { entriesOf, metaOf } from './failing-meta.ts'
@@ -50,7 +51,7 @@ async function damageOne(
   const { damages } = await scrubAll(store)
   if (damages === 0) problems.push('the scrubber finds nothing')
   const { context } = store
-  await context.blobs.seal()
+  await context.blobs.closeVolume()
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {
     for (const worker of workers) await worker.step().catch(() => undefined)

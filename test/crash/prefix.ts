@@ -3,8 +3,8 @@
  * is lost, in several ways, and a machine is started on what is left: it must hold all that was acknowledged by then.
  */
 import type { Random } from '../../src/lib/random.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { borderDisk } from './border-disk.ts'
 import { chance } from './chance.ts'
 import { Lane } from './choose.ts'
@@ -65,7 +65,7 @@ export async function everyPrefix(seed: number, durability: 'fsync' | 'os', tota
   const { context } = process.store
   const workers = [new Reclaimer(context), new Compactor(context)]
   for (let n = 0; n < OPERATIONS; n++) await script.run(lane.next())
-  await script.attempt(() => context.blobs.seal())
+  await script.attempt(() => context.blobs.closeVolume())
   for (let n = 0; n < UPKEEP_STEPS; n++) for (const worker of workers) await script.attempt(() => worker.step())
   watching = false
   await world.end(process)

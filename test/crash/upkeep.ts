@@ -1,14 +1,14 @@
 /** Upkeep until nothing is left to do, and the checks that must hold then. */
 
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
+import { Scrubber } from '../../src/maintenance/scrub.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { Scrubber } from '../../src/workers/scrub.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 
 const ROUNDS_MAX = 50
 

@@ -1,8 +1,8 @@
 /** Small pieces of work whose every call and commit is made to fail once. */
-import { Compactor } from '../../src/workers/compact.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import type { BucketName, Name, Operation } from './model.ts'
 import type { Script } from './script.ts'
 
@@ -98,7 +98,7 @@ const uploads: Workload = {
 /** Upkeep as a server runs it: step after step, whatever one of them may have met. */
 async function upkeep(script: Script): Promise<void> {
   const { context } = script.process.store
-  await script.attempt(() => context.blobs.seal())
+  await script.attempt(() => context.blobs.closeVolume())
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let step = 0; step < UPKEEP_STEPS; step++) {
     for (const worker of workers) await script.attempt(() => worker.step())

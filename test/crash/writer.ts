@@ -4,12 +4,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
 import { chance } from './chance.ts'
 import { Lane, mustRefuse } from './choose.ts'
 import { Journal } from './journal.ts'
@@ -49,7 +49,7 @@ async function upkeep(store: Store): Promise<void> {
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let round = 1; ; round++) {
     // Only a sealed volume is compacted, and nothing else would fill one in so short a life.
-    if (round % ROUNDS_BETWEEN_SEALS === 0) await context.blobs.seal()
+    if (round % ROUNDS_BETWEEN_SEALS === 0) await context.blobs.closeVolume()
     let busy = false
     for (const worker of workers) busy = (await worker.step()) === 'busy' || busy
     await wait(busy ? 0 : UPKEEP_PAUSE_MS)

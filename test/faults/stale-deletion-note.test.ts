@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { complete, isThere, prepareUpload } from '../crash/pages.ts'
 import { counts } from '../crash/upkeep.ts'
 

@@ -112,7 +112,7 @@ inBoth('anonymous requests are limited to their own share of memory', async clie
     [':request-payer', 'requester'],
   ]
   const wires: Wire[] = []
-  for (let held = BATCH_BYTES; held <= ADMISSION_LIMITS.strangerBytesMax; held += BATCH_BYTES) {
+  for (let held = BATCH_BYTES; held <= ADMISSION_LIMITS.anonymousBytesMax; held += BATCH_BYTES) {
     const wire = (await Wire.open(client.port)).write(client.head({ ...batch, headers }))
     assert.equal((await wire.answer())?.status, 100)
     wires.push(wire)

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import type { KeyRange, Meta } from '../../src/meta/meta.ts'
 import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
 import { md5Header } from './actions.ts'
 import { type Client, inBoth, MAIN, makeBucket, OTHER, type Received, withServer } from './server.ts'
 

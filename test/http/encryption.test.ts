@@ -314,7 +314,7 @@ for (const dialect of ['svc', 's3'] as const) {
       const bucket = await makeBucket(client)
       const keys = [0, 1].map(i => createHash('sha256').update(`${dialect} key ${i}`).digest()) as [Buffer, Buffer]
       const answers = await useKeys(client, bucket, keys)
-      await served.parts.store.context.blobs.seal()
+      await served.parts.store.context.blobs.closeVolume()
       const control = Buffer.from('plain bytes that must be found in the same way')
       await put(client, bucket, '/plain', control)
       const files = await everyFile(folder)

@@ -1,10 +1,10 @@
 /** What the headers promise is what the worker does: to the millisecond, for objects and for uploads. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { DamagedRecord, type Meta } from '../../src/meta/meta.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { shortOrLong } from '../long.ts'
 import { text } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'

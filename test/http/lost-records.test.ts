@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
 import { unguarded } from '../../src/store/commit/lost-record-guard.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
 import { document, get, lockBucket, outcome, put, texts, versionedBucket } from './actions.ts'
 import { DAY, hold, ok } from './lock-requests.ts'
 import { begin, finish, MIB5, part } from './parts.ts'

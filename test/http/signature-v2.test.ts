@@ -115,7 +115,7 @@ test('s3: D31: sub-resources and response overrides are part of what is signed',
 const NOT_SIGNED = new Set(['list-type'])
 
 test('D31: every parameter that chooses among operations is signed', () => {
-  const chosen = OPERATIONS.flatMap(({ match }) => match.needs ?? []).filter(need => need.startsWith('?'))
+  const chosen = OPERATIONS.flatMap(({ match }) => match.requires ?? []).filter(need => need.startsWith('?'))
   const names = chosen.map(need => need.slice(1).split('=')[0]!)
   assert.deepEqual(
     names.filter(name => !SIGNED_PARAMETERS.has(name) && !NOT_SIGNED.has(name)),

@@ -1,9 +1,9 @@
 /** R33–R37. An upload from its beginning to its end, with everything that may happen beside it. */
 import assert from 'node:assert/strict'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { assertWhole, settle, turn } from '../store/fixture.ts'
 import { document, md5Header, outcome, put, versionedBucket } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'

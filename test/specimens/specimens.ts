@@ -218,7 +218,7 @@ const ROWS: Readonly<Record<string, Specimen>> = {
 
 /** How a row is found: method, level and what else tells the operation from its neighbours. */
 export const routeOf = ({ match }: Operation): string =>
-  [match.method, match.on, ...[...(match.needs ?? [])].sort((a, b) => (order(a) < order(b) ? -1 : 1))].join(' ')
+  [match.method, match.on, ...[...(match.requires ?? [])].sort((a, b) => (order(a) < order(b) ? -1 : 1))].join(' ')
 
 /** Query names first, then headers. */
 const order = (need: string): string => (need.startsWith('?') ? `0${need}` : `1${need}`)

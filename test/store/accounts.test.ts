@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { fsckDeep } from '../../src/maintenance/fsck.ts'
 import {
   BUILT_IN,
   canonicalIdOf,
@@ -19,7 +20,6 @@ import { Accounts } from '../../src/store/identity/accounts.ts'
 import { applyAccounts } from '../../src/store/identity/apply-accounts.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
 import type { StoreContext } from '../../src/store/store-context.ts'
-import { fsckDeep } from '../../src/workers/fsck.ts'
 import { withFolder } from './fixture.ts'
 
 const ONE = '111111111111'

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { BucketIndexer } from '../../src/maintenance/index-buckets.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { keyRanges, recordKey } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { BucketIndexer } from '../../src/workers/index-buckets.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { ENGINES, freshStore } from './fixture.ts'
 
 const EVERYTHING = { prefix: '', after: undefined, limit: 10_000 }

@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { DiskFile } from '../../src/lib/disk.ts'
 import type { MemoryDisk } from '../../src/lib/memory-disk.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
   ANY_DEAD,
   assertWhole,
@@ -34,7 +34,7 @@ async function fillVolumes(store: Store, count: number): Promise<void> {
   await makeBucket(store, 'bucket')
   for (let volume = 0; volume < count; volume++) {
     for (let n = 0; n < 4; n++) await put(store, 'bucket', `v${volume}-${n}`, payload(BYTES, n))
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
   }
 }
 
@@ -109,7 +109,7 @@ test('a volume that could not be made is not open, even if its file stays', asyn
     const { store, disk } = await freshStore()
     await makeBucket(store, 'bucket')
     await put(store, 'bucket', 'first', payload(BYTES))
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
     const unlink = disk.remove.bind(disk)
     disk.remove = async () => {
       throw Object.assign(new Error('EIO: unlink'), { code: 'EIO' })
@@ -146,7 +146,7 @@ test('a draft under way when its volume closes is waited for, also if compaction
   // The bytes of the next one are in that volume, and its name is on its way, while the volume closes.
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
-  await context.blobs.seal()
+  await context.blobs.closeVolume()
   assert.equal(context.drafts.count, 1)
   for (let round = 0; round < 3; round++) assert.equal(await compact(store, compactor), 'idle')
   committing.open()
@@ -166,14 +166,14 @@ test('what compaction noted about a volume says nothing once that is appended to
   // Blobs that call a volume closed before it is: compaction notes that no draft is under way in it.
   let early = true
   const told: typeof blobs = {
-    admit: bytes => blobs.admit(bytes),
+    ensureSpace: bytes => blobs.ensureSpace(bytes),
     write: (id, body, frameBytes) => blobs.write(id, body, frameBytes),
-    read: (id, place, start, end) => blobs.read(id, place, start, end),
-    readAtOnce: (id, place, start, end) => blobs.readAtOnce(id, place, start, end),
-    remove: (id, place) => blobs.remove(id, place),
+    read: (id, location, start, end) => blobs.read(id, location, start, end),
+    readAtOnce: (id, location, start, end) => blobs.readAtOnce(id, location, start, end),
+    remove: (id, location) => blobs.remove(id, location),
     volumes: async () => (await blobs.volumes()).map(volume => (early ? { ...volume, open: false } : volume)),
-    records: volume => blobs.records(volume),
-    seal: () => blobs.seal(),
+    entries: volume => blobs.entries(volume),
+    closeVolume: () => blobs.closeVolume(),
     closeIdle: () => blobs.closeIdle(),
     removeVolume: volume => blobs.removeVolume(volume),
     solos: () => blobs.solos(),
@@ -187,7 +187,7 @@ test('what compaction noted about a volume says nothing once that is appended to
   await runUntilIdle(new Reclaimer(store.context))
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
-  await blobs.seal()
+  await blobs.closeVolume()
   assert.equal(await compact(store, compactor), 'idle')
   committing.open()
   await victim
@@ -222,7 +222,7 @@ test('compaction gives up more volumes at once than one commit can name', async 
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 300; n++) {
     await put(store, 'bucket', 'key', payload(5000, n))
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
   }
   await runUntilIdle(new Reclaimer(store.context))
   assert.equal((await volumesOf(store)).length, 300)
@@ -238,7 +238,7 @@ test('compaction moves out of more volumes at once than one commit can name', as
   for (let n = 0; n < 300; n++) {
     await put(store, 'bucket', `live-${n}`, payload(5000, n))
     await put(store, 'bucket', 'dead', payload(50_000))
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
   }
   await remove(store, 'bucket', 'dead')
   await runUntilIdle(new Reclaimer(store.context))

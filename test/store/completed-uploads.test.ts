@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
+import { CompletedUploadExpiry } from '../../src/maintenance/completed-upload-expiry.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { openMemory } from '../../src/server/compose.ts'
 import type { UploadName } from '../../src/store/uploads/upload-record.ts'
-import { CompletedUploadExpiry } from '../../src/workers/completed-upload-expiry.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 
 const HOUR_MS = 3_600_000
 

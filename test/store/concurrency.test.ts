@@ -7,12 +7,12 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import type { Random } from '../../src/lib/random.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
 import { shortOrLong } from '../long.ts'
 import {
   ANY_DEAD,
@@ -76,7 +76,7 @@ async function beside(store: Store, racing: Promise<unknown>): Promise<void> {
   // Whoever waits below hears of a failure; until then nobody listens.
   done.catch(() => undefined)
   while (!over) {
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
     for (const worker of workers) await worker.step()
     await turn()
   }

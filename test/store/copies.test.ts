@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import type { DigestAlgorithm } from '../../src/digest/digest-program.ts'
 import type { DigestStream } from '../../src/digest/digest-thread.ts'
 import { digestThreads } from '../../src/digest/digest-threads.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import { NO_ATTRIBUTES } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import {
   assertWhole,
   bytesOf,

@@ -6,12 +6,12 @@ import { test } from 'node:test'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES } from '../../src/crypto/derive.ts'
 import { unwrapBlobKey } from '../../src/crypto/key-wrap.ts'
 import { UnknownKeyVersion } from '../../src/crypto/keyring.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import type { Version } from '../../src/model/version.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { requireBlob, requireContentPage } from '../../src/store/content/read-content.ts'
 import { contentKeyOf, type KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import {
   bytesOf,
   faultOf,

@@ -10,6 +10,12 @@ import type { Disk } from '../../src/lib/disk.ts'
 import { Ids } from '../../src/lib/ids.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { type Random, seededRandom } from '../../src/lib/random.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
@@ -18,12 +24,6 @@ import type { Version } from '../../src/model/version.ts'
 import { openFolder, type ServerParts } from '../../src/server/compose.ts'
 import type { VersionSelector } from '../../src/store/objects/versions.ts'
 import { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 
 export const OWNER = 'owner'
 export const FOLDER = '/data'
@@ -194,7 +194,7 @@ export function verdict(promise: Promise<unknown>): Promise<string> {
 /** All upkeep until there is nothing left to do. */
 export async function settle({ context }: Store): Promise<void> {
   const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
-  await context.blobs.seal()
+  await context.blobs.closeVolume()
   for (let round = 0; round < 20; round++) {
     for (const worker of workers) await runUntilIdle(worker)
     if ((await fsck(context)).garbage === 0) return

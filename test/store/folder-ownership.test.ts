@@ -9,13 +9,13 @@ import { fileURLToPath } from 'node:url'
 import { realDisk } from '../../src/lib/disk.ts'
 import { key } from '../../src/lib/keys.ts'
 import { systemRandom } from '../../src/lib/random.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { FencedMeta } from '../../src/store/commit/fenced-meta.ts'
 import { takeOwnership } from '../../src/store/commit/folder-ownership.ts'
 import { unguarded } from '../../src/store/commit/lost-record-guard.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
   assertWhole,
   bytesOf,

@@ -33,10 +33,10 @@ const announcing = (length: number): RawRequest => ({
   headers: [['Content-Length', String(length)]],
 })
 
-function incoming(pieces: Iterable<Buffer>, length: number, patience = new Timeouts(systemClock)): IncomingBytes {
+function incoming(pieces: Iterable<Buffer>, length: number, timeouts = new Timeouts(systemClock)): IncomingBytes {
   const message = Readable.from(pieces, { objectMode: false })
   message.on('error', () => {})
-  return new IncomingBytes(message as unknown as IncomingMessage, patience, announcing(length))
+  return new IncomingBytes(message as unknown as IncomingMessage, timeouts, announcing(length))
 }
 
 const SIGNED_HOW = ['nothing', 'hash', 'chunks'] as const

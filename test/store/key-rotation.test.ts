@@ -43,11 +43,11 @@ test('a rotation that the ledger cannot note does not happen', async () => {
   for (const rotation of ROTATIONS) {
     const { store } = await freshStore()
     const { ledgerCommits: turns } = store.context
-    const { append: take } = turns
-    turns.append = async () => assert.fail('no ledger')
+    const { transact: take } = turns
+    turns.transact = async () => assert.fail('no ledger')
     await assert.rejects(store.namedKeys.rotate(rotation), /no ledger/)
     assert.equal(versionOf(store, rotation), 1)
-    turns.append = take
+    turns.transact = take
     assert.equal(await store.namedKeys.rotate(rotation), 2)
     assert.deepEqual(await told(store), [['key rotated', 2]])
   }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import { META_LIMITS, type Meta } from '../../src/meta/meta.ts'
 import { requireContent } from '../../src/store/content/read-content.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import {
   assertWhole,
   below,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import { openLmdbMeta } from '../../src/meta/lmdb/lmdb.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import { type Actor, ledgerIndexFormat, STORE_LEDGER } from '../../src/model/ledger.ts'
@@ -8,7 +9,6 @@ import { lockForLedger, verifyLedger } from '../../src/rules/ledger.ts'
 import { isBucketName } from '../../src/rules/naming.ts'
 import { recordKey as address } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import {
   ENGINES,
   faultOf,

@@ -1,9 +1,9 @@
 /** Lifecycle among others: what changes between a look and its commit, races, failures, a clock that jumps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { shortOrLong } from '../long.ts'
 import { below, chance, freshStore, makeBucket, OWNER, put, remove, turn, unhurried, verdict } from './fixture.ts'
 import {

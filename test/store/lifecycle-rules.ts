@@ -1,9 +1,9 @@
 /** Lifecycle rules as tests write them, and a look at what they leave. */
 import assert from 'node:assert/strict'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { type Lock, NO_ATTRIBUTES, type Pairs } from '../../src/model/version.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { assertWhole, OWNER, settle } from './fixture.ts'
 
 export const DAY_MS = 86_400_000

@@ -1,7 +1,7 @@
 /** What the stories of locks have in common, whatever they are played against. */
 import assert from 'node:assert/strict'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import type { ModelLock } from './lock-model.ts'
 
 /** A day after something newer came, an old version goes, and what is current is hidden. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ManualClock } from '../../src/lib/clock.ts'
+import { ClockCheckpointer } from '../../src/maintenance/clock-checkpointer.ts'
 import type { Store } from '../../src/store/store.ts'
-import { ClockCheckpointer } from '../../src/workers/clock-checkpointer.ts'
 import { ENGINES, faultOf, freshStore, makeBucket, OWNER, openOn, payload, remove } from './fixture.ts'
 
 const HOUR = 3_600_000

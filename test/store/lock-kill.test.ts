@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { fsck } from '../../src/maintenance/fsck.ts'
 import { openFolder } from '../../src/server/compose.ts'
-import { fsck } from '../../src/workers/fsck.ts'
 import { below, chance, makeBucket, put, withFolder } from './fixture.ts'
 
 /** Beside this file, with the ending that this file has. */

@@ -7,12 +7,12 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import type { Random } from '../../src/lib/random.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Lifecycle } from '../../src/workers/lifecycle.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { shortOrLong } from '../long.ts'
 import {
   ANY_DEAD,
@@ -139,7 +139,7 @@ race('P22: a hold while compaction moves the bytes of its version', ['moved'], a
   await put(store, 'bucket', 'dead', payload(9000))
   const [gone] = (await store.listing.versions({ bucket: 'bucket', limit: 10, prefix: 'dead' })).items
   await remove(store, 'bucket', 'dead', gone!.version.id)
-  await store.context.blobs.seal()
+  await store.context.blobs.closeVolume()
   const upkeep = async (): Promise<void> => {
     for (const worker of [new Reclaimer(store.context), new Compactor(store.context, ANY_DEAD)]) {
       await runUntilIdle(worker)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import { fsckDeep } from '../../src/maintenance/fsck.ts'
 import type { Lock } from '../../src/model/version.ts'
 import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsckDeep } from '../../src/workers/fsck.ts'
 import {
   assertWhole,
   bytesOf,

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Disk } from '../../src/lib/disk.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
+import { Scrubber } from '../../src/maintenance/scrub.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { Scrubber } from '../../src/workers/scrub.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
   assertWhole,
   bytesOf,
@@ -171,7 +171,7 @@ test('compaction gives back what is dead and keeps what lives, by its threshold'
   const { store } = await freshStore()
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 12; n++) await put(store, 'bucket', `key-${n}`, payload(50_000, n))
-  await store.context.blobs.seal()
+  await store.context.blobs.closeVolume()
   const used = async () => (await store.context.blobs.volumes()).reduce((sum, volume) => sum + volume.bytes, 0)
   const before = await used()
   for (let n = 0; n < 12; n++) if (n % 4 !== 0) await remove(store, 'bucket', `key-${n}`)
@@ -194,7 +194,7 @@ test('compaction goes on where a crash stopped it', async () => {
     const { store, disk } = fresh
     await makeBucket(store, 'bucket')
     for (let n = 0; n < 6; n++) await put(store, 'bucket', `key-${n}`, payload(30_000, n))
-    await store.context.blobs.seal()
+    await store.context.blobs.closeVolume()
     for (const n of [0, 2, 4]) await remove(store, 'bucket', `key-${n}`)
     await runUntilIdle(new Reclaimer(store.context))
     disk.failAt(calls)
@@ -329,7 +329,7 @@ test('compaction does not carry damage along: the volume stays, and the object i
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'dead', payload(30_000, 1))
   await put(store, 'bucket', 'hurt', payload(30_000, 2))
-  await store.context.blobs.seal()
+  await store.context.blobs.closeVolume()
   const [volume] = await store.context.blobs.volumes()
   await flip(disk, join(FOLDER, 'blobs', 'volumes', volume!.name), volume!.bytes - 10_000)
   const again = await openOn(fresh)

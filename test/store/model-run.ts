@@ -6,15 +6,15 @@
 import assert from 'node:assert/strict'
 import type { ManualClock } from '../../src/lib/clock.ts'
 import type { Random } from '../../src/lib/random.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { Fault } from '../../src/model/faults.ts'
 import type { ShownVersion } from '../../src/model/shown-version.ts'
 import type { Version } from '../../src/model/version.ts'
 import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import type { ObjectHandle } from '../../src/store/objects/object-handle.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
 import { ANY_DEAD, below, collect, oneOf, payload } from './fixture.ts'
 import { Model, type ModelSeal, type ModelVersion, Refusal } from './model.ts'
 
@@ -228,7 +228,7 @@ export class Run {
   }
 
   async work(): Promise<void> {
-    if (this.chance(0.3)) await this.store.context.blobs.seal()
+    if (this.chance(0.3)) await this.store.context.blobs.closeVolume()
     const worker = oneOf(this.random, this.#workers)
     for (let steps = 1 + below(this.random, 4); steps > 0; steps--) await worker.step()
   }

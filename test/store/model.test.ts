@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import type { Random } from '../../src/lib/random.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { BucketIndexer } from '../../src/maintenance/index-buckets.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { type Meta, OutcomeUnknown } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { openFolder } from '../../src/server/compose.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { BucketIndexer } from '../../src/workers/index-buckets.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { shortOrLong } from '../long.ts'
 import {
   assertWhole,
@@ -247,8 +247,8 @@ test('control: a share count that is one off does not pass for whole', async () 
   assert.deepEqual((await fsck(store.context)).problems, [])
   for await (const entry of recordsOf(store.context, 'b')) {
     const record = blobFormat.decode(entry.value)
-    assert.equal(record.shares, 2)
-    const value = blobFormat.encode({ ...record, shares: 3 })
+    assert.equal(record.referenceCount, 2)
+    const value = blobFormat.encode({ ...record, referenceCount: 3 })
     await store.context.meta.commit({ checks: [], writes: [{ key: entry.key, value }] })
   }
   const { problems } = await fsck(store.context)

@@ -18,12 +18,12 @@ import { freshStore } from './fixture.ts'
 const PAGES = [[1, 2], [5, 7], [8]] as const
 
 test('R90: a content from before it said what the checksums of its parts are is read', async () => {
-  const now = { shares: 2, size: 3, depth: 1, pages: [{ start: 0, firstPart: 1, parts: 1 }], sums: 'CRC32' }
+  const now = { referenceCount: 2, size: 3, depth: 1, pages: [{ start: 0, firstPart: 1, parts: 1 }], sums: 'CRC32' }
   const { sums: _sums, ...old } = now
   const page = struct<ContentPage>({ start: uint, firstPart: uint, parts: uint })
   const before = format(
     'C1',
-    struct<Omit<ContentRecord, 'sums'>>({ shares: uint, size: uint, depth: uint, pages: list(page) }),
+    struct<Omit<ContentRecord, 'sums'>>({ referenceCount: uint, size: uint, depth: uint, pages: list(page) }),
   )
   assert.deepEqual(contentFormat.decode(contentFormat.encode(now)), now)
   assert.deepEqual(contentFormat.decode(before.encode(old)), { ...old, sums: undefined })
@@ -62,7 +62,10 @@ test('R90: the table of parts is read from where it is asked, page by page', asy
       start += numbers.reduce<number>((sum, number) => sum + number, 0)
       return page
     })
-    tx.put(recordKey.content(id), contentFormat.encode({ shares: 1, size: start, depth: 0, pages, sums: undefined }))
+    tx.put(
+      recordKey.content(id),
+      contentFormat.encode({ referenceCount: 1, size: start, depth: 0, pages, sums: undefined }),
+    )
   })
   const version = { parts: 5, content: { kind: 'shared', id } } as unknown as Version
   const read = async (after: number, limit: number) => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { finished } from 'node:stream/promises'
 import { test } from 'node:test'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { recordsOf } from '../../src/maintenance/records.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import type { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { recordsOf } from '../../src/workers/records.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
   ANY_DEAD,
   assertWhole,
@@ -26,7 +26,7 @@ import {
 
 /** One round of all upkeep, which leaves alone what somebody reads. */
 async function upkeep({ context }: Store): Promise<void> {
-  await context.blobs.seal()
+  await context.blobs.closeVolume()
   for (let round = 0; round < 3; round++) {
     for (const worker of [new Compactor(context, ANY_DEAD), new Reclaimer(context), new Sweeper(context)]) {
       await runUntilIdle(worker)

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { DamagedRecord, type Entry, type Meta } from '../../src/meta/meta.ts'
 import { blobFormat } from '../../src/model/content.ts'
 import { keyRanges } from '../../src/store/commit/record-keys.ts'
 import type { Store } from '../../src/store/store.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import { assertWhole, bytesOf, freshStore, makeBucket, OWNER, payload, put, remove, settle } from './fixture.ts'
 
 const COUNT = 10
@@ -93,8 +93,8 @@ test('bytes with fewer shares than holders are not freed', async () => {
   for (const number of [1, 2]) await store.uploads.copyPart({ ...upload, number, from })
   const [entry] = await blobsOf(store)
   const record = blobFormat.decode(entry!.value)
-  assert.equal(record.shares, 3)
-  const tooFew = blobFormat.encode({ ...record, shares: 1 })
+  assert.equal(record.referenceCount, 3)
+  const tooFew = blobFormat.encode({ ...record, referenceCount: 1 })
   await store.context.meta.commit({ checks: [], writes: [{ key: entry!.key, value: tooFew }] })
   await store.uploads.abort(upload)
   const reclaimer = new Reclaimer(store.context)

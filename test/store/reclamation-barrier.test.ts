@@ -4,14 +4,14 @@ import { test } from 'node:test'
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
 import { Keyring } from '../../src/crypto/keyring.ts'
 import { Ids } from '../../src/lib/ids.ts'
+import { Compactor } from '../../src/maintenance/compact.ts'
+import { fsck } from '../../src/maintenance/fsck.ts'
+import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
+import { Reclaimer } from '../../src/maintenance/reclaim.ts'
+import { Sweeper } from '../../src/maintenance/sweep.ts'
 import type { Meta } from '../../src/meta/meta.ts'
 import type { PeerProcesses } from '../../src/store/reclaim/reclamation-barrier.ts'
 import { Store } from '../../src/store/store.ts'
-import { Compactor } from '../../src/workers/compact.ts'
-import { fsck } from '../../src/workers/fsck.ts'
-import { Reclaimer } from '../../src/workers/reclaim.ts'
-import { Sweeper } from '../../src/workers/sweep.ts'
-import { runUntilIdle } from '../../src/workers/worker.ts'
 import {
   ANY_DEAD,
   assertWhole,
@@ -98,7 +98,7 @@ for (const size of [50_000, 3 * 2 ** 20]) {
     const { worker, upkeeper } = await pair()
     await put(worker, 'bucket', 'key', payload(size))
     const handle = await worker.objects.open({ bucket: 'bucket', key: 'key' })
-    await worker.context.blobs.seal()
+    await worker.context.blobs.closeVolume()
     await remove(worker, 'bucket', 'key')
     await tidyUp(upkeeper)
     assert.equal((await fsck(upkeeper.context)).blobs, 1)
@@ -117,7 +117,7 @@ for (const size of [50_000, 3 * 2 ** 20]) {
     await remove(worker, 'bucket', 'first')
     await tidyUp(upkeeper, compactor)
     // Its volume closes while its name is on the way.
-    await worker.context.blobs.seal()
+    await worker.context.blobs.closeVolume()
     await tidyUp(upkeeper, compactor)
     committing.open()
     await victim

@@ -56,7 +56,7 @@ export const snapshotPath = (folder: string, generation: number, txn: number): s
 export const markPath = (folder: string, generation: number, name: Buffer): string =>
   join(folder, `${padded(generation, 8)}-${name.toString('hex')}.mark`)
 
-export const bypassMarkerPath = (folder: string, generation: number): string =>
+export const unjournaledMarkerPath = (folder: string, generation: number): string =>
   join(folder, `${padded(generation, 8)}.left-out`)
 
 export async function filesIn(disk: Disk, folder: string): Promise<CopyFiles> {

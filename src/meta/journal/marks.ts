@@ -9,7 +9,7 @@ import { WRITER_BYTES } from '../../lib/ids.ts'
 import type { Random } from '../../lib/random.ts'
 import { DamagedRecord, type JournaledEngine } from '../meta.ts'
 import { deletionNoteKey, noteValue, readNote } from './deletion-notes.ts'
-import { bypassMarkerPath, type CopyFiles, filesIn, lastGeneration, markPath } from './files.ts'
+import { type CopyFiles, filesIn, lastGeneration, markPath, unjournaledMarkerPath } from './files.ts'
 
 /** A note without a deletion: no process has this writer id and no commit this number. */
 export const MARK_KEY: Buffer = deletionNoteKey(0, Buffer.alloc(WRITER_BYTES), 0)
@@ -55,7 +55,11 @@ async function markIn(engine: JournaledEngine): Promise<Mark | undefined> {
  * Whether the engine had an owner since that left no mark; `epoch` is that of its last owner. False in doubt: then
  * every difference is reported as usual.
  */
-export async function wasBypassed(engine: JournaledEngine, epoch: number, files: CopyFiles): Promise<boolean> {
+export async function hasUnjournaledChanges(
+  engine: JournaledEngine,
+  epoch: number,
+  files: CopyFiles,
+): Promise<boolean> {
   const last = files.marks.at(-1)
   // Known losses must not be taken for deletions.
   if (last === undefined || files.hadFindings) return false
@@ -71,8 +75,13 @@ export async function wasBypassed(engine: JournaledEngine, epoch: number, files:
 }
 
 /** Records the bypass until two snapshots have been made: what the copy says of earlier generations may be outdated. */
-export async function recordBypass(disk: Disk, folder: string, generation: number, files: CopyFiles): Promise<void> {
-  const path = bypassMarkerPath(folder, generation)
+export async function recordUnjournaledChanges(
+  disk: Disk,
+  folder: string,
+  generation: number,
+  files: CopyFiles,
+): Promise<void> {
+  const path = unjournaledMarkerPath(folder, generation)
   if (files.bypassMarkers.includes(path)) return
   await (await disk.open(path, 'create')).close()
   await disk.syncFolder(folder)

@@ -4,13 +4,13 @@
  */
 import * as lmdb from 'lmdb'
 import type { Entry } from '../meta.ts'
-import { OpenedRecord, openValue } from './sealed-value.ts'
+import { VerifiedRecord, verifyChecksum } from './checksummed-value.ts'
 
 /** The part of lmdb-js that the driver uses. `getBinaryFast` returns a buffer that the next read overwrites. */
 export interface LmdbEngine {
   getBinaryFast(key: Buffer, options?: { readonly transaction: ReadTransaction }): Buffer | undefined
   /** Each record is valid until the next is requested. */
-  getRange(options: EngineRange): Iterable<{ value: OpenedRecord }>
+  getRange(options: EngineRange): Iterable<{ value: VerifiedRecord }>
   /** Ends the cached read snapshot, so that the next read sees everything committed by any process. */
   resetReadTxn(): void
   /** A read snapshot that is stable until `done`. */
@@ -121,7 +121,7 @@ export class DirectReads {
       const stamp = lastVersion()
       if (known !== undefined && known.stamp === stamp) return known
       // Copied, because the next read overwrites the buffer. lmdb-js sets its `length` to that of the value.
-      return { key, value: openValue(key, sealed), stamp }
+      return { key, value: verifyChecksum(key, sealed), stamp }
     } finally {
       this.#end()
     }
@@ -146,7 +146,7 @@ function weakenings(flags: number): string {
  * which costs more than reading it. The key is read first.
  */
 function readRangesInPlace(engine: LmdbEngine): void {
-  const record = new OpenedRecord()
+  const record = new VerifiedRecord()
   Object.assign(engine, {
     readKey: (bytes: Uint8Array, start: number, end: number): void => record.key.set(bytes, start, end),
     decoder: { decode: (sealed: Uint8Array, length: number) => record.open(sealed, length, lastVersion()) },

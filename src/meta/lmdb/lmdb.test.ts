@@ -10,8 +10,8 @@ import { open } from 'lmdb'
 import { DamagedRecord } from '../meta.ts'
 import { metaSuite } from '../suite.ts'
 import { ALL, putOne, utf8, utf8Text } from '../suite-driver.ts'
+import { addChecksum, verifyChecksum } from './checksummed-value.ts'
 import { openLmdbMeta } from './lmdb.ts'
-import { openValue, sealValue } from './sealed-value.ts'
 
 const newFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'holdfast-lmdb-'))
 
@@ -141,15 +141,15 @@ test('a failed scan releases its snapshot, so that replaced pages are reused', (
 
 test('a sealed value opens only under its own key, complete and unchanged', () => {
   const key = utf8('key')
-  const sealed = Buffer.from(sealValue(key, utf8('value')))
-  assert.equal(openValue(key, sealed).toString(), 'value')
-  assert.throws(() => openValue(utf8('kez'), sealed), DamagedRecord)
-  assert.throws(() => openValue(key, sealed.subarray(0, 3)), DamagedRecord)
-  assert.throws(() => openValue(key, sealed.subarray(0, -1)), DamagedRecord)
+  const sealed = Buffer.from(addChecksum(key, utf8('value')))
+  assert.equal(verifyChecksum(key, sealed).toString(), 'value')
+  assert.throws(() => verifyChecksum(utf8('kez'), sealed), DamagedRecord)
+  assert.throws(() => verifyChecksum(key, sealed.subarray(0, 3)), DamagedRecord)
+  assert.throws(() => verifyChecksum(key, sealed.subarray(0, -1)), DamagedRecord)
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const flipped = Buffer.from(sealed)
     flipped[bit >> 3]! ^= 1 << (bit & 7)
-    assert.throws(() => openValue(key, flipped), DamagedRecord)
+    assert.throws(() => verifyChecksum(key, flipped), DamagedRecord)
   }
 })
 

@@ -22,8 +22,8 @@ import {
   type Projection,
   type Verification,
 } from '../meta.ts'
+import { addChecksum, type VerifiedRecord } from './checksummed-value.ts'
 import { DirectReads, type Durability, type EngineRange, type LmdbEngine, openEngine } from './lmdb-engine.ts'
-import { type OpenedRecord, sealValue } from './sealed-value.ts'
 
 export interface LmdbOptions {
   /** The database folder; created when missing. */
@@ -37,7 +37,7 @@ export interface LmdbOptions {
   readonly clock?: Clock
 }
 
-type RecordProjection<T> = (record: OpenedRecord, index: number, isVerified: boolean) => T
+type RecordProjection<T> = (record: VerifiedRecord, index: number, isVerified: boolean) => T
 
 const EIO = 5
 /** ENOSPC, EDQUOT, EFBIG, MDB_MAP_FULL: LMDB gives up before it switches to the new root. */
@@ -242,10 +242,10 @@ class LmdbMeta implements JournaledEngine {
   #write(tx: Minitransaction, mark: CommitMark | undefined): void {
     for (const { key, value } of tx.writes) {
       if (value === undefined) this.#engine.remove(key)
-      else this.#engine.put(key, sealValue(key, value), this.#nextStamp++)
+      else this.#engine.put(key, addChecksum(key, value), this.#nextStamp++)
     }
     const note = mark?.slot === undefined ? undefined : this.#journal!.noteOf(mark, tx.writes)
-    if (note !== undefined) this.#engine.put(note.key, sealValue(note.key, note.value), this.#nextStamp++)
+    if (note !== undefined) this.#engine.put(note.key, addChecksum(note.key, note.value), this.#nextStamp++)
   }
 
   async #failure(error: unknown): Promise<Error> {
@@ -300,7 +300,7 @@ class LmdbMeta implements JournaledEngine {
 /** LMDB has no empty key; a zero byte is the least key. */
 const LEAST_KEY = Buffer.from([0])
 
-const copyRecord = (record: OpenedRecord): Entry => record.copy()
+const copyRecord = (record: VerifiedRecord): Entry => record.copy()
 
 /** Undefined for an empty range. */
 function engineRange(range: KeyRange, limit: number, reverse: boolean): EngineRange | undefined {

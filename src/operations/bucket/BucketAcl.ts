@@ -1,11 +1,11 @@
 import { BUCKET_CANNED, effectiveAcl } from '../../rules/access/acl.ts'
 import { listDocument, requestedList } from '../acl.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 
 export const GetBucketAcl = operation({
   name: 'GetBucketAcl',
-  match: { method: 'GET', on: 'bucket', needs: ['?acl'] },
-  permission: needs('GetBucketAcl'),
+  match: { method: 'GET', on: 'bucket', requires: ['?acl'] },
+  permission: requires('GetBucketAcl'),
   input: {},
   async run(ctx) {
     const { owner, grants, ownership = 'ObjectWriter' } = ctx.bucket
@@ -16,8 +16,8 @@ export const GetBucketAcl = operation({
 
 export const PutBucketAcl = operation({
   name: 'PutBucketAcl',
-  match: { method: 'PUT', on: 'bucket', needs: ['?acl'] },
-  permission: needs('PutBucketAcl'),
+  match: { method: 'PUT', on: 'bucket', requires: ['?acl'] },
+  permission: requires('PutBucketAcl'),
   input: {},
   async run(ctx) {
     const { name, owner } = ctx.bucket

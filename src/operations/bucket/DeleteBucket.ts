@@ -1,9 +1,9 @@
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 
 export const DeleteBucket = operation({
   name: 'DeleteBucket',
   match: { method: 'DELETE', on: 'bucket' },
-  permission: needs('DeleteBucket'),
+  permission: requires('DeleteBucket'),
   input: {},
   async run(ctx) {
     await ctx.store.buckets.remove(ctx.target.bucket)

@@ -1,10 +1,10 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 
 export const GetBucketLocation = operation({
   name: 'GetBucketLocation',
-  match: { method: 'GET', on: 'bucket', needs: ['?location'] },
-  permission: needs('GetBucketLocation'),
+  match: { method: 'GET', on: 'bucket', requires: ['?location'] },
+  permission: requires('GetBucketLocation'),
   input: {},
   run: async ctx => ({
     body: {

@@ -1,9 +1,9 @@
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 
 export const HeadBucket = operation({
   name: 'HeadBucket',
   match: { method: 'HEAD', on: 'bucket' },
-  permission: needs('ListBucket'),
+  permission: requires('ListBucket'),
   input: {},
   run: async ctx => ({ headers: ctx.behavior.regionOnAnswers ? [] : [[':bucket-region', ctx.region]] }),
 })

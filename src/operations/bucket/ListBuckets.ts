@@ -2,7 +2,7 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { asCount, asText, invalidArgument, maybe } from '../inputs.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { pageToken } from './listings.ts'
 
 const BUCKETS_PER_PAGE_MAX = 10_000
@@ -16,7 +16,7 @@ const maxBuckets = maybe.query('max-buckets', (value, name) => {
 export const ListBuckets = operation({
   name: 'ListBuckets',
   match: { method: 'GET', on: 'service' },
-  permission: needs('ListAllMyBuckets'),
+  permission: requires('ListAllMyBuckets'),
   input: {
     prefix: maybe.query('prefix', asText),
     limit: maxBuckets,

@@ -1,6 +1,6 @@
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { invalidArgument, pageSize } from '../inputs.ts'
-import { type Decoder, needs, operation } from '../operation.ts'
+import { type Decoder, operation, requires } from '../operation.ts'
 import { ownerRows, versionRow } from './listing-rows.ts'
 import { delimiter, encoding, prefix, speller, writePrefixes } from './listings.ts'
 
@@ -28,8 +28,8 @@ const NEEDS_KEY = 'A version-id marker cannot be specified without a key marker.
 
 export const ListObjectVersions = operation({
   name: 'ListObjectVersions',
-  match: { method: 'GET', on: 'bucket', needs: ['?versions'] },
-  permission: needs('ListBucketVersions'),
+  match: { method: 'GET', on: 'bucket', requires: ['?versions'] },
+  permission: requires('ListBucketVersions'),
   input: {
     prefix,
     delimiter,

@@ -2,7 +2,7 @@ import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { ListPage } from '../../store/listing/listing-page.ts'
 import type { OperationContext } from '../context.ts'
 import { asText, maybe, pageSize } from '../inputs.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { noOwnerRows, ownerRows } from './listing-rows.ts'
 import { delimiter, encoding, pageToken, prefix, speller, writePrefixes } from './listings.ts'
 import { type ObjectRow, ObjectRows } from './object-rows.ts'
@@ -33,7 +33,7 @@ const page = (ctx: OperationContext, asked: Asked, from: From, rows: ObjectRows)
 export const ListObjects = operation({
   name: 'ListObjects',
   match: { method: 'GET', on: 'bucket' },
-  permission: needs('ListBucket'),
+  permission: requires('ListBucket'),
   input: { prefix, delimiter, encoding, limit: pageSize('max-keys'), marker: maybe.query('marker', asText) },
   async run(ctx, input) {
     const rows = new ObjectRows(input.encoding, ownerRows(ctx))
@@ -61,8 +61,8 @@ export const ListObjects = operation({
 
 export const ListObjectsV2 = operation({
   name: 'ListObjectsV2',
-  match: { method: 'GET', on: 'bucket', needs: ['?list-type=2'] },
-  permission: needs('ListBucket'),
+  match: { method: 'GET', on: 'bucket', requires: ['?list-type=2'] },
+  permission: requires('ListBucket'),
   input: {
     prefix,
     delimiter,

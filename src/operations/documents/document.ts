@@ -9,7 +9,7 @@ import { Fault, type FaultCode } from '../../model/faults.ts'
 import type { Action } from '../../rules/access/actions.ts'
 import { documentFromTree, documentText } from '../../rules/documents/tree.ts'
 import type { Header, OperationContext } from '../context.ts'
-import { needs, type Operation, type OperationResponse, operation } from '../operation.ts'
+import { type Operation, type OperationResponse, operation, requires } from '../operation.ts'
 import { type BodyRule, readXml, wholeBody } from '../whole-body.ts'
 
 export interface DocumentKind<T> {
@@ -41,8 +41,8 @@ export interface DocumentKind<T> {
 function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operation {
   return operation({
     name: get.name,
-    match: { method: 'GET', on: 'bucket', needs: [`?${query}`] },
-    permission: needs(get.needs),
+    match: { method: 'GET', on: 'bucket', requires: [`?${query}`] },
+    permission: requires(get.needs),
     input: {},
     async run(ctx): Promise<OperationResponse> {
       const body = await show(ctx)
@@ -55,8 +55,8 @@ function getOperation<T>({ query, get, show, absent }: DocumentKind<T>): Operati
 function putOperation<T>({ query, put, read, keep }: DocumentKind<T>): Operation {
   return operation({
     name: put.name,
-    match: { method: 'PUT', on: 'bucket', needs: [`?${query}`] },
-    permission: needs(put.needs),
+    match: { method: 'PUT', on: 'bucket', requires: [`?${query}`] },
+    permission: requires(put.needs),
     input: {},
     async run(ctx): Promise<OperationResponse> {
       const body = await wholeBody(ctx, { proof: put.proof ?? 'checksum' })
@@ -72,8 +72,8 @@ function removeOperation<T>({ query, remove, drop }: DocumentKind<T>): Operation
   return [
     operation({
       name: remove.name,
-      match: { method: 'DELETE', on: 'bucket', needs: [`?${query}`] },
-      permission: needs(remove.needs),
+      match: { method: 'DELETE', on: 'bucket', requires: [`?${query}`] },
+      permission: requires(remove.needs),
       input: {},
       // Removing a missing document succeeds.
       async run(ctx): Promise<OperationResponse> {

@@ -4,7 +4,7 @@ import { Fault } from '../../model/faults.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'
 import { POLICY_BYTES_MAX, readBucketPolicy, readStoredBucketPolicy } from '../../rules/access/policy.ts'
 import type { OperationContext } from '../context.ts'
-import { needs, type OperationResponse, operation } from '../operation.ts'
+import { type OperationResponse, operation, requires } from '../operation.ts'
 import { wholeBody } from '../whole-body.ts'
 import { storedAs } from './document.ts'
 
@@ -18,8 +18,8 @@ async function policyText(ctx: OperationContext): Promise<string> {
 
 export const GetBucketPolicy = operation({
   name: 'GetBucketPolicy',
-  match: { method: 'GET', on: 'bucket', needs: ['?policy'] },
-  permission: needs('GetBucketPolicy'),
+  match: { method: 'GET', on: 'bucket', requires: ['?policy'] },
+  permission: requires('GetBucketPolicy'),
   input: {},
   async run(ctx): Promise<OperationResponse> {
     return { headers: [['content-type', 'application/json']], body: Buffer.from(await policyText(ctx)) }
@@ -36,8 +36,8 @@ function decoded(body: Buffer): string {
 
 export const PutBucketPolicy = operation({
   name: 'PutBucketPolicy',
-  match: { method: 'PUT', on: 'bucket', needs: ['?policy'] },
-  permission: needs('PutBucketPolicy'),
+  match: { method: 'PUT', on: 'bucket', requires: ['?policy'] },
+  permission: requires('PutBucketPolicy'),
   input: {},
   async run(ctx): Promise<OperationResponse> {
     const body = await wholeBody(ctx, { proof: 'none' })
@@ -54,8 +54,8 @@ export const PutBucketPolicy = operation({
 
 export const DeleteBucketPolicy = operation({
   name: 'DeleteBucketPolicy',
-  match: { method: 'DELETE', on: 'bucket', needs: ['?policy'] },
-  permission: needs('DeleteBucketPolicy'),
+  match: { method: 'DELETE', on: 'bucket', requires: ['?policy'] },
+  permission: requires('DeleteBucketPolicy'),
   input: {},
   async run(ctx): Promise<OperationResponse> {
     await stored.remove(ctx)
@@ -65,8 +65,8 @@ export const DeleteBucketPolicy = operation({
 
 export const GetBucketPolicyStatus = operation({
   name: 'GetBucketPolicyStatus',
-  match: { method: 'GET', on: 'bucket', needs: ['?policyStatus'] },
-  permission: needs('GetBucketPolicyStatus'),
+  match: { method: 'GET', on: 'bucket', requires: ['?policyStatus'] },
+  permission: requires('GetBucketPolicyStatus'),
   input: {},
   async run(ctx): Promise<OperationResponse> {
     const policy = readStoredBucketPolicy(await policyText(ctx))

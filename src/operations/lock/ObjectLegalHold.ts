@@ -7,7 +7,7 @@ import { headerName } from '../../rules/access/names.ts'
 import type { OperationContext } from '../context.ts'
 import { checkClaims } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 import { needLocks } from './ObjectRetention.ts'
 
@@ -53,9 +53,9 @@ function holdInHeader({ request, behavior }: OperationContext): Word | undefined
 
 export const PutObjectLegalHold = operation({
   name: 'PutObjectLegalHold',
-  match: { method: 'PUT', on: 'object', needs: ['?legal-hold'] },
+  match: { method: 'PUT', on: 'object', requires: ['?legal-hold'] },
   // R115. A permission of its own, beside that to write the object.
-  permission: needs('PutObjectLegalHold'),
+  permission: requires('PutObjectLegalHold'),
   deferredKeys: KEYS_FROM_HOLD,
   foldsFaults: true,
   input: {},
@@ -81,7 +81,7 @@ export const PutObjectLegalHold = operation({
 /** R108. The same without a key: said to be a bad request in one dialect, and no operation at all in the other. */
 export const PutLegalHoldWithoutKey = operation({
   name: 'PutLegalHoldWithoutKey',
-  match: { method: 'PUT', on: 'bucket', needs: ['?legal-hold'] },
+  match: { method: 'PUT', on: 'bucket', requires: ['?legal-hold'] },
   permission: () => [],
   withoutBucket: true,
   input: {},
@@ -94,8 +94,8 @@ export const PutLegalHoldWithoutKey = operation({
 
 export const GetObjectLegalHold = operation({
   name: 'GetObjectLegalHold',
-  match: { method: 'GET', on: 'object', needs: ['?legal-hold'] },
-  permission: needs('GetObjectLegalHold'),
+  match: { method: 'GET', on: 'object', requires: ['?legal-hold'] },
+  permission: requires('GetObjectLegalHold'),
   input: {},
   async run(ctx) {
     needLocks(ctx)

@@ -10,7 +10,7 @@ import type { OperationContext } from '../context.ts'
 import { checkClaims } from '../integrity.ts'
 import { refuseDeleteMarker } from '../object/refuse-delete-marker.ts'
 import { wantsBypass } from '../object/removal.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 
 /** D7, R113. Asked before anything about the object: without locks on the bucket the key makes no difference. */
@@ -39,8 +39,8 @@ function readRetention(root: XmlNode): Lock['retention'] {
 
 export const PutObjectRetention = operation({
   name: 'PutObjectRetention',
-  match: { method: 'PUT', on: 'object', needs: ['?retention'] },
-  permission: needs('PutObjectRetention'),
+  match: { method: 'PUT', on: 'object', requires: ['?retention'] },
+  permission: requires('PutObjectRetention'),
   deferredKeys: KEYS_FROM_RETENTION,
   input: {},
   async run(ctx) {
@@ -59,8 +59,8 @@ export const PutObjectRetention = operation({
 
 export const GetObjectRetention = operation({
   name: 'GetObjectRetention',
-  match: { method: 'GET', on: 'object', needs: ['?retention'] },
-  permission: needs('GetObjectRetention'),
+  match: { method: 'GET', on: 'object', requires: ['?retention'] },
+  permission: requires('GetObjectRetention'),
   input: {},
   async run(ctx) {
     needLocks(ctx)

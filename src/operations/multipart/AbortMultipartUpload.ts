@@ -1,11 +1,11 @@
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { uploadId, uploadName } from './uploads.ts'
 
 /** R98. Answers 204, without a body. */
 export const AbortMultipartUpload = operation({
   name: 'AbortMultipartUpload',
-  match: { method: 'DELETE', on: 'object', needs: ['?uploadId'] },
-  permission: needs('AbortMultipartUpload'),
+  match: { method: 'DELETE', on: 'object', requires: ['?uploadId'] },
+  permission: requires('AbortMultipartUpload'),
   ofUpload: true,
   input: { uploadId },
   async run(ctx, input) {

@@ -30,7 +30,7 @@ import {
   customerKey,
   encryptionHeaders,
 } from '../object/encryption.ts'
-import { needs, type OperationResponse, operation } from '../operation.ts'
+import { type OperationResponse, operation, requires } from '../operation.ts'
 import { type ListedPartChecksum, readPartList } from './part-list.ts'
 import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads.ts'
 
@@ -50,6 +50,7 @@ async function sentList({ body, request }: OperationContext): Promise<SentList> 
   const wanted = md5 === undefined ? undefined : decodeContentMd5(md5)
   const tooLong = new Fault('MaxMessageLengthExceeded', { MaxMessageLengthBytes: LIST_BYTES_MAX })
   if ((body.length ?? 0) > LIST_BYTES_MAX) throw tooLong
+  body.reserveMemory(body.length ?? LIST_BYTES_MAX)
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of body.stream) {
@@ -181,8 +182,8 @@ async function complete(ctx: OperationContext, name: UploadName, list: SentList,
 /** R91. Takes the permission to write the object. */
 export const CompleteMultipartUpload = operation({
   name: 'CompleteMultipartUpload',
-  match: { method: 'POST', on: 'object', needs: ['?uploadId'] },
-  permission: needs('PutObject'),
+  match: { method: 'POST', on: 'object', requires: ['?uploadId'] },
+  permission: requires('PutObject'),
   createsObject: true,
   foldsFaults: true,
   input: {
@@ -221,7 +222,7 @@ export const CompleteMultipartUpload = operation({
 export const CompleteWithoutUpload = operation({
   name: 'CompleteMultipartUpload',
   match: { method: 'POST', on: 'object' },
-  permission: needs('PutObject'),
+  permission: requires('PutObject'),
   input: {},
   async run() {
     throw new Fault('InvalidRequest', { reason: 'The request needs the parameter uploadId.' })

@@ -4,7 +4,7 @@ import { uploadChecksum } from '../../rules/checksum.ts'
 import {
   abortHeaders,
   checkLock,
-  newObjectConditions,
+  newObjectInputs,
   newObjectPermissions,
   ownership,
   tagSet,
@@ -15,14 +15,14 @@ import { directive, refuseBody } from './uploads.ts'
 
 export const CreateMultipartUpload = operation({
   name: 'CreateMultipartUpload',
-  match: { method: 'POST', on: 'object', needs: ['?uploads'] },
+  match: { method: 'POST', on: 'object', requires: ['?uploads'] },
   // R70. The permission to write the object, and more for what the headers ask for.
   permission: newObjectPermissions,
   anonymousNeedsPolicy: true,
   createsObject: false,
   foldsFaults: true,
   input: {
-    ...newObjectConditions,
+    ...newObjectInputs,
     tags: tagSet,
     checksum: {
       decode: request => uploadChecksum(request.header(':checksum-algorithm'), request.header(':checksum-type')),

@@ -5,7 +5,7 @@ import { isUploadName } from '../../store/uploads/upload-record.ts'
 import { delimiter, encoding, prefix, type Spell, speller, writeOwner, writePrefixes } from '../bucket/listings.ts'
 import type { OperationContext } from '../context.ts'
 import { asText, invalidArgument, maybe, pageSize } from '../inputs.ts'
-import { type Decoder, needs, operation } from '../operation.ts'
+import { type Decoder, operation, requires } from '../operation.ts'
 import { writeInitiator } from './uploads.ts'
 
 function writeUpload(to: XmlWriter, ctx: OperationContext, upload: Upload, spell: Spell): void {
@@ -34,8 +34,8 @@ const uploadMarker: Decoder<string | undefined> = {
 
 export const ListMultipartUploads = operation({
   name: 'ListMultipartUploads',
-  match: { method: 'GET', on: 'bucket', needs: ['?uploads'] },
-  permission: needs('ListBucketMultipartUploads'),
+  match: { method: 'GET', on: 'bucket', requires: ['?uploads'] },
+  permission: requires('ListBucketMultipartUploads'),
   input: {
     prefix,
     delimiter,

@@ -5,13 +5,13 @@ import { encoding, speller, writeOwner } from '../bucket/listings.ts'
 import { asCount, maybe, pageSize } from '../inputs.ts'
 import { abortHeaders } from '../object/attributes.ts'
 import { customerKey } from '../object/encryption.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { uploadId, uploadName, writeInitiator, writePartChecksum } from './uploads.ts'
 
 export const ListParts = operation({
   name: 'ListParts',
-  match: { method: 'GET', on: 'object', needs: ['?uploadId'] },
-  permission: needs('ListMultipartUploadParts'),
+  match: { method: 'GET', on: 'object', requires: ['?uploadId'] },
+  permission: requires('ListMultipartUploadParts'),
   ofUpload: true,
   // The key is not needed to list; a malformed one is refused all the same.
   input: {

@@ -5,14 +5,14 @@ import { checkPartClaims, claimsOf, requirePartChecksum } from '../integrity.ts'
 import { refuseLostSource } from '../object/copy-source.ts'
 import { checkSameSealing, checkUploadKey, customerKey, encryptionHeaders } from '../object/encryption.ts'
 import { bodyLength } from '../object/PutObject.ts'
-import { needs, operation } from '../operation.ts'
+import { operation, requires } from '../operation.ts'
 import { checksumHeader, declaredChecksum, partNumberInput, uploadId, uploadName } from './uploads.ts'
 
 /** R73. Stores or replaces one part. */
 export const UploadPart = operation({
   name: 'UploadPart',
-  match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId'] },
-  permission: needs('PutObject'),
+  match: { method: 'PUT', on: 'object', requires: ['?partNumber', '?uploadId'] },
+  permission: requires('PutObject'),
   createsObject: false,
   input: { partNumber: partNumberInput, uploadId, customerKey },
   async run(ctx, input) {

@@ -26,7 +26,7 @@ import { partNumberInput, refuseBody, uploadId, uploadName, writePartChecksum } 
 
 export const UploadPartCopy = operation({
   name: 'UploadPartCopy',
-  match: { method: 'PUT', on: 'object', needs: ['?partNumber', '?uploadId', ':copy-source'] },
+  match: { method: 'PUT', on: 'object', requires: ['?partNumber', '?uploadId', ':copy-source'] },
   permission: request => [...needsOfSource(request), { action: 'PutObject' }],
   anonymousNeedsPolicy: true,
   createsObject: false,

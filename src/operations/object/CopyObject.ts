@@ -9,14 +9,7 @@ import type { OperationContext } from '../context.ts'
 import { maybe, writeCondition } from '../inputs.ts'
 import { directive, refuseBody, writeChecksum } from '../multipart/uploads.ts'
 import { operation } from '../operation.ts'
-import {
-  checkLock,
-  newObjectConditions,
-  newObjectPermissions,
-  newVersionHeaders,
-  ownership,
-  tagSet,
-} from './attributes.ts'
+import { checkLock, newObjectInputs, newObjectPermissions, newVersionHeaders, ownership, tagSet } from './attributes.ts'
 import {
   checkSource,
   checkSourceSize,
@@ -30,7 +23,7 @@ import {
 import { contextHeader, encryptionHeaders, sealingFor, sourceCustomerKey } from './encryption.ts'
 
 const input = {
-  ...newObjectConditions,
+  ...newObjectInputs,
   source: copySource,
   sourceKey: sourceCustomerKey,
   conditions: sourceConditions,
@@ -81,7 +74,7 @@ function attributesFor(
 
 export const CopyObject = operation({
   name: 'CopyObject',
-  match: { method: 'PUT', on: 'object', needs: [':copy-source'] },
+  match: { method: 'PUT', on: 'object', requires: [':copy-source'] },
   permission: request => [...needsOfSource(request), ...newObjectPermissions(request)],
   anonymousNeedsPolicy: true,
   createsObject: true,

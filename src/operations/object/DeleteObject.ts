@@ -1,5 +1,5 @@
 import { maybe, versionId, writeCondition } from '../inputs.ts'
-import { needsVersion, operation } from '../operation.ts'
+import { operation, requiresForVersion } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { checkBypassApplies, ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
 
@@ -9,7 +9,7 @@ const SIZE = ':if-match-size'
 export const DeleteObject = operation({
   name: 'DeleteObject',
   match: { method: 'DELETE', on: 'object' },
-  permission: needsVersion('DeleteObject', 'DeleteObjectVersion'),
+  permission: requiresForVersion('DeleteObject', 'DeleteObjectVersion'),
   input: {
     versionId,
     condition: writeCondition,

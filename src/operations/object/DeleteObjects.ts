@@ -112,7 +112,7 @@ function writeFailed(
 
 export const DeleteObjects = operation({
   name: 'DeleteObjects',
-  match: { method: 'POST', on: 'bucket', needs: ['?delete'] },
+  match: { method: 'POST', on: 'bucket', requires: ['?delete'] },
   // Which objects it concerns stands in the body: permission is asked for each of them there.
   permission: () => [],
   input: {},

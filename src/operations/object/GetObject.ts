@@ -6,7 +6,7 @@ import { contentRange, requestedRange } from '../../rules/range.ts'
 import type { ObjectHandle } from '../../store/objects/object-handle.ts'
 import type { Header, OperationContext } from '../context.ts'
 import { invalidArgument, partNumber, versionId } from '../inputs.ts'
-import { type Decoder, needsVersion, type OperationResponse, operation } from '../operation.ts'
+import { type Decoder, type OperationResponse, operation, requiresForVersion } from '../operation.ts'
 import { checksumHeaders, describe, expirationHeaders, hasLifecycle, isLocked, lockHeaders } from './attributes.ts'
 import { customerKey, noSealing } from './encryption.ts'
 
@@ -53,13 +53,13 @@ interface ReadInput {
   readonly overrides: readonly Header[]
 }
 
-type Stretch = Pick<ReadPlan, 'status' | 'start' | 'end'> & { readonly headers: readonly Header[] }
+type ByteSelection = Pick<ReadPlan, 'status' | 'start' | 'end'> & { readonly headers: readonly Header[] }
 
 const wantsChecksum = ({ request }: OperationContext): boolean =>
   request.header(':checksum-mode')?.toUpperCase() === 'ENABLED'
 
 /** One part of a completed upload. An object that came in one piece is its own first part. */
-async function partRead(ctx: OperationContext, handle: ObjectHandle, number: number): Promise<Stretch> {
+async function partRead(ctx: OperationContext, handle: ObjectHandle, number: number): Promise<ByteSelection> {
   const { version } = handle
   if (ctx.request.header('range') !== undefined) {
     throw new Fault('InvalidRequest', { reason: 'Cannot specify both Range header and partNumber query parameter' })
@@ -84,7 +84,7 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
 }
 
 /** All of it or one range. A checksum is of the whole: with a range, clients would hold it against the piece. */
-function rangeRead(ctx: OperationContext, version: Version): Stretch {
+function rangeRead(ctx: OperationContext, version: Version): ByteSelection {
   const { request } = ctx
   const asked = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
   const range = asked === undefined ? undefined : requestedRange(asked, version.size)
@@ -179,7 +179,7 @@ export function checkOverrides(ctx: OperationContext, overrides: readonly Header
 export const GetObject = operation({
   name: 'GetObject',
   match: { method: 'GET', on: 'object' },
-  permission: needsVersion('GetObject', 'GetObjectVersion'),
+  permission: requiresForVersion('GetObject', 'GetObjectVersion'),
   input: readInput,
   async run(ctx, asked) {
     checkOverrides(ctx, asked.overrides)

@@ -87,7 +87,7 @@ function writeAttributes(to: XmlWriter, wanted: ReadonlySet<Attribute>, shown: S
 
 export const GetObjectAttributes = operation({
   name: 'GetObjectAttributes',
-  match: { method: 'GET', on: 'object', needs: ['?attributes'] },
+  match: { method: 'GET', on: 'object', requires: ['?attributes'] },
   // A caller who may not read the bytes does not learn their digests either.
   permission: request =>
     request.query('versionId') === undefined

@@ -1,10 +1,10 @@
-import { needsVersion, operation } from '../operation.ts'
+import { operation, requiresForVersion } from '../operation.ts'
 import { checkOverrides, planRead, readInput } from './GetObject.ts'
 
 export const HeadObject = operation({
   name: 'HeadObject',
   match: { method: 'HEAD', on: 'object' },
-  permission: needsVersion('GetObject', 'GetObjectVersion'),
+  permission: requiresForVersion('GetObject', 'GetObjectVersion'),
   input: readInput,
   async run(ctx, asked) {
     checkOverrides(ctx, asked.overrides)

@@ -1,14 +1,14 @@
 import { Fault } from '../../model/faults.ts'
 import { type Canned, effectiveAcl, OBJECT_CANNED } from '../../rules/access/acl.ts'
 import { checkAclHeaders, listDocument, requestedList } from '../acl.ts'
-import { needsVersion, operation } from '../operation.ts'
+import { operation, requiresForVersion } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { refuseDeleteMarker } from './refuse-delete-marker.ts'
 
 export const GetObjectAcl = operation({
   name: 'GetObjectAcl',
-  match: { method: 'GET', on: 'object', needs: ['?acl'] },
-  permission: needsVersion('GetObjectAcl', 'GetObjectVersionAcl'),
+  match: { method: 'GET', on: 'object', requires: ['?acl'] },
+  permission: requiresForVersion('GetObjectAcl', 'GetObjectVersionAcl'),
   input: {},
   async run(ctx) {
     const version = await ctx.store.objects.head(ctx.target)
@@ -24,8 +24,8 @@ const WITH_EXEC_READ: readonly Canned[] = [...OBJECT_CANNED, 'exec-read']
 /** R101. The list alone changes: not the bytes, their tag, the date or the lock. */
 export const PutObjectAcl = operation({
   name: 'PutObjectAcl',
-  match: { method: 'PUT', on: 'object', needs: ['?acl'] },
-  permission: needsVersion('PutObjectAcl', 'PutObjectVersionAcl'),
+  match: { method: 'PUT', on: 'object', requires: ['?acl'] },
+  permission: requiresForVersion('PutObjectAcl', 'PutObjectVersionAcl'),
   input: {},
   async run(ctx) {
     const allowed = ctx.behavior.execReadEverywhere ? WITH_EXEC_READ : OBJECT_CANNED

@@ -2,14 +2,14 @@
 import { conditionsFromTags, KEYS_FROM_TAGS } from '../../rules/access/condition-values.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
 import { checkClaims } from '../integrity.ts'
-import { needsVersion, operation } from '../operation.ts'
+import { operation, requiresForVersion } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 import { versionIdHeader } from './attributes.ts'
 
 export const GetObjectTagging = operation({
   name: 'GetObjectTagging',
-  match: { method: 'GET', on: 'object', needs: ['?tagging'] },
-  permission: needsVersion('GetObjectTagging', 'GetObjectVersionTagging'),
+  match: { method: 'GET', on: 'object', requires: ['?tagging'] },
+  permission: requiresForVersion('GetObjectTagging', 'GetObjectVersionTagging'),
   input: {},
   async run(ctx) {
     const version = await ctx.store.objects.head(ctx.target)
@@ -19,8 +19,8 @@ export const GetObjectTagging = operation({
 
 export const PutObjectTagging = operation({
   name: 'PutObjectTagging',
-  match: { method: 'PUT', on: 'object', needs: ['?tagging'] },
-  permission: needsVersion('PutObjectTagging', 'PutObjectVersionTagging'),
+  match: { method: 'PUT', on: 'object', requires: ['?tagging'] },
+  permission: requiresForVersion('PutObjectTagging', 'PutObjectVersionTagging'),
   deferredKeys: KEYS_FROM_TAGS,
   input: {},
   async run(ctx) {
@@ -34,8 +34,8 @@ export const PutObjectTagging = operation({
 
 export const DeleteObjectTagging = operation({
   name: 'DeleteObjectTagging',
-  match: { method: 'DELETE', on: 'object', needs: ['?tagging'] },
-  permission: needsVersion('DeleteObjectTagging', 'DeleteObjectVersionTagging'),
+  match: { method: 'DELETE', on: 'object', requires: ['?tagging'] },
+  permission: requiresForVersion('DeleteObjectTagging', 'DeleteObjectVersionTagging'),
   input: {},
   async run(ctx) {
     return { status: 204, headers: [versionIdHeader(ctx, await ctx.store.objects.setTags(ctx.target, []))] }

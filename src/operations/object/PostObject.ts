@@ -4,8 +4,8 @@ import { quotedEtag } from '../../rules/etag.ts'
 import type { Header, OperationContext } from '../context.ts'
 import { writeCondition } from '../inputs.ts'
 import { type OperationResponse, operation } from '../operation.ts'
-import { checksumHeaders, newObjectConditions, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
-import { putNew } from './PutObject.ts'
+import { checksumHeaders, newObjectInputs, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
+import { putObject } from './PutObject.ts'
 
 /** Where the browser is sent after the upload; one that is no address is as good as none. */
 function redirectOf({ request, target }: OperationContext, version: Version): string | undefined {
@@ -45,8 +45,8 @@ export const PostObject = operation({
   permission: newObjectPermissions,
   takesForm: true,
   createsObject: true,
-  input: { ...newObjectConditions, tags: tagSet, condition: writeCondition },
+  input: { ...newObjectInputs, tags: tagSet, condition: writeCondition },
   async run(ctx, said) {
-    return answered(ctx, await putNew(ctx, said, undefined))
+    return answered(ctx, await putObject(ctx, said, undefined))
   },
 })

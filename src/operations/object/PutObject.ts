@@ -10,7 +10,7 @@ import { operation } from '../operation.ts'
 import {
   checkLock,
   checksumHeaders,
-  newObjectConditions,
+  newObjectInputs,
   newObjectPermissions,
   newVersionHeaders,
   ownership,
@@ -27,12 +27,12 @@ export function bodyLength(ctx: OperationContext, max: number): number {
   return length
 }
 
-const input = { ...newObjectConditions, tags: tagSet, condition: writeCondition }
+const input = { ...newObjectInputs, tags: tagSet, condition: writeCondition }
 
 type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
 /** Stores the body of a request in one piece, whichever way it came. */
-export async function putNew(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
+export async function putObject(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
   const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
   checkLock(ctx, lock)
@@ -69,7 +69,7 @@ export const PutObject = operation({
   input,
   async run(ctx, said) {
     refuseLostSource(ctx.request)
-    const version = await putNew(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
+    const version = await putObject(ctx, said, bodyLength(ctx, LIMITS.objectPutBytesMax))
     return { headers: [...(await newVersionHeaders(ctx, version)), ...checksumHeaders(version)] }
   },
 })

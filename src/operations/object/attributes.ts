@@ -166,7 +166,7 @@ export function newObjectPermissions(request: RequestView): readonly RequiredPer
 }
 
 /** The attributes that a client may give a new object, whichever operation creates it. */
-export const newObjectConditions = {
+export const newObjectInputs = {
   headers: objectHeaders,
   metadata: userMetadata,
   redirect,

@@ -12,7 +12,7 @@ import { isPublicPolicy } from './is-public.ts'
 import { accountArn, neutralConditionValue, userArn } from './names.ts'
 import { type Policy, readIdentityPolicy, readStoredBucketPolicy } from './policy.ts'
 import { type Reason, refusalCode } from './reasons.ts'
-import { applicableStatements, type DeferredKeys, isDeferred, NONE_DEFERRED, type Question } from './statements.ts'
+import { applicableStatements, type DeferredKeys, isDeferred, NONE_DEFERRED, type PolicyQuery } from './statements.ts'
 
 export interface EffectiveBlock {
   readonly blockPublicAcls: boolean
@@ -94,7 +94,7 @@ export function evaluate(request: AccessRequest): AccessVerdict {
     if (error instanceof Fault) return { allowed: false, reasons: [{ kind: 'unreadable policy' }] }
     throw error
   }
-  const question = new LazyQuestion(request)
+  const question = new LazyPolicyQuery(request)
   const denials = denialsOf(request, policies, question)
   if (denials.length > 0) return { allowed: false, reasons: denials }
   return evaluateGrants(request, policies, question)
@@ -116,7 +116,7 @@ export function unansweredKeys(
   const { identity, bucket } = policiesOf(request)
   const policies = [...identity, ...(bucket === undefined ? [] : [bucket])]
   const found = needed.flatMap(one => {
-    const question = new LazyQuestion({ ...one, deferred })
+    const question = new LazyPolicyQuery({ ...one, deferred })
     return policies.flatMap(policy => effects.flatMap(effect => applicableStatements(policy, effect, question)))
   })
   const asked = found.flatMap(({ statement }) => statement.conditions.map(({ key }) => key))
@@ -138,7 +138,7 @@ function policiesOf({ caller, bucket, policies = UNCACHED }: AccessRequest): Pol
 /**
  * Builds its context on first use, since most requests meet no policy. A class, so that all questions share a shape.
  */
-class LazyQuestion implements Question {
+class LazyPolicyQuery implements PolicyQuery {
   readonly caller: Caller
   readonly action: Action
   readonly resource: string
@@ -199,14 +199,14 @@ function derivedContext(caller: Caller, bucket: BucketFacts | undefined): [strin
 const accountOf = (caller: Caller): Account | undefined => (caller.kind === 'anonymous' ? undefined : caller.account)
 
 /** Step 1. The owner's account key can always change the bucket policy, or a mistake in it could never be undone. */
-function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies, question: Question): Reason[] {
+function denialsOf({ caller, action, bucket }: AccessRequest, policies: Policies, question: PolicyQuery): Reason[] {
   const reasons = identityReasons(policies, 'Deny', question)
   const isOwnersKey = caller.kind === 'account' && caller.account.accountId === bucket?.ownerAccountId
   if (policies.bucket === undefined || (isOwnersKey && POLICY_ACTIONS.includes(action))) return reasons
   return [...reasons, ...bucketReasons(policies.bucket, 'Deny', question)]
 }
 
-function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question: Question): Reason[] {
+function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question: PolicyQuery): Reason[] {
   if (policies.identity.length === 0) return []
   return policies.identity.flatMap((policy, number) =>
     applicableStatements(policy, effect, question).map(
@@ -222,7 +222,7 @@ function identityReasons(policies: Policies, effect: 'Allow' | 'Deny', question:
   )
 }
 
-function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Question, reach?: 'caller'): Reason[] {
+function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: PolicyQuery, reach?: 'caller'): Reason[] {
   return applicableStatements(policy, effect, question)
     .filter(found => reach === undefined || found.reach === reach)
     .map(({ statement, index }) => ({
@@ -236,7 +236,7 @@ function bucketReasons(policy: Policy, effect: 'Allow' | 'Deny', question: Quest
 }
 
 /** Steps 2 to 8. */
-function evaluateGrants(request: AccessRequest, policies: Policies, question: Question): AccessVerdict {
+function evaluateGrants(request: AccessRequest, policies: Policies, question: PolicyQuery): AccessVerdict {
   const { caller, bucket, action } = request
   const account = accountOf(caller)
   if (account !== undefined && request.isInitiator === true && UPLOAD_ACTIONS.includes(action)) {
@@ -303,7 +303,7 @@ function decide(
 const refused = (reasons: readonly Reason[]): AccessVerdict => ({ allowed: false, reasons })
 
 /** Step 2. */
-function identityGrants(caller: Caller, policies: Policies, question: Question): SideGrants {
+function identityGrants(caller: Caller, policies: Policies, question: PolicyQuery): SideGrants {
   if (caller.kind === 'account') return { allows: [{ kind: 'account key' }], withheld: [] }
   return { allows: identityReasons(policies, 'Allow', question), withheld: [] }
 }
@@ -320,7 +320,7 @@ function bucketPolicyGrants(
   request: AccessRequest,
   bucket: BucketFacts,
   policies: Policies,
-  question: Question,
+  question: PolicyQuery,
 ): SideGrants {
   if (policies.bucket === undefined) return NO_GRANTS
   const isDelegated = request.caller.kind !== 'user' || identityReasons(policies, 'Allow', question).length > 0
@@ -379,7 +379,7 @@ const asPutObject = (request: AccessRequest): AccessRequest => ({ ...request, ac
 
 function requirePutObject(decision: AccessVerdict, request: AccessRequest, policies: Policies): AccessVerdict {
   const writing = asPutObject(request)
-  const question = new LazyQuestion(writing)
+  const question = new LazyPolicyQuery(writing)
   const { bucket } = policies
   const isDenied = identityReasons(policies, 'Deny', question).length > 0
   const byIdentity = isDenied ? [] : identityGrants(request.caller, policies, question).allows

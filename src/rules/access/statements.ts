@@ -8,7 +8,7 @@ import type { Choice, Policy, Principal, Statement } from './policy.ts'
 import { resolve, type Template, templateMatches } from './template.ts'
 import { matches } from './wildcard.ts'
 
-export interface Question {
+export interface PolicyQuery {
   readonly caller: Caller
   readonly action: Action
   /** `bucket` or `bucket/key`; `*` for actions on no bucket. */
@@ -43,7 +43,7 @@ export interface ApplicableStatement {
 export function applicableStatements(
   policy: Policy,
   effect: Statement['effect'],
-  question: Question,
+  question: PolicyQuery,
 ): ApplicableStatement[] {
   const found: ApplicableStatement[] = []
   for (const [index, statement] of policy.statements.entries()) {
@@ -81,7 +81,7 @@ function principalReach(principal: Principal, caller: Caller): Reach | undefined
   }
 }
 
-function statementMatches(statement: Statement, question: Question): boolean {
+function statementMatches(statement: Statement, question: PolicyQuery): boolean {
   const { action, resource, deferred } = question
   const isDeny = statement.effect === 'Deny'
   const name = foldCase(action)

@@ -1,7 +1,7 @@
 /**
  * An index of buckets by owner, so that listing an account's buckets does not scan everyone else's. It is updated in
  * the commit that creates or removes a bucket. Folders older than the index get it in batches
- * (`workers/index-buckets.ts`); until a record says it is complete, listings scan the buckets themselves.
+ * (`maintenance/index-buckets.ts`); until a record says it is complete, listings scan the buckets themselves.
  */
 import { keySuccessor } from '../../lib/bytes.ts'
 import { format, uint } from '../../lib/codec.ts'
@@ -51,7 +51,7 @@ export function indexSomeBuckets(
   return transact(context, async tx => {
     const page = await context.meta.scan({ start, end: keyRanges.buckets().end }, BATCH_SIZE)
     for (const entry of page) {
-      tx.relyOn(entry)
+      tx.check(entry)
       indexBucketOwner(tx, bucketFormat.decode(entry.value))
     }
     if (page.length === BATCH_SIZE) return keySuccessor(page.at(-1)!.key)

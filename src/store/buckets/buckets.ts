@@ -157,7 +157,7 @@ export class Buckets {
     if (!concernsLocks) return transact(context, tx => attempt(tx, () => {}))
     // P19. The clock mark must be stored before the first lock can exist.
     await context.lockClock.now()
-    return context.ledgerCommits.append(context, bucket, attempt)
+    return context.ledgerCommits.transact(context, bucket, attempt)
   }
 
   #change(name: string, change: (bucket: Bucket) => Bucket): Promise<void> {

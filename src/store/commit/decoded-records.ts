@@ -9,8 +9,8 @@ import { versionFormat } from '../../model/version-record.ts'
 const cachedDecoder =
   <T>(format: RecordDecoder<T>) =>
   (entry: Entry): T => {
-    entry.read ??= format.decode(entry.value)
-    return entry.read as T
+    entry.decoded ??= format.decode(entry.value)
+    return entry.decoded as T
   }
 
 /** Each decoder accepts only its own kind of record: an entry caches the first decoded form. */

@@ -7,7 +7,7 @@ test('a cached record retains neither the buffer it was cut from nor its decoded
   const slab = Buffer.alloc(64 * 1024, 7)
   const key = Buffer.from('key')
   const read = { bytes: slab.subarray(0, 10) }
-  cache.set('key', { key, value: slab.subarray(100, 200), stamp: 5, read })
+  cache.set('key', { key, value: slab.subarray(100, 200), stamp: 5, decoded: read })
   const cached = cache.get('key')!
   assert.deepEqual(cached, { key, value: Buffer.alloc(100, 7), stamp: 5 })
   assert.notEqual(cached.value.buffer, slab.buffer)

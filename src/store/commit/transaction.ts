@@ -37,7 +37,7 @@ export class Transaction {
   }
 
   /** Checks a record that was read another way, for example by a scan. */
-  relyOn(entry: Entry): void {
+  check(entry: Entry): void {
     this.checks.push({ key: entry.key, stamp: entry.stamp })
   }
 
@@ -57,7 +57,7 @@ export class Transaction {
   }
 
   /** Merges another transaction, so that both commit or neither does. */
-  join(other: Transaction): void {
+  merge(other: Transaction): void {
     this.checks.push(...other.checks)
     for (const write of other.writes) this.#write(write)
     if (other.usage === undefined) return

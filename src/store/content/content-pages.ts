@@ -41,7 +41,7 @@ export async function withContentPages<T>(
       if (ahead === undefined) tx.put(recordKey.page(id, 0), records[0]!)
       else if ((await tx.get(ahead)) === undefined) throw new Error('pages written ahead were reclaimed as garbage')
       else tx.remove(ahead)
-      tx.put(recordKey.content(id), contentFormat.encode({ ...of, shares: 1, pages: index }))
+      tx.put(recordKey.content(id), contentFormat.encode({ ...of, referenceCount: 1, pages: index }))
       return { kind: 'shared', id }
     })
   } finally {

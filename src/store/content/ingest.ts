@@ -66,9 +66,9 @@ export interface Draft {
   readonly size: number
   readonly content: Content
   /** Adds the draft's records to the commit that names it, with this reference count. */
-  name(tx: Transaction, shares?: number): void
+  addRecords(tx: Transaction, references?: number): void
   /** The commit succeeded. */
-  named(): void
+  committed(): void
   /** Nothing will name the draft: frees its bytes. */
   discard(): Promise<void>
 }
@@ -148,7 +148,7 @@ export async function ingest(context: StoreContext, body: Body, options: IngestO
  */
 export async function reserveRecordSpace(context: StoreContext, size = 0): Promise<void> {
   try {
-    await context.blobs.admit(RECORD_BYTES + size)
+    await context.blobs.ensureSpace(RECORD_BYTES + size)
   } catch (error) {
     throw error instanceof DiskFull ? new Fault('InsufficientStorage') : error
   }
@@ -164,7 +164,7 @@ async function smallDraft(
 ): Promise<Draft> {
   await reserveRecordSpace(context, size)
   const content = size === 0 ? NO_BYTES : await inlineContent(context, chunks, options.contentKey)
-  return { size, content, name: () => {}, named: () => {}, discard: noop }
+  return { size, content, addRecords: () => {}, committed: () => {}, discard: noop }
 }
 
 const NO_BYTES: Content = { kind: 'slices', slices: [] }
@@ -206,7 +206,7 @@ async function blobDraft(
             seal(plain, { blobKey, storageKey: storage.key, blobId: id }),
             SEALED_FRAME_BYTES,
           )
-    const record: Omit<BlobRecord, 'shares'> = {
+    const record: Omit<BlobRecord, 'referenceCount'> = {
       volume: location.volume,
       offset: location.offset,
       storedLength: location.length,
@@ -219,8 +219,9 @@ async function blobDraft(
     return {
       size: meter.size,
       content: { kind: 'slices', slices: [slice] },
-      name: (tx, shares = 1) => tx.put(recordKey.blob(id), blobFormat.encode({ ...record, shares })),
-      named: () => context.drafts.leave(pin),
+      addRecords: (tx, references = 1) =>
+        tx.put(recordKey.blob(id), blobFormat.encode({ ...record, referenceCount: references })),
+      committed: () => context.drafts.leave(pin),
       async discard() {
         try {
           await context.blobs.remove(id, location)
@@ -242,7 +243,7 @@ async function blobDraft(
 export async function withDraft<T>(draft: Draft, commit: () => Promise<T>): Promise<T> {
   try {
     const result = await commit()
-    draft.named()
+    draft.committed()
     return result
   } catch (error) {
     if (!(error instanceof OutcomeUnknown)) await draft.discard().catch(() => undefined)

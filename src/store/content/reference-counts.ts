@@ -19,14 +19,14 @@ async function referenceSlice(tx: Transaction, slice: Slice): Promise<void> {
   const entry = await tx.get(recordKey.blob(slice.id))
   if (entry === undefined) throw new BrokenReference('blob record', slice.id)
   const record = blobFormat.decode(entry.value)
-  tx.put(entry.key, blobFormat.encode({ ...record, shares: record.shares + 1 }))
+  tx.put(entry.key, blobFormat.encode({ ...record, referenceCount: record.referenceCount + 1 }))
 }
 
 async function referenceContent(tx: Transaction, id: Buffer): Promise<void> {
   const entry = await tx.get(recordKey.content(id))
   if (entry === undefined) throw new BrokenReference('content record', id)
   const record = contentFormat.decode(entry.value)
-  tx.put(entry.key, contentFormat.encode({ ...record, shares: record.shares + 1 }))
+  tx.put(entry.key, contentFormat.encode({ ...record, referenceCount: record.referenceCount + 1 }))
 }
 
 /**

@@ -105,7 +105,7 @@ async function rewriteParts(
         const bucket = await bucketForWrite(tx, to.bucket)
         const head = await readHead(tx, bucket, to.key)
         checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
-        draft.name(tx, parts.filter(part => part.slices.length > 0).length)
+        draft.addRecords(tx, parts.filter(part => part.slices.length > 0).length)
         const now = context.clock.now()
         const version = {
           modifiedAt: now,

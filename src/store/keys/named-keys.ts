@@ -29,7 +29,7 @@ import { type RewrapProgress, rewrapBatch } from './rewrap-keys.ts'
 const WAIT_MS = 5_000
 
 /** Makes a transaction that creates or locks a version under a named key depend on the key's state. */
-export async function dependOnNamedKey(tx: Transaction, encryption: Encryption | undefined): Promise<void> {
+export async function checkNamedKey(tx: Transaction, encryption: Encryption | undefined): Promise<void> {
   if (encryption?.by !== 'named') return
   const entry = await tx.get(keyStateKey(encryption.keyName!))
   if (entry === undefined || keyStateFormat.decode(entry.value) === 'open') return
@@ -114,7 +114,7 @@ export class NamedKeys {
   /** Recorded before the rotation, so that the next start can complete it after a crash. */
   #recordRotation(next: PendingRotation): Promise<void> {
     const { of, keyName, version } = next
-    return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
+    return this.#context.ledgerCommits.transact(this.#context, STORE_LEDGER, async (tx, note) => {
       tx.put(recordKey.rotation(), pendingRotationFormat.encode(next))
       note({ what: 'key rotated', of, ...(keyName === undefined ? {} : { keyName }), version })
     })
@@ -185,7 +185,7 @@ export class NamedKeys {
     await keyChanges.exclusively(async () => {
       const scan = keyChanges.scans.get(name)
       if (scan !== undefined) scan.isWithdrawn = true
-      await ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
+      await ledgerCommits.transact(this.#context, STORE_LEDGER, async (tx, note) => {
         setState(tx, name, 'open')
         note({ what: 'key enabled', keyName: name })
       })
@@ -195,7 +195,7 @@ export class NamedKeys {
 
   /** Fails unless the key stayed closed since the scan began. */
   #recordDisabled({ name, stamp }: KeyUseScan): Promise<void> {
-    return this.#context.ledgerCommits.append(this.#context, STORE_LEDGER, async (tx, note) => {
+    return this.#context.ledgerCommits.transact(this.#context, STORE_LEDGER, async (tx, note) => {
       if ((await tx.get(keyStateKey(name)))?.stamp !== stamp) throw keyReenabled()
       setState(tx, name, 'disabled')
       note({ what: 'key disabled', keyName: name })

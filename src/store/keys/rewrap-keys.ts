@@ -120,7 +120,7 @@ export async function rewrapBatch(context: StoreContext, from?: Buffer): Promise
   const { clock, keyring, ledgerCommits } = context
   if (from === undefined) {
     const { service, named } = keyring.versions
-    await ledgerCommits.append(context, STORE_LEDGER, async (_d, note) =>
+    await ledgerCommits.transact(context, STORE_LEDGER, async (_d, note) =>
       note({ what: 'keys rewrapped', service, named }),
     )
   }

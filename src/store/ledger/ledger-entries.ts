@@ -27,7 +27,7 @@ export function transactNewVersion<T extends Version | undefined>(
   attempt: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   if (!requestsLock(lock)) return transact(context, attempt)
-  return context.ledgerCommits.append(context, bucket, async (tx, note) => {
+  return context.ledgerCommits.transact(context, bucket, async (tx, note) => {
     const made = await attempt(tx)
     if (made !== undefined) {
       note({ what: 'created', key, versionId: made.id, before: null, after: lockForLedger(made.lock) })

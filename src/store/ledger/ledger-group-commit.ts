@@ -35,7 +35,7 @@ const BYTES_MAX = META_LIMITS.commitBytesMax / 2
 export class LedgerGroupCommit {
   readonly #queues = new Map<string, PendingAppend[]>()
 
-  append<T>(context: LedgerContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
+  transact<T>(context: LedgerContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const pending: PendingAppend = { context, attempt, resolve: resolve as PendingAppend['resolve'], reject }
       const queue = this.#queues.get(bucket)
@@ -97,7 +97,7 @@ async function commitGroup(bucket: string, group: readonly PendingAppend[]): Pro
     const isIndependent = checks.every(({ key }) => !written.has(key.toString('latin1')))
     if (!isIndependent || keys > KEYS_MAX || bytes > BYTES_MAX) continue
     for (const { key } of writes) written.add(key.toString('latin1'))
-    merged.join(outcome.tx)
+    merged.merge(outcome.tx)
     members.push(outcome)
   }
   const isSettled = members.length > 0 && (await commitJoined(bucket, merged, members))

@@ -96,7 +96,7 @@ export class Expiry {
   ): Promise<StoredVersion[]> {
     const { start } = keyRanges.olderOf(name, key)
     const entries = await this.#context.meta.scan({ start, end: entry.key }, count, true)
-    for (const one of entries) tx.relyOn(one)
+    for (const one of entries) tx.check(one)
     return entries.map(decoded)
   }
 
@@ -107,7 +107,7 @@ export class Expiry {
       if (head.deleted === undefined) return 'kept'
       const [entry, another] = await this.#context.meta.scan(keyRanges.olderOf(name, key), 2)
       if (entry === undefined || another !== undefined) return 'kept'
-      tx.relyOn(entry)
+      tx.check(entry)
       const target = decoded(entry)
       const { marker, modifiedAt } = target.version
       if (!marker || !isDue(loneMarkerExpirationOf(rules, key, modifiedAt), now)) return 'kept'

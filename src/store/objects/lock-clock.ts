@@ -86,7 +86,7 @@ export class LockClock {
    */
   async confirm(context: LedgerContext & { readonly ledgerCommits: LedgerGroupCommit }): Promise<void> {
     const before = lockTimeShown(await this.now())
-    const mark = await context.ledgerCommits.append(context, STORE_LEDGER, async (tx, note) => {
+    const mark = await context.ledgerCommits.transact(context, STORE_LEDGER, async (tx, note) => {
       const time = this.#context.clock.now()
       note({ what: 'clock confirmed', before, after: lockTimeShown(time) })
       return putMark(tx, stored => ({ time, confirmed: (stored?.confirmed ?? 0) + 1 }))

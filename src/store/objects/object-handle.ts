@@ -118,6 +118,6 @@ export class ObjectHandle {
   }
 
   close(): void {
-    this.#context.readerEpochs.leave(this.#pin)
+    this.#context.readerGuard.leave(this.#pin)
   }
 }

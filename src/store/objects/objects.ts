@@ -29,7 +29,7 @@ import { bucketForRead, bucketForWrite } from '../buckets/bucket-record.ts'
 import { type Transaction, transact } from '../commit/transaction.ts'
 import { type BodyInspector, ingest, inspectBody, withDraft } from '../content/ingest.ts'
 import { contentKeyOf, encryptionFor, etagOf, type KeyChoice } from '../keys/content-keys.ts'
-import { dependOnNamedKey } from '../keys/named-keys.ts'
+import { checkNamedKey } from '../keys/named-keys.ts'
 import { recordRefusal, transactNewVersion } from '../ledger/ledger-entries.ts'
 import type { LedgerAttempt } from '../ledger/ledger-group-commit.ts'
 import type { StoreContext } from '../store-context.ts'
@@ -106,9 +106,9 @@ export class Objects {
       const { lock = UNLOCKED } = request
       return transactNewVersion(context, { bucket: name, key, lock }, async tx => {
         const bucket = await bucketForWrite(tx, name)
-        const head = await readHead(tx, bucket, key)
-        checkPrecondition(request.condition ?? ALWAYS, head.current?.version.etag)
-        draft.name(tx)
+        const get = await readHead(tx, bucket, key)
+        checkPrecondition(request.condition ?? ALWAYS, get.current?.version.etag)
+        draft.addRecords(tx)
         const now = context.clock.now()
         const version = {
           modifiedAt: now,
@@ -123,7 +123,7 @@ export class Objects {
           attributes: request.attributes ?? NO_ATTRIBUTES,
           content: draft.content,
         }
-        return publish(context, tx, head, version, NO_BYPASS)
+        return publish(context, tx, get, version, NO_BYPASS)
       })
     })
   }
@@ -143,7 +143,7 @@ export class Objects {
 
   /** Opens a version. Its bytes remain readable until the handle is closed, even if the version is removed. */
   async open(which: VersionSelector, customerKey?: Buffer): Promise<ObjectHandle> {
-    const { readerEpochs } = this.#context
+    const { readerGuard: readerEpochs } = this.#context
     const pin = readerEpochs.enter()
     try {
       let found = findVersion(this.#context, which)
@@ -170,7 +170,9 @@ export class Objects {
     try {
       // Only a bypass is recorded in the ledger; other deletes need not queue for it.
       if (request.allowance?.bypass !== true) return await transact(context, tx => this.#remove(tx, request, () => {}))
-      return await context.ledgerCommits.append(context, request.bucket, (tx, note) => this.#remove(tx, request, note))
+      return await context.ledgerCommits.transact(context, request.bucket, (tx, note) =>
+        this.#remove(tx, request, note),
+      )
     } catch (error) {
       await recordRefusal(context, 'delete refused', request, error)
       throw error
@@ -235,15 +237,14 @@ export class Objects {
     change: (version: Version) => Promise<{ lock: Lock; bypassed: boolean }>,
   ): Promise<Version> {
     const context = this.#context
-    return context.ledgerCommits.append(context, which.bucket, async (tx, note) => {
+    return context.ledgerCommits.transact(context, which.bucket, async (tx, note) => {
       const bucket = await bucketForRead(tx, which.bucket)
       requireObjectLock(bucket)
       const target = await requireVersion(tx, await readHead(tx, bucket, which.key), which.versionId)
       const { lock, bypassed } = await change(target.version)
       const [before, after] = [lockForLedger(target.version.lock), lockForLedger(lock)]
       if (isDeepStrictEqual(before, after)) return target.version
-      if (mayRemove(lock, context.clock.now(), false) !== undefined)
-        await dependOnNamedKey(tx, target.version.encryption)
+      if (mayRemove(lock, context.clock.now(), false) !== undefined) await checkNamedKey(tx, target.version.encryption)
       const changed = { ...target.version, lock }
       tx.put(target.entry.key, versionFormat.encode(changed, target.entry.key))
       const { key } = which

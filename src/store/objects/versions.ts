@@ -16,7 +16,7 @@ import { bucketForRead } from '../buckets/bucket-record.ts'
 import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
 import { Transaction, type TransactionContext, transact } from '../commit/transaction.ts'
-import { dependOnNamedKey } from '../keys/named-keys.ts'
+import { checkNamedKey } from '../keys/named-keys.ts'
 import type { StoreContext } from '../store-context.ts'
 import { currentDelta, versionDelta } from '../usage/usage-delta.ts'
 import { moveVersion, type RemovalRights, removeVersion } from './lock-gate.ts'
@@ -34,7 +34,7 @@ const VERSION_ID_BYTES = 16
 const VERSION_ID_SHAPE = /^[0-9a-f]{32}$/
 
 /** A version id: its sequence number and enough random bytes to be unguessable and unique. */
-export function versionName(context: StoreContext, seq: number): string {
+export function newVersionId(context: StoreContext, seq: number): string {
   const id = Buffer.alloc(VERSION_ID_BYTES)
   id.writeUIntBE(seq, 0, VERSION_SEQ_BYTES)
   context.random.bytes(VERSION_ID_BYTES - VERSION_SEQ_BYTES).copy(id, VERSION_SEQ_BYTES)
@@ -173,7 +173,7 @@ function nextPosition(head: KeyHead): { seq: number; nullSeq: number | undefined
 }
 
 /** Moves the current version to the older ones. */
-function pushBack(tx: Transaction, head: KeyHead): void {
+function demoteCurrent(tx: Transaction, head: KeyHead): void {
   if (head.current === undefined) return
   const { version } = head.current
   const to = recordKey.older(head.bucket.name, head.key, version.seq)
@@ -184,7 +184,7 @@ function pushBack(tx: Transaction, head: KeyHead): void {
  * P4–P8. Makes room for a new version or delete marker. With versioning the current version moves back; off or
  * suspended, the null version is removed through the lock gate.
  */
-async function makeRoom(
+async function displaceCurrent(
   context: StoreContext,
   tx: Transaction,
   head: KeyHead,
@@ -192,8 +192,8 @@ async function makeRoom(
 ): Promise<{ seq: number; id: string; nullSeq: number | undefined }> {
   const { seq, nullSeq } = nextPosition(head)
   if (head.bucket.versioning === 'on') {
-    pushBack(tx, head)
-    return { seq, id: versionName(context, seq), nullSeq }
+    demoteCurrent(tx, head)
+    return { seq, id: newVersionId(context, seq), nullSeq }
   }
   if (head.current?.version.id === NULL_VERSION) {
     await removeVersion(context, tx, head.bucket, head.current, rights)
@@ -202,7 +202,7 @@ async function makeRoom(
       const old = await locate(tx, head, NULL_VERSION)
       if (old !== undefined) await removeVersion(context, tx, head.bucket, old, rights)
     }
-    pushBack(tx, head)
+    demoteCurrent(tx, head)
   }
   return { seq, id: NULL_VERSION, nullSeq: undefined }
 }
@@ -215,8 +215,8 @@ export async function publish(
   version: NewVersion,
   rights: RemovalRights,
 ): Promise<Version> {
-  await dependOnNamedKey(tx, version.encryption)
-  const position = await makeRoom(context, tx, head, rights)
+  await checkNamedKey(tx, version.encryption)
+  const position = await displaceCurrent(context, tx, head, rights)
   const stored = atPosition(version, position)
   const key = recordKey.current(head.bucket.name, head.key)
   tx.put(key, versionFormat.encode(stored, key))
@@ -253,7 +253,7 @@ export async function publishMarker(
   rights: RemovalRights,
 ): Promise<Version> {
   const { name } = head.bucket
-  const { seq, id, nullSeq } = await makeRoom(context, tx, head, rights)
+  const { seq, id, nullSeq } = await displaceCurrent(context, tx, head, rights)
   const stored: Version = { ...marker, seq, id, nullSeq: undefined }
   const key = recordKey.older(name, head.key, seq)
   tx.put(key, versionFormat.encode(stored, key))
@@ -304,7 +304,7 @@ async function newestOlder(
   count: number,
 ): Promise<StoredVersion[]> {
   const entries = await context.meta.scan(keyRanges.olderOf(head.bucket.name, head.key), count)
-  for (const entry of entries) tx.relyOn(entry)
+  for (const entry of entries) tx.check(entry)
   return entries.map(entry => ({ entry, version: decodeVersion(entry) }))
 }
 
@@ -315,7 +315,7 @@ async function dependOnKeyIfLocked(
   { encryption, lock }: Version,
 ): Promise<void> {
   if (encryption?.by !== 'named' || mayRemove(lock, await context.lockClock.now(), false) === undefined) return
-  await dependOnNamedKey(tx, encryption)
+  await checkNamedKey(tx, encryption)
 }
 
 /** Makes `next` the newest: it becomes current if it is an object; otherwise the key stays deleted or disappears. */

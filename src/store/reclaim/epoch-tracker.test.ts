@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { EpochPin, EpochTracker } from './epoch-tracker.ts'
+import { EpochTracker, RequestEpochGuard } from './epoch-tracker.ts'
 
 test('an epoch has passed exactly when everything entered before it has left', () => {
   fc.assert(
@@ -52,7 +52,7 @@ test('a pin lasts until it has ended and its handles are closed, in any order', 
     ['end', 'end', 'close'],
   ]) {
     const epochs = new EpochTracker()
-    const pin = new EpochPin(epochs)
+    const pin = new RequestEpochGuard(epochs)
     const epoch = epochs.current()
     const handle = pin.enter()
     const left = new Set<string>()

@@ -62,7 +62,7 @@ export class EpochTracker implements EpochGuard {
  * Pins the epoch of a request that reads records first and opens objects later: active from the first read until the
  * last object is closed. An entry made only when an object is opened could miss an epoch taken in between.
  */
-export class EpochPin implements EpochGuard {
+export class RequestEpochGuard implements EpochGuard {
   readonly #epochs: EpochTracker
   readonly #first: number
   /** Objects opened and not closed yet. */

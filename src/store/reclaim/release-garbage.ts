@@ -79,8 +79,8 @@ async function releaseContent(context: StoreContext, entry: Entry, id: Buffer): 
     const content = await tx.get(recordKey.content(id))
     if (content === undefined) throw new BrokenReference('content record', id)
     const record = contentFormat.decode(content.value)
-    if (record.shares > 1) {
-      tx.put(content.key, contentFormat.encode({ ...record, shares: record.shares - 1 }))
+    if (record.referenceCount > 1) {
+      tx.put(content.key, contentFormat.encode({ ...record, referenceCount: record.referenceCount - 1 }))
       tx.remove(entry.key)
       return false
     }
@@ -129,7 +129,7 @@ async function releaseParts(
       if (!(await stillExists(tx, entry))) return
       const slices: Slice[] = []
       for (const part of released) {
-        tx.relyOn(part.entry)
+        tx.check(part.entry)
         tx.remove(part.entry.key)
         if (!isPartUsed(taken, part.number)) slices.push(...part.slices)
       }
@@ -167,11 +167,11 @@ async function dropReferences(
     const entry = await tx.get(recordKey.blob(slice.id))
     if (entry === undefined) throw new BrokenReference('blob record', slice.id)
     const record = blobFormat.decode(entry.value)
-    if (record.shares > count) {
-      tx.put(entry.key, blobFormat.encode({ ...record, shares: record.shares - count }))
+    if (record.referenceCount > count) {
+      tx.put(entry.key, blobFormat.encode({ ...record, referenceCount: record.referenceCount - count }))
       continue
     }
-    if (record.shares < count)
+    if (record.referenceCount < count)
       throw new Error(`blob ${slice.id.toString('hex')} has fewer references counted than held`)
     tx.remove(entry.key)
     freed.push({ id: slice.id, record })

@@ -25,10 +25,10 @@ import { type KeyHead, publish, readHead } from '../objects/versions.ts'
 import type { StoreContext } from '../store-context.ts'
 import { uploadDelta } from '../usage/usage-delta.ts'
 import {
-  announceUploadEnd,
   bytesOfParts,
-  isStillAnnounced,
+  isStillCompleting,
   isUploadName,
+  markCompleting,
   requireUpload,
   storedParts,
   type UploadName,
@@ -72,7 +72,7 @@ export class Completion {
 
   async #complete(request: CompleteRequest): Promise<Version> {
     for (let tries = 0; tries < TRIES_MAX; tries++) {
-      const upload = await transact(this.#context, async tx => announceUploadEnd(tx, await requireUpload(tx, request)))
+      const upload = await transact(this.#context, async tx => markCompleting(tx, await requireUpload(tx, request)))
       const stored = await storedParts(this.#context, upload)
       const assembly = assemble(request.parts, stored, request.uploadId)
       if (assembly.size > LIMITS.partBytesMax * LIMITS.partNumberMax) {
@@ -129,7 +129,7 @@ export class Completion {
     return withContentPages(context, assembly.parts, name =>
       transactNewVersion(context, { ...request, lock: announced.lock }, async tx => {
         const upload = await requireUpload(tx, request)
-        if (!isStillAnnounced(upload, announced)) return undefined
+        if (!isStillCompleting(upload, announced)) return undefined
         const { bucket, head } = await headFor(tx, request)
         const content = await name(tx, { size: assembly.size, depth, sums: checksum?.algorithm })
         tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))

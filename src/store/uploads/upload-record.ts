@@ -55,7 +55,7 @@ const put = (tx: Transaction, upload: Upload): void =>
   tx.put(recordKey.upload(upload.bucket, upload.key, upload.id), uploadFormat.encode(upload))
 
 /** From here on storing a part changes the upload's record, so that the commit that ends the upload fails. */
-export function announceUploadEnd(tx: Transaction, upload: Upload): Upload {
+export function markCompleting(tx: Transaction, upload: Upload): Upload {
   if (upload.completing) return upload
   const announced = { ...upload, completing: true }
   put(tx, announced)
@@ -63,12 +63,12 @@ export function announceUploadEnd(tx: Transaction, upload: Upload): Upload {
 }
 
 /** Revokes an announced end, because a part is being stored. */
-export function revokeUploadEnd(tx: Transaction, upload: Upload): void {
+export function clearCompleting(tx: Transaction, upload: Upload): void {
   if (upload.completing) put(tx, { ...upload, completing: false, round: upload.round + 1 })
 }
 
 /** False when a part was stored since, even if the end was announced again after that. */
-export const isStillAnnounced = (upload: Upload, announced: Upload): boolean =>
+export const isStillCompleting = (upload: Upload, announced: Upload): boolean =>
   upload.completing && upload.round === announced.round
 
 export async function storedParts({ meta }: StoreContext, upload: Upload): Promise<Map<number, Part>> {
@@ -100,11 +100,11 @@ export type ConfirmAbort = <T>(attempt: (tx: Transaction, upload: Upload) => Pro
  */
 export async function abortUpload(context: StoreContext, decideAbort: ConfirmAbort): Promise<boolean> {
   for (let tries = 0; tries < ABORT_TRIES_MAX; tries++) {
-    const announced = await decideAbort(async (tx, upload) => announceUploadEnd(tx, upload))
+    const announced = await decideAbort(async (tx, upload) => markCompleting(tx, upload))
     if (announced === undefined) return false
     const bytes = bytesOfParts(await storedParts(context, announced))
     const outcome = await decideAbort(async (tx, upload) => {
-      if (!isStillAnnounced(upload, announced)) return 'again'
+      if (!isStillCompleting(upload, announced)) return 'again'
       tx.remove(recordKey.upload(upload.bucket, upload.key, upload.id))
       addGarbage(context, tx, { kind: 'parts', upload: upload.id, taken: EMPTY })
       uploadDelta(tx, await bucketOfUpload(context, upload), bytes, -1)

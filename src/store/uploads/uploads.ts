@@ -22,13 +22,13 @@ import { type BodyInspector, ingest, inspectBody, reserveRecordSpace, withDraft 
 import { readContent } from '../content/read-content.ts'
 import { addGarbage, isShareable, sliceRange } from '../content/reference-counts.ts'
 import { contentKeyOf, encryptionFor, etagOf, isContentEtag, type KeyChoice } from '../keys/content-keys.ts'
-import { dependOnNamedKey } from '../keys/named-keys.ts'
+import { checkNamedKey } from '../keys/named-keys.ts'
 import type { ObjectHandle } from '../objects/object-handle.ts'
 import type { Objects } from '../objects/objects.ts'
 import type { VersionSelector } from '../objects/versions.ts'
 import type { StoreContext } from '../store-context.ts'
 import { partDelta, uploadDelta } from '../usage/usage-delta.ts'
-import { abortUpload, bucketOfUpload, requireUpload, revokeUploadEnd, type UploadName } from './upload-record.ts'
+import { abortUpload, bucketOfUpload, clearCompleting, requireUpload, type UploadName } from './upload-record.ts'
 
 const PAGE = 1000
 const UPLOAD_TIME_BYTES = 6
@@ -90,7 +90,7 @@ export class Uploads {
       const now = context.clock.now()
       const lock = request.lock ?? UNLOCKED
       initialLock(bucket, lock, now)
-      await dependOnNamedKey(tx, keys?.encryption)
+      await checkNamedKey(tx, keys?.encryption)
       const upload: Upload = {
         // The time comes first, so that the uploads of a key are listed in the order of their creation.
         id: Buffer.concat([uint64(now).subarray(8 - UPLOAD_TIME_BYTES), context.random.bytes(16 - UPLOAD_TIME_BYTES)]),
@@ -140,7 +140,7 @@ export class Uploads {
       }
       await transact(context, async tx => {
         const add = await this.#prepare(tx, request, part)
-        draft.name(tx)
+        draft.addRecords(tx)
         add()
       })
       return part
@@ -271,7 +271,7 @@ export class Uploads {
     if (old !== undefined && old.begunAt > part.begunAt) throw new Fault('SlowDown', { reason: OVERTAKEN })
     const bucket = await bucketOfUpload(this.#context, upload)
     return (slices = part.slices) => {
-      revokeUploadEnd(tx, upload)
+      clearCompleting(tx, upload)
       partDelta(tx, bucket, part.size, old?.size ?? 0)
       if (old !== undefined && old.slices.length > 0) {
         addGarbage(this.#context, tx, { kind: 'slices', slices: old.slices })

@@ -8,7 +8,7 @@ import { crc32, crc32Of } from '../../lib/crc.ts'
 import { Slab } from '../../lib/slab.ts'
 import { DamagedRecord, type Entry, type EntryView } from '../meta.ts'
 
-export const SEAL_BYTES = 4
+export const CHECKSUM_BYTES = 4
 
 /**
  * Sealed values are allocated from slabs: lmdb-js asks the runtime for the address of every new ArrayBuffer, which
@@ -17,10 +17,10 @@ export const SEAL_BYTES = 4
 const slab = new Slab(2 ** 20)
 
 /** A new buffer, because the engine reads it from another thread. */
-export function sealValue(key: Buffer, value: Buffer): Buffer {
-  const out = slab.cut(SEAL_BYTES + value.length)
+export function addChecksum(key: Buffer, value: Buffer): Buffer {
+  const out = slab.cut(CHECKSUM_BYTES + value.length)
   out.writeUInt32BE(crc32Of(value, 0, value.length, crc32Of(key, 0, key.length)) >>> 0, 0)
-  out.set(value, SEAL_BYTES)
+  out.set(value, CHECKSUM_BYTES)
   return out
 }
 
@@ -56,7 +56,7 @@ const storedChecksum = (sealed: Uint8Array): number =>
   ((sealed[0]! << 24) | (sealed[1]! << 16) | (sealed[2]! << 8) | sealed[3]!) >>> 0
 
 /** The record read last, in the engine's buffer. */
-export class OpenedRecord implements EntryView {
+export class VerifiedRecord implements EntryView {
   readonly key = new EngineSpan()
   readonly value = new EngineSpan()
   stamp = 0
@@ -64,8 +64,8 @@ export class OpenedRecord implements EntryView {
 
   /** `sealed` is valid up to `length`. Nothing is verified yet. */
   open(sealed: Uint8Array, length: number, stamp: number): this {
-    this.value.set(sealed, SEAL_BYTES, Math.max(SEAL_BYTES, length))
-    this.#hasChecksum = length >= SEAL_BYTES
+    this.value.set(sealed, CHECKSUM_BYTES, Math.max(CHECKSUM_BYTES, length))
+    this.#hasChecksum = length >= CHECKSUM_BYTES
     this.stamp = stamp
     return this
   }
@@ -93,11 +93,11 @@ export class OpenedRecord implements EntryView {
 }
 
 /** Verifies and copies the value sealed under this key. */
-export function openValue(key: Buffer, sealed: Uint8Array): Buffer {
+export function verifyChecksum(key: Buffer, sealed: Uint8Array): Buffer {
   const { length } = sealed
-  const value = readSlab.cut(Math.max(0, length - SEAL_BYTES))
-  if (value.length > 0) value.set(new Uint8Array(sealed.buffer, sealed.byteOffset + SEAL_BYTES, value.length))
+  const value = readSlab.cut(Math.max(0, length - CHECKSUM_BYTES))
+  if (value.length > 0) value.set(new Uint8Array(sealed.buffer, sealed.byteOffset + CHECKSUM_BYTES, value.length))
   const found = crc32(value, crc32Of(key, 0, key.length)) >>> 0
-  if (length < SEAL_BYTES || found !== storedChecksum(sealed)) throw new DamagedRecord(Buffer.from(key))
+  if (length < CHECKSUM_BYTES || found !== storedChecksum(sealed)) throw new DamagedRecord(Buffer.from(key))
   return value
 }

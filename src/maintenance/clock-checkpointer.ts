@@ -2,9 +2,9 @@
 
 import type { ClockState } from '../store/objects/lock-clock.ts'
 import type { StoreContext } from '../store/store-context.ts'
-import type { Worker } from './worker.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 
-export class ClockCheckpointer implements Worker {
+export class ClockCheckpointer implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #onJump: (state: ClockState) => void
   #isReported = false

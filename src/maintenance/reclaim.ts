@@ -7,12 +7,12 @@ import { keyRanges } from '../store/commit/record-keys.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import { releaseGarbage } from '../store/reclaim/release-garbage.ts'
 import type { StoreContext } from '../store/store-context.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 import { readPage } from './records.ts'
-import type { Worker } from './worker.ts'
 
 const BATCH = 256
 
-export class Reclaimer implements Worker {
+export class Reclaimer implements MaintenanceStep {
   readonly #context: StoreContext
   #batch: readonly Entry[] = []
   /** Readers active when the batch was read may have seen what it references, or be about to name it. */

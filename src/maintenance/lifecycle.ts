@@ -22,8 +22,8 @@ import { keyRanges, parseRecordKey, recordKey } from '../store/commit/record-key
 import { rangeOf } from '../store/listing/listing-page.ts'
 import { Expiry, type ExpiryOutcome, expiringOf } from '../store/objects/expiry.ts'
 import type { StoreContext } from '../store/store-context.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 import { readPage, recordsOf } from './records.ts'
-import type { Worker } from './worker.ts'
 
 const PAGE = 250
 /** Concurrent commits share one sync. */
@@ -55,7 +55,7 @@ interface Newer {
   readonly others: number
 }
 
-export class Lifecycle implements Worker {
+export class Lifecycle implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #expiry: Expiry
   #round: AsyncGenerator<readonly Job[]> | undefined

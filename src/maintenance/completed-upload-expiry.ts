@@ -2,11 +2,11 @@
 
 import type { StoreContext } from '../store/store-context.ts'
 import type { Completion } from '../store/uploads/completion.ts'
-import type { Worker } from './worker.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 
 const KEPT_MS = 24 * 3_600_000
 
-export class CompletedUploadExpiry implements Worker {
+export class CompletedUploadExpiry implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #completion: Completion
   #cursor: Buffer | undefined

@@ -13,14 +13,14 @@ import type { StoreContext } from '../store/store-context.ts'
 import { recount } from '../store/usage/recount.ts'
 import { usageRecords } from '../store/usage/usage.ts'
 import { endUsageCounting, usageMark } from '../store/usage/usage-mark.ts'
-import type { Worker } from './worker.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 
 const BUCKETS_PER_STEP = 100
 /** One check and one write per slot, and the base. */
 const SLOTS_PER_COMMIT = 100
 if (2 * SLOTS_PER_COMMIT + 2 > META_LIMITS.commitKeysMax) throw new Error('too many slots for one commit')
 
-export class UsageCounter implements Worker {
+export class UsageCounter implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #snapshot: () => Promise<Snapshot>
   /** Where the scan over buckets continues. */
@@ -109,7 +109,7 @@ export class UsageCounter implements Worker {
         tx.put(entry.key, usageBaseFormat.encode({ epoch, counters }))
       }
       for (const slot of slots) {
-        tx.relyOn(slot)
+        tx.check(slot)
         const { writer, slot: number } = parseUsage(slot.key)
         tx.remove(recordKey.usageSlot(bucketId, writer!, number))
       }

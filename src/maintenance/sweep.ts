@@ -5,11 +5,11 @@
 import { recordKey } from '../store/commit/record-keys.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import type { StoreContext } from '../store/store-context.ts'
-import type { Worker } from './worker.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 
 const BATCH = 256
 
-export class Sweeper implements Worker {
+export class Sweeper implements MaintenanceStep {
   readonly #context: StoreContext
   #walk: AsyncIterator<Buffer> | undefined
   /** Files without a record. */

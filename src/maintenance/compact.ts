@@ -13,14 +13,14 @@ import { transact } from '../store/commit/transaction.ts'
 import { addGarbage } from '../store/content/reference-counts.ts'
 import type { Epoch } from '../store/reclaim/reclamation-barrier.ts'
 import type { StoreContext } from '../store/store-context.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 import { recordsOf } from './records.ts'
-import type { Worker } from './worker.ts'
 
 /** Less live data is moved than is freed: a volume is rewritten at most once per halving of its live data. */
 const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
 
-export class Compactor implements Worker {
+export class Compactor implements MaintenanceStep {
   readonly #context: StoreContext
   readonly #deadShareMin: number
   /**
@@ -122,7 +122,7 @@ export class Compactor implements Worker {
   async #payloadOf(volume: string): Promise<number> {
     let payload = 0
     try {
-      for await (const { place } of this.#context.blobs.records(volume)) payload += place.length
+      for await (const { location } of this.#context.blobs.entries(volume)) payload += location.length
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EIO') throw error
       this.damaged.push(error as Error)

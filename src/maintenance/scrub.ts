@@ -11,8 +11,8 @@ import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { parseRecordKey, recordKey } from '../store/commit/record-keys.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { type DamageImpact, damageImpact } from './damage-impact.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 import { FORMATS, readPage } from './records.ts'
-import type { Worker } from './worker.ts'
 
 const RECORDS_PER_STEP = 256
 /** A step ends after the blob that exceeds this. */
@@ -25,7 +25,7 @@ export interface Damage extends DamageImpact {
   readonly message: string
 }
 
-export class Scrubber implements Worker {
+export class Scrubber implements MaintenanceStep {
   readonly #context: StoreContext
   #cursor = EMPTY
   #found: { what: Damage['what']; id: string; message: string }[] = []

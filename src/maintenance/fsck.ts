@@ -16,11 +16,11 @@ import { parseRecordKey, recordKey, sequenceOf } from '../store/commit/record-ke
 import { Ledger } from '../store/ledger/ledger.ts'
 import type { StoreContext } from '../store/store-context.ts'
 import { isPartUsed } from '../store/uploads/completion.ts'
+import { runUntilIdle } from './maintenance-step.ts'
 import { garbageReferences, recordsOf, referencesOf } from './records.ts'
 import { Scrubber } from './scrub.ts'
 import { UsageCount } from './usage-count.ts'
 import { type VersionOnHold, versionsOnHold } from './versions-on-hold.ts'
-import { runUntilIdle } from './worker.ts'
 
 export interface FsckReport {
   readonly problems: readonly string[]
@@ -35,7 +35,7 @@ export interface FsckReport {
 }
 
 class Tally {
-  readonly shares = new Map<string, number>()
+  readonly references = new Map<string, number>()
   readonly problems: string[] = []
   readonly held: string[] = []
   readonly usage = new UsageCount()
@@ -44,7 +44,7 @@ class Tally {
 
   add(id: Buffer, of: Slice['of']): void {
     const name = of + id.toString('hex')
-    this.shares.set(name, (this.shares.get(name) ?? 0) + 1)
+    this.references.set(name, (this.references.get(name) ?? 0) + 1)
   }
 
   hold({ slices, content }: { slices: readonly Slice[]; content: Buffer | undefined }): void {
@@ -52,12 +52,12 @@ class Tally {
     if (content !== undefined) this.add(content, 'content')
   }
 
-  compare(of: Slice['of'], id: Buffer, shares: number): void {
+  compare(of: Slice['of'], id: Buffer, references: number): void {
     const name = of + id.toString('hex')
-    const counted = this.shares.get(name) ?? 0
-    this.shares.delete(name)
-    if (counted !== shares) {
-      this.problems.push(`${of} ${id.toString('hex')}: ${shares} references recorded, ${counted} counted`)
+    const counted = this.references.get(name) ?? 0
+    this.references.delete(name)
+    if (counted !== references) {
+      this.problems.push(`${of} ${id.toString('hex')}: ${references} references recorded, ${counted} counted`)
     }
   }
 }
@@ -74,10 +74,10 @@ export async function fsck(store: StoreContext): Promise<FsckReport> {
   let contents = 0
   for await (const entry of recordsOf(context, 'c', tally.damaged)) {
     contents++
-    tally.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).shares)
+    tally.compare('content', entry.key.subarray(1), contentFormat.decode(entry.value).referenceCount)
   }
   const blobs = await compareBlobs(context, tally)
-  for (const name of tally.shares.keys()) tally.problems.push(`${name} is referenced, but has no record`)
+  for (const name of tally.references.keys()) tally.problems.push(`${name} is referenced, but has no record`)
   await checkLedgers(context, tally)
   const usage = await tally.usage.compare(context, tally.problems)
   return {
@@ -268,8 +268,8 @@ async function compareBlobs(context: StoreContext, tally: Tally): Promise<number
     blobs++
     const id = entry.key.subarray(1)
     const name = id.toString('hex')
-    const { volume, offset, storedLength, shares } = blobFormat.decode(entry.value)
-    tally.compare('blob', id, shares)
+    const { volume, offset, storedLength, referenceCount: references } = blobFormat.decode(entry.value)
+    tally.compare('blob', id, references)
     if (volume === undefined) {
       if (!solos.has(name)) tally.problems.push(`blob ${name}: its file is missing`)
       continue

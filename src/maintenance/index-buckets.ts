@@ -2,9 +2,9 @@
 
 import { indexSomeBuckets, isIndexed } from '../store/buckets/bucket-owner-index.ts'
 import type { StoreContext } from '../store/store-context.ts'
-import type { Worker } from './worker.ts'
+import type { MaintenanceStep } from './maintenance-step.ts'
 
-export class BucketIndexer implements Worker {
+export class BucketIndexer implements MaintenanceStep {
   readonly #context: StoreContext
   #next: Buffer | undefined
 
