@@ -1,11 +1,11 @@
-/** The bound on what requests in flight may take up together, and on the share of unauthenticated ones. */
+/** Bounds the requests in flight and the body bytes they hold in memory, with lower bounds for anonymous callers. */
 import { Fault } from '../model/faults.ts'
 
 export interface AdmissionLimits {
-  /** Beyond so many at once a new one is answered `SlowDown`, so that those in flight get done. */
+  /** Above this a new request gets `SlowDown`, so that those in flight can finish. */
   readonly requestsMax: number
   readonly anonymousMax: number
-  /** Body bytes that are kept in memory until the body is complete. */
+  /** Bounds the body bytes held in memory until their body is complete. */
   readonly bytesMax: number
   readonly anonymousBytesMax: number
 }
@@ -33,7 +33,7 @@ export class Admission {
     return new Slot(this, this.#requests > this.#limits.requestsMax)
   }
 
-  /** Changes the usage, or refuses. Giving back always succeeds. */
+  /** Throws `SlowDown` at a limit; a decrease always succeeds. */
   take(what: { readonly strangers: number; readonly bytes: number; readonly strangerBytes: number }): void {
     const strangers = this.#strangers + what.strangers
     const bytes = this.#bytes + what.bytes
@@ -54,7 +54,7 @@ export class Admission {
 
 /** One request's share of the admission limits. */
 export class Slot {
-  /** More requests are in flight than can be served well. */
+  /** The request arrived above `requestsMax`. */
   readonly isOverLimit: boolean
   readonly #admission: Admission
   #isStranger = false
@@ -66,7 +66,7 @@ export class Slot {
     this.isOverLimit = isBeyond
   }
 
-  /** Called after authentication; until then the request counts neither as a stranger's nor as a known caller's. */
+  /** Called after authentication; until then the request counts as neither anonymous nor authenticated. */
   classify(isStranger: boolean): void {
     if (isStranger === this.#isStranger) return
     const sign = isStranger ? 1 : -1
@@ -74,7 +74,7 @@ export class Slot {
     this.#isStranger = isStranger
   }
 
-  /** Called before so many bytes of the body are kept in memory. */
+  /** Called before this many bytes of the body are buffered. */
   reserveMemory(bytes: number): void {
     this.#admission.take({ strangers: 0, bytes, strangerBytes: this.#isStranger ? bytes : 0 })
     this.#bytes += bytes

@@ -9,7 +9,7 @@ import { Timeouts } from './timeouts.ts'
 const connectionOf = (socket: Socket): ClientConnection =>
   new ClientConnection(socket, new Timeouts(new ManualClock(0)))
 
-/** Lets a request be served in its turn, and resolves when it is over. */
+/** Queues a request on the connection; resolves when it has been served or skipped. */
 async function inTurn(connection: ClientConnection, isSafe: boolean, serve: () => Promise<void>, passOver: () => void) {
   const request = {
     isSafe,
@@ -28,7 +28,7 @@ async function inTurn(connection: ClientConnection, isSafe: boolean, serve: () =
   await request.served
 }
 
-/** One request that is being served, so many that wait behind it, and the order in which they are served after it. */
+/** One request is being served and `count` wait behind it; returns the order in which those are served. */
 async function waiting(count: number): Promise<{ isCut: boolean; served: number[]; passedOver: number }> {
   const socket = new Socket()
   const connection = connectionOf(socket)

@@ -1,25 +1,25 @@
-/** One connection: its requests in flight, and since when it is idle. */
+/** One client connection: its requests in flight, and how long it has been idle. */
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Fault } from '../model/faults.ts'
 import type { IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
-/** Pipelined requests that may wait for their turn on one connection; more than that is a flood. */
+/** Pipelined requests that may queue on one connection; more is treated as a flood. */
 const WAITING_MAX = 100
 
-/** Bytes that a client's side of a connection buffers before the client reads. */
+/** A response above this may not fit the client's socket buffer. */
 const LARGE_BYTES = 64 * 1024
-/** A client that waits for a response before its next request has taken it by then, or is in no hurry. */
+/** A client that waits for each response has read the previous one by then. */
 const FRESH_MS = 1_000
 
 const NO_PREDECESSORS: readonly Promise<unknown>[] = []
 
-/** One request that came on a connection, until its answer is out. */
+/** One request on a connection, until its response is sent. */
 export interface InFlightRequest {
   readonly isSafe: boolean
   readonly body: IncomingBytes
-  /** Settled when it has been served; there for those that wait behind it. */
+  /** Settles when the request has been served; later requests wait for it. */
   served: Promise<unknown> | undefined
 }
 
@@ -34,9 +34,9 @@ export class ClientConnection implements PendingWait {
   #refusal: (() => void) | undefined
   #isParting = false
   #largeSentAt = Number.NEGATIVE_INFINITY
-  /** No more requests after those under way. */
+  /** The connection closes after the requests in flight. */
   #isLast = false
-  /** Its client was told that it ends with an answer. */
+  /** A response carried `Connection: close`. */
   #isEnding = false
 
   constructor(socket: Socket, timeouts: Timeouts) {
@@ -45,7 +45,7 @@ export class ClientConnection implements PendingWait {
     this.#quietSince = timeouts.now()
   }
 
-  /** Asked for once: that of a socket which is gone is not known any more. */
+  /** Cached, because a closed socket no longer knows its address. */
   get remoteAddress(): string {
     this.#remoteAddress ??= this.socket.remoteAddress
     return this.#remoteAddress ?? ''
@@ -58,23 +58,22 @@ export class ClientConnection implements PendingWait {
     return this.#tlsVersion
   }
 
-  /** An answer of so many bytes was handed over, which is not to say that the client has them. */
+  /** Called when a response of this size has been handed to the socket; the client may not have read it. */
   sent(bytes: number): void {
     if (bytes > LARGE_BYTES) this.#largeSentAt = this.#timeouts.now()
   }
 
-  /** A client that sends one request behind the other may not have begun to read: to cut it off would lose that. */
+  /** A pipelining client may not have read the previous response; closing now would lose it. */
   get mayHaveUnreadResponse(): boolean {
     return this.#timeouts.now() - this.#largeSentAt <= FRESH_MS
   }
 
   /**
-   * RFC 9112, 9.3.2. Of requests that come one behind the other without waiting for answers, those that change nothing
-   * are served side by side; what changes something waits for all before it, and all behind wait for it. One whose
-   * client has left before its turn is passed over instead of served.
+   * RFC 9112, 9.3.2. Pipelined safe requests run in parallel. An unsafe request waits for all before it, and all after
+   * it wait for it. A request whose client has disconnected before its turn is skipped.
    */
   begin(request: InFlightRequest, serve: () => Promise<void>, passOver: () => void): void {
-    // Hardly any client sends the next request before it has its answer.
+    // Few clients pipeline.
     const before = this.#underWay.length === 0 ? NO_PREDECESSORS : this.#waitedFor(request)
     this.#underWay.push(request)
     this.#body = request.body
@@ -82,13 +81,13 @@ export class ClientConnection implements PendingWait {
     request.served =
       before.length === 0 && !this.#isEnding
         ? serve()
-        : // Behind an answer that ended the connection there is nobody left who asks.
+        : // The client ignores responses after the one that closed the connection.
           Promise.allSettled(before).then(() => (this.#isEnding || this.socket.destroyed ? passOver() : serve()))
   }
 
   /**
-   * RFC 9112, 9.6. An answer says that it is the last one: its client will ask for all else again, on another
-   * connection, and nothing of it may have been done here by then.
+   * RFC 9112, 9.6. After `Connection: close` the client repeats all later requests on another connection, so none of
+   * them may take effect here.
    */
   endsWithAnswer(): void {
     this.#isEnding = true
@@ -100,9 +99,9 @@ export class ClientConnection implements PendingWait {
     return before
   }
 
-  /** It was served or passed over. What is written from now on goes out behind its answer. */
+  /** The request was served or skipped; later writes go out after its response. */
   end(request: InFlightRequest): void {
-    // Nearly always the only one; of several, any may take its place.
+    // Usually the only request. Order does not matter, so removal swaps with the last.
     const last = this.#underWay.pop()!
     const at = this.#underWay.indexOf(request)
     if (at >= 0) this.#underWay[at] = last
@@ -113,8 +112,8 @@ export class ClientConnection implements PendingWait {
   }
 
   /**
-   * What came is not HTTP, and nothing that comes later will be. Where that is a body, whoever reads it answers;
-   * otherwise `refuse` does, behind the answers that are still owed.
+   * The input is not valid HTTP, and the connection cannot recover. Inside a body the body's reader reports the fault;
+   * otherwise `refuse` does, after the responses still pending.
    */
   break(fault: Fault, refuse: () => void): void {
     if (this.#refusal !== undefined || this.#isParting) return
@@ -145,7 +144,7 @@ export class ClientConnection implements PendingWait {
     this.socket.destroy()
   }
 
-  /** The server stops: a connection on which nothing is under way has no reason to stay. */
+  /** The server is stopping: an idle connection closes at once. */
   endWhenQuiet(): void {
     this.#isLast = true
     if (!this.isBusy) this.socket.destroy()

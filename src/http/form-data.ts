@@ -1,6 +1,6 @@
 /**
- * Reads multipart/form-data as browsers post it: some fields, then one file. The fields are small and kept; the file is
- * handed on as it comes and never held. Everything that can be repeated or long has a limit.
+ * Reads multipart/form-data as browsers post it: some fields, then one file. Fields are small and buffered; the file is
+ * streamed. Everything that can repeat or grow has a limit.
  */
 
 export type FormProblem = 'malformed' | 'fields too long' | 'no file'
@@ -16,21 +16,21 @@ export class BadForm extends Error {
 }
 
 export const FORM_LIMITS = {
-  /** Of all fields before the file together. */
+  /** The total of all fields before the file. */
   fieldBytesMax: 20 * 1024,
   fieldsMax: 200,
   partHeaderBytesMax: 4 * 1024,
-  /** Bytes that may follow the file: they are read so that the connection can be reused, and ignored. */
+  /** Bytes after the file are read and ignored, so that the connection can be reused. */
   restBytesMax: 64 * 1024,
   preambleBytesMax: 1024,
 } as const
 
 export interface Form {
-  /** Those before the file, in the order sent. */
+  /** The fields before the file, in the order sent. */
   readonly fields: readonly (readonly [string, string])[]
-  /** As the client calls it, without folders. */
+  /** The client's name for the file, without folders. */
   readonly fileName: string
-  /** Throws BadForm when the form ends inside of it. */
+  /** Throws BadForm if the form ends inside the file. */
   readonly file: AsyncIterable<Buffer>
 }
 
@@ -47,7 +47,7 @@ export function boundaryOf(contentType: string): string {
   return boundary
 }
 
-/** Bytes of a body up to a mark, without keeping more than asked for. */
+/** Reads a body up to a delimiter without buffering more than its caller allows. */
 class Source {
   readonly #chunks: AsyncIterator<Buffer>
   #held: Buffer
@@ -66,7 +66,7 @@ class Source {
     return done !== true
   }
 
-  /** Everything before the mark, which is taken away too. */
+  /** Returns the bytes before the delimiter and consumes both. */
   async before(mark: Buffer, bytesMax: number, tooLong: () => BadForm): Promise<Buffer> {
     for (let from = 0; ; ) {
       const found = this.#held.indexOf(mark, from)
@@ -81,7 +81,7 @@ class Source {
     }
   }
 
-  /** The same, as it comes. */
+  /** Like `before`, but streaming. */
   async *streamBefore(mark: Buffer): AsyncGenerator<Buffer> {
     for (;;) {
       const found = this.#held.indexOf(mark)
@@ -91,7 +91,7 @@ class Source {
         if (bytes.length > 0) yield bytes
         return
       }
-      // The end of what is here may be the beginning of the mark.
+      // The last bytes may be the start of the delimiter.
       const safe = Math.max(0, this.#held.length - mark.length + 1)
       const bytes = this.#held.subarray(0, safe)
       this.#held = this.#held.subarray(safe)
@@ -143,12 +143,12 @@ function partHead(bytes: Buffer): PartHead {
   return { name, fileName: parameter(line, 'filename') }
 }
 
-/** Browsers of old sent the whole path. */
+/** Old browsers send the whole path. */
 const withoutFolders = (name: string): string => name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1)
 
-/** The form up to its file. */
+/** Reads the form up to its file. */
 export async function readForm(body: AsyncIterable<Buffer>, boundary: string): Promise<Form> {
-  // The first boundary stands at the very beginning: with a line end put before it, it is like the others.
+  // The first boundary has no line end before it; adding one makes it like the others.
   const source = new Source(body, NEWLINE)
   const mark = Buffer.from(`\r\n--${boundary}`)
   const malformed = (what: string) => () => new BadForm('malformed', what)

@@ -1,4 +1,4 @@
-/** The bytes of a request's body, as long as they come: what stops coming, or comes too slowly, ends in a fault. */
+/** The bytes of a request's body. A body that stalls or arrives too slowly ends in a fault. */
 import type { IncomingMessage } from 'node:http'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { Fault } from '../model/faults.ts'
@@ -7,16 +7,16 @@ import { type PendingWait, type Timeouts, TransferRate } from './timeouts.ts'
 
 const ignore = (): void => {}
 
-/** After one of these there are bytes, or there never will be any. */
+/** After any of these events there are bytes to read, or there never will be. */
 const EVENTS = ['readable', 'end', 'close', 'error'] as const
 
 const END: IteratorReturnResult<undefined> = { done: true, value: undefined }
 
-/** How much of a body that nobody wants is read all the same. */
+/** How much of an unread body is drained. */
 export interface DiscardLimits {
   readonly bytesMax: number
   readonly ms: number
-  /** What is beyond is left where it is until the time is over, instead of ending this at once. */
+  /** At `bytesMax`, wait out the time instead of returning at once. */
   readonly waitsBeyond: boolean
 }
 
@@ -24,15 +24,15 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   readonly #message: IncomingMessage
   readonly #timeouts: Timeouts
   readonly #request: RawRequest
-  /** Of one that somebody reads. */
+  /** Set once the body has a reader. */
   #pace: TransferRate | undefined
   #isListening = false
-  /** Short bodies come together with their heads, and are here as soon as the runtime gets to look behind those. */
+  /** A short body arrives with its headers and is readable after one turn of the event loop. */
   #isNew = true
   readonly #onEvent = (): void => this.#wake()
   #wake = ignore
   #bytes = 0
-  /** Bytes that came since the client was last waited for. */
+  /** Bytes that arrived since the last wait for the client. */
   #unpaced = 0
   #cut: Fault | undefined
   #isAbandoned = false
@@ -44,12 +44,12 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     this.#request = request
   }
 
-  /** All of it has come, whether or not anybody has read it. */
+  /** The body has arrived completely, read or not. */
   get isWhole(): boolean {
     return this.#message.complete
   }
 
-  /** There is one, and nobody has read it to its end. */
+  /** There is a body, and it has not been read to its end. */
   get isUnread(): boolean {
     const length = this.#announced()
     const isThere =
@@ -57,13 +57,13 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     return isThere && !this.#isRead()
   }
 
-  /** A stream says that it ended a while after its last bytes were taken: who waits for that waits for nothing. */
+  /** A stream emits its end some time after its last bytes were read; waiting for it gains nothing. */
   #isRead(): boolean {
     const message = this.#message
     return message.readableEnded || (message.complete && message.readableLength === 0)
   }
 
-  /** Asked for by hand, since headers that the runtime has to sort cost more than a small body. */
+  /** A lookup in the raw headers: letting the runtime parse them all costs more than a small body. */
   #announced(): string | undefined {
     return headerValue(this.#request, 'content-length')
   }
@@ -77,15 +77,15 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     return this.#isAbandoned
   }
 
-  /** So many have been read. */
+  /** Bytes read so far. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** The reader gets the fault, now or later. */
+  /** Fails the current or next read with this fault. */
   cut(fault: Fault): void {
     this.#cut ??= fault.code === 'IncompleteBody' ? this.#incomplete() : fault
-    // A client that ends in the middle of a body has disconnected, or is about to.
+    // A client that stops in the middle of a body has disconnected or is about to.
     this.#isAbandoned ||= this.#cut.code === 'IncompleteBody'
     this.#refuse(this.#cut)
   }
@@ -103,8 +103,8 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
   }
 
   /**
-   * Reads the message itself: an iterator of the runtime's watches for every end that a stream can come to, which costs
-   * a small body more than its bytes do.
+   * Reads the message directly: the runtime's iterator listens for every way a stream can end, which costs more than a
+   * small body itself.
    */
   #next(): Promise<IteratorResult<Buffer>> {
     if (this.#cut !== undefined) return Promise.reject(this.#cut)
@@ -144,7 +144,7 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     })
   }
 
-  /** Data that is there already: bytes, or the end. */
+  /** Returns bytes, or the end, if available without waiting. */
   #step(): IteratorResult<Buffer> | undefined {
     const value = this.#message.read() as Buffer | null
     if (value === null) return this.#isRead() ? END : undefined
@@ -168,18 +168,18 @@ export class IncomingBytes implements AsyncIterable<Buffer>, PendingWait {
     for (const event of EVENTS) this.#message.on(event, this.#onEvent)
   }
 
-  /** A reader that stops in the middle still owes the client a response: the connection outlives the body. */
+  /** A reader that stops early still has a response to send, so the connection must outlive the body. */
   async #stop(): Promise<IteratorResult<Buffer>> {
     if (this.#isListening) for (const event of EVENTS) this.#message.off(event, this.#onEvent)
     this.#isListening = false
     return END
   }
 
-  /** Reads and throws away what is on its way, for a moment: until it ends, is too much, or its connection is gone. */
+  /** Drains the body until it ends, a limit is reached, or the connection closes. */
   async discard({ bytesMax, ms, waitsBeyond }: DiscardLimits): Promise<void> {
     const message = this.#message
     const { socket } = message
-    // A reader that stopped may still hold the body, and nothing would arrive here.
+    // An earlier reader may still be attached, and would receive the bytes.
     await this.#stop()
     return new Promise(resolve => {
       if (this.#cut !== undefined || socket.destroyed) return resolve()

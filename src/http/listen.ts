@@ -1,4 +1,4 @@
-/** Where an HTTP server listens, and with which certificate. */
+/** The address and the certificate of an HTTP server. */
 import type { Server } from 'node:http'
 import type { Server as SecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +13,7 @@ export interface ListenError extends NodeJS.ErrnoException {
   readonly port: number
 }
 
-/** Runtimes differ in what they say of an address where nobody can listen. */
+/** Runtimes word an address that cannot be bound differently. */
 export const listenFailure = (error: Error, host: string, port: number): ListenError =>
   Object.assign(error, { host, port })
 
@@ -28,7 +28,7 @@ export function listen(server: Server | SecureServer, host: string, port: number
   })
 }
 
-/** Connections from now on are secured with this one; false where the runtime cannot do that. */
+/** New connections use this certificate; false where the runtime cannot replace it. */
 export function renew(server: Server | SecureServer, certificate: Certificate): boolean {
   if (!('setSecureContext' in server)) return false
   server.setSecureContext(certificate)

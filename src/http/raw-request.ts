@@ -1,9 +1,9 @@
 import { Fault } from '../model/faults.ts'
 
 /**
- * The values of headers as text, and back to the very bytes that were sent. On the wire a value is bytes, which Node
- * hands over and takes as a character each. What is UTF-8 becomes the text that it means. What is not keeps its bytes,
- * each as a character of a range that nobody else uses; text that has such characters already is kept as bytes, too.
+ * Header values as text, and back to the bytes that were sent. Node represents a value as one character per byte. Valid
+ * UTF-8 is decoded. Anything else keeps its bytes, each mapped to a private-use character; text that already contains
+ * such characters is kept as bytes, too.
  */
 const BYTES_FROM = 0xf700
 const BEYOND_ASCII = /[^\0-\x7f]/
@@ -24,13 +24,13 @@ function wireCharacter(character: string): string {
   return Buffer.from(character, 'utf8').toString('latin1')
 }
 
-/** A character for each byte. */
+/** One character per byte, as Node writes it. */
 export const headerWire = (text: string): string =>
   BEYOND_ASCII.test(text) ? text.replace(EACH_BEYOND_ASCII, wireCharacter) : text
 
 const isBlank = (text: string, at: number): boolean => text[at] === ' ' || text[at] === '\t'
 
-/** Without white space at the ends. Space and tab only: a byte of a UTF-8 sequence may look like another kind of it. */
+/** Trims space and tab only: a byte of a UTF-8 sequence may look like other white space. */
 export function trimmed(wire: string): string {
   let [start, end] = [0, wire.length]
   while (start < end && isBlank(wire, start)) start++
@@ -39,10 +39,10 @@ export function trimmed(wire: string): string {
 }
 
 const NAME = /^[\w!#$%&'*+\-.^`|~]+$/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
-/** Whether a header could be called so and say so: what stands for one elsewhere comes back as one. */
+/** True if the pair is a valid header: query parameters and form fields can stand in for headers. */
 export const canBeHeader = (name: string, value: string): boolean => NAME.test(name) && !CONTROL.test(value)
 
 const HEADERS_MAX = 2_000
@@ -59,7 +59,7 @@ export function checkFraming(request: RawRequest): void {
   throw new Fault('BadRequest', { close: true, reason: 'The request does not say clearly where its body ends.' })
 }
 
-/** An empty one is none. The one that exists concerns senders of bodies; any other cannot be met, and is refused. */
+/** An empty `Expect` counts as absent. `100-continue` is the only expectation defined; any other is refused. */
 export function checkExpectation(request: RawRequest): void {
   const expected = headerValues(request, 'expect')
   if (expected.every(value => ['', '100-continue'].includes(value.trim().toLowerCase()))) return
@@ -67,24 +67,24 @@ export function checkExpectation(request: RawRequest): void {
 }
 
 /**
- * A request as it came over the wire: nothing decoded, merged, sorted or normalised. Signatures and keys are made of
- * these bytes, so whoever needs a decoded form decodes once, from here.
+ * A request as it came over the wire: nothing decoded, merged, sorted or normalised. Signatures and keys depend on
+ * these bytes, so every decoded form is derived once, from here.
  */
 export interface RawRequest {
   readonly method: string
-  /** Everything between the method and the version: path and query as sent. */
+  /** Path and query as sent. */
   readonly target: string
-  /** Names and values in the order sent; values as latin1 text, a character for each byte. */
+  /** Names and values in the order sent; values as latin1 text, one character per byte. */
   readonly headers: readonly (readonly [string, string])[]
 }
 
-/** Node's parser also passes HTTP/0.9 and HTTP/2.0 on, whose rules nobody here follows. */
+/** Node's parser also accepts HTTP/0.9 and HTTP/2.0, which this server does not implement. */
 export const isSpokenVersion = (version: string): boolean => version === '1.1' || version === '1.0'
 
 /** All values of a header, by its lower-case name. */
 export function headerValues({ headers }: RawRequest, name: string): readonly string[] {
   let found: string[] | undefined
-  // By index: taking pairs apart costs more than the comparison, and every request is asked for half a dozen names.
+  // An indexed loop: destructuring costs more than the comparison, and every request looks up half a dozen names.
   for (let i = 0; i < headers.length; i++) {
     const pair = headers[i]!
     if (pair[0].length !== name.length || pair[0].toLowerCase() !== name) continue
@@ -96,12 +96,12 @@ export function headerValues({ headers }: RawRequest, name: string): readonly st
 
 const NONE: readonly string[] = []
 
-/** The only value of a header; undefined when it was not sent. More than one is the caller's to refuse. */
+/** The first value of a header, or undefined. Callers that forbid repetition check for it. */
 export function headerValue(request: RawRequest, name: string): string | undefined {
   return headerValues(request, name)[0]
 }
 
-/** Path and query of the target, both as sent; no `?` gives an empty query. */
+/** Path and query of the target, as sent; without `?` the query is empty. */
 export function splitTarget(target: string): { readonly path: string; readonly query: string } {
   const mark = target.indexOf('?')
   return mark < 0 ? { path: target, query: '' } : { path: target.slice(0, mark), query: target.slice(mark + 1) }

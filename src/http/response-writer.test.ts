@@ -17,7 +17,7 @@ class FakeSocket extends EventEmitter {
   }
 }
 
-/** A connection that takes what is written when a test says so. */
+/** A connection that drains writes when a test says so. */
 class FakeResponse extends EventEmitter {
   readonly socket: FakeSocket
   readonly writes: number[] = []
@@ -69,7 +69,7 @@ test('a client that takes little at a time is asked for little, one that is fast
     response.take()
   }
   await turn()
-  // Chunks of 512 KiB end in between.
+  // A 512 KiB chunk ends between two writes.
   assert.deepEqual(response.writes, [64, 128, 256, 64, 512, 512, 64, 64])
   while (!response.isEnded) {
     response.take()

@@ -1,4 +1,4 @@
-/** Sends answers as fast as their clients take them. */
+/** Sends responses at the speed of their clients. */
 import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
@@ -6,11 +6,11 @@ import { breakOff } from './break-off.ts'
 import type { DiscardLimits, IncomingBytes } from './incoming-bytes.ts'
 import { type PendingWait, TIMEOUTS, type Timeouts } from './timeouts.ts'
 
-/** Bytes that a client may still send of an unread body before its connection is cut. */
+/** Bytes drained from an unread body before its connection is closed. */
 const LINGER: DiscardLimits = { bytesMax: 256 * 1024, ms: TIMEOUTS.lingerMs, waitsBeyond: false }
 /**
- * The same, where it may not have taken the answers before that one: cutting the connection would take those from it.
- * Whoever sends everything before it reads anything gets so far with it.
+ * Used where earlier responses may be unread: closing the connection would lose them. A client that sends all its
+ * requests before it reads may need this much.
  */
 const LINGER_UNREAD_RESPONSE: DiscardLimits = {
   bytesMax: 4 * 2 ** 20,
@@ -18,15 +18,12 @@ const LINGER_UNREAD_RESPONSE: DiscardLimits = {
   waitsBeyond: true,
 }
 
-/**
- * What was written has a minute to be taken. From a client that takes little at a time no more is asked than a piece of
- * this size, about 1 KB a second; one that is fast gets larger ones, which cost less.
- */
+/** Each write has a minute to drain. Slow clients get small writes; fast ones get larger, cheaper ones. */
 const STRIDE_BYTES_MIN = 64 * 1024
 const STRIDE_BYTES_MAX = 512 * 1024
 const FAST_MS = 1_000
 
-/** Resolves when one of these happens, or when the connection is gone, or ended because it took too long. */
+/** Resolves on one of these events, or when the connection has closed or timed out. */
 function happens(
   on: { readonly response: ServerResponse; readonly socket: Socket; readonly timeouts: Timeouts },
   event: 'drain' | 'finish',
@@ -35,7 +32,7 @@ function happens(
   return new Promise(resolve => {
     const since = timeouts.now()
     const wait: PendingWait = {
-      // An answer that stands behind another one on its connection has no socket yet, and cannot be taken.
+      // A response queued behind another has no socket yet and cannot drain.
       isOver: now => response.socket !== null && now - since >= TIMEOUTS.responseStallMs,
       expire: () => socket.destroy(),
     }
@@ -48,7 +45,7 @@ function happens(
     }
     response.on(event, done)
     response.on('close', done)
-    // An answer that waits behind another one is never told that its connection is gone: the socket is asked as well.
+    // A queued response emits no event when its connection closes, so listen on the socket as well.
     socket.on('close', done)
     timeouts.begin(wait)
     if (socket.destroyed) done()
@@ -59,9 +56,9 @@ export class ResponseWriter {
   readonly #response: ServerResponse
   readonly #socket: Socket
   readonly #timeouts: Timeouts
-  /** So many bytes are written at once, as fast as this client has been so far. */
+  /** The size of one write, adapted to the client's speed. */
   #stride = STRIDE_BYTES_MIN
-  /** Bytes of the body that were handed to the connection. */
+  /** Body bytes handed to the connection. */
   bytes = 0
 
   constructor(response: ServerResponse, socket: Socket, timeouts: Timeouts) {
@@ -74,11 +71,11 @@ export class ResponseWriter {
     return happens({ response: this.#response, socket: this.#socket, timeouts: this.#timeouts }, event)
   }
 
-  /** Ends the answer, and waits until it has been taken: until then it holds its bytes. */
+  /** Ends the response and waits until it has drained: until then its bytes stay in memory. */
   end(body: Buffer | undefined): MaybePromise<void> {
     this.bytes += body?.length ?? 0
     this.#response.end(body)
-    // An answer that is not large has gone to the kernel by now, and nothing of it waits here.
+    // A small response is already in the kernel's buffer.
     return this.#response.writableLength > 0 ? this.#happens('finish') : undefined
   }
 
@@ -90,7 +87,7 @@ export class ResponseWriter {
     this.#stride = isFast ? Math.min(2 * this.#stride, STRIDE_BYTES_MAX) : STRIDE_BYTES_MIN
   }
 
-  /** Throws what the body throws. An answer that breaks off ends its connection, never as if it were complete. */
+  /** Rethrows the body's error. A response that breaks off closes its connection, so that it never looks complete. */
   async stream(body: AsyncIterable<Buffer>): Promise<void> {
     try {
       for await (const chunk of body) {
@@ -109,15 +106,15 @@ export class ResponseWriter {
   }
 
   /**
-   * The last answer on a connection whose client is still sending. A little of that is read and thrown away: closing at
-   * once would reset the connection, and the client might never see why.
+   * The last response on a connection whose client is still sending. Some of that is drained: closing at once would
+   * reset the connection, and the client might never see the response.
    */
   async endUnread(body: Buffer | undefined, unread: IncomingBytes, mayOwe: boolean): Promise<void> {
     if (body === undefined) this.#response.flushHeaders()
     else this.#response.write(body)
     this.bytes += body?.length ?? 0
     await unread.discard(mayOwe ? LINGER_UNREAD_RESPONSE : LINGER)
-    // Answers that stand before it on the connection have not been sent yet.
+    // Earlier responses on the connection have not been sent yet.
     await this.end(undefined)
     this.#socket.end()
   }

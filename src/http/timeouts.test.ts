@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { ManualClock } from '../lib/clock.ts'
 import { TIMEOUTS, Timeouts, TransferRate } from './timeouts.ts'
 
-/** Whether a body that brings so many bytes each time, so often, is ever too slow within ten minutes. */
+/** Whether a body that delivers this many bytes at this interval is too slow at any time within ten minutes. */
 function isEverTooSlow(bytes: number, everyMs: number, busyMs = 0): boolean {
   const pace = new TransferRate()
   for (let now = 0; now < 600_000; now += busyMs) {

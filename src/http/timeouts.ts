@@ -1,26 +1,26 @@
 /**
- * How long a client may keep the server waiting. Whatever waits for one says so here; a step that someone else runs
- * ends what has waited too long. There is no timer in here, so that a test can move the clock.
+ * How long a client may keep the server waiting. Every wait for a client registers here; `check`, called by a timer
+ * outside, expires those that are overdue. Tests move the clock.
  */
 import type { Clock } from '../lib/clock.ts'
 
 export const TIMEOUTS = {
-  /** Of a body: without any byte. */
+  /** A body may deliver nothing for this long. */
   bodyIdleMs: 20_000,
-  /** Of a body: over so long it must bring so much, 1 KB a second. */
+  /** Over this window a body must deliver at least this much: 1 KB a second. */
   windowMs: 60_000,
   windowBytesMin: 60 * 1024,
-  /** Of a connection: until a request has come whole up to its body. */
+  /** A connection may take this long to send the headers of its next request. */
   keepAliveMs: 60_000,
-  /** Of an answer: until what was written has been taken. */
+  /** A write of a response must drain within this time. */
   responseStallMs: 60_000,
-  /** Of a connection that has had its last answer, but may not have taken the one before. */
+  /** How long a connection lingers after its last response while an earlier one may be unread. */
   unreadResponseMs: 20_000,
-  /** Of a connection that has had its last answer: until it is closed from the other side. */
+  /** How long a connection lingers after its last response for the client to close it. */
   lingerMs: 2_000,
 } as const
 
-/** Something that waits for a client. */
+/** One wait for a client. */
 export interface PendingWait {
   isOver(now: number): boolean
   expire(): void
@@ -46,7 +46,7 @@ export class Timeouts {
     this.#waits.delete(wait)
   }
 
-  /** Ends every wait that is over. */
+  /** Expires every overdue wait. */
   check(): void {
     const now = this.now()
     for (const wait of this.#waits) {
@@ -57,7 +57,10 @@ export class Timeouts {
   }
 }
 
-/** How fast a body comes. Time counts only while it is waited for: a slow disk is not the client's fault. */
+/**
+ * The transfer rate of a body. Time counts only while the server waits for bytes: a slow disk is not the client's
+ * fault.
+ */
 export class TransferRate {
   #waitingSince: number | undefined
   #waitedMs = 0
@@ -68,7 +71,7 @@ export class TransferRate {
     this.#waitingSince = now
   }
 
-  /** Bytes come in bursts: a window is judged when something has come, by all that has come until then. */
+  /** Bytes arrive in bursts: a window is evaluated on arrival, with all bytes up to then. */
   arrived(now: number, bytes: number): void {
     this.#waitedMs += now - (this.#waitingSince ?? now)
     this.#waitingSince = undefined
