@@ -35,7 +35,6 @@ const directoryOf = (accounts: AccountLookup, standing: readonly Grant[] = []): 
   canonicalIdsOf: email => accounts.byEmail(email).map(({ canonicalId }) => canonicalId),
 })
 
-/** The ACL headers of a request. */
 function aclHeaders({ request }: OperationContext) {
   const grants = new Map<string, string>()
   for (const name of GRANT_HEADERS.keys()) {
@@ -45,7 +44,7 @@ function aclHeaders({ request }: OperationContext) {
   return { canned: request.header(':acl'), grants, hasGrantHeaders: grants.size > 0 }
 }
 
-/** R56. The list that the headers of a request to make something ask for; undefined when they do not. */
+/** R56. The ACL that the headers of a creating request ask for; undefined when they ask for none. */
 export function listFromHeaders(
   ctx: OperationContext,
   allowed: readonly Canned[],
@@ -60,7 +59,7 @@ export function listFromHeaders(
 
 /** The ACL that a request replaces. */
 export interface AclRequestResult extends Owners {
-  /** The list as it stands. */
+  /** The current ACL. */
   readonly grants: readonly Grant[]
 }
 
@@ -68,7 +67,7 @@ export interface AclRequestResult extends Owners {
 export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[]): void {
   const sent = aclHeaders(ctx)
   const { length } = ctx.body
-  // A body of unknown length may be there, or not: neither is held against the request.
+  // A body of unknown length may be empty or not, so neither case is refused.
   const hasBody = sent.canned !== undefined || sent.hasGrantHeaders ? (length ?? 0) > 0 : length !== 0
   const source = chooseSource({ ...sent, hasBody })
   if (source === 'canned') readCanned(sent.canned!, allowed)
@@ -76,14 +75,14 @@ export function checkAclHeaders(ctx: OperationContext, allowed: readonly Canned[
   checkClaims(ctx)
 }
 
-/** R102, R103, G10. The list that a request to set one asks for, by canned name, by grant headers or by document. */
+/** R102, R103, G10. The ACL that a request sets: by canned name, by grant headers or by document. */
 export async function requestedList(
   ctx: OperationContext,
   allowed: readonly Canned[],
   listed: AclRequestResult,
 ): Promise<Grant[]> {
   const sent = aclHeaders(ctx)
-  // A body that should not be there is that, and not one that lacks a proof.
+  // An unexpected body is reported as such, before its missing checksum.
   checkAclHeaders(ctx, allowed)
   const body = await wholeBody(ctx, { proof: 'signed hash' })
   const source = chooseSource({ ...sent, hasBody: body.length > 0 })

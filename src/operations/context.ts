@@ -10,9 +10,9 @@ import type { Store } from '../store/store.ts'
 
 /** A request as an operation sees it: decoded once, dialect-neutral. */
 export interface RequestView {
-  /** Value of a header; `:name` for the dialect's. Undefined when it was not sent. */
+  /** Value of a header, `:name` for a dialect's; undefined when it was not sent. */
   header(name: string): string | undefined
-  /** Dialect headers that begin so, with the rest of their names in lower case: `:meta-`, `:checksum-`. */
+  /** Dialect headers with this prefix, the rest of their names in lower case: `:meta-`, `:checksum-`. */
   headersUnder(prefix: string): readonly (readonly [string, string])[]
   /** Value of a query parameter, empty for one without a value; undefined when it was not sent. */
   query(name: string): string | undefined
@@ -26,91 +26,91 @@ export interface ObjectName {
 
 export type Header = readonly [string, string | number | undefined]
 
-/** Where the dialects behave differently on purpose; each row is data of the dialect, in the edge. */
+/** Intended differences between the dialects; the edge defines the values of each. */
 export interface DialectBehavior {
-  /** D10. A plain DELETE of a held object is refused; otherwise a marker hides it. */
+  /** D10. A plain DELETE of a held object is refused; otherwise it adds a delete marker. */
   readonly keepHeld: boolean
-  /** D23. Creating a bucket that one owns already succeeds and changes nothing. */
+  /** D23. Creating a bucket that the caller already owns succeeds and changes nothing. */
   readonly recreateOwnBucket: boolean
-  /** D2. If-Match on a write without a current object: a missing key, or a failed precondition. */
+  /** D2. If-Match on a write without a current object fails with `NoSuchKey` instead of `PreconditionFailed`. */
   readonly missingMatchIsNoSuchKey: boolean
-  /** R103, D26. Some documents need no other proof than the signed hash of their body: clients that send none exist. */
+  /** R103, D26. For some documents the signed hash of the body is proof enough: some clients send no other. */
   readonly signedHashProves: boolean
-  /** D28. Every answer that names a bucket says where it is; otherwise HeadBucket alone does. */
+  /** D28. Every response about a bucket names its region; otherwise only that of HeadBucket does. */
   readonly regionOnAnswers: boolean
-  /** R112. What is wrong with a checksum of another algorithm than the one that was announced. */
+  /** R112. The fault for a checksum of another algorithm than announced. */
   readonly otherChecksum: 'InvalidRequest' | 'BadDigest'
-  /** D14, D16, D21. How strictly the document of an access list is read. */
+  /** D14, D16, D21. How strictly an ACL document is read. */
   readonly acl: AclDocumentForm
   /** URIs of the grantee groups. */
   readonly groupUris: Readonly<Record<Group, string>>
-  /** D7–D9, R108. What locks answer to requests that are not as they should be. */
+  /** D7–D9, R108. Faults for invalid lock requests. */
   readonly locks: LockBehavior
-  /** Setting a bucket's tags answers as if there were a body, or says that there is none. */
+  /** The status of a successful PutBucketTagging. */
   readonly bucketTaggingStatus: 200 | 204
-  /** The names that documents have for encryption under a named key. */
+  /** The names that documents use for encryption under a named key. */
   readonly encryptionNames: EncryptionNames
-  /** D1. Completing an upload with an If-None-Match that hits is "not modified", or a failed precondition. */
+  /** D1. A failed If-None-Match on completion is `304 Not Modified` instead of a failed precondition. */
   readonly completeNotModified: boolean
-  /** D5. A checksum's type that is named only, or differently, at the end of an upload. */
+  /** D5. The fault for a checksum type that is first named, or changed, on completion. */
   readonly lateChecksumType: 'BadDigest' | 'InvalidRequest'
-  /** D6. What is wrong with a source that is too large to be copied at once. */
+  /** D6. The fault for a source too large for one copy. */
   readonly copyTooLarge: 'EntityTooLarge' | 'InvalidRequest'
-  /** D13. The canned list `exec-read` may be asked for wherever a list may. */
+  /** D13. The canned ACL `exec-read` is accepted wherever an ACL is. */
   readonly execReadEverywhere: boolean
-  /** D15. Completing an upload again answers as the first time; otherwise it tells that there is nothing left to do. */
+  /** D15. Repeating a completion returns the first response; otherwise `NoSuchUpload`. */
   readonly repeatsCompletion: boolean
-  /** D19. What is wrong with an expected owner that is no account at all. */
+  /** D19. The fault for an expected owner that is not an account id. */
   readonly noAccountId: 'AccessDenied' | 'InvalidBucketOwnerAWSAccountID'
-  /** D25. A write while versioning is suspended answers with the version id `null`; otherwise with none. */
+  /** D25. A write while versioning is suspended returns the version id `null`; otherwise none. */
   readonly namesNullVersion: boolean
-  /** D22. An upload with checksums is completed with the customer's key that it began with. */
+  /** D22. Completing an upload with checksums requires the customer key it was created with. */
   readonly completionNeedsKey: boolean
 }
 
 export interface LockBehavior {
-  /** D7. The bucket has no locks. */
+  /** D7. The bucket has no object lock. */
   readonly bucketWithout: 'ObjectLockConfigurationNotFoundError' | 'InvalidRequest'
-  /** D8. The document of a hold is not one. */
+  /** D8. The document is not a legal hold. */
   readonly badHold: 'InvalidRequest' | 'MalformedXML'
-  /** D9. A hold is said twice, by a header and by the document, and both must agree. */
+  /** D9. A hold is sent both in a header and in the document, and they must agree. */
   readonly holdInHeader: boolean
-  /** R108. A hold without a key. */
+  /** R108. A legal hold without a key. */
   readonly holdWithoutKey: 'InvalidRequest' | 'MethodNotAllowed'
 }
 
-/** Accounts by what names them. */
+/** Finds accounts by id, name or address. */
 export interface AccountLookup {
   byCanonicalId(id: string): Account | undefined
   byEmail(email: string): readonly Account[]
 }
 
-/** The body as the client means it: chunk framing taken off, signature and announced hash checked at its end. */
+/** The decoded body: chunk framing removed, signature and announced hash verified at its end. */
 export interface IncomingBody {
   readonly stream: AsyncIterable<Buffer>
-  /** Bytes that were announced; undefined when nothing was. */
+  /** The announced length; undefined without one. */
   readonly length: number | undefined
-  /** Called before so many bytes are kept in memory; a fault where there is no room for them. */
+  /** Reserves memory for a body that is buffered whole; throws `SlowDown`. */
   reserveMemory(bytes: number): void
   /** Trailers, by neutral name (`:checksum-crc32`); complete at the end of the stream. */
   trailers(): ReadonlyMap<string, string>
   /** Trailers that were announced, by neutral name. */
   readonly announced: readonly string[]
-  /** The client signed a hash of the whole body, which is compared at its end. */
+  /** The client signed a hash of the whole body, which is verified at its end. */
   readonly hashSigned: boolean
-  /** Its bytes may be others than those that were signed; where false, that is settled without reading. */
+  /** The body may differ from what was signed; false when that is known without reading it. */
   readonly mayDiffer: boolean
 }
 
-/** The context of an operation. Read only: nothing is passed on by changing it. */
+/** The context of an operation. Read-only: no state is passed on through it. */
 export interface OperationContext {
   readonly store: Store
   readonly accounts: AccountLookup
   readonly caller: Caller
-  /** Canonical id of the caller's account, or the fixed one of callers without a name. */
+  /** Canonical id of the caller's account, or the fixed id of anonymous callers. */
   readonly callerId: string
   readonly behavior: DialectBehavior
-  /** As responses name it: the region that was signed for where any is accepted, else the configured one. */
+  /** The region in responses: the signed one where any is accepted, else the configured one. */
   readonly region: string
   readonly anyRegion: boolean
   readonly request: RequestView
@@ -120,20 +120,19 @@ export interface OperationContext {
   /** The addressed bucket; operations on a bucket that need not exist look it up themselves. */
   readonly bucket: Bucket
   readonly body: IncomingBody
-  /** A fault in the dialect, for operations that answer for many keys at once. */
+  /** The dialect's code and message, for operations that report a result per key. */
   describeFault(fault: Fault): { readonly code: string; readonly message: string }
-  /** Whether the caller may also do this to what the request addresses, or to an object that its body names. */
+  /** Whether the caller may also perform this action on the target, or on an object named in the body. */
   isAllowed(action: Action, on?: ObjectName, conditions?: ConditionValues): Promise<boolean>
   /**
-   * Authorizes again with the condition values of the body. Called before any effect by operations with `deferredKeys`.
+   * Authorizes again with the condition values of the body. Operations with `deferredKeys` call it before any effect.
    */
   authorizeDeferred(conditions: ConditionValues): Promise<void>
   /**
-   * R61, R95. Called by an operation that is about to read data at length, when nothing is left that could be refused
-   * without reading: if that takes long, the response begins as a success with these headers, and the result follows in
-   * its body.
+   * R61, R95. An operation calls this before a long read, once every check that needs no data has passed: if the read
+   * takes long, the response starts as a success with these headers, and its body carries the result.
    */
   allowEarlyResponse(headers: readonly Header[]): void
-  /** Logs damage in the store that the response does not depend on. */
+  /** Logs damage in the store that does not affect the response. */
   reportDamage(error: Error): void
 }

@@ -1,4 +1,4 @@
-/** Every operation there is. Routing, the log's names and the list of permissions are derived from this. */
+/** The list of all operations. Routing, log names and the list of permissions are derived from it. */
 
 import { GetBucketAcl, PutBucketAcl } from './bucket/BucketAcl.ts'
 import { CreateBucket } from './bucket/CreateBucket.ts'

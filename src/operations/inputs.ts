@@ -1,6 +1,4 @@
-/**
- * How the fields of an input are read. Each says what a value must look like, and refuses it by a fault that names it.
- */
+/** Decoders for the fields of an input. Each validates one value and refuses it with a fault that names it. */
 import { Fault } from '../model/faults.ts'
 import { headerName } from '../rules/access/names.ts'
 import { parseEtags } from '../rules/etag.ts'
@@ -44,7 +42,6 @@ export const oneOf =
     return value
   }
 
-/** A count from 0 to 2³¹−1; anything else is refused. */
 export const asCount: Parse<number> = (value, name) => {
   if (!/^\d{1,10}$/.test(value) || Number(value) > 0x7fffffff) throw invalidArgument(name, value)
   return Number(value)
@@ -84,7 +81,7 @@ export const partNumber: Decoder<number | undefined> = maybe.query('partNumber',
 
 const ACCOUNT_ID = /^\d{12}$/
 
-/** R7, D19. A bucket is whose the caller says it is, or nothing happens. */
+/** R7, D19. The bucket must have the owner that the caller expects. */
 export function checkExpectedOwner(
   expected: string | undefined,
   owner: string,

@@ -1,4 +1,6 @@
-/** Integrity claims about a body: Content-MD5, a checksum in a header or a trailer. Verified as the body passes. */
+/**
+ * Integrity claims about a body: Content-MD5, or a checksum in a header or trailer. Verified while the body streams.
+ */
 
 import { createHash } from 'node:crypto'
 import { Fault } from '../model/faults.ts'
@@ -19,23 +21,22 @@ import type { BodyInspector } from '../store/content/ingest.ts'
 import type { IncomingBody, OperationContext, RequestView } from './context.ts'
 import type { Operation } from './operation.ts'
 
-/** Headers under `checksum-` that say something else than a value. */
+/** Headers under `checksum-` that carry no checksum. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 const TRAILER = ':checksum-'
 
 export interface IntegrityClaims extends BodyInspector {
-  /** Whether the client said anything that proves the body. */
+  /** The client sent something that proves the body. */
   readonly proven: boolean
 }
 
-/** The claims that the headers make about the body. */
 interface DeclaredChecksums {
   readonly md5: Buffer | undefined
   readonly claim: ReturnType<typeof checksumClaim>
-  /** The trailer that will bring a checksum. */
+  /** The trailer that will carry a checksum. */
   readonly trailer: string | undefined
   readonly algorithm: ChecksumAlgorithm | undefined
-  /** It announces a checksum by one algorithm and sends one by another. */
+  /** The announced algorithm differs from that of the checksum sent. */
   readonly isOther: boolean
 }
 
@@ -61,7 +62,7 @@ function saidOf(request: RequestView, { announced: trailers }: IncomingBody): De
   return { md5: wanted, claim, trailer, algorithm, isOther: announced !== undefined && announced !== algorithm }
 }
 
-/** R112. The same, and what is announced comes. */
+/** R112. Also requires that an announced checksum is sent. */
 export function checkClaims({
   request,
   body,
@@ -73,13 +74,13 @@ export function checkClaims({
   throw new Fault('BadDigest', { reason })
 }
 
-/** A part of an upload: S3 goes by what the upload was begun with, and does not look at the announcement. */
+/** For a part S3 uses the algorithm chosen at creation and ignores the announcement. */
 export function checkPartClaims(ctx: Pick<OperationContext, 'request' | 'body' | 'behavior'>): void {
   if (ctx.behavior.otherChecksum === 'InvalidRequest') checkClaims(ctx)
   else saidOf(ctx.request, ctx.body)
 }
 
-/** R80. The checksum of the whole will be made of those that the client sent, so each part must have one. */
+/** R80. The object's checksum is computed from those the client sent, so each part needs one. */
 export function requirePartChecksum(
   { request, body }: Pick<OperationContext, 'request' | 'body'>,
   of: UploadChecksum,
@@ -95,8 +96,8 @@ function otherThanDeclared(declared: ChecksumAlgorithm, sent: string): Fault {
 }
 
 /**
- * R103, R104, R112, D12. The checksum's algorithm is computed along the way. A `declared` algorithm, which the upload
- * of a part was begun with, is computed in any case, and no other may be claimed.
+ * R103, R104, R112, D12. The claimed algorithm is computed while streaming. An algorithm `declared` at creation of an
+ * upload is always computed, and no other may be claimed.
  */
 export function claimsOf(request: RequestView, body: IncomingBody, declared?: ChecksumAlgorithm): IntegrityClaims {
   const { md5: wantedMd5, claim, trailer, algorithm: claimed } = saidOf(request, body)
@@ -125,15 +126,15 @@ export function claimsOf(request: RequestView, body: IncomingBody, declared?: Ch
 const UNREAD_BYTES_MAX = 2 ** 20
 const NOTHING = createHash('md5').digest()
 
-/** R104, of a request that has no body. */
+/** R104, for a request without a body. */
 export function checkEmptyBody(request: RequestView): void {
   const said = request.header('content-md5')
   if (said !== undefined) checkContentMd5(decodeContentMd5(said), NOTHING)
 }
 
 /**
- * Reads what nobody else will read, where that can tell of a difference. Most requests have nothing of the kind, and a
- * body that comes with a question is not worth it.
+ * Reads an otherwise unread body if a mismatch could show. Most requests have none, and the body of a read is not worth
+ * it.
  */
 export function checkUnreadBody(
   { match: { method } }: Operation,

@@ -1,7 +1,7 @@
 /**
- * The vocabulary of operations. One declaration says everything about one: what it answers to, what it needs permission
- * for, what it reads from the request and what it does. Names of headers are neutral here: `:acl` is the dialect's
- * header of that name, anything without a colon is a plain one. Only the edge knows how they are spelled on the wire.
+ * The vocabulary of operations. One declaration states everything about an operation: the requests it matches, the
+ * permissions it requires, its input and its effect. Header names are neutral: `:acl` is the dialect's header of that
+ * name; a name without a colon is a plain header. Only the edge knows how they are spelled on the wire.
  */
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { XmlDocument } from '../lib/xml-writer.ts'
@@ -14,17 +14,17 @@ export type ResourceLevel = 'service' | 'bucket' | 'object'
 export interface Match {
   readonly method: HttpMethod
   readonly on: ResourceLevel
-  /** Required: `?name` a query parameter, `?name=value` with that value, `:name` a dialect header. */
+  /** `?name` requires a query parameter, `?name=value` one with that value, `:name` a dialect header. */
   readonly requires?: readonly string[]
 }
 
-/** One permission that must hold. Without `on` it concerns what the request addresses. */
+/** One required permission. Without `on` it concerns the request's target. */
 export interface RequiredPermission {
   readonly action: Action
   readonly on?: ObjectName
   /**
-   * The action is about the object that the request makes, and what is stored under its key now has no say: whether it
-   * may be so made is up to the bucket's owner, or to the writer, who will own it.
+   * The action concerns the object that the request creates, and the object now stored under its key does not matter:
+   * the bucket's owner decides, or the writer, who will own it.
    */
   readonly forNewObjectOf?: 'bucket' | 'writer'
 }
@@ -34,11 +34,11 @@ export interface OperationResponse {
   /** Neutral names; a header without a value is not sent. */
   readonly headers?: readonly Header[]
   readonly body?: XmlDocument | Buffer | AsyncIterable<Buffer>
-  /** Of a streamed body. */
+  /** The length of a streamed body. */
   readonly length?: number
 }
 
-/** Reads one field of an operation's input. An object, so that its type is inferred. */
+/** Decodes one field of an operation's input. An object, so that its type is inferred. */
 export interface Decoder<T> {
   readonly decode: (request: RequestView) => T
 }
@@ -49,27 +49,27 @@ type Input<I extends Inputs> = { readonly [K in keyof I]: I[K] extends Decoder<i
 export interface Declaration<I extends Inputs> {
   readonly name: string
   readonly match: Match
-  /** Evaluated before the input is decoded, so it may read the request but must not refuse it for its form. */
+  /** Evaluated before the input is decoded: it may read the request but must not reject its form. */
   readonly permission: (request: RequestView, target: ObjectName) => readonly RequiredPermission[]
   readonly input: I
-  /** The bucket is being made, or need not exist. */
+  /** The bucket is created by this operation, or need not exist. */
   readonly withoutBucket?: boolean
   /** Anonymous callers need a policy for this; ACLs do not grant it. */
   readonly anonymousNeedsPolicy?: boolean
-  /** Its specification has one general fault for invalid requests; a dialect may fold others into it. */
+  /** Its specification has one general fault for invalid requests; a dialect may map others to it. */
   readonly foldsFaults?: boolean
-  /** It concerns the upload named in the query, whose initiator has rights of their own (R99). */
+  /** It concerns the upload named in the query, whose initiator has permissions of its own (R99). */
   readonly ofUpload?: boolean
   /**
-   * Condition keys that only its body answers. It may be read once they are all that could still refuse the request;
-   * `run` then authorizes again with the values of the body, before any effect.
+   * Condition keys whose values are in the body: authorization assumes them favourable, and `run` checks again once the
+   * body is read.
    */
   readonly deferredKeys?: readonly string[]
-  /** It is posted as a form, whose fields stand for headers and name the key. */
+  /** Its request is a form, whose fields replace headers and name the key. */
   readonly takesForm?: boolean
-  /** It writes objects: with its success an object exists (true), or only a part of one to come (false). */
+  /** It writes data: true if its success creates an object, false if only a part of one. */
   readonly createsObject?: boolean
-  /** Conditions that it alone evaluates: on any other request their headers are refused, not ignored. */
+  /** Conditional headers that it evaluates: operations without them refuse these headers instead of ignoring them. */
   readonly evaluates?: readonly string[]
   readonly run: (ctx: OperationContext, input: Input<I>) => MaybePromise<OperationResponse>
 }
@@ -92,7 +92,7 @@ export interface Operation {
 
 export function operation<I extends Inputs>(declared: Declaration<I>): Operation {
   const fields = Object.entries(declared.input)
-  // Copied and filled in, so that all inputs of an operation have one shape from the start.
+  // Every input starts as a copy of this, so that all have the same hidden class.
   const blank: Record<string, unknown> = Object.fromEntries(fields.map(([name]) => [name, undefined]))
   return {
     name: declared.name,
@@ -115,13 +115,13 @@ export function operation<I extends Inputs>(declared: Declaration<I>): Operation
   }
 }
 
-/** The common case: one action on what the request addresses. */
+/** The common case: one action on the request's target. */
 export const requires =
   (...actions: readonly Action[]) =>
   (): readonly RequiredPermission[] =>
     actions.map(action => ({ action }))
 
-/** Actions on a version by its id have names of their own. */
+/** Actions on a version by id have their own names. */
 export const requiresForVersion =
   (current: Action, named: Action) =>
   (request: RequestView): readonly RequiredPermission[] => [

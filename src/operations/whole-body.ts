@@ -1,4 +1,4 @@
-/** Bodies that are documents: read whole, with a limit, and verified before they take effect. */
+/** Bodies that are documents: read whole, within a limit, and verified before they take effect. */
 import { createHash } from 'node:crypto'
 import { BadXml, type XmlNode } from '../lib/xml.ts'
 import { parseXml } from '../lib/xml-reader.ts'
@@ -11,11 +11,11 @@ export const DOCUMENT_BYTES_MAX = 2 ** 20
 
 export interface BodyRule {
   readonly bytesMax?: number
-  /** R103. A body must come with Content-MD5 or a checksum, or a signed hash where the dialect takes that for proof. */
+  /** R103. Requires Content-MD5 or a checksum, or a signed hash where the dialect accepts that. */
   readonly proof: 'none' | 'checksum' | 'signed hash'
 }
 
-/** The body to its last byte, so that whatever is checked there has been checked. Empty when there is none. */
+/** Reads the body to its end, where its claims are verified. Empty without a body. */
 export async function wholeBody(
   ctx: OperationContext,
   { proof, bytesMax = DOCUMENT_BYTES_MAX }: BodyRule,
@@ -47,7 +47,7 @@ export async function wholeBody(
   }
 }
 
-/** Parses and reads the document; `fault` answers one that is malformed or of another kind. */
+/** Parses the document; `fault` is thrown for one that is malformed or of another kind. */
 export function readXml<T>(body: Buffer, read: (root: XmlNode) => T, fault: FaultCode = 'MalformedXML'): T {
   try {
     return read(parseXml(body))

@@ -1,4 +1,4 @@
-/** G15. Creates a bucket, with what its headers and its body configure from the start. */
+/** G15. Creates a bucket, with the configuration in its headers and body. */
 import { child, childText, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import { Fault, notImplemented } from '../../model/faults.ts'
 import type { Pairs } from '../../model/version.ts'
@@ -21,7 +21,7 @@ import { readXml, wholeBody } from '../whole-body.ts'
 
 const BUCKETS_PER_ACCOUNT_MAX = 10_000
 
-/** Configuring the new bucket by headers takes further permissions. */
+/** Configuring the new bucket by headers requires further permissions. */
 function createNeeds(request: RequestView): RequiredPermission[] {
   const out: RequiredPermission[] = [{ action: 'CreateBucket' }]
   const lists = ['acl', ...GRANT_HEADERS.keys()]
@@ -38,7 +38,7 @@ interface Configuration {
   readonly tags: Pairs
 }
 
-/** D28. The body names the one region that is set; where none is, any. Tags are the bucket's from the start. */
+/** D28. The body must name the configured region; without one, any is accepted. Tags apply from creation on. */
 function readConfiguration(
   root: XmlNode,
   { region, anyRegion }: Pick<OperationContext, 'region' | 'anyRegion'>,

@@ -9,7 +9,7 @@ interface Marker {
   readonly versionId: string | undefined
 }
 
-/** Where to go on: behind a key, or behind one of its versions. */
+/** The listing continues after a key, or after one of its versions. */
 const marker: Decoder<Marker> = {
   decode(request) {
     const key = request.query('key-marker')

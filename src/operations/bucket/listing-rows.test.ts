@@ -5,7 +5,7 @@ import type { ShownVersion } from '../../model/shown-version.ts'
 import type { OperationContext } from '../context.ts'
 import { noOwnerRows, objectRow, ownerRows, versionRow } from './listing-rows.ts'
 
-/** What no text may do to a row: end its element, begin another, or be something else. */
+/** No text may close a row's element, open another, or change its meaning. */
 const evil = (name: string): string => `${name}</Key><&"'é`
 
 const version: ShownVersion = {

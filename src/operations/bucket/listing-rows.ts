@@ -1,6 +1,6 @@
 /**
- * The rows of listings, a thousand to a page: each written as XML in one piece, since element by element takes twice as
- * long. So here, and nowhere else, every text that came from outside has to go through `xmlText`.
+ * The rows of listings, up to a thousand a page. Each is written as one XML string: element by element takes twice as
+ * long. Every text from outside must therefore go through `xmlText` here.
  */
 import { memoizeLast } from '../../lib/memoize-last.ts'
 import { asMarkup, type Markup, xmlText } from '../../lib/xml-writer.ts'
@@ -11,7 +11,7 @@ import type { OperationContext } from '../context.ts'
 
 export type OwnerRow = (owner: string) => Markup
 
-/** An element for the owner of each row; most have the same. */
+/** The owner element of each row; consecutive rows usually share it. */
 export function ownerRows(ctx: OperationContext): OwnerRow {
   return memoizeLast(owner => {
     const displayName = ctx.accounts.byCanonicalId(owner)?.displayName ?? ''
@@ -34,13 +34,13 @@ export const stored = memoizeLast(
 
 const changed = (ms: number): string => `<LastModified>${formatTimestamp(ms)}</LastModified>`
 
-/** R16, R17. What an object has and a marker has not. */
+/** R16, R17. The elements that an object has and a delete marker lacks. */
 function object({ modifiedAt, etag, checksum, size, storageClass }: ShownVersion): string {
   const made = `<LastModified>${formatTimestamp(modifiedAt)}</LastModified><ETag>&quot;${xmlText(etag)}&quot;</ETag>`
   return `${made}${checksumKind(checksum)}<Size>${size}${stored(storageClass)}`
 }
 
-/** `key` as the listing spells it. */
+/** `key` is already encoded for this listing. */
 export function objectRow(key: string, version: ShownVersion, owner: OwnerRow): Markup {
   return asMarkup(`<Contents><Key>${xmlText(key)}</Key>${object(version)}${owner(version.owner)}</Contents>`)
 }

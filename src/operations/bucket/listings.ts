@@ -7,7 +7,7 @@ import type { Decoder } from '../operation.ts'
 export const prefix = maybe.query('prefix', asText)
 export const delimiter = maybe.query('delimiter', asText)
 
-/** `encoding-type=url`: texts of the answer are percent-encoded, since XML cannot carry every character. */
+/** `encoding-type=url`: texts in the response are percent-encoded, since XML cannot carry every character. */
 export const encoding: Decoder<'url' | undefined> = maybe.query('encoding-type', (value, name) => {
   if (value !== 'url') throw invalidArgument(name, value, 'Invalid Encoding Method specified in Request')
   return 'url' as const
@@ -19,7 +19,7 @@ const encoded = (text: string): string =>
     .replaceAll('%2F', '/')
     .replaceAll('%20', '+')
 
-/** How this listing spells keys and prefixes. */
+/** Encodes keys and prefixes for this listing. */
 export const speller =
   (form: 'url' | undefined) =>
   <T extends string | undefined>(text: T): T | string =>

@@ -13,7 +13,7 @@ import { type ObjectRow, ObjectRows } from './object-rows.ts'
 const accounts = { byCanonicalId: (id: string) => ({ displayName: `name of ${id} <&>` }) }
 const context = { accounts } as unknown as OperationContext
 
-/** Mostly plain; markup, controls, and what a URL spells otherwise among it. */
+/** Mostly plain text, mixed with markup, control characters and characters that URLs encode. */
 const anyText = fc.string({
   unit: fc.oneof(
     { weight: 12, arbitrary: fc.constantFrom(...'abcXYZ019-_.~/') },
@@ -61,7 +61,7 @@ test('A80: rows made of bytes are those made of texts, whatever stands in them, 
           const key = Buffer.from(object.key)
           const record = versionFormat.encode(versionOf(object), key)
           shown.read({ bytes: record, start: 0, end: record.length })
-          // Among other bytes, as it lies in an address.
+          // The key among other bytes, as in a record key.
           const bytes = Buffer.concat([Buffer.from('ob\0'), key, Buffer.from('\0<')])
           return rows.add({ bytes, start: 3, end: 3 + key.length }, shown)
         })

@@ -1,6 +1,6 @@
 /**
- * The rows of objects in a listing, as bytes: made of their records where these lie, since strings of keys and entity
- * tags take most of the time that a page costs. Whatever is not plain goes the way of texts, through `objectRow`.
+ * The rows of objects in a listing, as bytes copied from their records: building strings of keys and entity tags takes
+ * most of the time of a page. Keys that need escaping go through `objectRow`.
  */
 import { type ByteSpan, EMPTY, textOf } from '../../lib/bytes.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
@@ -9,7 +9,7 @@ import { TIMESTAMP_BYTES_MAX, writeTimestamp } from '../../rules/http-date.ts'
 import { checksumKind, type OwnerRow, objectRow, stored } from './listing-rows.ts'
 import { speller } from './listings.ts'
 
-/** Room for most pages. More is made when needed; only this much is kept from one page to the next. */
+/** Fits most pages. A larger buffer is allocated when needed, and not kept. */
 const SPARE_BYTES = 512 * 1024
 /** The longest UTF-8 encoding of one UTF-16 unit. */
 const UNIT_BYTES_MAX = 3
@@ -20,7 +20,7 @@ const BEFORE_DATE = Buffer.from('</Key><LastModified>')
 const BEFORE_ETAG = Buffer.from('</LastModified><ETag>&quot;')
 const FIXED_BYTES = BEFORE_KEY.length + BEFORE_DATE.length + BEFORE_ETAG.length + TIMESTAMP_BYTES_MAX + DIGITS_MAX
 
-/** Which bytes stand for themselves, by the form of a listing. */
+/** Marks the bytes that need no escaping in this form of listing. */
 const tableOf = (plain: RegExp): Uint8Array =>
   Uint8Array.from({ length: 256 }, (_, byte) => (byte < 0x80 && plain.test(String.fromCharCode(byte)) ? 1 : 0))
 const IN_XML = tableOf(/[ !#-%'-;=?-~]/)
@@ -32,7 +32,6 @@ interface Pieces {
   readonly afterSize: Buffer
 }
 
-/** A row that has been written. */
 class Row {
   readonly #bytes: Buffer
   readonly #from: number
@@ -71,7 +70,7 @@ export class ObjectRows {
     spare = undefined
   }
 
-  /** Writes a row; its key is known as long as these rows are. */
+  /** Appends a row; its key can be read as long as this object is in use. */
   readonly add = (name: ByteSpan, shown: ShownRecord): ObjectRow => {
     const { afterEtag, afterSize } = this.#piecesOf(shown)
     const { etagStart, etagEnd } = shown
@@ -93,7 +92,7 @@ export class ObjectRows {
     return new Row(bytes, from, to, this.#at)
   }
 
-  /** Hands over the rows up to this one, and their memory to whoever comes next. */
+  /** Writes the rows up to this one and releases the buffer for reuse. */
   writeTo(to: XmlWriter, last: ObjectRow | undefined): void {
     to.addBytes(this.#bytes.subarray(0, last?.end ?? 0))
     if (this.#bytes.length === SPARE_BYTES) spare = this.#bytes
@@ -131,7 +130,7 @@ export class ObjectRows {
     for (let i = 0; i < digits.length; i++) this.#bytes[this.#at++] = digits.charCodeAt(i)
   }
 
-  /** Whether all of it stood for itself. */
+  /** Returns false at the first byte that needs escaping. */
   #copyPlain(plain: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
     const to = this.#bytes
     let at = this.#at

@@ -1,6 +1,6 @@
 /**
- * A bucket's documents are set, shown and removed alike: `GET`, `PUT` and `DELETE` of one sub-resource. A kind says
- * what is its own: its name, the actions it needs, how it is read and shown, and where it is kept.
+ * `GET`, `PUT` and `DELETE` of a bucket's sub-resource work alike for all documents. A kind declares what differs: its
+ * name, its actions, how it is parsed and shown, and where it is stored.
  */
 import type { XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
@@ -31,7 +31,7 @@ export interface DocumentKind<T> {
   readonly remove?: { readonly name: string; readonly needs: Action }
   /** The fault when it is not set. */
   readonly absent: FaultCode
-  /** Undefined when nobody has set it. */
+  /** Undefined when it has never been set. */
   readonly show: (ctx: OperationContext) => Promise<XmlDocument | undefined>
   readonly read: (root: XmlNode) => T
   readonly keep: (ctx: OperationContext, document: T) => Promise<void>
@@ -90,7 +90,7 @@ export const documentOperations = <T>(kind: DocumentKind<T>): Operation[] => [
   ...removeOperation(kind),
 ]
 
-/** Where documents live that do not stand in the bucket's record. */
+/** Storage for documents that are not part of the bucket's record. */
 export function storedAs(name: string) {
   return {
     text: async (ctx: OperationContext): Promise<string | undefined> =>
@@ -100,7 +100,7 @@ export function storedAs(name: string) {
   }
 }
 
-/** A document that is checked, kept in its own words and shown again in them. */
+/** A document that is validated, stored as sent and returned as sent. */
 export function keptAsSent(name: string, check: (root: XmlNode) => unknown) {
   const stored = storedAs(name)
   return {

@@ -1,4 +1,4 @@
-/** Every document that a bucket can have, and what may be done with it. */
+/** The documents of a bucket, and the operations on each. */
 import type { Operation } from '../operation.ts'
 import { documentOperations } from './document.ts'
 import { lifecycle } from './lifecycle.ts'

@@ -1,4 +1,4 @@
-/** The lifecycle of a bucket's objects, and from which size on they change their storage class. */
+/** The lifecycle rules of a bucket, and the minimum object size for transitions. */
 import type { XmlNode } from '../../lib/xml.ts'
 import { parseXml } from '../../lib/xml-reader.ts'
 import { readLifecycle } from '../../rules/documents/lifecycle.ts'
@@ -10,7 +10,7 @@ import { type DocumentKind, keptAsSent, storedAs } from './document.ts'
 
 const leaf = (name: string, text: string): XmlNode => ({ name, text, attributes: new Map(), children: [] })
 
-/** Every rule is stored with its name, its own or the one it was given: clients find rules by it. */
+/** Every rule is stored with an id, the client's or a generated one: clients find rules by it. */
 function named(root: XmlNode): XmlNode {
   const rules = readLifecycle(root)
   checkTransitions(root)
@@ -22,8 +22,8 @@ function named(root: XmlNode): XmlNode {
 }
 
 /**
- * Nothing changes its class here, so the size has no effect. But clients wait until they are told what they asked for,
- * or the first of these when they asked for nothing. It stands beside the rules, as an attribute that only we see.
+ * No object changes its storage class here, so the size has no effect. But clients poll until they read back the value
+ * they set, or the first of these as the default. It is stored with the rules as a private attribute.
  */
 const SIZES = ['all_storage_classes_128K', 'varies_by_storage_class'] as const
 const SIZE = ':transition-default-minimum-object-size'

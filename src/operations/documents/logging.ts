@@ -1,4 +1,4 @@
-/** Where a bucket's access log goes. The target bucket must grant delivery, which is checked at every delivery. */
+/** The target of a bucket's access log. The target bucket must grant delivery; each delivery checks that again. */
 import { parseXml } from '../../lib/xml-reader.ts'
 import type { Bucket } from '../../model/bucket.ts'
 import { Fault } from '../../model/faults.ts'
@@ -21,7 +21,7 @@ async function targetOf(store: Store, source: Bucket, { targetBucket, targetPref
   const target = await store.buckets.get(targetBucket).catch((error: unknown) => {
     throw error instanceof Fault ? unfit(targetBucket, 'The target bucket for logging does not exist') : error
   })
-  // A caller learns no more about a bucket of another owner than that it is no target.
+  // A caller learns nothing about another owner's bucket except that it is not a valid target.
   if (target.owner !== source.owner) throw unfit(targetBucket, 'The target bucket must have the same owner')
   if (target.defaultRetention !== undefined) throw unfit(targetBucket, 'The target bucket retains every object')
   const policy = target.documents.includes('policy') ? await store.documents.get(targetBucket, 'policy') : undefined
@@ -34,7 +34,7 @@ export const logging: DocumentKind<Logging | undefined> = {
   query: LOGGING,
   get: { name: 'GetBucketLogging', needs: 'GetBucketLogging' },
   put: { name: 'PutBucketLogging', needs: 'PutBucketLogging' },
-  // Without any, a document says so.
+  // Without a target the document is empty, so this is never returned.
   absent: 'InternalError',
   async show(ctx) {
     const text = await stored.text(ctx)
@@ -55,7 +55,7 @@ export interface LogTarget {
 
 export const isLogged = ({ documents }: Bucket): boolean => documents.includes(LOGGING)
 
-/** Where the log of a bucket goes now; undefined when nowhere. A target that does not want it any more is a fault. */
+/** The current log target of a bucket, if any. A target that no longer grants delivery is a fault. */
 export async function logTarget(store: Store, bucket: string): Promise<LogTarget | undefined> {
   const source = await store.buckets.get(bucket)
   const text = isLogged(source) ? await store.documents.get(bucket, LOGGING) : undefined

@@ -1,4 +1,4 @@
-/** The bucket's policy: JSON, kept to the byte. */
+/** The bucket policy: JSON, stored byte for byte. */
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
 import { checkPolicyNotPublic, isPublicPolicy } from '../../rules/access/is-public.ts'

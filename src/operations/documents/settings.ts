@@ -1,4 +1,4 @@
-/** Documents whose contents stand in the bucket's own record. */
+/** Documents whose contents are part of the bucket's record. */
 import type { DefaultRetention, Ownership, PublicAccessBlock, Versioning } from '../../model/bucket.ts'
 import {
   lockDocument,
@@ -15,7 +15,7 @@ import {
 import { checkListFitsOwnership } from '../acl.ts'
 import type { DocumentKind } from './document.ts'
 
-/** Kinds that are always set never say that they are not. */
+/** Kinds that are always set never return this. */
 const NEVER = 'InternalError'
 
 export const versioning: DocumentKind<Exclude<Versioning, 'off'>> = {

@@ -62,7 +62,7 @@ export const tagging: DocumentKind<Pairs> = {
   absent: 'NoSuchTagSet',
   show: shownTags,
   read: root => readTagDocument(root, 'bucket'),
-  // No tags and no set of tags are the same.
+  // An empty set of tags equals none.
   keep: (ctx, tags) => (tags.length === 0 ? tagText.remove(ctx) : tagText.put(ctx, documentText(tagDocument(tags)))),
   drop: tagText.remove,
 }

@@ -1,4 +1,4 @@
-/** The legal hold of a version: on or off, by whoever may say so, independent of retention (R38). */
+/** The legal hold of a version: on or off, by permission alone and independent of retention (R38). */
 import { BadXml, childWord, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import { Fault } from '../../model/faults.ts'
@@ -33,7 +33,7 @@ function statusOf({ behavior }: OperationContext, body: Buffer): Word {
   }
 }
 
-/** R108. The specification calls bucket and key parameters; whoever sends them as such must mean this object. */
+/** R108. The specification lists bucket and key as parameters; if sent as such they must name this object. */
 function checkNames({ request, target }: OperationContext): void {
   const [bucket, key] = [request.query('Bucket'), request.query('Key')]
   if (bucket !== undefined && bucket !== target.bucket) throw invalid('Bucket names another bucket than the request')
@@ -54,7 +54,7 @@ function holdInHeader({ request, behavior }: OperationContext): Word | undefined
 export const PutObjectLegalHold = operation({
   name: 'PutObjectLegalHold',
   match: { method: 'PUT', on: 'object', requires: ['?legal-hold'] },
-  // R115. A permission of its own, beside that to write the object.
+  // R115. A separate permission from writing the object.
   permission: requires('PutObjectLegalHold'),
   deferredKeys: KEYS_FROM_HOLD,
   foldsFaults: true,
@@ -65,10 +65,10 @@ export const PutObjectLegalHold = operation({
     checkClaims(ctx)
     needLocks(ctx)
     await refuseDeleteMarker(() => ctx.store.objects.head(ctx.target))
-    // R111. The body needs a proof.
+    // R111. The body needs a checksum.
     const body = await wholeBody(ctx, { proof: 'checksum' })
     const status = statusOf(ctx, body)
-    // A legal instruction that contradicts itself must not be guessed.
+    // A legal instruction that contradicts itself must not be guessed at.
     if (said !== undefined && said !== status) {
       throw invalid(`The ${headerName('legal-hold')} header and the Status of the document differ`)
     }
@@ -78,7 +78,7 @@ export const PutObjectLegalHold = operation({
   },
 })
 
-/** R108. The same without a key: said to be a bad request in one dialect, and no operation at all in the other. */
+/** R108. Without a key this is a bad request in one dialect, and not an operation in the other. */
 export const PutLegalHoldWithoutKey = operation({
   name: 'PutLegalHoldWithoutKey',
   match: { method: 'PUT', on: 'bucket', requires: ['?legal-hold'] },

@@ -1,4 +1,4 @@
-/** Retention of a version: until when it must be kept, and whether somebody may set that aside (G19). */
+/** Retention of a version: its end, and whether it can be bypassed (G19). */
 import { BadXml, childText, childWord, onlyChildren, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import type { XmlWriter } from '../../lib/xml-writer.ts'
 import type { LockMode } from '../../model/bucket.ts'
@@ -13,7 +13,7 @@ import { wantsBypass } from '../object/removal.ts'
 import { operation, requires } from '../operation.ts'
 import { readXml, wholeBody } from '../whole-body.ts'
 
-/** D7, R113. Asked before anything about the object: without locks on the bucket the key makes no difference. */
+/** D7, R113. Checked before anything about the object: without object lock on the bucket the key does not matter. */
 export function needLocks({ bucket, behavior }: OperationContext): void {
   if (bucket.lockEnabled) return
   const code = behavior.locks.bucketWithout
@@ -26,7 +26,7 @@ const MODES: Readonly<Record<'GOVERNANCE' | 'COMPLIANCE', LockMode>> = {
   COMPLIANCE: 'compliance',
 }
 
-/** An empty document lifts the retention; half of one means nothing. */
+/** An empty document removes the retention; an incomplete one is refused. */
 function readRetention(root: XmlNode): Lock['retention'] {
   onlyChildren(rootNamed(root, 'Retention'), 'Mode', 'RetainUntilDate')
   const mode = childWord(root, 'Mode', ['GOVERNANCE', 'COMPLIANCE'] as const)

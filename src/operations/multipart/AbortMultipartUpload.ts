@@ -1,7 +1,7 @@
 import { operation, requires } from '../operation.ts'
 import { uploadId, uploadName } from './uploads.ts'
 
-/** R98. Answers 204, without a body. */
+/** R98. Returns 204 without a body. */
 export const AbortMultipartUpload = operation({
   name: 'AbortMultipartUpload',
   match: { method: 'DELETE', on: 'object', requires: ['?uploadId'] },

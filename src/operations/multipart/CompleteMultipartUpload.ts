@@ -36,12 +36,12 @@ import { declaredChecksum, uploadId, uploadName, writeChecksum } from './uploads
 
 const LIST_BYTES_MAX = 8 * 2 ** 20
 
-/** Headers under `checksum-` that are no values. */
+/** Headers under `checksum-` that carry no checksum. */
 const NOT_VALUES: ReadonlySet<string> = new Set(['algorithm', 'type', 'mode'])
 
-/** The list of parts as sent. Checksums in the headers are the object's, so only the MD5 speaks about this body. */
+/** The list of parts as sent. Checksum headers describe the object, so only Content-MD5 covers this body. */
 interface SentList {
-  /** Once it is known that there is something to complete: the parts, if they are what the client meant. */
+  /** Called once the upload is known to exist; throws if the list is malformed. */
   parts(): readonly ListedPartChecksum[]
 }
 
@@ -75,7 +75,7 @@ interface Said {
   readonly customerKey: CustomerKey | undefined
 }
 
-/** R82. What the upload fixed at its beginning, its end may only repeat; where it fixed nothing, dialects differ. */
+/** R82. The checksum type must be the one chosen at creation; dialects differ where none was. */
 function checkType(ctx: OperationContext, upload: Upload, type: ChecksumType | undefined): void {
   if (type === undefined || type === upload.checksum?.type) return
   const { lateChecksumType } = ctx.behavior
@@ -98,7 +98,7 @@ function checkSize(expected: string | undefined, size: number): void {
   throw new Fault('InvalidRequest', { reason })
 }
 
-/** R79–R83. What the object's checksum is, and that it is what the client says. */
+/** R79–R83. Computes the object's checksum and compares it with the client's. */
 async function checksumOf(
   upload: Upload,
   { parts }: Assembly,
@@ -134,7 +134,7 @@ async function answerOf(ctx: OperationContext, version: Version): Promise<Operat
   }
 }
 
-/** R96, R97. An upload that is gone because it was completed: a client that lost the answer learns what it became. */
+/** R96, R97. The upload is gone because it was completed: a client that lost the response gets the result again. */
 async function answerAgain(
   ctx: OperationContext,
   name: UploadName,
@@ -152,7 +152,7 @@ async function answerAgain(
   const version = await ctx.store.objects.head({ ...ctx.target, versionId }).catch((error: unknown) => {
     throw error instanceof Fault ? gone : error
   })
-  // A null version may be another one by now.
+  // The null version may have been replaced since.
   if (version.etag !== etag || version.modifiedAt !== completedAt) throw gone
   return answerOf(ctx, version)
 }
@@ -163,7 +163,7 @@ async function complete(ctx: OperationContext, name: UploadName, list: SentList,
   checkUploadKey(upload, said.customerKey, ctx.behavior.completionNeedsKey && upload.checksum !== undefined)
   checkSameSealing(upload, ctx.request)
   checkType(ctx, upload, said.type)
-  // The commit decides; but a condition that fails already comes before whatever is wrong with the list.
+  // The commit decides, but a condition that already fails takes precedence over faults of the list.
   await ctx.store.objects.checkCondition(ctx.target, condition)
   const listed = list.parts()
   return ctx.store.completion.complete({
@@ -179,7 +179,7 @@ async function complete(ctx: OperationContext, name: UploadName, list: SentList,
   })
 }
 
-/** R91. Takes the permission to write the object. */
+/** R91. Requires the permission to write the object. */
 export const CompleteMultipartUpload = operation({
   name: 'CompleteMultipartUpload',
   match: { method: 'POST', on: 'object', requires: ['?uploadId'] },
@@ -218,7 +218,7 @@ export const CompleteMultipartUpload = operation({
   },
 })
 
-/** R74. A POST to an object that names no upload can only have been meant for the operation above. */
+/** R74. A POST to an object without an upload id can only be meant as a completion. */
 export const CompleteWithoutUpload = operation({
   name: 'CompleteMultipartUpload',
   match: { method: 'POST', on: 'object' },

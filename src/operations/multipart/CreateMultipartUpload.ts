@@ -16,7 +16,7 @@ import { directive, refuseBody } from './uploads.ts'
 export const CreateMultipartUpload = operation({
   name: 'CreateMultipartUpload',
   match: { method: 'POST', on: 'object', requires: ['?uploads'] },
-  // R70. The permission to write the object, and more for what the headers ask for.
+  // R70. The permission to write the object, and those that the headers require.
   permission: newObjectPermissions,
   anonymousNeedsPolicy: true,
   createsObject: false,
@@ -27,7 +27,7 @@ export const CreateMultipartUpload = operation({
     checksum: {
       decode: request => uploadChecksum(request.header(':checksum-algorithm'), request.header(':checksum-type')),
     },
-    // There is no source: it is read so that a wrong one is refused, and means nothing.
+    // There is no source here: the directive is validated and otherwise ignored.
     directive: directive('metadata-directive', 'InvalidRequest'),
   },
   async run(ctx, { sealing, lock, checksum, directive: _, ...said }) {

@@ -21,7 +21,7 @@ function writeUpload(to: XmlWriter, ctx: OperationContext, upload: Upload, spell
   to.close()
 }
 
-/** Without the key it belongs to, an upload's id says nothing about a place in the listing. */
+/** An upload id marks a position only together with its key. */
 const uploadMarker: Decoder<string | undefined> = {
   decode(request) {
     const value = request.query('upload-id-marker') ?? ''
@@ -65,7 +65,7 @@ export const ListMultipartUploads = operation({
           to.leaf('KeyMarker', spell(keyMarker ?? ''))
           to.leaf('UploadIdMarker', input.uploadMarker ?? '')
           to.leaf('NextKeyMarker', spell(next?.key))
-          // A page that ends in a common prefix goes on behind it, not inside a key.
+          // A page that ends in a common prefix continues after the prefix, not inside a key.
           if (next !== undefined) to.leaf('NextUploadIdMarker', next.isPrefix ? '' : last!.id.toString('hex'))
           to.leaf('Prefix', spell(input.prefix ?? ''))
           to.leaf('Delimiter', spell(input.delimiter))

@@ -13,7 +13,7 @@ export const ListParts = operation({
   match: { method: 'GET', on: 'object', requires: ['?uploadId'] },
   permission: requires('ListMultipartUploadParts'),
   ofUpload: true,
-  // The key is not needed to list; a malformed one is refused all the same.
+  // Listing needs no customer key, but a malformed one is still refused.
   input: {
     uploadId,
     encoding,

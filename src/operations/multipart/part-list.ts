@@ -1,4 +1,4 @@
-/** The list of parts that ends an upload (R75–R77). */
+/** The list of parts that completes an upload (R75–R77). */
 import { children, childText, onlyChildren, requiredText, rootNamed, type XmlNode } from '../../lib/xml.ts'
 import { Fault } from '../../model/faults.ts'
 import type { ListedPart } from '../../rules/assembly.ts'
@@ -9,7 +9,7 @@ import { invalidArgument } from '../inputs.ts'
 import { readXml } from '../whole-body.ts'
 
 export interface ListedPartChecksum extends ListedPart {
-  /** Checksums in its entry, by algorithm. */
+  /** The checksums in its entry, by algorithm. */
   readonly sums: readonly (readonly [ChecksumAlgorithm, string])[]
 }
 
@@ -17,7 +17,7 @@ const NAMES = ['PartNumber', 'ETag', 'Size', ...CHECKSUM_ALGORITHMS.map(name => 
 
 const INTEGER = /^\s*[+-]?\d+\s*$/
 
-/** Any integer is one, of however many digits; those that no part has are refused as such. */
+/** Any integer parses, however long; numbers that no part can have are refused later. */
 function partNumber(text: string): number {
   if (!INTEGER.test(text)) throw new Fault('MalformedXML')
   const number = Number(text)

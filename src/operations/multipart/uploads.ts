@@ -29,7 +29,7 @@ export const uploadName = ({ target }: OperationContext, id: string): UploadName
   uploadId: id,
 })
 
-/** The checksum declared when the upload was created. */
+/** The checksum declared at creation. */
 export function declaredChecksum({ checksum }: Upload): UploadChecksum | undefined {
   return checksum === undefined ? undefined : { ...checksum, algorithm: checksumAlgorithm(checksum.algorithm) }
 }
@@ -56,7 +56,7 @@ export function writeInitiator(to: XmlWriter, ctx: OperationContext, { initiator
   to.close()
 }
 
-/** R42, R62. Requests that say everything in their headers; read to the end, where the signature's hash is checked. */
+/** R42, R62. For requests that are complete in their headers; reads to the end, where the signed hash is verified. */
 export async function refuseBody(ctx: OperationContext): Promise<void> {
   const refused = (): Fault => new Fault('InvalidRequest', { reason: 'This request does not support content' })
   if ((ctx.body.length ?? 0) > 0) throw refused()
@@ -64,7 +64,7 @@ export async function refuseBody(ctx: OperationContext): Promise<void> {
   checkEmptyBody(ctx.request)
 }
 
-/** R65. Words that say whether something comes from a source. */
+/** R65. Says whether something is copied from the source or replaced. */
 export const directive = (name: string, fault: 'InvalidArgument' | 'InvalidRequest'): Decoder<'COPY' | 'REPLACE'> => ({
   decode(request) {
     const value = request.header(`:${name}`) ?? 'COPY'

@@ -35,7 +35,7 @@ const input = {
 
 type Read = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
-/** R48. An object is not copied onto itself for nothing. */
+/** R48. A copy of an object onto itself must change something. */
 function checkNotInPlace(ctx: OperationContext, said: Read): void {
   const { source } = said
   const isSame = source.bucket === ctx.target.bucket && source.key === ctx.target.key && source.versionId === undefined
@@ -53,7 +53,7 @@ function checkNotInPlace(ctx: OperationContext, said: Read): void {
   throw new Fault('InvalidRequest', { reason })
 }
 
-/** R45–R47. What of the copy is the source's, and what the request's. */
+/** R45–R47. Which attributes of the copy come from the source, and which from the request. */
 function attributesFor(
   ctx: OperationContext,
   said: Read,
@@ -96,7 +96,7 @@ export const CopyObject = operation({
         to: { bucket, key },
         owner,
         attributes,
-        // P27. The lock is what the request asks for, never that of the source.
+        // P27. The lock comes from the request, never from the source.
         lock,
         // R50. The commit evaluates the conditions on the target.
         condition: said.condition,

@@ -19,7 +19,7 @@ import { readXml, wholeBody } from '../whole-body.ts'
 import { ifModifiedAt, ifSize, removeOne, wantsBypass } from './removal.ts'
 
 const BYTES_MAX = 2 * 2 ** 20
-/** Commits that happen together are made durable together: one after another, a thousand keys would take a thousand. */
+/** Concurrent commits share a sync; one after another, a thousand keys would need a thousand. */
 const AT_ONCE = 32
 
 interface Wanted {
@@ -54,7 +54,7 @@ function readBatch(root: XmlNode): Batch {
   return { wanted, quiet: childFlag(root, 'Quiet') ?? false }
 }
 
-/** P3. Each key stands for itself: its own permission, its own lock, its own answer. */
+/** P3. Each key is independent: its own permission, its own lock, its own result. */
 async function remove(ctx: OperationContext, wanted: Wanted, asksBypass: boolean): Promise<Outcome> {
   const name = { bucket: ctx.target.bucket, key: wanted.key, versionId: wanted.versionId }
   try {
@@ -113,7 +113,7 @@ function writeFailed(
 export const DeleteObjects = operation({
   name: 'DeleteObjects',
   match: { method: 'POST', on: 'bucket', requires: ['?delete'] },
-  // Which objects it concerns stands in the body: permission is asked for each of them there.
+  // The body names the objects; `run` authorizes each of them.
   permission: () => [],
   input: {},
   async run(ctx) {

@@ -19,7 +19,7 @@ const NAMES = [
   'expires',
 ].map(name => [name, `response-${name}`] as const)
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 export const responseHeaders: Decoder<readonly Header[]> = {
@@ -28,16 +28,16 @@ export const responseHeaders: Decoder<readonly Header[]> = {
     for (const [name, parameter] of NAMES) {
       const value = request.query(parameter)
       if (value === undefined) continue
-      // A line end would begin a header of the asker's making.
+      // CR or LF would inject a header.
       if (CONTROL.test(value)) throw invalidArgument(parameter, value)
-      // Header values go out a character per byte.
+      // Node writes header values as one byte per character.
       headers.push([name, Buffer.from(value, 'utf8').toString('latin1')])
     }
     return headers
   },
 }
 
-/** A client that takes its time keeps no more in memory than by a stream, which has two frames at least. */
+/** A slow client holds no more memory than a stream would, which buffers at least two frames. */
 const WHOLE_BYTES_MAX = 128 * 1024
 
 interface ReadPlan {
@@ -58,7 +58,7 @@ type ByteSelection = Pick<ReadPlan, 'status' | 'start' | 'end'> & { readonly hea
 const wantsChecksum = ({ request }: OperationContext): boolean =>
   request.header(':checksum-mode')?.toUpperCase() === 'ENABLED'
 
-/** One part of a completed upload. An object that came in one piece is its own first part. */
+/** One part of a completed upload. An object stored in one piece is its own first part. */
 async function partRead(ctx: OperationContext, handle: ObjectHandle, number: number): Promise<ByteSelection> {
   const { version } = handle
   if (ctx.request.header('range') !== undefined) {
@@ -70,12 +70,12 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
   }
   const { start, end } = part ?? { start: 0, end: version.size }
   const headers: Header[] = [[':mp-parts-count', version.parts === 0 ? undefined : version.parts]]
-  // A range of no bytes cannot be written down.
+  // Content-Range cannot express an empty range.
   if (end > start) headers.push(['content-range', contentRange({ start, end }, version.size)])
   const { checksum } = version
   if (wantsChecksum(ctx)) {
     if (part === undefined) headers.push(...checksumHeaders(version))
-    // A copy may have got a checksum by another algorithm, of which its parts have none.
+    // A copy may have a checksum of another algorithm than its parts.
     else if (checksum !== undefined && part.algorithm === checksum.algorithm && part.checksum !== undefined) {
       headers.push([`:checksum-${checksum.algorithm.toLowerCase()}`, part.checksum], [':checksum-type', checksum.type])
     }
@@ -83,7 +83,10 @@ async function partRead(ctx: OperationContext, handle: ObjectHandle, number: num
   return { status: 206, start, end, headers }
 }
 
-/** All of it or one range. A checksum is of the whole: with a range, clients would hold it against the piece. */
+/**
+ * The whole object or one range. The checksum covers the whole; with a range, clients would compare it with the part
+ * they got.
+ */
 function rangeRead(ctx: OperationContext, version: Version): ByteSelection {
   const { request } = ctx
   const asked = rangeApplies(request.header('if-range'), version) ? request.header('range') : undefined
@@ -118,7 +121,7 @@ function checkConditions(ctx: OperationContext, version: Version, overrides: rea
   throw new Fault('NotModified', {}, said)
 }
 
-/** Headers that need a look-up: of permissions, or of the bucket's lifecycle rules. */
+/** Headers that need permissions or the bucket's lifecycle rules. */
 async function lookedUp(ctx: OperationContext, version: Version, asked: ReadInput): Promise<readonly Header[]> {
   const headers = isLocked(version) ? await lockHeaders(ctx, version) : []
   if (asked.versionId === undefined && hasLifecycle(ctx)) {
@@ -128,7 +131,7 @@ async function lookedUp(ctx: OperationContext, version: Version, asked: ReadInpu
   return headers
 }
 
-/** Evaluates conditions and range: which bytes are read, and the headers that describe them. */
+/** Evaluates conditions and range: the bytes to read, and the headers that describe them. */
 export function planRead(ctx: OperationContext, handle: ObjectHandle, input: ReadInput): MaybePromise<ReadPlan> {
   const { version } = handle
   checkConditions(ctx, version, input.overrides)
@@ -140,7 +143,7 @@ export function planRead(ctx: OperationContext, handle: ObjectHandle, input: Rea
   return { status: range.status, start: range.start, end: range.end, headers }
 }
 
-/** The same where the part table, permissions or lifecycle rules have to be read. */
+/** The slow path, which reads the part table, permissions or lifecycle rules. */
 async function planWithLookups(ctx: OperationContext, handle: ObjectHandle, input: ReadInput): Promise<ReadPlan> {
   const { version } = handle
   const { partNumber: number, overrides } = input
@@ -152,8 +155,8 @@ async function planWithLookups(ctx: OperationContext, handle: ObjectHandle, inpu
 }
 
 /**
- * A short body is read before the answer begins, so that it goes out in one piece. A long one is read while it is
- * sent, but for its first piece: damage that is found before any byte was sent is answered with an error.
+ * A short body is read before the response starts, so that it goes out in one write. A long one is streamed after its
+ * first chunk: damage found before any byte was sent becomes an error response.
  */
 function bodyOf(
   handle: ObjectHandle,
@@ -165,7 +168,7 @@ function bodyOf(
   return end - start <= WHOLE_BYTES_MAX ? handle.whole(start, end) : handle.readAhead(start, end)
 }
 
-/** GetObject and HeadObject read the same of a request. */
+/** GetObject and HeadObject have the same input. */
 export const readInput = { versionId, partNumber, overrides: responseHeaders, key: customerKey, noSealing }
 
 export function checkOverrides(ctx: OperationContext, overrides: readonly Header[]): void {

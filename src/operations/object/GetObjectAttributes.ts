@@ -11,7 +11,7 @@ import { type Decoder, operation } from '../operation.ts'
 import { versionIdHeader } from './attributes.ts'
 import { customerKey, noSealing } from './encryption.ts'
 
-/** G13. What a client may ask for. */
+/** G13. The attributes that a client may select. */
 const ATTRIBUTES = ['ETag', 'Checksum', 'ObjectParts', 'StorageClass', 'ObjectSize'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
 
@@ -46,7 +46,7 @@ interface Shown {
 const writeValue = (to: XmlWriter, { algorithm }: Checksum, value: string | undefined): void =>
   void to.leaf(`Checksum${algorithm}`, value)
 
-/** Single parts are listed only where their checksums make up the object's. */
+/** Parts are listed only where their checksums make up the object's. */
 function writeParts(to: XmlWriter, { version, page, limit, after }: Shown): void {
   if (version.parts === 0) return
   to.open('ObjectParts')
@@ -88,7 +88,7 @@ function writeAttributes(to: XmlWriter, wanted: ReadonlySet<Attribute>, shown: S
 export const GetObjectAttributes = operation({
   name: 'GetObjectAttributes',
   match: { method: 'GET', on: 'object', requires: ['?attributes'] },
-  // A caller who may not read the bytes does not learn their digests either.
+  // A caller who may not read the bytes may not read their digests either.
   permission: request =>
     request.query('versionId') === undefined
       ? [{ action: 'GetObject' }, { action: 'GetObjectAttributes' }]

@@ -8,7 +8,7 @@ export const HeadObject = operation({
   input: readInput,
   async run(ctx, asked) {
     checkOverrides(ctx, asked.overrides)
-    // Opened as for reading: the customer key must match, and the part table must stay while it is read.
+    // Opened as for reading: the customer key must match, and the part table must not be freed while it is read.
     const handle = await ctx.store.objects.open(ctx.target, asked.key?.key)
     try {
       let plan = planRead(ctx, handle, asked)

@@ -21,7 +21,7 @@ export const GetObjectAcl = operation({
 
 const WITH_EXEC_READ: readonly Canned[] = [...OBJECT_CANNED, 'exec-read']
 
-/** R101. The list alone changes: not the bytes, their tag, the date or the lock. */
+/** R101. Only the ACL changes: not the bytes, ETag, date or lock. */
 export const PutObjectAcl = operation({
   name: 'PutObjectAcl',
   match: { method: 'PUT', on: 'object', requires: ['?acl'] },
@@ -37,9 +37,9 @@ export const PutObjectAcl = operation({
     const grants = await requestedList(ctx, allowed, standing)
     const version = await refuseDeleteMarker(() =>
       ctx.store.objects.setGrants(ctx.target, now => {
-        // Somebody else's object has taken the place: what was asked and permitted was about the other one.
+        // The object was replaced by another owner's: the request was authorized for the old one.
         if (now.owner !== owner) throw new Fault('OperationAborted')
-        // Where lists do not count nothing is asked for that is not so already, and what is stored waits untouched.
+        // With ACLs disabled the request can only ask for what already holds; the stored ACL stays as it is.
         return ownership === 'BucketOwnerEnforced' ? now.attributes.grants : grants
       }),
     )

@@ -1,4 +1,4 @@
-/** G13. The tags of an object: read, replaced, taken away. They are no part of what a lock protects (R40). */
+/** G13. Reads, replaces and removes the tags of an object. A lock does not protect them (R40). */
 import { conditionsFromTags, KEYS_FROM_TAGS } from '../../rules/access/condition-values.ts'
 import { readTagDocument, tagDocument } from '../../rules/tags.ts'
 import { checkClaims } from '../integrity.ts'

@@ -7,7 +7,7 @@ import { type OperationResponse, operation } from '../operation.ts'
 import { checksumHeaders, newObjectInputs, newObjectPermissions, newVersionHeaders, tagSet } from './attributes.ts'
 import { putObject } from './PutObject.ts'
 
-/** Where the browser is sent after the upload; one that is no address is as good as none. */
+/** Where the browser is redirected after the upload; an invalid URL is ignored. */
 function redirectOf({ request, target }: OperationContext, version: Version): string | undefined {
   const sent = request.header('success_action_redirect')
   if (sent === undefined || !/^https?:\/\//i.test(sent) || !URL.canParse(sent)) return undefined
@@ -38,7 +38,7 @@ async function answered(ctx: OperationContext, version: Version): Promise<Operat
   return { status: status === '200' ? 200 : 204, headers: located }
 }
 
-/** 2.4. A browser's upload: a form whose fields say what headers say elsewhere. */
+/** 2.4. A browser upload: a form whose fields replace headers. */
 export const PostObject = operation({
   name: 'PostObject',
   match: { method: 'POST', on: 'bucket' },

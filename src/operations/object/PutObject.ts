@@ -19,7 +19,7 @@ import {
 import { refuseLostSource } from './copy-source.ts'
 import { sealingFor } from './encryption.ts'
 
-/** R72. The bytes that a body of one object or part has; what may not be stored is refused before it is read. */
+/** R72. The length of an object's or part's body; one that is too long is refused before it is read. */
 export function bodyLength(ctx: OperationContext, max: number): number {
   const { length } = ctx.body
   if (length === undefined) throw new Fault('MissingContentLength')
@@ -31,7 +31,7 @@ const input = { ...newObjectInputs, tags: tagSet, condition: writeCondition }
 
 type Said = { readonly [K in keyof typeof input]: ReturnType<(typeof input)[K]['decode']> }
 
-/** Stores the body of a request in one piece, whichever way it came. */
+/** Stores the body as one object, for PutObject and PostObject. */
 export async function putObject(ctx: OperationContext, all: Said, bytesExpected: number | undefined): Promise<Version> {
   const { sealing, lock, condition, headers, metadata, tags, redirect, storageClass } = all
   const { owner, grants } = ownership(ctx)
@@ -39,7 +39,7 @@ export async function putObject(ctx: OperationContext, all: Said, bytesExpected:
   checkClaims(ctx)
   const asked = ctx.request.header(':checksum-algorithm')
   const inspection = claimsOf(ctx.request, ctx.body, asked === undefined ? undefined : checksumAlgorithm(asked))
-  // An object that cannot be deleted for years must be proven to be what the client sent.
+  // A locked object cannot be replaced, so its bytes must be verified.
   const isRetained = lock.retention !== undefined || ctx.bucket.defaultRetention !== undefined
   if ((isRetained || lock.hold !== undefined) && !inspection.proven) {
     const either = `Content-MD5 OR ${headerName('checksum-')}`

@@ -31,7 +31,7 @@ import { invalidArgument, maybe } from '../inputs.ts'
 import type { Decoder, RequiredPermission } from '../operation.ts'
 import { contextHeader, encryptionHeaders, sealing } from './encryption.ts'
 
-/** R18. Which version an answer is about; buckets that never had versions do not speak of them. */
+/** R18. The version of the response; omitted in buckets that never had versioning. */
 export const versionIdHeader = ({ bucket }: OperationContext, version: Pick<Version, 'id'> | undefined): Header => [
   ':version-id',
   bucket.versioning === 'off' ? undefined : version?.id,
@@ -43,7 +43,7 @@ export const DEFAULT_CONTENT_TYPE = 'binary/octet-stream'
 
 const KEPT = ['cache-control', 'content-disposition', 'content-encoding', 'content-language', 'expires'] as const
 
-/** As it was sent, but for the coding that only frames the body in transit: that one is not the object's. */
+/** As sent, without the coding that only frames the body in transit. */
 function contentEncoding(value: string): string | undefined {
   const kept = value.split(',').filter(coding => !/^\s*(svc|aws)-chunked\s*$/i.test(coding))
   return kept.join(',').trim() || undefined
@@ -51,7 +51,7 @@ function contentEncoding(value: string): string | undefined {
 
 export const objectHeaders: Decoder<Pairs> = {
   decode(request) {
-    // R15. An empty one names no type either.
+    // R15. An empty value counts as absent.
     const headers: [string, string][] = [['content-type', request.header('content-type') || DEFAULT_CONTENT_TYPE]]
     for (const name of KEPT) {
       const sent = request.header(name)
@@ -81,11 +81,11 @@ export const tagSet: Decoder<Pairs> = {
   },
 }
 
-/** A path of this site or an address elsewhere. Two slashes, or a backslash behind one, would begin a host's name. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+/** A path of this site or a URL. Two slashes, or a slash and a backslash, would start a host name. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters must not occur
 const REDIRECT_FORM = /^(\/(?![/\\])|https?:\/\/)[^\0-\x1f\x7f]*$/
 
-/** R28. Where a website sends those who ask for the object. */
+/** R28. Where website hosting redirects requests for the object. */
 export const redirect: Decoder<string | undefined> = maybe.header(':website-redirect-location', (value, name) => {
   if (!REDIRECT_FORM.test(value)) {
     const reason = 'The website redirect location must have a prefix of http:// or https:// or /.'
@@ -97,7 +97,7 @@ export const redirect: Decoder<string | undefined> = maybe.header(':website-redi
   return value
 })
 
-/** Classes from which an object is read at once, as from any. Archives, which need restoring, are not offered. */
+/** Classes with immediate reads. Archive classes, which need a restore, are not offered. */
 const STORAGE_CLASSES = [
   'STANDARD',
   'REDUCED_REDUNDANCY',
@@ -107,10 +107,10 @@ const STORAGE_CLASSES = [
   'GLACIER_IR',
 ]
 
-/** S3's other classes, which need storage of another kind. */
+/** Other S3 classes, which need a different kind of storage. */
 const ARCHIVES = ['GLACIER', 'DEEP_ARCHIVE', 'OUTPOSTS', 'SNOW', 'EXPRESS_ONEZONE', 'FSX_OPENZFS', 'FSX_ONTAP']
 
-/** Said again as it came; the standard one is not said. */
+/** Returned as sent; the standard class is omitted. */
 export const storageClass: Decoder<string | undefined> = maybe.header(':storage-class', value => {
   if (!STORAGE_CLASSES.includes(value)) {
     const isKnown = ARCHIVES.includes(value)
@@ -120,7 +120,7 @@ export const storageClass: Decoder<string | undefined> = maybe.header(':storage-
   return value === 'STANDARD' ? undefined : value
 })
 
-/** R27. Both headers of retention or neither; a hold by itself. */
+/** R27. Both retention headers or neither; a legal hold is independent. */
 export const lock: Decoder<Lock> = {
   decode(request) {
     const mode = request.header(':object-lock-mode')
@@ -152,7 +152,7 @@ function retention(mode: string | undefined, until: string | undefined): Lock['r
 
 const ACL_HEADERS = [':acl', ...[...GRANT_HEADERS.keys()].map(name => `:${name}`)]
 
-/** R60, P17. What making an object needs beside the right to make one: only what the request asks for. */
+/** R60, P17. The permissions that creating an object requires beyond PutObject, depending on the request. */
 export function newObjectPermissions(request: RequestView): readonly RequiredPermission[] {
   const asksFor = (...names: readonly string[]): boolean => names.some(name => request.header(name) !== undefined)
   const needs: RequiredPermission[] = [{ action: 'PutObject' }]
@@ -165,7 +165,7 @@ export function newObjectPermissions(request: RequestView): readonly RequiredPer
   return needs
 }
 
-/** The attributes that a client may give a new object, whichever operation creates it. */
+/** The attributes that a client may give a new object, in every operation that creates one. */
 export const newObjectInputs = {
   headers: objectHeaders,
   metadata: userMetadata,
@@ -175,7 +175,7 @@ export const newObjectInputs = {
   sealing,
 }
 
-/** Owner and access list of an object that is being made (G6, G9, R56). */
+/** Owner and ACL of a new object (G6, G9, R56). */
 export function ownership(
   ctx: OperationContext,
   takesExecRead = true,
@@ -193,7 +193,7 @@ export function ownership(
   return { owner, grants }
 }
 
-/** R57. Refuses what the bucket cannot keep before any byte is read; the commit asks the same rule again. */
+/** R57. Refuses a lock the bucket cannot keep before any byte is read; the commit checks again. */
 export function checkLock(ctx: OperationContext, wanted: Lock): void {
   initialLock(ctx.bucket, wanted, ctx.store.context.clock.now())
 }
@@ -203,7 +203,7 @@ function namesVersion({ bucket, behavior }: OperationContext, version: Version):
   return bucket.versioning !== 'off' && (behavior.namesNullVersion || version.id !== 'null')
 }
 
-/** D17. What is said about an object that was just made. */
+/** D17. The response headers about a new version. */
 export async function newVersionHeaders(ctx: OperationContext, version: Version): Promise<Header[]> {
   const { modifiedAt, size, attributes } = version
   const expiring = { modifiedAt, size, key: ctx.target.key, tags: attributes.tags }
@@ -234,10 +234,9 @@ export function describe(version: Version, versioned: boolean): Header[] {
   return headers
 }
 
-/** Whether there is anything to say of its lock. */
 export const isLocked = ({ lock }: Version): boolean => lock.retention !== undefined || lock.hold !== undefined
 
-/** R114, P30. Lock state, for those who may see it. */
+/** R114, P30. Lock state, if the caller may read it. */
 export async function lockHeaders(ctx: OperationContext, { lock }: Version): Promise<Header[]> {
   const out: Header[] = []
   if (lock.retention !== undefined && (await ctx.isAllowed('GetObjectRetention'))) {
@@ -260,7 +259,7 @@ export const checksumHeaders = ({ checksum }: Version): Header[] =>
 
 export const hasLifecycle = ({ bucket }: OperationContext): boolean => bucket.documents.includes('lifecycle')
 
-/** Rules of the bucket; none when it has none. That they cannot be read is no reason to refuse what they are about. */
+/** The bucket's lifecycle rules, if any. Unreadable rules do not fail the request. */
 async function rulesOf(ctx: OperationContext): Promise<readonly LifecycleRule[]> {
   if (!hasLifecycle(ctx)) return []
   const { bucket, store } = ctx

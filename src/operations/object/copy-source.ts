@@ -1,4 +1,4 @@
-/** The source of a copy: where it is, who may read it and under which conditions. */
+/** The source of a copy: its name, permissions and conditions. */
 import { Fault } from '../../model/faults.ts'
 import type { Version } from '../../model/version.ts'
 import { headerName } from '../../rules/access/names.ts'
@@ -13,17 +13,14 @@ import type { Decoder, RequiredPermission } from '../operation.ts'
 
 export const copySource: Decoder<CopySource> = { decode: request => copySourceOf(request.header(':copy-source') ?? '') }
 
-/** R60. Nothing for a source that names no object: it is refused for its form later on. */
+/** R60. Empty for a source that names no object: decoding refuses it later. */
 export function needsOfSource(request: RequestView): readonly RequiredPermission[] {
   const on = parseCopySource(request.header(':copy-source') ?? '')
   if (on === undefined || !isBucketName(on.bucket)) return []
   return [{ action: on.versionId === undefined ? 'GetObject' : 'GetObjectVersion', on }]
 }
 
-/**
- * A date, as headers write it or as documents do. HTTP has its own conditions on dates passed over when they cannot be
- * read; what may be written is not left to that.
- */
+/** A date in header or document format. HTTP ignores conditions with an invalid date; a write must not. */
 function sourceDate(request: RequestView, name: string): string | undefined {
   const sent = request.header(`:${name}`)
   if (sent === undefined || parseHttpDate(sent) !== undefined) return sent
@@ -42,7 +39,7 @@ export const sourceConditions: Decoder<ReadConditions> = {
   }),
 }
 
-/** A request with copy headers but without a source must not store its body instead. */
+/** A request with copy headers but no source must not store its body instead. */
 export function refuseLostSource(request: RequestView): void {
   const [lost] = request.headersUnder(':copy-source-')
   if (lost === undefined) return
@@ -50,14 +47,13 @@ export function refuseLostSource(request: RequestView): void {
   throw new Fault('InvalidRequest', { reason: `${said} is of no use without ${missing}.` })
 }
 
-/** Facts about the bucket of a source. */
 export interface CopySourceBucket {
   readonly isVersioned: boolean
-  /** R8. The caller pays for reading it, and does not hear so because of the target anyway. */
+  /** R8. The caller pays for the read, and the target does not already cause the header that says so. */
   readonly isCharged: boolean
 }
 
-/** R7, R8. The source's bucket: whose it is, and that whoever must pay says so. */
+/** R7, R8. Checks the owner of the source's bucket, and that a caller who must pay agreed to. */
 export async function enterSource(ctx: OperationContext, source: CopySource): Promise<CopySourceBucket> {
   const bucket = await ctx.store.buckets.get(source.bucket)
   checkExpectedOwner(ctx.request.header(':source-expected-bucket-owner'), bucket.owner, ctx)
@@ -74,7 +70,7 @@ export const saidOfSource = ({ isVersioned, isCharged }: CopySourceBucket, sourc
   [':request-charged', isCharged ? 'requester' : undefined],
 ]
 
-/** R49, R54, R58. Whether a source may be copied. */
+/** R49, R54, R58. Refuses a source that must not be copied. */
 export function checkSource(conditions: ReadConditions, hasKey: boolean, source: Version): void {
   checkCopySource(conditions, source)
   const isCustomers = source.encryption?.by === 'customer'
@@ -97,7 +93,7 @@ export function checkSourceSize(ctx: OperationContext, size: number): void {
   throw new Fault('InvalidRequest', { reason })
 }
 
-/** R44. A marker that a version's name leads to is no source. */
+/** R44. A delete marker is not a valid source. */
 export async function readingSource<T>(copy: () => Promise<T>): Promise<T> {
   try {
     return await copy()

@@ -1,4 +1,4 @@
-/** How a client wants its bytes sealed: by the service, under a named key, or under a key of its own (R22–R25). */
+/** How a request wants its bytes encrypted: with the service's key, a named key, or a customer key (R22–R25). */
 
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { ParseCache } from '../../lib/parse-cache.ts'
@@ -27,7 +27,7 @@ function base64(value: string, length: number): Buffer | undefined {
   return bytes.length === length && bytes.toString('base64') === value ? bytes : undefined
 }
 
-/** Neither the key nor its digest is repeated in what is said about them: answers are logged. */
+/** Faults repeat neither the key nor its digest: responses are logged. */
 const wrong = (name: string, reason: string): Fault =>
   new Fault('InvalidArgument', { ArgumentName: headerName(name.slice(1)), reason })
 
@@ -75,18 +75,16 @@ export function refuseCustomerKeys(request: RequestView): void {
 const OF_SOURCE = namesFrom(':copy-source-')
 const OF_TARGET = namesFrom(':')
 
-/** The key of a copy's source. */
 export const sourceCustomerKey: Decoder<CustomerKey | undefined> = {
   decode: request => readCustomerKey(request, OF_SOURCE),
 }
 
-/** The key of what the request reads or writes. */
 export const customerKey: Decoder<CustomerKey | undefined> = { decode: request => readCustomerKey(request, OF_TARGET) }
 
 const CONTEXT_BYTES_MAX = 8 * 1024
 
 const ALGORITHM = ':server-side-encryption'
-/** Neutral values of it; a dialect spells them its own way. */
+/** Neutral values; each dialect has its own spelling. */
 const NAMED = 'verenc'
 const NAMED_TWICE = 'verenc+dsse'
 
@@ -96,7 +94,7 @@ const BUCKET_KEY = ':server-side-encryption-bucket-key-enabled'
 
 const sent = (name: string): string => headerName(name.slice(1))
 
-/** R23. Base64 of a JSON object from texts to texts; kept as its bytes, so that it is told again as it came. */
+/** R23. Base64 of a JSON object of strings; stored as bytes, so that it is returned as sent. */
 function contextOf(value: string): Buffer {
   const bytes = Buffer.from(value, 'base64')
   if (bytes.length > CONTEXT_BYTES_MAX) {
@@ -132,7 +130,7 @@ function bucketKeyOf(value: string | undefined): boolean | undefined {
   return value === 'true'
 }
 
-/** R22. What the headers of the service's own encryption ask for; undefined when none of them does. */
+/** R22. The server-side encryption that the headers ask for, if any. */
 function serverSide(request: RequestView): KeyChoice | undefined {
   const algorithm = request.header(ALGORITHM)
   const name = request.header(KEY_NAME)
@@ -161,7 +159,7 @@ function serverSide(request: RequestView): KeyChoice | undefined {
 const unknownAlgorithm = (algorithm: string): Fault =>
   invalidArgument(sent(ALGORITHM), algorithm, 'The encryption method specified is not supported')
 
-/** How something was sealed is not asked for when it is read: a request that says so means something else. */
+/** Reads take no encryption headers: such a request is a mistake. */
 export const noSealing: Decoder<undefined> = {
   decode(request) {
     for (const name of [ALGORITHM, KEY_NAME, CONTEXT]) {
@@ -188,8 +186,8 @@ export const sealing: Decoder<KeyChoice | undefined> = {
 }
 
 /**
- * R55, R68. What was asked for, else the bucket's default; a bucket may refuse keys of the client's own, which the
- * beginning of an upload calls a bad request.
+ * R55, R68. The requested encryption, else the bucket's default. A bucket may refuse customer keys, which creation of
+ * an upload reports as a bad request.
  */
 export async function sealingFor(
   ctx: Pick<OperationContext, 'bucket' | 'store'> & { readonly request?: RequestView },
@@ -212,7 +210,7 @@ export async function sealingFor(
   }
 }
 
-/** Every write to such a bucket asks. */
+/** Cached, because every write to such a bucket needs it. */
 const read = new ParseCache(text => readBucketEncryption(parseXml(text)))
 
 async function bucketEncryption({
@@ -224,7 +222,7 @@ async function bucketEncryption({
   return text === undefined ? undefined : read.get(text)
 }
 
-/** Headers about the encryption of a stored object or upload. Only the request that creates it is told the context. */
+/** Headers about the encryption of an object or upload. Only the response to its creation includes the context. */
 export function encryptionHeaders({ encryption }: { readonly encryption: EncryptionInfo | undefined }): Header[] {
   if (encryption === undefined) return []
   switch (encryption.by) {
@@ -252,7 +250,7 @@ export const contextHeader = ({ encryption }: { readonly encryption: EncryptionI
 
 const mismatch = (reason: string): Fault => new Fault('InvalidRequest', { reason })
 
-/** R86. The key that comes with a part, or with the end of an upload, is the one it began with. */
+/** R86. A part or completion must use the customer key given at creation. */
 export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefined, isNeeded: boolean): void {
   if (encryption?.by !== 'customer') {
     if (key === undefined) return
@@ -267,7 +265,7 @@ export function checkUploadKey({ encryption }: Upload, key: CustomerKey | undefi
   }
 }
 
-/** R87. What a part or the end of an upload says about its encryption does not contradict what its beginning fixed. */
+/** R87. Encryption headers of a part or completion must not contradict those at creation. */
 export function checkSameSealing({ encryption }: Upload, request: RequestView): void {
   const is = new Map(encryptionHeaders({ encryption }))
   is.set(...contextHeader({ encryption }))

@@ -1,9 +1,6 @@
 import { Fault } from '../../model/faults.ts'
 
-/**
- * R105, R113, G19. Lists and locks are set on what is there. A key that is deleted has a marker on top, and a
- * marker takes neither: that is another answer than for a key that never was.
- */
+/** R105, R113, G19. A delete marker has neither ACL nor lock: the fault differs from that for a missing key. */
 export async function refuseDeleteMarker<T>(change: () => Promise<T>): Promise<T> {
   try {
     return await change()

@@ -1,4 +1,4 @@
-/** G12. What deleting one key and deleting many have in common. */
+/** G12. Shared by DeleteObject and DeleteObjects. */
 import { headerName } from '../../rules/access/names.ts'
 import { parseHttpDate, parseTimestamp } from '../../rules/http-date.ts'
 import type { RemovalPrecondition } from '../../rules/precondition.ts'
@@ -8,7 +8,7 @@ import { invalidArgument } from '../inputs.ts'
 
 const BYPASS = 'bypass-governance-retention'
 
-/** P12. Whether the caller asks to set governance retention aside; whether that is permitted is another question. */
+/** P12. The caller asks to bypass governance retention; permission is checked separately. */
 export function wantsBypass({ request }: OperationContext): boolean {
   const sent = request.header(`:${BYPASS}`)
   if (sent === undefined) return false
@@ -17,7 +17,7 @@ export function wantsBypass({ request }: OperationContext): boolean {
   return word === 'true'
 }
 
-/** To ask for it where nothing can be retained is a mistake, of which a batch of keys is not refused. */
+/** Bypass without object lock is a mistake, but DeleteObjects does not refuse it. */
 export function checkBypassApplies({ request, bucket }: OperationContext): void {
   const sent = request.header(`:${BYPASS}`)
   if (sent !== undefined && !bucket.lockEnabled) {
@@ -26,7 +26,7 @@ export function checkBypassApplies({ request, bucket }: OperationContext): void 
   }
 }
 
-/** A date as headers write it, or as documents do. */
+/** A date in header or document format. */
 export function ifModifiedAt(value: string, name: string): number {
   const at = parseHttpDate(value.trim()) ?? parseTimestamp(value.trim())
   if (at === undefined) throw invalidArgument(name, value, `The value of ${name} is no date.`)
@@ -42,7 +42,7 @@ export function ifSize(value: string, name: string): number {
 export interface RemovalInput {
   readonly name: ObjectName
   readonly condition: RemovalPrecondition
-  /** Asked for, and permitted for this very object. */
+  /** Requested, and permitted for this object. */
   readonly bypass: boolean
 }
 
