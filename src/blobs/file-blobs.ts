@@ -1,6 +1,6 @@
 /**
- * Blobs in files of a folder: short ones packed into volumes, long ones in a file each. It knows ids, places and
- * bytes; which of them are still wanted is known above, and what is not is removed from there.
+ * Blobs in the files of a folder: short ones packed into volumes, long ones in a file each. It knows ids, locations and
+ * bytes; the store above decides which are still needed and removes the rest.
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
@@ -28,9 +28,9 @@ import { VolumeWriter } from './volume-writer.ts'
 export interface BlobsOptions {
   readonly disk: Disk
   readonly folder: string
-  /** Names this process; no two processes ever have the same. */
+  /** Identifies this process; no two processes ever share it. */
   readonly writer: Buffer
-  /** 'os' leaves the bytes to the operating system: only to prove that the crash tests would notice. */
+  /** 'os' leaves syncing to the operating system: only to prove that the crash tests would notice. */
   readonly durability?: 'fsync' | 'os'
   /** Kept free on the filesystem. */
   readonly reserveBytes?: number
@@ -43,7 +43,7 @@ const FRAME_BYTES = 64 * 1024
 export const RESERVE_BYTES = 64 * 2 ** 20
 const PACKED_BYTES_MAX = 2 ** 20
 const VOLUME_BYTES_MAX = 256 * 2 ** 20
-/** A long body is written in steps of this size. */
+/** A long body is written in chunks of this size. */
 const CHUNK_BYTES = 512 * 1024
 
 export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
@@ -54,7 +54,7 @@ export async function openBlobs(options: BlobsOptions): Promise<Blobs> {
   await disk.makeFolder(volumes)
   await disk.makeFolder(solo)
   if (durability === 'fsync') {
-    // They may have been made by a process that died before it made their names durable.
+    // A process may have created them and died before it synced their names.
     await disk.syncFolder(folder)
     await disk.syncFolder(dirname(folder))
   }
@@ -171,7 +171,7 @@ class FileBlobs implements Blobs {
         opening = this.#disk.open(soloPath(this.#solo.root, id), 'read')
         return found(id, opening)
       },
-      // Nothing was written through it, so there is nothing that closing could lose.
+      // Nothing was written through it, so closing cannot lose anything.
       release: () => void opening?.then(file => file.close()).catch(() => {}),
     }
   }
@@ -213,7 +213,7 @@ class FileBlobs implements Blobs {
     return states
   }
 
-  /** Nothing when another process removed the volume since it was listed. */
+  /** Undefined if another process has removed the volume since it was listed. */
   async #volumeBytes(name: string): Promise<number | undefined> {
     let file: DiskFile
     try {
@@ -267,7 +267,7 @@ class FileBlobs implements Blobs {
     }
   }
 
-  /** Waits for the writes that have begun; a read that has begun may be finished. */
+  /** Waits for writes in progress; reads in progress may finish. */
   async close(): Promise<void> {
     this.#closed = true
     await Promise.allSettled(this.#writes)
@@ -293,5 +293,5 @@ async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {
 
 const codeOf = (error: unknown): string | undefined => (error as NodeJS.ErrnoException | undefined)?.code
 const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT'
-/** A quota that is used up is a full disk to whoever meets it. */
+/** An exhausted quota counts as a full disk. */
 const isFull = (error: unknown): boolean => codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT'

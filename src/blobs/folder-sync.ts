@@ -2,7 +2,7 @@ import type { Disk } from '../lib/disk.ts'
 
 interface FolderQueue {
   running: Promise<void>
-  /** Starts when the running one ends; everyone who came meanwhile shares it. */
+  /** Starts when the running one ends; all callers that arrive meanwhile share it. */
   next: Promise<void> | undefined
 }
 
@@ -18,7 +18,7 @@ export class FolderSync {
   sync(folder: string): Promise<void> {
     const line = this.#lines.get(folder)
     if (line === undefined) return this.#start(folder)
-    // The running one may have begun before the caller's name was made, so it does not count.
+    // The running sync may have begun before the caller created its name, so it does not count.
     line.next ??= line.running.then(
       () => this.#start(folder),
       () => this.#start(folder),

@@ -1,7 +1,7 @@
 /**
- * Turns a body, as it arrives, into the pieces of one gathering write: head, checks and payload, without copying
- * payload that is worth a piece of its own. The frames are the same for both kinds of place, so a body may turn out
- * to be too long for a volume after its first frames were built.
+ * Turns an arriving body into the buffers of one vectored write: header, CRCs and payload, without copying payload of a
+ * worthwhile size. Packed and solo blobs have the same frames, so a body may turn out to be too long for a volume after
+ * its first frames were built.
  */
 
 import { EMPTY } from '../lib/bytes.ts'
@@ -9,7 +9,7 @@ import { crc32 } from '../lib/crc.ts'
 import type { BlobId } from './blobs.ts'
 import { type BlobKind, FRAME_CRC_BYTES, frameSeed, HEADER_BYTES, idSeed, writeHeader } from './frames.ts'
 
-/** Shorter payload is copied next to its check: a piece of its own would cost more, and would pin its whole buffer. */
+/** Shorter payload is copied next to its CRC: a separate buffer would cost more and pin the memory it is part of. */
 const COPY_BYTES_MAX = 4096
 const SLAB_BYTES_MIN = 256
 const SLAB_BYTES_MAX = 32 * 1024
@@ -17,20 +17,20 @@ const SLAB_BYTES_MAX = 32 * 1024
 export class FrameBuilder {
   readonly id: BlobId
   readonly frameBytes: number
-  /** Payload bytes taken so far. */
+  /** Payload bytes added so far. */
   length = 0
-  /** Bytes built and not yet taken. */
+  /** Bytes built and not yet written. */
   pendingBytes = 0
 
   readonly #idSeed: number
   #head: Buffer | undefined
   #pieces: Buffer[] = []
-  /** Small things are laid one behind the other here; [#from, #used) is not yet a piece. */
+  /** Small pieces are packed here; [#from, #used) is not yet a buffer of its own. */
   #slab: Buffer = EMPTY
   #slabBytes = SLAB_BYTES_MIN
   #from = 0
   #used = 0
-  /** Of the frame being filled: the place of its check, the check so far, payload bytes, index. */
+  /** State of the frame being filled: its CRC field, the CRC so far, payload bytes, index. */
   #check: Buffer = EMPTY
   #crc = 0
   #filled = 0
@@ -42,12 +42,12 @@ export class FrameBuilder {
     this.#idSeed = idSeed(id)
   }
 
-  /** True when every frame begun is also complete: only then may the pieces be taken. */
+  /** True when the last frame is complete: only then may the buffers be written. */
   get atBorder(): boolean {
     return this.#filled === 0
   }
 
-  /** Takes payload from `chunk` at `from` up to the end of the frame; returns where it stopped. */
+  /** Adds payload from `chunk` at `from` up to the end of the frame; returns where it stopped. */
   add(chunk: Buffer, from: number): number {
     const take = Math.min(this.frameBytes - this.#filled, chunk.length - from)
     const copied = take <= COPY_BYTES_MAX
@@ -71,7 +71,7 @@ export class FrameBuilder {
     if (this.#filled > 0) this.#closeFrame()
   }
 
-  /** The head stands in front of the first pieces, and is written when it is known what it says. */
+  /** The header precedes the first frames, and is written once its contents are known. */
   head(kind: BlobKind): void {
     this.#ensureHead(0)
     writeHeader(this.#head!, kind, this.id, this)
@@ -92,7 +92,7 @@ export class FrameBuilder {
   }
 
   #openFrame(ahead: number): void {
-    // One slab for all of it, so that a small blob is one piece.
+    // One slab for all of it, so that a small blob is a single buffer.
     this.#ensureHead(FRAME_CRC_BYTES + ahead)
     this.#room(FRAME_CRC_BYTES + ahead)
     this.#check = this.#reserve(FRAME_CRC_BYTES)

@@ -1,6 +1,7 @@
 /**
- * Reads a range of one blob: whole frames in chunks of up to 512 KiB, the next chunk while the last one is consumed,
- * every frame checked before it is handed on. Memory stays flat whatever the length, and however many read at once.
+ * Reads a range of one blob: whole frames in chunks of up to 512 KiB, prefetching the next chunk while the last one is
+ * consumed, with every frame checked before its bytes are returned. Memory is bounded for any length and any number of
+ * readers.
  */
 
 import { EMPTY } from '../lib/bytes.ts'
@@ -21,30 +22,30 @@ import {
   idSeed,
 } from './frames.ts'
 
-/** Two of them are in memory for each reader. Measured: twice as large is no faster, half as large is slower. */
+/** Each reader holds two. Measured: doubling it is no faster, halving it is slower. */
 const CHUNK_BYTES = 2 ** 19
-/** What all readers of a process may hold together before their chunks get smaller; a chunk is one frame at least. */
+/** Shared by all readers of the process; above it their chunks shrink, down to one frame. */
 const BUDGET_BYTES = 32 * 2 ** 20
-/** The kernel takes 1,024 pieces per call (IOV_MAX), and a frame is two of them. */
+/** The kernel accepts 1,024 buffers per call (IOV_MAX), and a frame uses two. */
 const FRAMES_MAX = 256
-/** Up to this far behind the head, the first frames are read together with it; reading on is cheaper than a call. */
+/** If the first frame is this close to the header, one read covers both: extra bytes are cheaper than another call. */
 const SKIPPED_BYTES_MAX = 64 * 1024
 
 const NO_FRAMES: Chunk = { payload: EMPTY, checks: EMPTY, first: 0, last: 0 }
 
-/** Readers under way in this process. */
+/** Active readers in this process. */
 let readers = 0
 
-/** How many frames a reader may take at once, as things are now. */
+/** How many frames a reader may currently read at once. */
 function framesAtOnce(frameBytes: number): number {
   const bytes = Math.min(CHUNK_BYTES, BUDGET_BYTES / (2 * Math.max(1, readers)))
   return Math.min(FRAMES_MAX, Math.max(1, Math.floor(bytes / frameBytes)))
 }
 
 interface Chunk {
-  /** The payload of frames [first, last), without what stands between them. */
+  /** The payload of frames [first, last), without the CRCs between them. */
   readonly payload: Buffer
-  /** The checks of these frames. */
+  /** The CRCs of these frames. */
   readonly checks: Buffer
   readonly first: number
   readonly last: number
@@ -56,7 +57,7 @@ class FrameReader {
   readonly #location: BlobLocation
   readonly #kind: BlobKind
   readonly #idSeed: number
-  /** Payload bytes that are asked for. */
+  /** The requested payload bytes. */
   readonly #range: readonly [number, number]
 
   constructor(file: DiskFile, id: BlobId, location: BlobLocation, range: readonly [number, number]) {
@@ -68,7 +69,7 @@ class FrameReader {
     this.#range = range
   }
 
-  /** The first chunk: with it the head is checked, in the same read where it is near. */
+  /** Reads the first chunk and checks the header, in the same read if it is near. */
   open(first: number, last: number): Promise<Chunk> {
     const skipped = frameStart(first, this.#location.frameBytes) - HEADER_BYTES
     if (first < last && skipped <= SKIPPED_BYTES_MAX) return this.#chunk(first, last, HEADER_BYTES + skipped)
@@ -87,7 +88,7 @@ class FrameReader {
     return this.#chunk(first, last, 0)
   }
 
-  /** Frames [first, last), read from so many bytes ahead of them: the head stands there. Payload is put together. */
+  /** Reads frames [first, last), starting `ahead` bytes before them to include the header. Payload is contiguous. */
   async #chunk(first: number, last: number, ahead: number): Promise<Chunk> {
     const { frameBytes, length } = this.#location
     const count = last - first
@@ -111,7 +112,7 @@ class FrameReader {
     return { payload, checks, first, last }
   }
 
-  /** How many frames of the chunk are as they were written, up to the first that is not. */
+  /** The number of leading frames whose CRC matches. */
   soundFrames({ payload, checks, first, last }: Chunk): number {
     const { frameBytes } = this.#location
     for (let index = first; index < last; index++) {
@@ -122,13 +123,13 @@ class FrameReader {
     return last - first
   }
 
-  /** What of the range lies in the first frames of the chunk. */
+  /** The part of the range in the chunk's first `frames` frames. */
   bytesOf({ payload, first }: Chunk, frames: number): Buffer {
     const { from, length } = this.#wanted(first, Math.min(payload.length, frames * this.#location.frameBytes))
     return payload.subarray(from, from + Math.max(0, length))
   }
 
-  /** Where the range lies in so many bytes of payload. */
+  /** The position of the range within this much payload. */
   #wanted(first: number, bytes: number): { readonly from: number; readonly length: number } {
     const [start, end] = this.#range
     const base = first * this.#location.frameBytes
@@ -142,7 +143,7 @@ class FrameReader {
 
   #fill(pieces: readonly Buffer[], start: number, bytes: number): MaybePromise<void> {
     const at = this.#location.offset + start
-    // Of what is long, a thread reads on while this one sends what it has read before.
+    // For a solo file, a thread reads ahead while this one sends.
     const soon = this.#kind === 'packed' ? this.#file.readCached?.(pieces, at) : undefined
     const got = soon ?? this.#file.read(pieces, at)
     return got instanceof Promise ? got.then(count => this.#checkFilled(count, bytes)) : this.#checkFilled(got, bytes)
@@ -169,8 +170,8 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
   new DamagedBlob(id, `frame ${frame} does not match its checksum`)
 
 /**
- * Payload bytes [start, end) in one piece, without waiting where the file is at hand; undefined when there are more of
- * them than a reader may take at once.
+ * Payload bytes [start, end) as one buffer, without waiting if the file is cached; undefined if they exceed what a
+ * reader may read at once.
  */
 export async function readWholeFrames(
   file: DiskFile,
@@ -194,20 +195,19 @@ export async function readWholeFrames(
   }
 }
 
-/** Where the frames are read from. */
 export interface FrameSource {
   open(): Promise<DiskFile>
-  /** Called once, whatever happened, opening included. */
+  /** Called exactly once, even if opening failed. */
   release(): void
 }
 
-/** It is awaited in the next round, or at the end: until then a failure is nobody's. */
+/** The promise is awaited later; until then a rejection must not count as unhandled. */
 function inTheBackground(chunk: Promise<Chunk>): Promise<Chunk> {
   chunk.catch(() => {})
   return chunk
 }
 
-/** Payload bytes [start, end). Nothing is opened before the first of them is asked for. */
+/** Payload bytes [start, end). Nothing is opened before the first of them is requested. */
 export async function* readFrames(
   source: FrameSource,
   id: BlobId,
@@ -233,7 +233,7 @@ export async function* readFrames(
     }
   } finally {
     readers--
-    // A read that still runs must not meet a closed file.
+    // The file must not be closed during a read.
     if (ahead instanceof Promise) await ahead.catch(() => {})
     source.release()
   }

@@ -1,9 +1,8 @@
 /**
- * The layout of stored bytes: what docs/formats/blobs.md states, as code. Pure; no file is touched here.
+ * The layout of stored bytes, as docs/formats/blobs.md defines it. Pure; no file is touched here.
  *
- * Packed or with a file of its own, a blob is a head followed by frames; a frame is a CRC-32 and up to `frameBytes`
- * of payload. The CRC of a frame starts from the blob's id and the frame's index, so a frame that is whole but lies
- * in the wrong place does not pass.
+ * Packed or solo, a blob is a header followed by frames; a frame is a CRC-32 and up to `frameBytes` of payload. The CRC
+ * is seeded with the blob's id and the frame's index, so an intact frame in the wrong place fails the check.
  */
 import assert from 'node:assert/strict'
 import { crc32 } from '../lib/crc.ts'
@@ -15,7 +14,7 @@ export const BLOB_WRITER_BYTES = 6
 export const HEADER_BYTES = 36
 export const FOOTER_BYTES = 16
 export const FRAME_CRC_BYTES = 4
-/** Batches start on such a border, so that no sector that holds acknowledged bytes is ever written again. */
+/** Batches start at a multiple of this, so that a sector with acknowledged bytes is never rewritten. */
 export const BATCH_ALIGNMENT_BYTES = 4096
 export const FRAME_BYTES_MAX = 2 ** 20
 /** The newest volume format this program reads, and the one it writes. */
@@ -28,7 +27,7 @@ const SUPERBLOCK_BYTES = 28
 
 export type BlobKind = keyof typeof HEAD_MAGIC
 
-/** A blob's shape: enough to say where every frame lies. */
+/** A blob's shape: enough to locate every frame. */
 export interface Shape {
   readonly length: number
   readonly frameBytes: number
@@ -41,12 +40,12 @@ export function checkFrameBytes(frameBytes: number): void {
   )
 }
 
-/** Bytes from the start of the head to the end of the last frame. */
+/** Bytes from the start of the header to the end of the last frame. */
 export function storedBytes({ length, frameBytes }: Shape): number {
   return HEADER_BYTES + length + Math.ceil(length / frameBytes) * FRAME_CRC_BYTES
 }
 
-/** Where frame `index` starts, counted from the start of the head. */
+/** The offset of frame `index` from the start of the header. */
 export function frameStart(index: number, frameBytes: number): number {
   return HEADER_BYTES + index * (FRAME_CRC_BYTES + frameBytes)
 }
@@ -55,7 +54,7 @@ export function alignToBatch(position: number): number {
   return Math.ceil(position / BATCH_ALIGNMENT_BYTES) * BATCH_ALIGNMENT_BYTES
 }
 
-/** What the checks of all frames of this blob start from. */
+/** The seed of all frame CRCs of this blob. */
 export function idSeed(id: BlobId): number {
   return crc32(id)
 }
@@ -67,7 +66,7 @@ export function frameSeed(seedOfId: number, index: number): number {
   return crc32(indexBytes, seedOfId)
 }
 
-/** A blob with a file of its own is longer than is known when its head is written: its length stands in the foot. */
+/** The length of a solo blob is not known when its header is written, so the footer holds it. */
 export function writeHeader(into: Buffer, kind: BlobKind, id: BlobId, shape: Shape): void {
   into.writeUInt32BE(HEAD_MAGIC[kind], 0)
   into.set(id, 4)
@@ -76,7 +75,7 @@ export function writeHeader(into: Buffer, kind: BlobKind, id: BlobId, shape: Sha
   into.writeUInt32BE(crc32(into.subarray(0, 32)), 32)
 }
 
-/** The only head that this blob may have: a reader compares it byte by byte. */
+/** The only valid header of this blob: a reader compares it byte by byte. */
 export function expectedHeader(kind: BlobKind, id: BlobId, shape: Shape): Buffer {
   const head = Buffer.allocUnsafe(HEADER_BYTES)
   writeHeader(head, kind, id, shape)
@@ -87,7 +86,7 @@ export interface PackedHeader extends Shape {
   readonly id: BlobId
 }
 
-/** The head of a packed record, or nothing when these bytes are not one. */
+/** The header of a packed record; undefined if these bytes are not one. */
 export function readPackedHeader(bytes: Buffer): PackedHeader | undefined {
   if (bytes.length < HEADER_BYTES || bytes.readUInt32BE(0) !== HEAD_MAGIC.packed) return undefined
   if (crc32(bytes.subarray(0, 32)) !== bytes.readUInt32BE(32)) return undefined
@@ -96,7 +95,7 @@ export function readPackedHeader(bytes: Buffer): PackedHeader | undefined {
   return { id: Buffer.from(bytes.subarray(4, 20)), length: readUint64(bytes, 20), frameBytes }
 }
 
-/** Ends a file of its own. The check starts from the id, so the foot of another blob does not pass. */
+/** Ends a solo file. The CRC is seeded with the id, so the footer of another blob fails the check. */
 export function footerOf(id: BlobId, length: number): Buffer {
   const foot = Buffer.allocUnsafe(FOOTER_BYTES)
   foot.writeUInt32BE(FOOT_MAGIC, 0)
@@ -114,7 +113,7 @@ export function volumeName({ writer, number }: VolumeName): string {
   return `${writer.toString('hex')}-${number}`
 }
 
-/** Names come back from records: what is not a volume's name never becomes part of a path. */
+/** Names come from records: only a valid volume name may become part of a path. */
 export function parseVolumeName(name: string): VolumeName | undefined {
   const match = /^([0-9a-f]{12})-([1-9][0-9]{0,14})$/.exec(name)
   if (match === null) return undefined
@@ -132,7 +131,7 @@ export function superblockOf({ writer, number }: VolumeName): Buffer {
   return block
 }
 
-/** The format that a superblock names, or nothing when it is torn or damaged. */
+/** The format in a superblock; undefined if it is torn or damaged. */
 export function superblockFormat(block: Buffer): number | undefined {
   if (block.length < SUPERBLOCK_BYTES || block.readUInt32BE(0) !== VOLUME_MAGIC) return undefined
   if (crc32(block.subarray(0, 24)) !== block.readUInt32BE(24)) return undefined

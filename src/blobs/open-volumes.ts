@@ -2,26 +2,26 @@ import { join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { parseVolumeName } from './frames.ts'
 
-/** A volume opened for reading, shared by everyone who reads it. */
+/** A volume open for reading, shared by all its readers. */
 export interface OpenVolume {
   readonly name: string
   readonly opening: Promise<DiskFile>
-  /** Once it is open. */
+  /** Set once it is open. */
   file: DiskFile | undefined
   readers: number
-  /** Out of the cache: the last reader closes it. */
+  /** Evicted from the cache: the last reader closes it. */
   dropped: boolean
   usedSinceSweep: boolean
 }
 
 const OPEN_VOLUMES_MAX = 64
 /**
- * After so many reads, volumes that none of them touched are closed: an open file keeps the space of a volume that
+ * After this many reads, volumes unused since the last sweep are closed: an open file keeps the space of a volume that
  * another process has removed.
  */
 const READS_BETWEEN_SWEEPS = 1024
 
-/** Keeps the volumes that are being read open, in order of last use. */
+/** An LRU cache of volumes open for reading. */
 export class OpenVolumes {
   readonly #disk: Disk
   readonly #folder: string
@@ -33,7 +33,7 @@ export class OpenVolumes {
     this.#folder = folder
   }
 
-  /** Every borrowed volume is given back, once. */
+  /** Every acquired volume must be released once. */
   acquire(name: string): OpenVolume {
     if (++this.#reads % READS_BETWEEN_SWEEPS === 0) this.#sweep()
     let volume = this.#open.get(name)
@@ -100,6 +100,6 @@ export class OpenVolumes {
 }
 
 function close(volume: OpenVolume): void {
-  // Nothing was written through it, so there is nothing that closing could lose.
+  // Nothing was written through it, so closing cannot lose anything.
   volume.opening.then(file => file.close()).catch(() => {})
 }

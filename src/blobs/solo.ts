@@ -1,4 +1,4 @@
-/** Blobs that have a file of their own: where it lies, and how it is written while the body still arrives. */
+/** Blobs in files of their own: their paths, and writing them while the body arrives. */
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
@@ -6,10 +6,10 @@ import type { FolderSync } from './folder-sync.ts'
 import type { FrameBuilder } from './frame-builder.ts'
 import { BLOB_ID_BYTES, footerOf } from './frames.ts'
 
-/** After so many bytes their sync is begun ahead of the end. */
+/** After this many bytes a sync starts ahead of the final one. */
 const PUSH_BYTES = 8 * 2 ** 20
 
-/** Spread over 256 folders by the last byte of the id: the first ones name the writer and are all alike. */
+/** Spread over 256 folders by the last byte of the id: the first bytes identify the writer and hardly vary. */
 export function soloFolder(root: string, id: BlobId): string {
   return join(root, id.toString('hex', BLOB_ID_BYTES - 1))
 }
@@ -20,13 +20,13 @@ export function soloPath(root: string, id: BlobId): string {
 
 export interface SoloFiles {
   readonly disk: Disk
-  /** The folder of the 256 folders. */
+  /** The parent of the 256 folders. */
   readonly root: string
   readonly folders: FolderSync
   readonly durable: boolean
 }
 
-/** Folders known to exist durably; one maker per folder however many writers ask at once. */
+/** Folders known to be durable; each is created once, however many writers need it. */
 export class SoloFolders {
   readonly #files: SoloFiles
   readonly #made = new Map<string, Promise<void>>()
@@ -48,7 +48,7 @@ export class SoloFolders {
   async #make(folder: string): Promise<void> {
     const { disk, root, folders, durable } = this.#files
     await disk.makeFolder(folder)
-    // Another process may have made it a moment ago, or died before it made the name durable.
+    // Another process may have just created it, or died before its name was durable.
     if (durable) await folders.sync(root)
   }
 }
@@ -59,12 +59,12 @@ export class SoloWriter {
   readonly #path: string
   readonly #file: DiskFile
   readonly #named: Promise<void>
-  /** The last write begun. One runs while the next chunk is being taken: two chunks in memory at most. */
+  /** The write in progress. It runs while the next chunk is filled: at most two chunks are in memory. */
   #writing: Promise<void> = Promise.resolve()
   #end = 0
   #pushedTo = 0
   #pushing: Promise<void> | undefined
-  /** A sync that failed is not tried again: it fails the blob, whatever a later one would say. */
+  /** A failed sync is not retried: it fails the blob, even if a later sync succeeds. */
   #pushFailure: unknown
 
   private constructor(files: SoloFiles, id: BlobId, file: DiskFile) {
@@ -72,7 +72,7 @@ export class SoloWriter {
     this.#id = id
     this.#path = soloPath(files.root, id)
     this.#file = file
-    // The name becomes durable while the body arrives, and costs nothing at the end.
+    // The name is synced while the body arrives, and costs nothing at the end.
     this.#named = files.durable ? files.folders.sync(soloFolder(files.root, id)) : Promise.resolve()
     this.#named.catch(() => {})
   }
@@ -81,7 +81,7 @@ export class SoloWriter {
     return new SoloWriter(files, id, await files.disk.open(soloPath(files.root, id), 'create'))
   }
 
-  /** Resolves when the write before this one is done. */
+  /** Resolves when the previous write is done. */
   async write(pieces: readonly Buffer[], bytes: number): Promise<void> {
     await this.#writing
     if (this.#pushFailure !== undefined) throw this.#pushFailure
@@ -92,7 +92,7 @@ export class SoloWriter {
     if (position - this.#pushedTo >= PUSH_BYTES) this.#push(position)
   }
 
-  /** Sends what was written on its way to the disk while the body still arrives, so that the last sync is short. */
+  /** Starts writing back dirty pages while the body still arrives, so that the final sync is short. */
   #push(position: number): void {
     if (!this.#files.durable || this.#pushing !== undefined) return
     this.#pushedTo = position
@@ -106,7 +106,7 @@ export class SoloWriter {
     )
   }
 
-  /** Writes what is left and the foot; resolves when bytes and name are durable. */
+  /** Writes the rest and the footer; resolves when bytes and name are durable. */
   async finish(frames: FrameBuilder): Promise<BlobLocation> {
     const { length, frameBytes, pendingBytes } = frames
     const foot = footerOf(this.#id, length)
@@ -116,12 +116,12 @@ export class SoloWriter {
     if (this.#pushFailure !== undefined) throw this.#pushFailure
     if (this.#files.durable) await this.#file.datasync()
     await this.#named
-    // The bytes are durable: whatever closing says changes nothing.
+    // The bytes are durable already, so an error on close does not matter.
     await this.#file.close().catch(() => {})
     return { volume: undefined, offset: 0, length, frameBytes }
   }
 
-  /** Frees what was written. A file that cannot be removed has no name in any record, and a sweep finds it. */
+  /** Removes the file. If that fails, no record names it and a sweep finds it. */
   async abandon(): Promise<void> {
     await this.#writing.catch(() => {})
     await this.#pushing

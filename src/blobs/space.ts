@@ -1,21 +1,21 @@
 import type { Disk } from '../lib/disk.ts'
 import { DiskFull } from './blobs.ts'
 
-/** The filesystem is asked again after so many bytes or writes: often enough, and no call per small blob. */
+/** Free space is queried again after this many bytes or writes, not for every small blob. */
 const BYTES_BETWEEN_ASKS = 16 * 2 ** 20
 const WRITES_BETWEEN_ASKS = 256
-/** With this much to spare the answer is not waited for: a writer that waits misses the sync of its batch. */
+/** With this much to spare the result is not awaited: a writer that waits misses the sync of its batch. */
 const AMPLE_BYTES = 16 * BYTES_BETWEEN_ASKS
 
 /**
- * Keeps a reserve free on the filesystem, so that a full disk refuses writes before they begin and still has room for
- * what deleting needs. Other processes write too: the reserve must be larger than all of them write between asks.
+ * Keeps a reserve free on the filesystem, so that a full disk refuses writes before they begin and deletions still have
+ * room. Other processes write too: the reserve must exceed what all of them write between two queries.
  */
 export class Space {
   readonly #disk: Disk
   readonly #folder: string
   readonly #reserveBytes: number
-  /** What the last answer left above the reserve. */
+  /** Space above the reserve at the last query. */
   #spare = 0
   #bytesLeft = 0
   #writesLeft = 0
@@ -27,7 +27,7 @@ export class Space {
     this.#reserveBytes = reserveBytes
   }
 
-  /** Resolves when so many bytes may be written, else throws DiskFull. Nothing is waited for unless room is short. */
+  /** Returns or resolves when this many bytes may be written; throws DiskFull. It waits only when space is short. */
   ensureSpace(bytes: number): Promise<void> | undefined {
     if (this.#disk.isFull?.() === true) throw new DiskFull()
     this.#writesLeft--
@@ -56,11 +56,11 @@ export class Space {
     try {
       free = await this.#disk.free(this.#folder)
     } finally {
-      // Without an answer there is no room to count on, and the next writer waits for one.
+      // If the query failed, no space is assumed, and the next writer waits for a new one.
       this.#spare = free - this.#reserveBytes
     }
     this.#bytesLeft = Math.min(this.#spare, BYTES_BETWEEN_ASKS)
-    // Below the reserve every write asks: the first one after room was made succeeds.
+    // Below the reserve every write queries, so that the first one after space was freed succeeds.
     this.#writesLeft = this.#spare < 0 ? 0 : WRITES_BETWEEN_ASKS
   }
 }

@@ -10,12 +10,12 @@ import {
   VOLUME_FORMAT,
 } from './frames.ts'
 
-/** Small records share a read; between large ones only this much is read. */
+/** Small records share a read of this size; between large ones no more is read. */
 const WINDOW_BYTES = 64 * 1024
 
 /**
- * Every whole record of a volume in file order. A torn or damaged head ends the walk: what lies behind it cannot be
- * told from payload. A damaged superblock does not, since every record carries its own checks.
+ * Every whole record of a volume in file order. A torn or damaged header ends the walk, since the bytes after it cannot
+ * be told from payload. A damaged superblock does not, since every record carries its own checksums.
  */
 export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerator<PackedEntry, void, undefined> {
   const size = await file.size()
@@ -35,7 +35,7 @@ export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerato
       position = end
       continue
     }
-    // The rest of a batch's last block is padding; a block that does not start with a record is nothing of ours.
+    // The rest of a batch's last block is padding; a block that does not start with a record is foreign.
     const border = alignToBatch(position)
     if (border === position || !isZero(await window.at(position, Math.min(4, border - position)))) return
     position = border

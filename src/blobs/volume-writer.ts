@@ -1,20 +1,20 @@
 /**
- * Appends packed blobs to volume files that this process alone writes. Blobs that arrive together share one gathering
+ * Appends packed blobs to volume files that only this process writes. Blobs that arrive together share one vectored
  * write and one datasync; the next batch is written while the last one is being synced.
  *
- * What failed once is never trusted again: after a failed write or sync the volume takes no more bytes, everything in
- * it that was not yet acknowledged is refused, and the next batch starts a new volume.
+ * A failure is final: after a failed write or sync the volume accepts no more bytes, everything in it that was not yet
+ * acknowledged is refused, and the next batch starts a new volume.
  */
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import type { BlobId, BlobLocation } from './blobs.ts'
 import { alignToBatch, BATCH_ALIGNMENT_BYTES, superblockOf, volumeName } from './frames.ts'
 
-/** Head and frames of one blob, ready to be written. */
+/** Header and frames of one blob, ready to be written. */
 export interface PackedBlob {
   readonly id: BlobId
   readonly pieces: readonly Buffer[]
-  /** Of all pieces together. */
+  /** The total of all pieces. */
   readonly bytes: number
   readonly length: number
   readonly frameBytes: number
@@ -41,9 +41,9 @@ interface WrittenBlob {
 }
 
 const BATCH_BYTES_MAX = 4 * 2 ** 20
-/** The kernel takes 1,024 pieces per call (IOV_MAX); a batch within that is one call. */
+/** The kernel accepts 1,024 buffers per call (IOV_MAX); a batch within that is one call. */
 const BATCH_PIECES_MAX = 1000
-/** While a sync runs, less than this waits for the end of it: a batch of its own would mostly be padding. */
+/** During a sync, smaller batches wait for its end: on their own they would be mostly padding. */
 const EAGER_BYTES_MIN = 256 * 1024
 const PADDING = Buffer.alloc(BATCH_ALIGNMENT_BYTES)
 
@@ -55,7 +55,7 @@ class Volume {
   failure: unknown
   readonly #file: DiskFile
   readonly #durable: boolean
-  /** Called after each sync; true when more is about to be written here, so that the next sync can cover it too. */
+  /** Called after each sync; true when another write is imminent, so that the next sync can cover it too. */
   readonly #synced: () => boolean
   readonly #closed: Promise<void>
   #resolveClosed: () => void = () => {}
@@ -74,7 +74,7 @@ class Volume {
     })
   }
 
-  /** Resolves when the batch is written; each of its blobs is resolved or refused by the sync that follows. */
+  /** Resolves when the batch is written; the following sync resolves or rejects each of its blobs. */
   async write(batch: readonly PendingWrite[]): Promise<void> {
     const pieces: Buffer[] = []
     const landed: WrittenBlob[] = []
@@ -103,10 +103,10 @@ class Volume {
     void this.#sync()
   }
 
-  /** No more batches; resolves when the file is closed. */
+  /** Accepts no more batches; resolves when the file is closed. */
   retire(): Promise<void> {
     this.#retired = true
-    // What was left for a sync together with the next batch does not get one any more.
+    // Bytes that were waiting to share the next batch's sync need one now.
     void this.#sync()
     return this.#closed
   }
@@ -142,7 +142,7 @@ class Volume {
     if (!this.#retired && this.failure === undefined) return
     if (this.#closing || this.#writing || this.syncing || this.#written.length > 0) return
     this.#closing = true
-    // Whatever closing says, the bytes that were acknowledged were synced before.
+    // Acknowledged bytes were synced before, so an error on close does not matter.
     this.#file.close().then(this.#resolveClosed, this.#resolveClosed)
   }
 }
@@ -161,9 +161,8 @@ export class VolumeWriter {
     this.#options = options
   }
 
-  /** The volume that is being appended to, if there is one. */
   get open(): string | undefined {
-    // One that is being made is about to be appended to.
+    // A volume being created counts as open.
     if (this.#creating !== undefined) return this.#creating
     return this.#volume?.failure === undefined ? this.#volume?.name : undefined
   }
@@ -186,7 +185,7 @@ export class VolumeWriter {
     if (this.#scheduled || this.#writing || this.#queue.length === 0) return
     if (this.#volume?.syncing === true && this.#queuedBytes < EAGER_BYTES_MIN) return
     this.#scheduled = true
-    // Not at once: what arrives in the same turn of the event loop belongs to the same batch.
+    // Deferred: blobs that arrive in the same turn of the event loop join the same batch.
     setImmediate(() => {
       this.#scheduled = false
       void this.#writeBatch()
@@ -199,7 +198,7 @@ export class VolumeWriter {
     try {
       let bytes = 0
       for (const { blob } of batch) bytes += blob.bytes
-      // No await between choosing the volume and writing to it: it must not be sealed in between.
+      // No await between choosing the volume and writing to it: it must not be retired in between.
       const volume = this.#roomy(bytes) ?? (this.#volume = await this.#create())
       this.#creating = undefined
       await volume.write(batch)
@@ -225,19 +224,19 @@ export class VolumeWriter {
     return this.#queue.splice(0, count)
   }
 
-  /** The open volume, when it can take so many bytes more. */
+  /** The open volume, if it has room for this many bytes. */
   #roomy(bytes: number): Volume | undefined {
     const current = this.#volume
     if (current === undefined) return undefined
     const full = current.end > BATCH_ALIGNMENT_BYTES && current.end + bytes > this.#options.volumeBytesMax
     if (current.failure === undefined && !full) return current
-    // It closes by itself once its last sync is through; nothing here waits for it.
+    // It closes itself after its last sync.
     void current.retire()
     this.#volume = undefined
     return undefined
   }
 
-  /** A volume is on stable storage, name and superblock, before the first record refers to it. */
+  /** A volume's name and superblock are durable before any record refers to it. */
   async #create(): Promise<Volume> {
     const { disk, folder, writer, durable } = this.#options
     const self = { writer, number: ++this.#number }
