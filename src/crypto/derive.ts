@@ -9,8 +9,8 @@ export const CIPHER = 'aes-256-gcm'
 export const CIPHER_OPTIONS = { authTagLength: TAG_BYTES } as const
 
 /**
- * One key from another (HKDF-SHA256). The label keeps the uses of one key apart; `binding` has a fixed length for
- * each label, so that no two pairs of label and binding run together into the same bytes.
+ * Derives one key from another (HKDF-SHA256). The label separates the uses of a key; `binding` has a fixed length per
+ * label, so that no two pairs of label and binding concatenate to the same bytes.
  */
 export function deriveKey(from: Buffer, label: string, binding: Buffer, salt: Buffer = EMPTY): Buffer {
   if (from.length !== KEY_BYTES) throw new RangeError(`a key has ${KEY_BYTES} bytes, not ${from.length}`)

@@ -1,12 +1,12 @@
 /**
- * One key sealed by another. A wrapped key is a small byte string that may lie in any record: without the wrapping
- * key and the words it was bound to, it is noise.
+ * One key encrypted with another. A wrapped key is a short byte string that any record may hold: it is useless without
+ * the wrapping key and the data it was bound to.
  */
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, KEY_BYTES, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
-/** The key, its name or its context is not the one that wrapped; a damaged wrapped key looks just the same. */
+/** The key, its name or its context differs from the one used to wrap; a damaged wrapped key looks the same. */
 export class WrongKey extends Error {
   constructor() {
     super('the key, its name or its context does not open this wrapped key')
@@ -15,13 +15,13 @@ export class WrongKey extends Error {
 }
 
 /**
- * The first half picks a key of its own for every wrapping, the second half is the nonce under it. With twelve bytes
- * alone, a service key that wraps billions of contents would come near the limit of random nonces.
+ * The first half derives a separate key for every wrapping, the second half is the nonce under it. With twelve bytes
+ * alone, a service key that wraps billions of contents would approach the limit of random nonces.
  */
 export const WRAP_NONCE_BYTES = 2 * NONCE_BYTES
 export const WRAPPED_BYTES = WRAP_NONCE_BYTES + KEY_BYTES + TAG_BYTES
 
-/** nonce ‖ ciphertext ‖ tag. `bound` must be given again, byte for byte, to unwrap. */
+/** nonce ‖ ciphertext ‖ tag. Unwrapping needs the same `bound`, byte for byte. */
 export function wrapKey(by: Buffer, key: Buffer, bound: Buffer, nonce: Buffer): Buffer {
   const once = deriveKey(by, 'wrap', EMPTY, nonce.subarray(0, NONCE_BYTES))
   const sealed = sealKey(once, key, bound, nonce.subarray(NONCE_BYTES))
@@ -40,8 +40,8 @@ export function unwrapKey(by: Buffer, wrapped: Buffer, bound: Buffer): Buffer {
 }
 
 /**
- * A content has one blob key for each blob id and never a second one, so the nonce can come from the id: wrapping
- * the same blob key again gives the same bytes.
+ * A content has exactly one blob key per blob id, so the nonce can be derived from the id: wrapping the same blob key
+ * again gives the same bytes.
  */
 export function wrapBlobKey(contentKey: Buffer, blobKey: Buffer, blobId: Buffer): Buffer {
   return sealKey(contentKey, blobKey, boundToBlob(blobId), blobNonce(blobId))
@@ -57,7 +57,7 @@ function boundToBlob(blobId: Buffer): Buffer {
   return Buffer.concat([BLOB_KEY_LABEL, blobId])
 }
 
-/** Hashed, because the first bytes of blob ids are alike. */
+/** Hashed, because blob ids share their first bytes. */
 function blobNonce(blobId: Buffer): Buffer {
   return createHash('sha256').update(boundToBlob(blobId)).digest().subarray(0, NONCE_BYTES)
 }
@@ -80,7 +80,7 @@ function openKey(by: Buffer, sealed: Buffer, bound: Buffer, nonce: Buffer): Buff
   try {
     decipher.final()
   } catch {
-    // The library's own message says nothing more, and a cause would travel into logs.
+    // The library's message adds nothing, and a cause would end up in logs.
     key.fill(0)
     throw new WrongKey()
   }

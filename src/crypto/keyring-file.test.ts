@@ -12,8 +12,8 @@ interface Inode {
 }
 
 /**
- * A folder that knows what would outlive a power cut: bytes that were synced, under names that were synced. The call
- * with the number `failAt` is refused, either before it took effect or after.
+ * A folder that models a power cut: synced bytes survive under synced names. Call number `failAt` fails, either before
+ * or after it took effect.
  */
 class FrailDisk implements Disk {
   names = new Map<string, Inode>()
@@ -80,7 +80,7 @@ class FrailDisk implements Disk {
     })
   }
 
-  /** What is found after a power cut; a kinder crash keeps everything that was done. */
+  /** The disk after a power cut; a process crash loses nothing. */
   afterCrash(lost: 'the unsynced' | 'the unsynced names' | 'nothing'): FrailDisk {
     const found = new FrailDisk()
     for (const [name, inode] of lost === 'nothing' ? this.names : this.syncedNames) {
@@ -96,7 +96,7 @@ const openOn = (disk: Disk): Promise<Keyring> => Keyring.open({ disk, folder: 'k
 const CRASHES = ['the unsynced', 'the unsynced names', 'nothing'] as const
 const contentKey = systemRandom.bytes(32)
 
-/** Calls that a whole run of `act` makes, so that every one of them can be made to fail. */
+/** The number of calls that `act` makes, so that each of them can be made to fail. */
 async function callsOf(disk: FrailDisk, act: () => Promise<unknown>): Promise<number> {
   const before = disk.calls
   await act()

@@ -1,11 +1,11 @@
-/** The keyring as a file: how it is laid out, read whole and replaced whole. Layout: docs/formats/encryption.md. */
+/** The keyring file: its layout, and how it is read and replaced as a whole. Layout: docs/formats/encryption.md. */
 import { createHash } from 'node:crypto'
 import type { Disk } from '../lib/disk.ts'
 import { KEY_BYTES } from './derive.ts'
 
 export const KEYRING_ID_BYTES = 16
 export const NAME_BYTES_MAX = 2_048
-/** Only names that were rotated or disabled take room, so this is thousands of them. */
+/** Only names that were rotated or disabled take space, so this fits thousands of them. */
 const KEYRING_BYTES_MAX = 16 * 2 ** 20
 
 const MAGIC = Buffer.from('HFKEYRNG', 'latin1')
@@ -17,19 +17,19 @@ export interface NamedKeyState {
   readonly disabled: boolean
 }
 
-/** Version N of a key is at index N - 1. No version is ever taken out: something may still be wrapped by it. */
+/** Version N of a key is at index N - 1. No version is ever removed: something may still be wrapped by it. */
 export interface KeyringContents {
   readonly id: Buffer
-  /** Grows by one with every change of the file. */
+  /** Incremented with every change of the file. */
   readonly generation: number
   readonly service: readonly Buffer[]
   readonly storage: readonly Buffer[]
   readonly named: readonly Buffer[]
-  /** Names that are not as every name is at first: version 1 and enabled. */
+  /** Names that differ from the default state: version 1 and enabled. */
   readonly names: ReadonlyMap<string, NamedKeyState>
 }
 
-/** The keyring is there and cannot be used. It is never replaced by a new one: that would lose what it sealed. */
+/** The keyring exists but cannot be used. It is never replaced by a new one: that would lose everything it sealed. */
 export class KeyringDamaged extends Error {
   readonly path: string
   constructor(path: string, what: string) {
@@ -48,7 +48,7 @@ export class KeyringFull extends RangeError {
 
 export const keyringPath = (folder: string): string => `${folder}/keyring`
 
-/** Undefined only when there is no such file. */
+/** Undefined only when the file does not exist. */
 export async function readKeyring(disk: Disk, folder: string): Promise<KeyringContents | undefined> {
   if (!(await disk.list(folder)).includes('keyring')) return undefined
   const path = keyringPath(folder)
@@ -65,13 +65,13 @@ export async function readKeyring(disk: Disk, folder: string): Promise<KeyringCo
 }
 
 /**
- * Durable when it resolves; the old file or the new one is there at every moment. Only the process that holds the data
- * folder may call it: two writers at once would not see each other's new keys.
+ * Durable when it resolves; at every moment either the old or the new file exists. Only the owner of the data folder
+ * may call it: concurrent writers would not see each other's new keys.
  */
 export async function writeKeyring(disk: Disk, folder: string, contents: KeyringContents): Promise<void> {
   const bytes = fitting(contents)
   const unfinished = `${keyringPath(folder)}.new`
-  // Left by a crash in this very place; it never became the keyring, so nothing was sealed with it.
+  // Left by a crash in this function; it never became the keyring, so nothing was sealed with it.
   await disk.remove(unfinished)
   const file = await disk.open(unfinished, 'create')
   try {
@@ -84,7 +84,7 @@ export async function writeKeyring(disk: Disk, folder: string, contents: Keyring
   await disk.syncFolder(folder)
 }
 
-/** As bytes; throws KeyringFull when they are too many. */
+/** Encodes the keyring; throws KeyringFull if it is too large. */
 export function fitting(contents: KeyringContents): Buffer {
   const bytes = encodeKeyring(contents)
   if (bytes.length > KEYRING_BYTES_MAX) throw new KeyringFull()
@@ -115,7 +115,7 @@ export function decodeKeyring(bytes: Buffer, path: string): KeyringContents {
   if (!checksum(body).equals(bytes.subarray(body.length))) throw new KeyringDamaged(path, 'its checksum does not match')
   const from = new Cursor(body, MAGIC.length, path)
   const format = from.uint32()
-  // Every format ends with the same checksum, so this is a newer program's file and not a damaged one.
+  // Every format ends with the same checksum, so this file is from a newer program and not damaged.
   if (format !== FORMAT) throw new KeyringDamaged(path, `this program does not know its format ${format}`)
   const id = from.bytes(KEYRING_ID_BYTES)
   const generation = from.uint32()

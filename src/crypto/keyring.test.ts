@@ -81,7 +81,7 @@ test('two opens give the same keys, two keyrings different ones', () =>
       assert.ok(!stranger.storageKey().key.equals(keyring.storageKey().key))
       for (const use of USES) {
         const open = () => stranger.unwrap(keyring.wrap(contentKey, use), use)
-        // A customer's key needs nothing of the keyring: the object follows its customer.
+        // A customer key does not depend on the keyring.
         if (use.by === 'customer') assert.ok(open().equals(contentKey))
         else assert.throws(open, WrongKey)
       }
@@ -181,7 +181,7 @@ test('R22: a strict keyring wraps by names that were made, and goes on unwrappin
     for (const use of [service, customer]) assert.ok(strict.wrap(contentKey, use).length > 0)
     await strict.have(['payroll', 'archive', 'payroll'])
     await strict.disable('archive')
-    // What is there stays as it is.
+    // Existing names stay as they are.
     await strict.have(['payroll', 'archive'])
     const later = await again(true)
     assert.ok(later.unwrap(later.wrap(contentKey, named('payroll')), named('payroll')).equals(contentKey))

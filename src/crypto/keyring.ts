@@ -1,7 +1,6 @@
 /**
- * The server's own keys, and the wrapping of content keys by whatever key a request asked for. Wrapping and unwrapping
- * are pure and immediate; only a change of the keyring touches the disk. A customer's key passes through and is kept
- * nowhere.
+ * The server's own keys, and the wrapping of content keys with the key a request selects. Wrapping and unwrapping are
+ * synchronous and pure; only a change of the keyring touches the disk. Customer keys are never stored.
  */
 import { createHash } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
@@ -23,7 +22,7 @@ import {
   writeKeyring,
 } from './keyring-file.ts'
 
-/** The key that wraps a content key, and what it is bound to. */
+/** The key that wraps a content key, and the data it is bound to. */
 export type KeyUse =
   | { readonly by: 'service' }
   | { readonly by: 'named'; readonly name: string; readonly context: Buffer | undefined }
@@ -42,7 +41,7 @@ export class KeyDisabled extends Error {
   }
 }
 
-/** Only names that somebody made may be used, and nobody made this one. */
+/** A strict keyring has no key of this name. */
 export class KeyUnknown extends Error {
   readonly keyName: string
   constructor(keyName: string) {
@@ -77,9 +76,9 @@ interface KeyringHome {
   readonly disk: Disk
   readonly folder: string
   readonly random: Random
-  /** R22. A name is a key only once it was made; otherwise every name is one, from its first use on. */
+  /** R22. A name is valid only once its key was created; otherwise every name is, from its first use on. */
   readonly strict?: boolean
-  /** Told after a change is stored; the change is done when this is. */
+  /** Called after a change is stored; the change completes when this resolves. */
   readonly changed?: () => Promise<void>
 }
 
@@ -87,7 +86,7 @@ export class Keyring {
   readonly #home: KeyringHome
   #contents: KeyringContents
   #signing: Ed25519Key | undefined
-  /** Whatever reads or writes the file, one behind the other. */
+  /** Serializes reads and writes of the file. */
   #steps: Promise<unknown> = Promise.resolve()
 
   private constructor(home: KeyringHome, contents: KeyringContents) {
@@ -95,7 +94,7 @@ export class Keyring {
     this.#contents = contents
   }
 
-  /** Makes the keyring at the first start. The process that holds the data folder opens it before any other does. */
+  /** Creates the keyring at the first start. The owner of the data folder opens it before any other process does. */
   static async open(home: KeyringHome): Promise<Keyring> {
     const { disk, folder, random } = home
     await disk.makeFolder(folder)
@@ -118,18 +117,18 @@ export class Keyring {
     return new Keyring(home, made)
   }
 
-  /** Not secret. Kept beside the data, it tells that a keyring is another one than the data were sealed with. */
+  /** Not secret. Stored with the data, it shows when a keyring is not the one the data were sealed with. */
   get id(): Buffer {
     return Buffer.from(this.#contents.id)
   }
 
-  /** The newest storage key, or a certain version of it. */
+  /** The newest storage key, or the given version of it. */
   storageKey(version = this.#contents.storage.length): { version: number; key: Buffer } {
     return { version, key: Buffer.from(this.#key('storage', version)) }
   }
 
   wrap(contentKey: Buffer, use: KeyUse): Buffer {
-    // What is wrapped already stays readable: names are asked for when something new is sealed.
+    // Content that is already wrapped stays readable: the name is checked only for new content.
     if (use.by === 'named') this.#refuseUnknown(use.name)
     const now = this.#current(use)
     const header = Buffer.alloc(HEADER_BYTES)
@@ -157,7 +156,7 @@ export class Keyring {
     }
   }
 
-  /** False when a rotation since then wants this wrapped anew. One by a named key says nothing without its name. */
+  /** False if a rotation since then calls for rewrapping. For a named key this needs the name. */
   isCurrent(wrapped: Buffer, name?: string): boolean {
     const { kind, keyVersion, nameVersion } = readHeader(wrapped)
     if (kind === KINDS.customer) return true
@@ -167,8 +166,8 @@ export class Keyring {
   }
 
   /**
-   * What the ETags of this class of objects are keyed with. It comes from the first version and so outlives rotation:
-   * the same content under the same key keeps the same ETag.
+   * The secret that keys the ETags of this class of objects. It derives from the first version and so outlives
+   * rotation: the same content under the same key keeps its ETag.
    */
   etagSecret(use: KeyUse): Buffer {
     if (use.by === 'customer') return deriveKey(use.key, 'etag customer', EMPTY)
@@ -177,18 +176,15 @@ export class Keyring {
     return deriveKey(this.#key('named', 1), 'etag named', nameDigest(use.name))
   }
 
-  /**
-   * Signs how a ledger ends. It comes from the first version too: what was signed once is proved by the same public key
-   * for ever.
-   */
+  /** Signs ledger heads. It also derives from the first version: one public key verifies every signature. */
   get signing(): Ed25519Key {
     this.#signing ??= ed25519Key(deriveKey(this.#key('service', 1), 'ledger signing', EMPTY))
     return this.#signing
   }
 
   /**
-   * Adds a version and makes it the one that wraps; the old ones go on unwrapping. Resolves to its number. `before` is
-   * told that number when nothing is left that could refuse: the keyring changes only once it is done.
+   * Adds a version and makes it the wrapping one; old ones still unwrap. Resolves to its number. `before` is called
+   * with that number once nothing else can fail: the keyring changes only after it resolves.
    */
   async rotate(what: Rotatable, name?: string, before?: (version: number) => Promise<void>): Promise<number> {
     if (name !== undefined && what !== 'named') throw new TypeError('only named keys have names')
@@ -201,7 +197,7 @@ export class Keyring {
     return newest(await this.#change(now => ({ [what]: [...now[what], this.#home.random.bytes(KEY_BYTES)] }), told))
   }
 
-  /** Makes sure that keys of these names are there. */
+  /** Creates the keys of these names that do not exist. */
   async have(names: readonly string[]): Promise<void> {
     const missing = names.filter(name => !this.#contents.names.has(name))
     missing.forEach(nameBytes)
@@ -211,7 +207,7 @@ export class Keyring {
     }))
   }
 
-  /** `before` as for a rotation. */
+  /** `before` as for `rotate`. */
   async disable(name: string, before?: () => Promise<void>): Promise<void> {
     await this.#changeName(name, state => ({ ...state, disabled: true }), before)
   }
@@ -220,12 +216,15 @@ export class Keyring {
     await this.#changeName(name, state => ({ ...state, disabled: false }))
   }
 
-  /** Names that were ever made, rotated, disabled or enabled. Unless strict, every other one is there too, as new. */
+  /**
+   * Names that were ever created, rotated, disabled or enabled. Unless strict, every other name exists in its initial
+   * state.
+   */
   keyNames(): string[] {
     return [...this.#contents.names.keys()]
   }
 
-  /** How many versions there are of each of the keyring's own keys: the newest seals, all of them open. */
+  /** The number of versions of each of the keyring's own keys: the newest seals, all of them open. */
   get versions(): Readonly<Record<Rotatable, number>> {
     const { service, storage, named } = this.#contents
     return { service: service.length, storage: storage.length, named: named.length }
@@ -235,14 +234,14 @@ export class Keyring {
     return this.#contents.names.get(name) ?? AT_FIRST
   }
 
-  /** Takes over what another process changed. */
+  /** Reads changes made by another process. */
   reload(): Promise<void> {
     return this.#inTurn(async () => {
       this.#contents = await this.#stored()
     })
   }
 
-  /** Does something with keys, and once more when it takes one that another process has added meanwhile. */
+  /** Runs `use`, and once more after a reload if it needs a key that another process has added. */
   async upToDate<T>(use: () => T): Promise<T> {
     try {
       return use()
@@ -253,7 +252,7 @@ export class Keyring {
     }
   }
 
-  /** Whoever prints a keyring sees which one it is, and no key. */
+  /** A printed keyring shows its id and no key. */
   toJSON(): { id: string; generation: number } {
     return { id: this.#contents.id.toString('hex'), generation: this.#contents.generation }
   }
@@ -322,7 +321,7 @@ export class Keyring {
     })
   }
 
-  /** A reload that began before a change must not bring back what was there before it. */
+  /** A reload that started before a change must not restore the old state. */
   #inTurn<T>(step: () => Promise<T>): Promise<T> {
     const done = this.#steps.then(step)
     this.#steps = done.catch(() => undefined)
@@ -344,7 +343,7 @@ function readHeader(wrapped: Buffer): Header {
   return { kind: wrapped[1]!, keyVersion: wrapped.readUInt32BE(2), nameVersion: wrapped.readUInt32BE(6) }
 }
 
-/** Lengths stand before the name and the context, so that no two pairs give the same bytes. */
+/** Lengths precede the name and the context, so that no two pairs encode to the same bytes. */
 function boundTo(header: Buffer, use: KeyUse): Buffer {
   if (use.by !== 'named') return header
   const name = nameBytes(use.name)
@@ -361,11 +360,11 @@ function nameDigest(name: string): Buffer {
   return createHash('sha256').update(nameBytes(name)).digest()
 }
 
-/** Why no key can have this name; undefined when one can. */
+/** Why a key name is invalid; undefined if it is valid. */
 export function badKeyName(name: string): string | undefined {
   const bytes = Buffer.from(name, 'utf8')
   if (bytes.length === 0 || bytes.length > NAME_BYTES_MAX) return 'a key name has 1 to 2048 bytes'
-  // A broken surrogate would become the same bytes as another broken one, and two names one key.
+  // Lone surrogates all encode to the same bytes, which would merge two names into one key.
   return bytes.toString('utf8') === name ? undefined : 'a key name is well-formed text'
 }
 

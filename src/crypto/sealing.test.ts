@@ -25,7 +25,7 @@ async function collect(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** Cuts at the given lengths in turn; what is left over is one more chunk. */
+/** Splits at the given lengths in turn; the rest is one more chunk. */
 function* cut(bytes: Buffer, lengths: readonly number[]): Generator<Buffer> {
   let at = 0
   for (const length of lengths) {
@@ -42,7 +42,7 @@ const stored = (sealed: Buffer, lengths: readonly number[] = []) =>
 
 const sealAll = (plain: Buffer, by = keys): Promise<Buffer> => collect(seal([plain], by))
 
-/** What a reader got before the error, and the error. */
+/** The bytes a reader got before the error, and the error. */
 async function openBroken(sealed: Buffer, plainLength: number, by = keys): Promise<{ got: Buffer; error: unknown }> {
   const pieces: Buffer[] = []
   try {
@@ -57,7 +57,7 @@ async function assertBroken(sealed: Buffer, plain: Buffer, frame: number, by = k
   const { got, error } = await openBroken(sealed, plain.length, by)
   assert.ok(error instanceof SealBroken, `expected a broken seal, got ${error}`)
   assert.equal(error.frame, frame)
-  // Every frame before the bad one was handed on, and not one byte of the bad one.
+  // Every frame before the bad one was returned, and no byte of the bad one.
   assert.ok(got.equals(plain.subarray(0, frame * FRAME_BYTES)))
 }
 

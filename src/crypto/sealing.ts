@@ -1,13 +1,13 @@
 /**
- * R26. Blob bytes sealed in frames, twice in one pass: with the blob's own key inside, with a key of the storage
- * outside. A frame is bound to its blob, its index and whether it is the last, so bytes that were dropped, swapped,
- * spliced, cut or added are an error. Nothing here knows what the bytes are for; see docs/formats/encryption.md.
+ * R26. Blob bytes sealed in frames, encrypted twice in one pass: with the blob's own key inside and a storage key
+ * outside. A frame is bound to its blob, its index and whether it is the last, so dropped, swapped, spliced, truncated
+ * or added bytes are an error. This layer does not know what the bytes are for; see docs/formats/encryption.md.
  */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
-/** Small enough that a range read opens little more than it needs, large enough that two tags weigh nothing. */
+/** Small enough that a range read opens little more than it needs, large enough that two tags are negligible. */
 export const FRAME_BYTES = 65_536
 const SEAL_BYTES = 2 * TAG_BYTES
 export const SEALED_FRAME_BYTES = FRAME_BYTES + SEAL_BYTES
@@ -21,7 +21,7 @@ export interface SealKeys {
   readonly blobId: Buffer
 }
 
-/** Sealed bytes are not what was written. The reader gets this instead of wrong bytes. */
+/** Sealed bytes fail authentication. Readers get this instead of wrong bytes. */
 export class SealBroken extends Error {
   readonly blobId: Buffer
   readonly frame: number
@@ -38,12 +38,12 @@ function frameCount(plainLength: number): number {
   return Math.max(1, Math.ceil(plainLength / FRAME_BYTES))
 }
 
-/** Stored bytes for so many plain bytes. */
+/** Stored bytes for a plaintext of this length. */
 export function sealedLength(plainLength: number): number {
   return plainLength + frameCount(plainLength) * SEAL_BYTES
 }
 
-/** Chunks of any size become sealed frames. A chunk must not be changed after it was handed over. */
+/** Turns chunks of any size into sealed frames. The caller must not modify a chunk after passing it. */
 export async function* seal(
   body: AsyncIterable<Buffer> | Iterable<Buffer>,
   keys: SealKeys,
@@ -62,8 +62,8 @@ export async function* seal(
 }
 
 /**
- * Plain bytes [start, end). `read` gives the sealed bytes [start, end) in chunks of any size and is asked once, for the
- * frames that are needed. Nothing of a frame is handed on before both of its tags were found right.
+ * Plain bytes [start, end). `read` returns the sealed bytes [start, end) in chunks of any size and is called once, for
+ * the frames needed. No byte of a frame is returned before both of its tags have been verified.
  */
 export async function* openSealed(
   read: (start: number, end: number) => AsyncIterable<Buffer>,
@@ -75,7 +75,7 @@ export async function* openSealed(
   if (!(start >= 0 && start <= end && end <= plainLength)) {
     throw new RangeError(`[${start}, ${end}) is no range of ${plainLength} bytes`)
   }
-  // The empty blob has a frame to check all the same; an empty range of any other blob needs none.
+  // An empty blob still has a frame to verify; an empty range of any other blob needs none.
   if (start === end && plainLength > 0) return
   const frames = new FrameCipher(keys)
   const assembly = new FrameAssembly()
@@ -99,7 +99,7 @@ export async function* openSealed(
   if (index !== stop) throw new SealBroken(keys.blobId, index, 'the sealed bytes end early')
 }
 
-/** Seals and opens the frames of one blob. Nonce and bound data are written anew in place for every frame. */
+/** Seals and opens the frames of one blob. Nonce and associated data are rewritten in place for every frame. */
 class FrameCipher {
   readonly #inner: Buffer
   readonly #outer: Buffer
@@ -116,7 +116,7 @@ class FrameCipher {
     keys.blobId.copy(this.#bound, 1)
   }
 
-  /** The pieces belong behind each other: joining them would copy every stored byte once more. */
+  /** The pieces are consecutive: joining them would copy every stored byte once more. */
   seal(plain: Buffer, index: number, last: boolean): Buffer[] {
     this.#point(index, last)
     const inner = createCipheriv(CIPHER, this.#inner, this.#nonce, CIPHER_OPTIONS)
@@ -164,8 +164,8 @@ class FrameCipher {
 }
 
 /**
- * Puts a frame together from chunks. A frame that lies in one chunk is used where it lies; only one that straddles
- * chunks is copied, into a buffer that serves all frames, since the ciphers are done with it before the next.
+ * Assembles a frame from chunks. A frame within one chunk is used in place; only one that straddles chunks is copied,
+ * into a buffer reused for all frames, since the ciphers are done with it before the next.
  */
 class FrameAssembly {
   #lone: Buffer | undefined
@@ -176,7 +176,7 @@ class FrameAssembly {
     return this.#filled
   }
 
-  /** Takes what the frame of `size` bytes still lacks from `chunk` at `at`; returns how many bytes that were. */
+  /** Adds up to the missing bytes of a frame of `size` from `chunk` at `at`; returns how many it used. */
   add(chunk: Buffer, at: number, size: number): number {
     const count = Math.min(size - this.#filled, chunk.length - at)
     if (this.#filled === 0) {
@@ -191,7 +191,7 @@ class FrameAssembly {
     return count
   }
 
-  /** The bytes so far, good until the next `add`. */
+  /** The bytes so far, valid until the next `add`. */
   take(): Buffer {
     const frame = this.#lone ?? this.#joined?.subarray(0, this.#filled) ?? EMPTY
     this.#lone = undefined

@@ -28,7 +28,7 @@ test('no changed byte, no other name and no other key opens it', () => {
     SecretBoxBroken,
   )
   assert.throws(() => openSecret(keysUpTo(1), box.subarray(0, 20), 'AKONE'), SecretBoxBroken)
-  // The version chooses the key, so its bytes are left out here: another version is another key.
+  // The version selects the key, so its bytes are skipped: another version is another key.
   for (let i = 0; i < box.length; i++) {
     if (i >= 1 && i < 5) continue
     const changed = Buffer.from(box)

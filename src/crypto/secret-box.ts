@@ -1,10 +1,10 @@
-/** A short secret text, sealed so that only this keyring opens it, and only for what it was bound to. */
+/** A short secret text, sealed so that only this keyring opens it, and only with the data it was bound to. */
 import { createCipheriv, createDecipheriv } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
 import type { Random } from '../lib/random.ts'
 import { CIPHER, CIPHER_OPTIONS, deriveKey, NONCE_BYTES, TAG_BYTES } from './derive.ts'
 
-/** The sealed text is damaged, or was sealed for something else. */
+/** The sealed text is damaged, or was bound to something else. */
 export class SecretBoxBroken extends Error {
   constructor() {
     super('a sealed secret does not open')
@@ -12,7 +12,7 @@ export class SecretBoxBroken extends Error {
   }
 }
 
-/** The keyring, as far as it is needed here. */
+/** The part of the keyring used here. */
 export interface StorageKeys {
   storageKey(version?: number): { readonly version: number; readonly key: Buffer }
 }
@@ -22,7 +22,7 @@ const HEADER_BYTES = 1 + 4
 const SALT_BYTES = 16
 const LABEL = 'account secret'
 
-/** format ‖ key version ‖ salt ‖ nonce ‖ ciphertext ‖ tag. The salt gives every text a key of its own. */
+/** format ‖ key version ‖ salt ‖ nonce ‖ ciphertext ‖ tag. The salt derives a separate key for every text. */
 export function sealSecret(keys: StorageKeys, secret: string, boundTo: string, random: Random): Buffer {
   const { version, key } = keys.storageKey()
   const header = Buffer.alloc(HEADER_BYTES)
