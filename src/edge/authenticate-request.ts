@@ -1,4 +1,4 @@
-/** Authenticates a request by its signature, or by a form and the signed policy that it carries. */
+/** Authenticates a request by its signature, or by a form with a signed policy. */
 import { authenticate } from '../auth/authenticate.ts'
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import { checkedBody } from '../auth/payload.ts'
@@ -66,7 +66,7 @@ async function authenticatePosted(
     throw new Fault('InvalidRequest', { reason: 'A form must be signed by its policy and by nothing else.' })
   }
   const { bucket } = state.address
-  // The form's fields identify its sender, so nothing else can be refused before they have been read.
+  // The form's fields identify the caller, so nothing else can be refused before they have been read.
   await by.facts.bucket(bucket)
   exchange.sendContinue()
   const setDialect = (dialect: Dialect): void => {

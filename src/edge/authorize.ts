@@ -27,7 +27,7 @@ import type { DecodedRequest } from './decoded-request.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestState } from './request-state.ts'
 
-/** Headers that answer the condition key of their own name. */
+/** Headers that supply the condition key of the same name. */
 const FROM_HEADERS = [
   'acl',
   'content-sha256',
@@ -47,14 +47,14 @@ const FROM_HEADERS = [
   'website-redirect-location',
 ] as const
 
-/** The source in one spelling, so that a leading slash or an escape cannot evade a condition. */
+/** The source in canonical form, so that a leading slash or an escape cannot evade a condition. */
 function copySource(request: DecodedRequest): string | undefined {
   const sent = request.header(':copy-source')
   const source = sent === undefined ? undefined : parseCopySource(sent)
   return source === undefined ? sent : `${source.bucket}/${source.key}`
 }
 
-/** Tags that this request gives the new object. A malformed header is refused later on. */
+/** Tags that this request gives the new object. Decoding refuses a malformed header later. */
 function tags(request: DecodedRequest): Pairs {
   const sent = request.header(':tagging')
   const isIgnored = request.header(':copy-source') !== undefined && request.header(':tagging-directive') !== 'REPLACE'
@@ -73,7 +73,7 @@ function retention(request: DecodedRequest, now: number): ConditionValues {
   return until === undefined ? [] : conditionsFromDate(until, now)
 }
 
-/** The time that was signed. With a signature in the query, a date header is not that time. */
+/** The signed time. With a signature in the query, the date header is not the signed time. */
 function signingTime(request: DecodedRequest, isInHeader: boolean, isForm: boolean): number | undefined {
   const sent =
     isInHeader || isForm
@@ -82,7 +82,7 @@ function signingTime(request: DecodedRequest, isInHeader: boolean, isForm: boole
   return sent === undefined ? undefined : dateHeader(sent)?.ms
 }
 
-/** How the caller signed; nothing for an unsigned request. */
+/** How the caller signed; empty for an unsigned request. */
 function signature({ request }: Exchange, state: RequestState, now: number): ConditionValues {
   const { signatureVersion, operation } = state
   if (signatureVersion === undefined) return []
@@ -100,13 +100,13 @@ function signature({ request }: Exchange, state: RequestState, now: number): Con
 /** Values that do not come from the request itself. */
 export interface ConditionSources {
   readonly now: number
-  /** The region that this server is in. */
+  /** This server's region. */
   readonly region: string
-  /** Values from the request's body, once that has been read. */
+  /** Values from the request's body, once it has been read. */
   readonly bodyConditions: ConditionValues
 }
 
-/** Condition values, computed when a policy asks for them: most requests meet no policy. */
+/** Condition values, computed on demand: most requests meet no policy. */
 export class RequestConditions implements Iterable<readonly [string, readonly string[]]> {
   readonly #exchange: Exchange
   readonly #state: RequestState
@@ -158,7 +158,7 @@ export class RequestConditions implements Iterable<readonly [string, readonly st
   }
 }
 
-/** Looks facts up; the composition hands it in, so that the edge knows no store. */
+/** Reads the facts; injected, so that the edge does not depend on the store. */
 export interface AccessFacts {
   bucket(name: string): MaybePromise<Bucket>
   document(bucket: string, name: string): Promise<string | undefined>
@@ -198,17 +198,17 @@ const REASONS_LOGGED_MAX = 3
 const refusalReason = (action: Action, { reasons }: AccessVerdict): string =>
   `${action}: ${reasons.slice(0, REASONS_LOGGED_MAX).map(describeReason).join('; ')}`
 
-/** Sources of authorization beside the request. */
+/** Inputs of authorization beside the request. */
 export interface AuthorizationContext {
   readonly facts: AccessFacts
   readonly accounts: AccountLookup
   readonly now: number
-  /** The region that this server is in. */
+  /** This server's region. */
   readonly region: string
   readonly policies: PolicyParser
 }
 
-/** Decides about the permissions of one request. Every decision becomes an audit finding of its state. */
+/** Authorizes one request. Every decision becomes an audit finding of its state. */
 export class Authorizer {
   readonly #exchange: Exchange
   readonly #state: RequestState
@@ -228,7 +228,7 @@ export class Authorizer {
     for (const permission of required) {
       const request = await this.#requestFor(permission, bodyConditions)
       const isMissing = permission.forNewObjectOf === undefined && isAboutMissing(request)
-      // Only callers who could list the bucket learn that an object does not exist, whatever else they may do.
+      // Only callers who may list the bucket learn that an object does not exist, whatever else they may do.
       const decision = isMissing ? mayLearnAbsence(request) : evaluate(request)
       this.#record(permission, decision)
       if (!decision.allowed) throw this.#refusal(permission.action, decision)

@@ -1,6 +1,4 @@
-/**
- * G16. CORS: preflights are answered by the bucket's rules, and every other response carries their headers.
- */
+/** G16. CORS: the bucket's rules decide preflights, and every other response carries their headers. */
 import { ParseCache } from '../lib/parse-cache.ts'
 import { parseXml } from '../lib/xml-reader.ts'
 import { Fault } from '../model/faults.ts'
@@ -49,13 +47,12 @@ function allowHeaders(rules: readonly CorsRule[], request: CorsRequest): Header[
     ['access-control-allow-methods', rule.methods.join(', ')],
     ['access-control-allow-headers', request.headers.length === 0 ? undefined : request.headers.join(', ')],
     ['access-control-expose-headers', rule.exposed.length === 0 ? undefined : rule.exposed.join(', ')],
-    // A browser takes a negative age for zero; the header has no such numbers.
+    // Browsers treat a negative age as zero; the header does not allow one.
     ['access-control-max-age', rule.maxAgeSeconds === undefined ? undefined : Math.max(0, rule.maxAgeSeconds)],
     ['vary', VARY],
   ]
 }
 
-/** The answer to a preflight. */
 export async function preflight(
   facts: AccessFacts,
   { bucket, key }: Address,
@@ -81,7 +78,7 @@ export async function preflight(
   return headers
 }
 
-/** Response headers for a request that a browser sent from a page of another origin; none for all others. */
+/** Response headers for a cross-origin request; empty for all others. */
 export async function corsHeaders(
   facts: AccessFacts,
   bucket: string,

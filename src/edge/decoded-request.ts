@@ -1,6 +1,6 @@
 /**
- * R3. A request decoded once: the bucket and key that it addresses, from its Host and raw path, and its headers and
- * query by neutral names. Keys are bytes as sent, never normalised.
+ * R3. A request decoded once: the bucket and key it addresses, from its Host and raw path, and its headers and query by
+ * neutral names. Keys are bytes as sent, never normalised.
  */
 import { isSignedIn, queryIn, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
 import { canBeHeader, headerText, headerValues, type RawRequest, splitTarget, trimmed } from '../http/raw-request.ts'
@@ -10,17 +10,17 @@ import { isBucketName } from '../rules/naming.ts'
 import { type Dialect, neutralName, neutralNameSent, neutralValue } from './dialect.ts'
 
 export interface Address {
-  /** Both empty for the service itself; the key empty for a bucket. */
+  /** Both are empty for the service itself; the key is empty for a bucket. */
   readonly bucket: string
   readonly key: string
-  /** An alias is a host of the bucket's own name: whether there is such a bucket is not known yet. */
+  /** An alias is a host with the name of a bucket; whether that bucket exists is not known yet. */
   readonly style: 'host' | 'path' | 'alias'
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 const ESCAPE = /%([0-9a-fA-F]{2})|%/g
 
-/** Percent-decoding of one piece of a target; what does not come out as UTF-8, or holds a zero byte, is no address. */
+/** Percent-decodes one part of a target; a result that is not UTF-8, or contains a zero byte, is refused. */
 export function decodeTarget(text: string): string {
   if (!text.includes('%') && !/[\x80-\xff]/.test(text)) return text
   const bytes = text.replace(ESCAPE, (_, hex?: string) => {
@@ -61,8 +61,8 @@ export function labelBelow(host: string, names: readonly string[]): string | und
 }
 
 /**
- * R4. A host of a bucket's own name (a CNAME) has a dot. A name of one label is a machine's or a container's: if a
- * bucket could take it, whoever makes that bucket would get the requests that others send there.
+ * R4. A host with a bucket's name (a CNAME) must contain a dot. A single label names a machine or container: a bucket
+ * of that name would receive the requests that others send there.
  */
 const couldBeBucket = (host: string): boolean => host.includes('.') && isBucketName(host)
 
@@ -72,7 +72,7 @@ function pathOf(request: RawRequest): string {
   return path
 }
 
-/** R3, D20. A bucket in the host, or in the path. */
+/** R3, D20. The bucket is in the host or in the path. */
 export function addressOf(request: RawRequest, baseHosts: readonly string[]): Address {
   const host = hostOf(request)
   if (host === 'localhost' || baseHosts.includes(host)) return pathAddress(request)
@@ -88,7 +88,7 @@ export function addressOf(request: RawRequest, baseHosts: readonly string[]): Ad
 const noSuchLabel = (host: string, label: string): Fault =>
   new Fault('InvalidRequest', { reason: `The Host ${host} names no bucket: ${label} is not a valid bucket name.` })
 
-/** R4. The bucket is the first step of the path: so on every host that is no bucket's. */
+/** R4. On a host that is not a bucket's, the bucket is the first path segment. */
 export function pathAddress(request: RawRequest): Address {
   const rest = pathOf(request).slice(1)
   if (rest.startsWith('/')) throw new Fault('InvalidURI')
@@ -99,7 +99,7 @@ export function pathAddress(request: RawRequest): Address {
 
 const encoded = (key: string): string => encodeURIComponent(key).replaceAll('%2F', '/')
 
-/** R88. The URL of what was addressed, in the style in which it was. */
+/** R88. The URL of the target, in the addressing style of the request. */
 export function locationOf({ bucket, key, style }: Address, request: RequestView, secure: boolean): string {
   const host = `${secure ? 'https' : 'http'}://${request.header('host') ?? ''}`
   return style === 'path' ? `${host}/${bucket}/${encoded(key)}` : `${host}/${encoded(key)}`
@@ -110,7 +110,7 @@ const OF_THE_SIGNATURE: ReadonlySet<string> = new Set(
     name => `:${name}`,
   ),
 )
-/** Presigned URLs are made before there is a body; some SDKs sign the checksum of an empty one into them. */
+/** Presigned URLs are created before the body exists; some SDKs sign the checksum of an empty one into them. */
 const ABOUT_THE_BODY = /^:(content-sha256|decoded-content-length|trailer|sdk-checksum-algorithm|checksum-(crc|sha).*)$/
 const CUSTOMER_KEY = /-customer-key(-md5)?$/
 
@@ -119,7 +119,7 @@ const NO_QUERY = new Map<string, string>()
 /** A request's headers and query, decoded once and looked up by neutral names. */
 export class DecodedRequest implements RequestView {
   readonly #dialect: Dialect
-  /** By neutral name, as sent: most are never read. */
+  /** Raw values by neutral name: most are never read. */
   readonly #headers = new Map<string, string>()
   readonly #query: Map<string, string>
 
@@ -138,7 +138,7 @@ export class DecodedRequest implements RequestView {
       const equals = pair.indexOf('=')
       const name = decodeTarget(equals < 0 ? pair : pair.slice(0, equals))
       const value = equals < 0 ? '' : decodeTarget(pair.slice(equals + 1))
-      // Which of two values counts would depend on their order, which a signature does not cover.
+      // Which of two values applies would depend on their order, which a signature does not cover.
       if (this.#query.has(name)) throw new Fault('InvalidArgument', { ArgumentName: name })
       this.#query.set(name, value)
     }
@@ -148,8 +148,8 @@ export class DecodedRequest implements RequestView {
   }
 
   /**
-   * A presigned URL carries headers of the dialect in its query, so that its user need not send them: SDKs do so with
-   * metadata, ACLs, holds, copy sources. They count as if they had been sent.
+   * A presigned URL carries dialect headers in its query, so that its user need not send them: SDKs do this with
+   * metadata, ACLs, holds and copy sources. They count as sent headers.
    */
   #takeFromLink(): void {
     const { prefix, scheme } = this.#dialect
@@ -173,11 +173,11 @@ export class DecodedRequest implements RequestView {
       this.#headers.set(name, bytes)
     }
     if (this.#headers.has(':content-sha256')) return
-    // Policies that refuse unsigned payloads refuse presigned URLs as well, which usually have one.
+    // Policies that refuse unsigned payloads also refuse presigned URLs, which usually have one.
     this.#headers.set(':content-sha256', this.#query.get(`${scheme.queryPrefix}Content-Sha256`) ?? UNSIGNED_PAYLOAD)
   }
 
-  /** D31. Signature Version 2 always covers these two, and links of boto3 have them in the query. */
+  /** D31. Signature Version 2 always covers these two, and boto3 puts them into the query of presigned URLs. */
   #takePlainFromLink(): void {
     for (const name of ['content-type', 'content-md5']) {
       const value = this.#query.get(name)
@@ -214,7 +214,6 @@ export class DecodedRequest implements RequestView {
     return this.#query.keys()
   }
 
-  /** A byte count in a header. */
   byteCount(name: string): number | undefined {
     const value = this.header(name)
     if (value === undefined) return undefined

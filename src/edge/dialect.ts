@@ -1,6 +1,6 @@
 /**
- * G2. The two dialects as data: how neutral names are spelled on the wire, and where the two differ on purpose. Nothing
- * below the edge knows either spelling. Both see the same buckets and objects, and may do the same.
+ * G2. The two dialects as data: how neutral names are spelled on the wire, and the intended differences between them.
+ * No layer below the edge knows either spelling. Both address the same buckets and objects, with the same permissions.
  */
 import { SCHEMES, type Scheme, schemeNamedBy } from '../auth/schemes.ts'
 import { headerValues, type RawRequest, splitTarget } from '../http/raw-request.ts'
@@ -14,20 +14,20 @@ export interface Dialect {
   readonly scheme: Scheme
   /** The prefix of extension headers. */
   readonly prefix: string
-  /** Of the root elements of responses. */
+  /** The namespace of response documents. */
   readonly namespace: string | undefined
-  /** Neutral names that are not spelled by putting the prefix before them. */
+  /** Neutral names whose spelling is not the prefix plus the name. */
   readonly odd: ReadonlyMap<string, string>
-  /** Values of headers that are spelled differently, by neutral header and neutral value. */
+  /** Header values with another spelling, by neutral header and neutral value. */
   readonly values: ReadonlyMap<string, ReadonlyMap<string, string>>
   /** D27. `+` in `copy-source` is a space, as in a form; otherwise it is a plus sign. */
   readonly copySourcePlusIsSpace: boolean
   readonly behavior: DialectBehavior
-  /** D11. Faults of authentication answer 403, whatever their code's own status. */
+  /** D11. Authentication faults have status 403, whatever the status of their code. */
   readonly authFaultsAre403: boolean
-  /** D18. The operations whose specification lists one general 400, and the codes that are sent as it. */
+  /** D18. The general code that replaces others in operations whose specification lists one 400. */
   readonly foldsInto: 'InvalidRequest' | undefined
-  /** Fault codes and details that go by another name. */
+  /** Fault codes and details with another name. */
   readonly words: ReadonlyMap<string, string>
 }
 
@@ -139,25 +139,24 @@ export const DIALECTS: { readonly svc: Dialect; readonly s3: Dialect } = {
 const ALL = [DIALECTS.svc, DIALECTS.s3]
 const NATIVE_PREFIX = DIALECTS.svc.prefix
 
-/** The name of a header on the wire: `:acl` is the dialect's, anything else stands for itself. */
+/** The name of a header on the wire: `:acl` is the dialect's, any other name is unchanged. */
 export function wireName(dialect: Dialect, name: string): string {
   if (!name.startsWith(':')) return name
   const neutral = name.slice(1)
   return dialect.odd.get(neutral) ?? dialect.prefix + neutral
 }
 
-/** R2. The neutral name of a header of the wire, given in lower case. */
+/** R2. The neutral name of a header on the wire, given in lower case. */
 export function neutralName({ prefix, odd }: Dialect, name: string): string {
   if (!name.startsWith(prefix)) return name
   for (const [neutral, wire] of odd) if (wire === name) return `:${neutral}`
   const neutral = name.slice(prefix.length)
-  // Spelled as it would be if the dialect did not call it otherwise, it means nothing.
+  // The regular spelling of a name that the dialect spells differently has no meaning.
   return odd.has(neutral) ? name : `:${neutral}`
 }
 
-/** Facts about a header's name. */
 interface SentName {
-  /** Whose extension it is. */
+  /** The dialect it is an extension of. */
   readonly spoken: Dialect | undefined
   /** Its neutral name in each dialect. */
   readonly svc: string
@@ -165,7 +164,7 @@ interface SentName {
 }
 
 const NAMES_MAX = 1_000
-/** Names as they were sent: clients send the same ones all day. */
+/** Cached by the name as sent: clients repeat the same names. */
 const names = new Map<string, SentName>()
 
 function nameSent(sent: string): SentName {
@@ -182,27 +181,27 @@ function nameSent(sent: string): SentName {
   return read
 }
 
-/** The neutral name of a header as it was sent. */
+/** The neutral name of a header as sent. */
 export const neutralNameSent = (dialect: Dialect, sent: string): string => nameSent(sent)[dialect.name]
 
 /** A header's value on the wire. */
 export const wireValue = (dialect: Dialect, name: string, value: string): string =>
   dialect.values.get(name)?.get(value) ?? value
 
-/** A header's value from the wire; one that is not spelled differently stands for itself. */
+/** The neutral value of a header; most values are unchanged. */
 export function neutralValue(dialect: Dialect, name: string, value: string): string {
   if (name === ':copy-source') return dialect.copySourcePlusIsSpace ? value.replaceAll('+', '%20') : value
   const values = dialect.values.get(name)
   if (values === undefined) return value
   for (const [neutral, wire] of values) if (wire === value) return neutral
-  // Our own name for something means nothing where the dialect calls it otherwise.
+  // The neutral value has no meaning where the dialect spells it differently.
   return values.has(value) ? `?${value}` : value
 }
 
-/** Fields of a form that carry a signature of that kind; as headers they mean nothing. */
+/** Form fields of a Version 2 signature; as headers they have no meaning. */
 const OLD_FIELDS = ['awsaccesskeyid', 'signature']
 
-/** Signature Version 2 exists in one dialect only, so it tells which one a request speaks that says nothing else. */
+/** Only one dialect has Signature Version 2, so it identifies the dialect of a request without other signs. */
 function hasOldSignature(request: RawRequest): boolean {
   const [authorization = ''] = headerValues(request, 'authorization')
   if (authorization.startsWith('AWS ') || OLD_FIELDS.some(name => headerValues(request, name).length > 0)) return true
@@ -210,8 +209,8 @@ function hasOldSignature(request: RawRequest): boolean {
 }
 
 /**
- * Which dialect a request speaks: its signature says so, else its extension headers, else it is the one that the
- * operator prefers. One that is mixed of two is refused, in the words of that one.
+ * The dialect of a request: that of its signature, else of its extension headers, else the operator's default. A
+ * request that mixes both is refused, in the dialect found first.
  */
 export function dialectOf(
   request: RawRequest,
@@ -233,7 +232,7 @@ export function dialectOf(
 export const mixedDialects = (): Fault =>
   new Fault('InvalidRequest', { reason: 'The request mixes headers of two dialects' })
 
-/** Texts that name headers do so neutrally, behind svc's prefix; a dialect's reader gets its own names. */
+/** Texts name headers with the svc prefix; a dialect's reader gets its own names. */
 export function inDialect(dialect: Dialect, text: string): string {
   if (!text.includes(NATIVE_PREFIX)) return text
   let told = text

@@ -12,7 +12,7 @@ import type { RequestState } from './request-state.ts'
 
 const isXml = (body: NonNullable<OperationResponse['body']>): body is XmlDocument => 'root' in body
 
-/** Node takes a character for each byte of a header; other text would crash the process instead of the response. */
+/** Node expects one character per byte in a header; any other text would throw and end the process. */
 const onWire = (value: string): string =>
   /[^\0-\xff]/.test(value) ? Buffer.from(value, 'utf8').toString('latin1') : value
 
@@ -32,7 +32,7 @@ function encodeBody(from: OperationResponse, dialect: Dialect): WireResponse {
   const { body } = from
   if (body === undefined) {
     const status = from.status ?? 200
-    // Without it, Node would send an empty body in chunks.
+    // Otherwise Node would send an empty chunked body.
     if (status !== 204 && !headers.some(([name]) => name === 'content-length')) headers.push(['content-length', '0'])
     return { status, headers, body: undefined, close: false }
   }
@@ -55,7 +55,7 @@ export function regionHeader({ bucketRegion, dialect }: RequestState): [string, 
   return [[wireName(dialect, ':bucket-region'), bucketRegion]]
 }
 
-/** The response of a request that succeeded, with the headers that every response to it carries. */
+/** Encodes a success, with the headers that every response to the request carries. */
 export function encodeResponse(response: OperationResponse, state: RequestState): WireResponse {
   const encoded = encodeBody(withHeaders(response, state.cors), state.dialect)
   if (state.bucketRegion !== undefined) encoded.headers.push(...regionHeader(state))
@@ -75,7 +75,7 @@ export function encodeFault(
   if (markerId !== undefined) headers.push([wireName(dialect, ':version-id'), String(markerId)])
   if (fault.code === 'NotModified') return { status: 304, headers, body: undefined, close: false }
   if (fault.code === 'InvalidRange') headers.push(['content-range', `bytes */${fault.detail.ActualObjectSize ?? '*'}`])
-  // An empty list means that no method is allowed there.
+  // An empty `Allow` means that no method is allowed.
   if (fault.code === 'MethodNotAllowed') headers.push(['allow', deleteMarker === true ? 'DELETE' : String(allow ?? '')])
   const { code, status, message, details } = faultInDialect(fault, dialect, operation)
   const body = renderXml({

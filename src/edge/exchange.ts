@@ -1,4 +1,4 @@
-/** One request and its response on the wire: the transport's side of it, from the first byte to the last. */
+/** One request and its response on the wire, from the first byte to the last, as the transport sees it. */
 import type { Slot } from '../http/admission.ts'
 import type { RawRequest } from '../http/raw-request.ts'
 
@@ -9,16 +9,16 @@ export interface ExchangeRecord {
   readonly request: RawRequest
   readonly remoteAddress: string
   readonly secure: boolean
-  /** Of the response. */
+  /** Status of the response. */
   status: number
-  /** Until the response was decided. */
+  /** Time until the response was decided. */
   milliseconds: number
   /** The client disconnected before the response was decided. */
   aborted: boolean
   /** Body bytes in each direction, once the exchange is over. */
   receivedBytes: number
   sentBytes: number
-  /** Until the client took the last byte of the response, or disconnected. */
+  /** Time until the client has read the last byte of the response, or disconnected. */
   totalMilliseconds: number
 }
 
@@ -26,7 +26,7 @@ export interface Exchange extends ExchangeRecord {
   readonly body: AsyncIterable<Buffer>
   /** `1.3`; undefined without TLS. */
   readonly tlsVersion: string | undefined
-  /** Its share of what all requests in flight may take up. */
+  /** Its share of the admission limits. */
   readonly slot: Slot
   /** Asks a waiting client for its body. Called only once the body will be read. */
   sendContinue(): void
@@ -36,8 +36,8 @@ export interface WireResponse {
   readonly status: number
   readonly headers: [string, string][]
   readonly body: Buffer | AsyncIterable<Buffer> | undefined
-  /** The connection ends with this response: the rest of the request is not read. */
+  /** The connection closes after this response: the rest of the request is not read. */
   readonly close: boolean
-  /** Of a fault, for the log: a response to HEAD carries none. */
+  /** A fault's message for the log, since a response to HEAD has no body. */
   readonly message?: string
 }

@@ -1,6 +1,6 @@
 /**
- * Answers "may this caller do that, and why?" from the same facts and by the same evaluator as requests are judged, and
- * changes nothing.
+ * Answers "may this caller do that, and why?" with the facts and the evaluator that requests are authorized with.
+ * Read-only.
  */
 import type { Bucket } from '../model/bucket.ts'
 import type { Caller } from '../model/caller.ts'
@@ -25,7 +25,7 @@ export interface ExplainParts {
 
 export interface ExplainQuestion {
   readonly as: Caller
-  /** `svc:DeleteObject`, `s3:DeleteObject` or the bare name. With a version it is the action on versions. */
+  /** `svc:DeleteObject`, `s3:DeleteObject` or the bare name. With a version, the action on versions. */
   readonly action: string
   readonly bucket?: string | undefined
   readonly key?: string | undefined
@@ -58,7 +58,7 @@ function askedOf({ as, action: text, bucket, key, versionId, bypass = false }: E
 
 const LOCKS_MATTER: readonly Action[] = ['DeleteObject', 'DeleteObjectVersion', 'PutObjectRetention']
 
-/** Decisions about one question: as it stands, and as well and as badly as what it leaves open could turn out. */
+/** Decisions about one question: with the given values, and with the best and worst case of the values left open. */
 function judged(
   request: AccessRequest & { readonly context: ConditionContext },
   isMissing: boolean,
@@ -116,7 +116,7 @@ export class Explainer {
   }
 }
 
-/** Checks beside access that such a request meets. */
+/** Checks beyond access that such a request must pass. */
 function notesOf({ as, action, versionId, keepHeld }: ExplainedRequest, bucket: Bucket | undefined): string[] {
   const notes: string[] = []
   if (bucket?.requesterPays === true) {

@@ -1,16 +1,16 @@
-/** The hook by which an embedding program makes requests fail on purpose. A server that serves has none. */
+/** The hook by which an embedding program injects faults into requests. A standalone server has none. */
 import type { Exchange } from './exchange.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface InterceptedRequest {
   readonly operation: string
   readonly method: string
-  /** Empty where no bucket is addressed. */
+  /** Empty for the service itself. */
   readonly bucket: string
   readonly key: string
 }
 
-/** Lets a request be answered, or does something else instead: before, around or after. */
+/** Calls through to the server, or acts instead: before, around or after it. */
 export type FaultInjector = (
   request: InterceptedRequest,
   exchange: Exchange,

@@ -1,4 +1,4 @@
-/** Faults in a dialect: the same conditions under its codes, statuses and names of details. */
+/** Faults in a dialect: its codes, statuses and names of details for the same conditions. */
 import { Fault } from '../model/faults.ts'
 import type { Operation } from '../operations/operation.ts'
 import { type Dialect, inDialect } from './dialect.ts'
@@ -11,7 +11,7 @@ export interface DialectFault {
   readonly details: readonly (readonly [string, string])[]
 }
 
-/** D18. Conditions that the specification of some operations knows by one general code only. */
+/** D18. Conditions for which the specification of some operations has only one general code. */
 const FOLDED: ReadonlySet<string> = new Set([
   'AccessControlListNotSupported',
   'InvalidArgument',
@@ -23,7 +23,7 @@ const FOLDED: ReadonlySet<string> = new Set([
   'MissingSecurityHeader',
 ])
 
-/** Details that name headers. Others hold the client's own values: a key that looks like a header is none. */
+/** Details that name headers. Other details are the client's own values, even if they look like a header. */
 const NAMING: ReadonlySet<string> = new Set([
   'ArgumentName',
   'Condition',
@@ -32,7 +32,7 @@ const NAMING: ReadonlySet<string> = new Set([
   'MissingHeaderName',
 ])
 
-/** D2. If-Match on a write while there is nothing to match. */
+/** D2. If-Match on a write without a current object. */
 function withoutMatch(fault: Fault, dialect: Dialect): Fault {
   const { Condition, exists } = fault.detail
   const missing = fault.code === 'PreconditionFailed' && Condition === 'If-Match' && exists === false
@@ -53,7 +53,7 @@ export function faultInDialect(raised: Fault, dialect: Dialect, operation: Opera
       NAMING.has(name) ? inDialect(dialect, String(value)) : String(value),
     ])
   return {
-    // D11. A fault of the signature is a missing permission in one dialect, a bad request in the other.
+    // D11. A signature fault is a 403 in one dialect and a 400 in the other.
     status: fault.detail.authentication === true && dialect.authFaultsAre403 ? 403 : fault.status,
     code: folds ? dialect.foldsInto : code,
     message: inDialect(dialect, String(fault.detail.reason ?? fault.message)),

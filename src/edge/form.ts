@@ -1,6 +1,6 @@
 /**
- * A posted form as a request: its fields take the place of headers, its file that of the body, and its policy that of
- * the signature. What follows then is what happens to every request.
+ * A posted form as a request: its fields replace headers, its file the body, and its policy the signature. From there
+ * on it takes the path of every request.
  */
 import type { Authenticated, Authentication } from '../auth/authentication.ts'
 import type { LengthRange } from '../auth/policy-document.ts'
@@ -16,7 +16,7 @@ import { DIALECTS, type Dialect, dialectOf, mixedDialects } from './dialect.ts'
 
 export interface PostedForm {
   readonly dialect: Dialect
-  /** The request with the form's fields for headers. */
+  /** The request with the form's fields as headers. */
   readonly request: RawRequest
   readonly key: string
   readonly fields: Form['fields']
@@ -34,10 +34,10 @@ const FAULT_OF: Readonly<Record<FormProblem, () => Fault>> = {
 
 const asFault = (error: unknown): unknown => (error instanceof BadForm ? FAULT_OF[error.problem]() : error)
 
-/** Headers of the request that count: what the policy does not cover must not change the stored object. */
+/** Only these headers of the request count: headers the policy does not cover must not change the stored object. */
 const OF_THE_REQUEST: ReadonlySet<string> = new Set(['host', 'origin', 'referer', 'user-agent'])
 
-/** Fields that are headers of the object, and those that say how to answer. */
+/** Fields that are headers of the object, and those that select the response. */
 const PLAIN_FIELDS: ReadonlySet<string> = new Set([
   'cache-control',
   'content-disposition',
@@ -50,13 +50,13 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set([
   'success_action_status',
 ])
 
-/** Fields of the signature that are no headers of the request. Its date is one: policies may ask how old it is. */
+/** Signature fields that are not headers of the request. The date is one: policies may test its age. */
 const SIGNATURE_FIELD = /^(algorithm|credential|signature|security-token)$/
 
-/** Headers of a dialect that some clients send with every request: they do not describe the stored object. */
+/** Dialect headers that some clients send with every request: they do not describe the stored object. */
 const BESIDE_ANY_FORM: ReadonlySet<string> = new Set(['content-sha256', 'date', 'user-agent'])
 
-/** The dialect of the headers beside the form; what would have to count, and does not, is refused. */
+/** The dialect of the headers beside the form; a header that would change the object is refused. */
 function spokenBeside({ headers }: RawRequest): Dialect | undefined {
   let spoken: Dialect | undefined
   for (const [sent] of headers) {
@@ -72,8 +72,8 @@ function spokenBeside({ headers }: RawRequest): Dialect | undefined {
 }
 
 /**
- * Reads the fields. `speaks` is called as soon as the dialect is known, so that later faults are answered in it. A form
- * that shows no dialect has that of `otherwise`.
+ * Reads the fields. `speaks` is called as soon as the dialect is known, so that later faults use it. A form without
+ * signs of a dialect has that of `otherwise`.
  */
 export async function openForm(
   request: RawRequest,
@@ -128,7 +128,7 @@ function keyOf(fields: PostedForm['fields']): string {
   throw new Fault('InvalidArgument', { ArgumentName: 'key', ArgumentValue: '', reason })
 }
 
-/** The header that a field stands for; none for those that are about the form itself. */
+/** The header that a field replaces; empty for fields about the form itself. */
 function headerOf([sent, value]: readonly [string, string], dialect: Dialect): [string, string][] {
   const name = sent.toLowerCase()
   if (name === 'acl') return [[`${dialect.prefix}acl`, headerValue(sent, value)]]
@@ -137,13 +137,13 @@ function headerOf([sent, value]: readonly [string, string], dialect: Dialect): [
   return isOwn || PLAIN_FIELDS.has(name) ? [[name, headerValue(sent, value)]] : []
 }
 
-/** Headers are bytes on the wire and go out again as such: no line end may come in by a field. */
+/** Header values are sent again as raw bytes: a field must not inject a line end. */
 function headerValue(name: string, value: string): string {
   if (!canBeHeader(name, value)) throw new Fault('InvalidArgument', { ArgumentName: name })
   return Buffer.from(value, 'utf8').toString('latin1')
 }
 
-/** A form has its tags as a document, everything else has them as a header. */
+/** A form sends tags as a document; headers carry them URL-encoded. */
 function tagHeader(document: string): string {
   try {
     const tags = readTagDocument(parseXml(document), 'object')
@@ -154,7 +154,7 @@ function tagHeader(document: string): string {
   }
 }
 
-/** The caller who posts the form, and its file within the limits of the form's policy. */
+/** The caller who posts the form, and its file limited by the form's policy. */
 export async function authenticateForm(
   form: PostedForm,
   bucket: string,
@@ -174,7 +174,7 @@ export async function authenticateForm(
   return { ...authenticated, body }
 }
 
-/** Nothing is stored before the file has ended, so a file that is too short leaves nothing behind. */
+/** Nothing is stored before the file ends, so a file that is too short leaves nothing behind. */
 async function* within(file: AsyncIterable<Buffer>, { min, max }: LengthRange): AsyncGenerator<Buffer> {
   let size = 0
   for await (const chunk of file) {

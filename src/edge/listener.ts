@@ -1,4 +1,4 @@
-/** The HTTP/1.1 server: bytes in, bytes out. It knows no operation; it hands every request to the pipeline. */
+/** The HTTP/1.1 server. It knows no operation; it hands every request to the pipeline. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type Server as SecureServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
@@ -33,7 +33,7 @@ export interface ListenerParts {
   readonly clock: Clock
   readonly random: Random
   readonly recorder: Recorder
-  /** A response could not be sent: its connection ends, and no other is touched. */
+  /** A response could not be sent; only its own connection closes. */
   readonly onError: (error: unknown, requestId: string) => void
 }
 
@@ -42,7 +42,7 @@ const HTTP_OPTIONS = {
   headersTimeout: HEADERS_MS_MAX,
   connectionsCheckingInterval: 5_000,
   requestTimeout: 0,
-  // Sent to clients, which then do not send into a connection that is about to end.
+  // Announced to clients, so that they do not send on a connection that is about to close.
   keepAliveTimeout: TIMEOUTS.keepAliveMs - 5_000,
   requireHostHeader: false,
 } as const
@@ -53,7 +53,7 @@ const idHeaders = (dialect: Dialect) => ({
 })
 const ID_HEADERS = { svc: idHeaders(DIALECTS.svc), s3: idHeaders(DIALECTS.s3) }
 
-/** Raw headers come as one flat list of names and values. */
+/** Raw headers are a flat list of names and values. */
 function pairs(raw: readonly string[]): [string, string][] {
   const out: [string, string][] = []
   for (let i = 0; i + 1 < raw.length; i += 2) out.push([raw[i]!, raw[i + 1]!])
@@ -70,11 +70,11 @@ interface HttpExchange extends Exchange, InFlightRequest {
   awaitsContinue: boolean
 }
 
-/** For errors that reach us by another way as well. */
+/** For errors that are also reported elsewhere. */
 const ignore = (): void => {}
 
 const REQUEST_ID_BYTES = 8
-/** Ids are drawn for so many requests at once. */
+/** Random ids are generated in batches of this size. */
 const IDS_DRAWN = 512
 
 export class Listener {
@@ -83,10 +83,10 @@ export class Listener {
   readonly #timeouts: Timeouts
   readonly #admission = new Admission()
   readonly #isSecure: boolean
-  /** Says which process answered. */
+  /** Identifies the process that responded. */
   readonly #hostId: string
   readonly #connections = new Map<Socket, ClientConnection>()
-  /** Request ids one after the other, and where the next begins. */
+  /** A batch of request ids, and the offset of the next. */
   #drawn = ''
   #nextId = 0
 
@@ -103,11 +103,11 @@ export class Listener {
     this.#server.on(this.#isSecure ? 'secureConnection' : 'connection', (socket: Socket) => this.#connected(socket))
     const onRequest = (message: IncomingMessage, response: ServerResponse): void => this.#begin(message, response)
     this.#server.on('request', onRequest)
-    // Without these listeners, Node would answer 100 or 417 before the pipeline has seen the request.
+    // Without these listeners, Node would send 100 or 417 before the pipeline sees the request.
     this.#server.on('checkContinue', onRequest)
     this.#server.on('checkExpectation', onRequest)
     this.#server.maxConnections = CONNECTIONS_MAX
-    // The pipeline bounds the count; a bound here would silently drop the rest.
+    // The pipeline limits the count; a limit here would silently drop the rest.
     this.#server.maxHeadersCount = 0
     this.#server.on('clientError', (error: NodeJS.ErrnoException, socket) => this.#broke(error.code, socket as Socket))
     this.#server.on('connect', (_message, socket) => this.#handedOver(socket as Socket))
@@ -117,17 +117,17 @@ export class Listener {
     return listen(this.#server, host, port)
   }
 
-  /** Connections from now on are secured with this one; false where the runtime cannot do that. */
+  /** New connections use this certificate; false where the runtime cannot replace it. */
   renew(certificate: Certificate): boolean {
     return renew(this.#server, certificate)
   }
 
-  /** Ends connections that have kept the server waiting for too long. One step; the server decides when to run it. */
+  /** Closes connections that exceed a timeout. One step; the server schedules it. */
   endOverdue(): void {
     this.#timeouts.check()
   }
 
-  /** No new connections; requests in flight finish, idle connections end. */
+  /** Accepts no new connections; requests in flight finish, idle connections close. */
   close(): Promise<void> {
     return new Promise(resolve => {
       this.#server.close(() => resolve())
@@ -136,14 +136,14 @@ export class Listener {
     })
   }
 
-  /** No new connections, and the end of all open ones, with their requests in flight. */
+  /** Accepts no new connections and closes all open ones, including those with requests in flight. */
   async abort(): Promise<void> {
     const closed = this.close()
     this.#server.closeAllConnections()
     await closed
   }
 
-  /** Ends connections with a request in flight, without waiting for it. */
+  /** Closes connections with a request in flight, without waiting for it. */
   endBusy(): void {
     for (const connection of this.#connections.values()) if (connection.isBusy) connection.expire()
   }
@@ -151,7 +151,7 @@ export class Listener {
   #connected(socket: Socket): void {
     const connection = new ClientConnection(socket, this.#timeouts)
     this.#connections.set(socket, connection)
-    // Every answer that waits behind another one listens for its end; how many there may be is bounded elsewhere.
+    // Every queued response listens for the close event; `ClientConnection` bounds their number.
     socket.setMaxListeners(0)
     this.#timeouts.begin(connection)
     socket.once('close', () => {
@@ -162,7 +162,7 @@ export class Listener {
 
   /** The bytes on a connection could not be parsed as a request, or as the rest of one. */
   #broke(code: string | undefined, socket: Socket): void {
-    // The client announced the request before as its last, and has its response or will get it.
+    // The client announced the previous request as its last, and its response is sent or pending.
     if (code === 'HPE_CLOSED_CONNECTION') return
     const connection = this.#connections.get(socket)
     if (!socket.writable || connection === undefined) return void socket.destroy()
@@ -170,7 +170,7 @@ export class Listener {
     connection.break(fault, () => this.#refuse(fault, socket))
   }
 
-  /** CONNECT hands over the bare socket: from then on no runtime sends pending responses on it or hears its errors. */
+  /** CONNECT detaches the socket: the runtime no longer sends pending responses or handles errors on it. */
   #handedOver(socket: Socket): void {
     socket.on('error', ignore)
     const connection = this.#connections.get(socket)
@@ -224,7 +224,7 @@ export class Listener {
   #begin(message: IncomingMessage, response: ServerResponse): void {
     response.on('error', ignore)
     const { method = '', url = '', socket } = message
-    // Runtimes sort headers only for who asks for them sorted: that costs a small request more than its object does.
+    // The runtime parses headers only on access, which costs more than a small object.
     const request = { method, target: url, headers: pairs(message.rawHeaders) }
     const connection = this.#connections.get(socket) ?? new ClientConnection(socket, this.#timeouts)
     if (!isSpokenVersion(message.httpVersion)) {
@@ -266,14 +266,14 @@ export class Listener {
     )
   }
 
-  /** However a request ended, also when its turn never came. */
+  /** Runs however a request ended, even if it was never served. */
   #leave(exchange: HttpExchange): void {
     exchange.slot.leave()
     exchange.connection.end(exchange)
     this.#parts.recorder.left()
   }
 
-  /** Never fails: an error ends the connection of its request, and touches no other. */
+  /** Never rejects: an error closes only the connection of its request. */
   async #serve(exchange: HttpExchange): Promise<void> {
     const { recorder, pipeline } = this.#parts
     const { connection, response, body } = exchange
@@ -314,7 +314,7 @@ export class Listener {
     writer: ResponseWriter,
   ): MaybePromise<void> {
     const { response, request } = exchange
-    // An unread body is not drained: the connection ends instead.
+    // An unread body is not drained: the connection closes instead.
     const { isUnread } = exchange.body
     const headers: string[] = []
     for (const [name, value] of outgoing.headers) headers.push(name, value)
@@ -334,7 +334,7 @@ export class Listener {
     if (body !== undefined && !Buffer.isBuffer(body)) await writer.stream(body)
     else if (exchange.awaitsContinue || exchange.body.isCut) await writer.end(body)
     else {
-      // The client may take a while now, and must not keep others out meanwhile.
+      // Draining may take a while, and must not hold a slot meanwhile.
       exchange.slot.leave()
       await writer.endUnread(body, exchange.body, exchange.connection.mayHaveUnreadResponse)
     }
@@ -342,7 +342,7 @@ export class Listener {
   }
 }
 
-/** A pipelined request waits for its turn: sent earlier, the line would end up inside the response before it. */
+/** A pipelined request waits for its turn: sent earlier, the line would end up inside the previous response. */
 function sendContinue(response: ServerResponse): void {
   const send = (): void => {
     if (!response.headersSent) response.writeContinue()

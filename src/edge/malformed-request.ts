@@ -1,4 +1,4 @@
-/** Responses to bytes that never became a request: with the document, ids and log line that every request gets. */
+/** Responses to bytes that could not be parsed as a request, with the document, ids and log line of any response. */
 import { STATUS_CODES } from 'node:http'
 import type { RawRequest } from '../http/raw-request.ts'
 import { Fault } from '../model/faults.ts'
@@ -15,7 +15,7 @@ export const NO_REQUEST: RawRequest = { method: '', target: '', headers: [] }
 
 const NOT_HTTP = 'The request is not well-formed HTTP.'
 
-/** The fault that a code of the HTTP parser stands for. */
+/** Maps an error code of the HTTP parser to a fault. */
 export function faultOfParser(code: string | undefined): Fault {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
@@ -29,7 +29,7 @@ export function faultOfParser(code: string | undefined): Fault {
   }
 }
 
-/** A whole response as bytes. The client's dialect is unknown, so its ids go out in both. */
+/** A whole response as bytes. The client's dialect is unknown, so its ids are sent in both. */
 export function rawResponse(fault: Fault, ids: ExchangeIds, now: number): Buffer {
   const state = { dialect: DIALECTS.svc, resource: '/', operation: undefined }
   const { status, headers, body } = encodeFault(fault, { ...ids, request: NO_REQUEST }, state)

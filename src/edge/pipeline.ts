@@ -1,6 +1,7 @@
 /**
- * G1. The way of every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
- * owner, permission, requester pays, input, body, the operation, its response. A fault at any step is the response.
+ * G1. The steps of every request, in this order and nowhere else: dialect and route, authentication, bucket, expected
+ * owner, permission, requester pays, input, body, the operation, its response. A fault at any step becomes the
+ * response.
  */
 import type { Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'
@@ -42,39 +43,42 @@ import {
 export interface Session {
   readonly facts: AccessFacts
   readonly store: OperationContext['store']
-  /** The operation has run; what it opened stays open. */
+  /** The operation has run; handles it opened stay open. */
   end(): void
 }
 
 export interface PipelineParts {
-  /** Facts for one request, and a store in which the authorization made on them still holds. */
+  /** Facts for one request, and a store whose commits check that they still hold. */
   readonly session: (actor: Actor, onlyReads: boolean) => Session
-  /** Accounts and keys as of the moment at which a request begins. */
+  /** Accounts and keys at the start of a request. */
   readonly identities: () => MaybePromise<IdentityLookup>
   readonly facts: AccessFacts
-  /** True for the error that says: the facts that this request was authorized on have changed. */
+  /** True for the error of a stale authorization. */
   readonly isStale: (error: unknown) => boolean
   readonly operations: readonly Operation[]
   readonly clock: Clock
   readonly region: string
-  /** D28. Requests may be signed for any region, and are answered as from there. */
+  /** D28. Requests may be signed for any region, and the response names that region. */
   readonly anyRegion: boolean
   /** D31. */
   readonly sigV2: boolean
-  /** The dialect of requests that do not show one: unsigned, without a header of either dialect. */
+  /** The dialect of unsigned requests without a header of either dialect. */
   readonly anonymousDialect: Dialect['name']
   readonly baseHosts: readonly string[]
   readonly website: WebsiteHosts
   /** D24. Customer-provided keys are refused on connections without TLS. */
   readonly tlsForCustomerKeys: boolean
-  /** Further times that a signature may be dated from: a program that moves the clock does not move its clients'. */
+  /**
+   * Further times that a signature may be dated from: a program that moves the server's clock does not move its
+   * clients'.
+   */
   readonly clientTimes?: (() => readonly number[]) | undefined
   readonly faultInjector?: FaultInjector | undefined
   /** Called with every error that is not a fault of the client. */
   readonly onError: (error: unknown, requestId: string) => void
 }
 
-/** Accounts by what names them, and the keys that requests are signed with. */
+/** Accounts, and the keys that requests are signed with. */
 export type IdentityLookup = AccountLookup & Pick<Authentication, 'findCredential'>
 
 const ATTEMPTS_MAX = 10
@@ -103,7 +107,7 @@ export class Pipeline {
     this.#routes = routeTable(parts.operations)
   }
 
-  /** Resolves when the response is known, or when it has to begin early (R61, R95). */
+  /** Resolves when the response is known, or when it must begin early (R61, R95). */
   handle(exchange: Exchange): Promise<RequestState> {
     return new Promise((resolve, reject) => {
       const state = new RequestState()
@@ -148,7 +152,7 @@ export class Pipeline {
     return state
   }
 
-  /** Reads start over when the facts they were authorized on have changed; a body cannot be read twice. */
+  /** A read is retried when its authorization is stale; a request with a body cannot be, since the body is consumed. */
   async #operate(exchange: Exchange, state: RequestState, operation: Operation): Promise<OperationResponse> {
     const { clock, region, anyRegion, tlsForCustomerKeys } = this.#parts
     for (let attempt = 1; ; attempt++) {
@@ -191,7 +195,7 @@ export class Pipeline {
     }
   }
 
-  /** Determines the dialect, and refuses what no operation could answer. */
+  /** Determines the dialect, and refuses requests that no operation could match. */
   #accept({ request, slot }: Exchange, state: RequestState): void {
     const { dialect, isMixed } = dialectOf(request, DIALECTS[this.#parts.anonymousDialect])
     state.dialect = dialect
@@ -201,7 +205,7 @@ export class Pipeline {
     checkExpectation(request)
   }
 
-  /** R4. A host that is a bucket's own name leads to that bucket; otherwise it is one more name of this server. */
+  /** R4. A host with a bucket's name addresses that bucket; otherwise it is another name of this server. */
   async #isBucket(name: string): Promise<boolean> {
     try {
       await this.#parts.facts.bucket(name)
@@ -268,7 +272,7 @@ export class Pipeline {
     checkExpectedOwner(expected, bucket.owner, { accounts, behavior: state.dialect.behavior })
   }
 
-  /** A bucket as a website: pages are read as an anonymous caller may, whoever asks. */
+  /** Serves a bucket as a website: pages are read as an anonymous caller, with or without credentials. */
   async #visitWebsite(exchange: Exchange, state: RequestState, bucket: string): Promise<RequestState> {
     const [{ request }, { facts }] = [exchange, this.#parts]
     state.operationName = 'Website'
@@ -302,7 +306,7 @@ export class Pipeline {
     try {
       return await this.#operate({ ...exchange, request }, state, operation)
     } finally {
-      // The visit itself is not an operation, and is recorded as a visit.
+      // A visit is recorded as such, not as the operation that reads the page.
       state.operation = undefined
     }
   }
@@ -327,7 +331,7 @@ export class Pipeline {
     return state
   }
 
-  /** D28. Where every region is accepted, a refused client is answered from the region that it signs for. */
+  /** D28. Where every region is accepted, a fault names the region the client signs for. */
   #claimedRegion({ request }: Exchange, { dialect }: RequestState): string {
     const { region, anyRegion } = this.#parts
     const claimed = anyRegion ? claimedCredential(request, dialect.scheme)?.region : undefined

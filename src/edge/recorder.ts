@@ -1,14 +1,14 @@
-/** The one place from which log, metrics, audit, traces and access logs are fed. */
+/** The single source of log, metrics, audit, traces and access logs. */
 import type { ExchangeRecord } from './exchange.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface Recorder {
   /** A request has arrived. */
   begun(): void
-  /** Its response is decided, and nothing of it has been sent. */
+  /** Its response is decided, and none of it has been sent. */
   decided(state: RequestState, exchange: ExchangeRecord): void
-  /** Its response was sent, as far as the client took it. */
+  /** Its response was sent, or the client disconnected. */
   ended(state: RequestState, exchange: ExchangeRecord): void
-  /** A request that arrived is finished, however it ended. */
+  /** The request is finished, however it ended. */
   left(): void
 }

@@ -1,7 +1,4 @@
-/**
- * The context of an operation for one request. A class of fields: every operation reads one of these, so all of them
- * need the same shape.
- */
+/** The context of an operation for one request. A class, so that all contexts share one hidden class. */
 import type { Clock } from '../lib/clock.ts'
 import { ANONYMOUS_CANONICAL_ID, type Caller } from '../model/caller.ts'
 import type { Fault } from '../model/faults.ts'
@@ -23,7 +20,7 @@ import type { Exchange } from './exchange.ts'
 import { faultInDialect } from './faults-in-dialect.ts'
 import type { RequestState } from './request-state.ts'
 
-/** Passed by the pipeline beside the exchange and the state. */
+/** Supplied by the pipeline beside the exchange and the state. */
 export interface ContextParts extends Pick<OperationContext, 'store' | 'accounts' | 'anyRegion' | 'reportDamage'> {
   readonly clock: Clock
   readonly authorizer: Authorizer

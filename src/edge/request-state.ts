@@ -17,27 +17,27 @@ export interface AccessDecision {
   readonly decision: AccessVerdict
 }
 
-/** A permission that was evaluated, or a lock that refused one of several parts of a request. */
+/** A permission that was evaluated, or a lock that refused one of several keys of a request. */
 export type AuditFinding = AccessDecision | { readonly lock: string; readonly versionId: string }
 
 export const NO_HEADERS: readonly Header[] = []
 const UNANSWERED: WireResponse = { status: 500, headers: [], body: undefined, close: true }
 
 /**
- * Everything the pipeline has learned about a request so far. Error responses and the log are written from this. Fields
+ * Everything the pipeline has learned about a request so far. Error responses and the log are built from it. Fields
  * only, so that a fault injector can copy it.
  */
 export class RequestState {
   // Known after routing.
   dialect: Dialect = DIALECTS.svc
   address!: Address
-  /** Headers and query by neutral name; the fields of a form take their place. */
+  /** Headers and query by neutral name; the fields of a form replace them. */
   request!: DecodedRequest
   operation: Operation | undefined = undefined
-  /** For the log, which also names what is no operation: `Preflight`, `Website`, `unknown`. */
+  /** For the log, which also names requests without an operation: `Preflight`, `Website`, `unknown`. */
   operationName = 'unknown'
   resource = '/'
-  /** D28. The region of the addressed bucket as the response names it; undefined when no bucket is addressed. */
+  /** D28. The region of the addressed bucket as the response names it; undefined without a bucket. */
   bucketRegion: string | undefined = undefined
   /** Sent with every response, so that a page of another origin may read it. */
   cors = NO_HEADERS
@@ -45,7 +45,7 @@ export class RequestState {
   // Known after authentication.
   caller: Caller | undefined = undefined
   signatureVersion: SignatureVersion | undefined = undefined
-  /** The region that the signature names where any region is accepted, else the configured one. */
+  /** The signed region where any is accepted, else the configured one. */
   region = ''
   target!: ObjectName
   body!: IncomingBody
@@ -54,7 +54,6 @@ export class RequestState {
   bucket: Bucket | undefined = undefined
   auditFindings: AuditFinding[] = []
 
-  // The outcome.
   code = 'ok'
   /** The statement, missing grant or lock that refused the request. */
   refusalReason: string | undefined = undefined
@@ -63,6 +62,6 @@ export class RequestState {
   early: EarlyResponse | undefined = undefined
   /** Sends a response that begins early. */
   beginEarly: (response: WireResponse) => void = () => {}
-  /** Of a response that began early: settled when its end is known. */
+  /** For an early response: resolves when its result is known. */
   readonly finished: Promise<RequestState> | undefined = undefined
 }

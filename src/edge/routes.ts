@@ -1,15 +1,13 @@
 /**
- * Routing is data. Among the rows for a method and a level, the one answers whose needs are all there and which needs
- * the most; two rows that could both answer one request are refused at start.
+ * Routing is data. Among the rows of a method and level, the one with the most requirements wins, all of which the
+ * request meets; two rows that could match the same request are refused at start.
  */
 import { Fault, notImplemented } from '../model/faults.ts'
 import type { HttpMethod, Operation, ResourceLevel } from '../operations/operation.ts'
 import { headerName } from '../rules/access/names.ts'
 import type { DecodedRequest } from './decoded-request.ts'
 
-/**
- * R10, R11. Sub-resources that clients know and we do not offer: an honest refusal, never an answer to something else.
- */
+/** R10, R11. Known sub-resources that are not offered: refused as such, never handled as another operation. */
 export const UNSUPPORTED_SUBRESOURCES: ReadonlySet<string> = new Set([
   'abac',
   'accelerate',
@@ -31,8 +29,8 @@ export const UNSUPPORTED_SUBRESOURCES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Headers that make another operation of a request, or a condition of it that is not offered: passed over, a rename or
- * an append would overwrite, and what was to go only at a certain size or date would go at any.
+ * Headers that turn a request into another operation, or condition it in a way that is not offered. Ignoring them would
+ * make a rename or an append overwrite, and a conditional delete unconditional.
  */
 export const UNSUPPORTED_HEADERS = [
   ':rename-source',
@@ -48,11 +46,11 @@ export interface Routes {
   find(method: string, level: ResourceLevel, request: DecodedRequest): Operation
 }
 
-/** An operation and what it needs, taken apart once. */
+/** An operation with its requirements parsed. */
 interface Row {
   readonly operation: Operation
   readonly needs: readonly { readonly name: string; readonly isHeader: boolean; readonly value: string | undefined }[]
-  /** Names of its needs, of queries without their mark. */
+  /** The names of its requirements, query names without their mark. */
   readonly asked: ReadonlySet<string>
 }
 
@@ -75,7 +73,7 @@ const isMet = ({ name, isHeader, value }: Row['needs'][number], request: Decoded
   return value === undefined ? sent !== undefined : sent === value
 }
 
-/** Names of query parameters that choose among operations. */
+/** Names of query parameters that select an operation. */
 function subresources(operations: readonly Operation[]): Set<string> {
   const names = operations.flatMap(({ match }) => match.requires ?? []).filter(need => need.startsWith('?'))
   return new Set(names.map(need => need.slice(1).split('=')[0]!))
@@ -118,7 +116,7 @@ export function routeTable(operations: readonly Operation[]): Routes {
   }
 }
 
-/** A part that lacks its number or its upload must not be stored as an object. */
+/** A part without its number or upload id must not be stored as an object. */
 function checkPart(request: DecodedRequest): void {
   const [number, upload] = [request.query('partNumber'), request.query('uploadId')]
   if ((number === undefined) === (upload === undefined)) return
@@ -126,7 +124,7 @@ function checkPart(request: DecodedRequest): void {
   throw new Fault('InvalidArgument', { ArgumentName: 'partNumber', reason })
 }
 
-/** No operation takes two sub-resources at once, and guessing which one was meant could do harm. */
+/** No operation has two sub-resources, and guessing which one was meant could do harm. */
 function checkOne(known: ReadonlySet<string>, request: DecodedRequest): void {
   const names = [...request.queryNames].filter(name => known.has(name) && !PLAIN.has(name))
   if (names.length < 2) return
@@ -134,7 +132,7 @@ function checkOne(known: ReadonlySet<string>, request: DecodedRequest): void {
   throw new Fault('InvalidArgument', { ArgumentName: 'ResourceType', ArgumentValue: names[0], reason })
 }
 
-/** Listings concern buckets; for a key S3 answers with these texts. */
+/** Listings concern buckets; for a key S3 responds with these texts. */
 function checkListing(request: DecodedRequest): void {
   const refused = (reason: string): Fault => new Fault('InvalidRequest', { reason })
   if (request.query('uploads') !== undefined)
@@ -150,13 +148,11 @@ function sameNeeds(a: Operation, b: Operation): boolean {
   return [...needsOf(a)].sort().join() === [...needsOf(b)].sort().join()
 }
 
-/**
- * A sub-resource that the operation does not need belongs to another one: never fall back to a plain GET or PUT.
- */
+/** A sub-resource that the operation does not require belongs to another one: never fall back to a plain GET or PUT. */
 function leavesOut({ asked }: Row, known: ReadonlySet<string>, request: DecodedRequest): boolean {
   for (const name of request.queryNames) if (known.has(name) && !asked.has(name) && !PLAIN.has(name)) return true
   return false
 }
 
-/** Parameters that choose an operation here and are ordinary ones there. */
+/** Parameters that select one operation and are ordinary input of another. */
 const PLAIN: ReadonlySet<string> = new Set(['partNumber', 'list-type', 'versionId'])

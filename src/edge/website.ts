@@ -1,7 +1,6 @@
 /**
- * G17. Buckets as websites. On the website host everybody is anonymous, only GET, HEAD and preflights are answered, and
- * an error is a page for people. On a bucket's own host only one thing of it shows: an object that sends its visitors
- * elsewhere.
+ * G17. Buckets as websites. On the website host every caller is anonymous, only GET, HEAD and preflights are served,
+ * and errors are HTML pages. On a bucket's own host only redirects of objects apply.
  */
 
 import { STATUS_CODES } from 'node:http'
@@ -33,13 +32,13 @@ import { faultInDialect } from './faults-in-dialect.ts'
 import type { RequestState } from './request-state.ts'
 
 export interface WebsiteHosts {
-  /** Websites answer at `<bucket>.<host>` of each. */
+  /** Websites are served at `<bucket>.<host>` for each host. */
   readonly hosts: readonly string[]
-  /** R28. Objects that redirect do so on a bucket's own host as well. */
+  /** R28. Redirects of objects also apply on a bucket's own host. */
   readonly onBucketHost: boolean
 }
 
-/** Reads an object as anybody may. */
+/** Reads an object as an anonymous caller. */
 export type FetchPage = (request: Omit<RawRequest, 'target'>, key: string) => Promise<OperationResponse>
 
 export interface WebsiteRequest {
@@ -55,7 +54,7 @@ export interface WebsiteRequest {
 const METHODS = ['GET', 'HEAD', 'OPTIONS']
 
 const REDIRECT = ':website-redirect-location'
-/** Headers of a visitor's request that count. Credentials and all others do not. */
+/** The headers of a visitor's request that count; credentials and all others are dropped. */
 const FORWARDED = new Set([
   'host',
   'if-match',
@@ -72,7 +71,7 @@ const OF_ERRORS = new Set(['content-encoding', 'content-language', 'content-leng
 
 const read = new ParseCache(text => readWebsite(parseXml(text)))
 
-/** The key that a visitor asks for, empty for the root of the site. */
+/** The requested key, empty for the root of the site. */
 export function websiteKey({ target }: RawRequest): string {
   const { path } = splitTarget(target)
   if (!path.startsWith('/')) throw new Fault('InvalidURI')
@@ -98,7 +97,7 @@ async function giveUp({ body }: OperationResponse): Promise<void> {
   if (body !== undefined && Symbol.asyncIterator in body) await body[Symbol.asyncIterator]().return?.()
 }
 
-/** R28. The object, or where it sends its visitors. */
+/** R28. The object, or its redirect. */
 async function honoured(answers: OperationResponse): Promise<OperationResponse> {
   const redirect = saidIn(answers, REDIRECT)
   if (redirect === undefined) return answers
@@ -111,7 +110,7 @@ const faultIn = (error: unknown): Fault => {
   throw error
 }
 
-/** The response to a visitor, and the code of the fault that an error document or a redirect stands for. */
+/** The response to a visitor, and the code of the fault behind an error document or redirect. */
 export async function serveWebsite(
   visit: WebsiteRequest,
 ): Promise<{ readonly answers: OperationResponse; readonly code: string }> {
@@ -167,7 +166,7 @@ async function inPlaceOf(
   return { ...document, status, headers: [...said, ...headersOf(fault), ...errorHeaders(fault, dialect)] }
 }
 
-/** The error code for programs, beside the page for people. Visitors sign nothing, so both dialects are sent. */
+/** The error code for programs, beside the HTML page. Visitors sign nothing, so both dialects are sent. */
 function errorHeaders(fault: Fault, dialect: Dialect): [string, string][] {
   const { code, message } = faultInDialect(fault, dialect, undefined)
   const text = message.replace(/[^\x20-\x7e]/g, '?')
@@ -180,7 +179,7 @@ function errorHeaders(fault: Fault, dialect: Dialect): [string, string][] {
 const headersOf = ({ detail }: Fault): Header[] =>
   detail.ActualObjectSize === undefined ? [] : [['content-range', `bytes */${detail.ActualObjectSize}`]]
 
-/** R28. On a bucket's own host: a plain request by nobody in particular goes where the object sends it. */
+/** R28. On a bucket's own host, an anonymous plain read follows the object's redirect. */
 export async function redirectOnBucketHost(
   answers: OperationResponse,
   { bucket, request, facts }: Pick<WebsiteRequest, 'bucket' | 'request' | 'facts'>,
@@ -197,10 +196,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A80. A name is text here, whatever characters it has. */
+/** A80. A name is rendered as text, whatever its characters. */
 const escaped = (text: string): string => text.replace(/[&<>"']/g, sign => ESCAPES[sign]!)
 
-/** A fault as a page for people. */
+/** A fault as an HTML page. */
 export function faultPage(fault: Fault, exchange: Exchange, state: RequestState): WireResponse {
   const plain = encodeFault(fault, exchange, state)
   if (plain.status < 400) return plain
