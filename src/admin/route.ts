@@ -18,7 +18,7 @@ export type ExplainAccess = (
   question: Omit<ExplainQuestion, 'as'> & { readonly accessKey: string | undefined },
 ) => Promise<Explanation>
 
-/** What a route's `run` works with. */
+/** The context of a route's `run`. */
 export interface AdminContext {
   /** Records changes of locks in the caller's name. */
   readonly store: Store
@@ -74,7 +74,7 @@ export interface Route {
   /** `{name}` matches one segment. */
   readonly path: string
   readonly summary: string
-  /** Who may call it: administrators, also clients with the scrape token, or any client. Has no default. */
+  /** Which clients may call it: administrators, also those with the scrape token, or any. Has no default. */
   readonly permission: 'admin' | 'scraper' | 'anyone'
   readonly input: InputFields
   /** The status of success; 204 for an empty response. */

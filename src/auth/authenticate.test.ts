@@ -339,7 +339,7 @@ test('G2: the signature names its scheme', () => {
   assert.equal(schemeNamedBy({ method: 'GET', target: '/', headers: [] }), undefined)
 })
 
-/** The same request with one byte of method, target or a header's value replaced. */
+/** The request with one byte of its method, target or a header value replaced. */
 function mutated(request: RawRequest, place: number, byte: number): RawRequest {
   const parts = [request.method, request.target, ...request.headers.map(([, value]) => value)]
   let at = place % parts.join('').length
@@ -352,7 +352,7 @@ function mutated(request: RawRequest, place: number, byte: number): RawRequest {
 }
 
 test('no single changed byte of a signed request leaves it signed', async () => {
-  // White space is left out: how much of it stands between the words carries no meaning.
+  // White space is left out: its amount between words carries no meaning.
   const visible = fc.integer({ min: 0x21, max: 0x7e })
   const target = '/bucket/k%C3%A4y/../x?prefix=a%20b&acl'
   const what = { method: 'PUT', target, headers: [['~meta-a', 'v\u00e4lue'] as const, ['Range', 'bytes=0-9'] as const] }

@@ -102,13 +102,13 @@ export function claimedCredential(request: RawRequest, scheme: Scheme): ClaimedS
 }
 
 const REMEMBERED_MAX = 1024
-/** A header up to its signature, where that stands last, to what it says: a client sends the same all day. */
+/** Parsed headers by their text before a final signature, which a client repeats in every request. */
 const remembered = new Map<string, Authorization>()
 
 /** A part of its own, and nothing in it that could begin another one. */
 const SIGNATURE_LAST = /, *Signature=[0-9a-f]+$/
 
-/** The same as reading it: a signature that stands last changes nothing of what is before. */
+/** Equals parsing it: a signature at the end does not affect the text before it. */
 function authorizationOf(text: string, scheme: Scheme): Authorization {
   if (!SIGNATURE_LAST.test(text)) return readAuthorization(text, scheme)
   const start = text.lastIndexOf('=') + 1

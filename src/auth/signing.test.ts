@@ -81,11 +81,11 @@ const sources = readdirSync(here)
 test('A20: signatures are compared in one place, digest against digest, in constant time', () => {
   const signing = sources.find(([name]) => /^signing\./.test(name))?.[1] ?? ''
   assert.match(signing, /return timingSafeEqual\(ours, theirs\)/)
-  // Both are 64 digits long by then: what was left of an earlier one never counts.
+  // Both buffers hold 64 digits by now: remains of an earlier signature never count.
   assert.equal(sameSignature('0'.repeat(64), '0'.repeat(64)), true)
   assert.equal(sameSignature('1'.repeat(64), '0'.repeat(64)), false)
   assert.throws(() => sameSignature('0'.repeat(62), '0'.repeat(64)))
-  // One makes signatures, as a client does; all the others compare them.
+  // One file makes signatures, as a client does; all others compare them.
   const comparing = sources.filter(
     ([name, text]) => /\bhmac\(/.test(text) && !/export function hmac/.test(text) && !name.startsWith('sign-request'),
   )

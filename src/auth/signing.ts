@@ -15,7 +15,7 @@ export function sha256Hex(text: string): string {
 
 const BLOCK_BYTES = 64
 const DIGEST_BYTES = 32
-/** Of one character of a text. */
+/** The longest UTF-8 encoding of one UTF-16 unit. */
 const UTF8_BYTES_MAX = 3
 
 /**
@@ -81,7 +81,7 @@ export function derivedKey(scheme: Scheme, credential: Credential, scope: Scope)
   return new SigningKey(key as Buffer)
 }
 
-/** The same, remembered. A changed secret is a changed key, whatever was derived before. */
+/** Cached; an entry for an old secret is replaced. */
 export function signingKey(scheme: Scheme, credential: Credential, scope: Scope): SigningKey {
   const { accessKey, secretKey } = credential
   const name = `${accessKey}/${scope.text}`

@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 
-/** The hash of what is there whole. A hash object costs Node more than hashing 4 KiB; since 20.12 it needs none. */
+/** The hash of a complete buffer. A hash object costs Node more than hashing 4 KiB; since 20.12 it needs none. */
 export const oneShotHash: typeof crypto.hash =
   crypto.hash ??
   ((algorithm: string, data: crypto.BinaryLike, as: crypto.BinaryToTextEncoding | 'buffer' = 'hex') => {

@@ -43,7 +43,7 @@ export interface HoldfastOptions {
   /** The root account's access key; generated if omitted. */
   readonly credentials?: Credentials
   readonly region?: string
-  /** Buckets also answer at `<bucket>.<baseHost>`. */
+  /** Buckets are also served at `<bucket>.<baseHost>`. */
   readonly baseHost?: string
   /** A free port if omitted. */
   readonly port?: number
@@ -81,9 +81,9 @@ export interface HoldfastClock {
 
 /** A string must be equal, a regular expression must match. An omitted field matches every request. */
 export interface FaultMatch {
-  /** As `PutObject`. */
+  /** For example `PutObject`. */
   readonly operation?: string
-  /** As `PUT`. */
+  /** For example `PUT`. */
   readonly method?: string
   readonly bucket?: string | RegExp
   readonly key?: string | RegExp

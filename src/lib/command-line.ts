@@ -71,7 +71,7 @@ export class CommandLine extends Command {
     return given
   }
 
-  /** As `holdfast account show ACCOUNT [flags]`. */
+  /** For example `holdfast account show ACCOUNT [flags]`. */
   usageLine(): string {
     return this.createHelp().commandUsage(this)
   }

@@ -4,7 +4,7 @@ const POLYNOMIAL_HIGH = 0x9a6c9329
 const POLYNOMIAL_LOW = 0xac4bc9b5
 const STEP = 8
 
-/** Entry `256 * n + byte`: what the byte does to the CRC when n more bytes follow it. */
+/** Entry `256 * n + byte`: the byte's effect on the CRC when n more bytes follow it. */
 const HIGH = new Int32Array(STEP * 256)
 const LOW = new Int32Array(STEP * 256)
 for (let byte = 0; byte < 256; byte++) {

@@ -11,7 +11,7 @@ export const XML_LIMITS = {
   nodesMax: 60_000,
   /** A grantee needs two; serializers repeat namespaces. */
   attributesPerElementMax: 32,
-  /** One on each of 10,000 parts fits. */
+  /** Enough for one on each of 10,000 parts. */
   attributesMax: 12_000,
   nameCharactersMax: 256,
   /** `&quot;` twice around each of 10,000 tags fits, and long keys written as references. */
@@ -31,7 +31,7 @@ const DECLARATION = new RegExp(
   'y',
 )
 const ENCODINGS = ['utf-8', 'utf8', 'us-ascii']
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const FORBIDDEN = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/
 const LONE_SURROGATE = /\p{Surrogate}/u
 const NOT_SPACE = /[^ \t\n]/
@@ -267,7 +267,7 @@ class Reader {
   }
 }
 
-/** Stops as soon as the answer is known. */
+/** Stops as soon as the result is known. */
 function occursMoreOften(text: string, character: string, max: number): boolean {
   let count = 0
   for (let at = text.indexOf(character); at >= 0; at = text.indexOf(character, at + 1)) {

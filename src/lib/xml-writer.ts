@@ -23,7 +23,7 @@ const UNIT_BYTES_MAX = 3
 
 /** Characters that are not written as one plain byte. */
 const SPECIAL = /[^ !#-%'-;=?-~]/
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it matches
 const ESCAPED = /[\0-\x1f&<>"\ufffe\uffff]|\p{Surrogate}/gu
 
 const REPLACEMENT = '\ufffd'

@@ -96,7 +96,7 @@ export interface MetaStatistics {
   readonly readers: number
 }
 
-/** What a driver opens. The store uses the records; a backup uses a snapshot of them. */
+/** The result of opening a driver. The store uses the records; a backup uses a snapshot of them. */
 export interface MetaEngine extends Meta {
   /** Includes everything committed before the call. */
   snapshot(): Promise<Snapshot>
@@ -172,7 +172,7 @@ export class MetaFull extends Error {
   }
 }
 
-/** It is unknown whether the commit took effect. The process must not answer for it and must restart. */
+/** It is unknown whether the commit took effect. The process must not acknowledge it and must restart. */
 export class OutcomeUnknown extends Error {
   constructor(cause: unknown) {
     super('the outcome of a metadata commit is unknown', { cause })

@@ -1,4 +1,4 @@
-/** What the driver suite needs from a driver, and helpers of its tests. */
+/** The interface that the driver suite needs from a driver, and helpers of its tests. */
 import type { KeyRange, Meta, MetaEngine, Stamp, Write } from './meta.ts'
 
 export interface Opened {

@@ -1,4 +1,4 @@
-/** Parses the accounts file: JSON text into declared accounts, or one line that says what is wrong and where. */
+/** Parses the accounts file: JSON text into declared accounts, or one line that locates the error. */
 import { suggestion } from '../lib/did-you-mean.ts'
 import { canonicalIdOf } from '../model/account.ts'
 import { Fault } from '../model/faults.ts'

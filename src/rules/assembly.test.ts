@@ -51,7 +51,7 @@ test('R76–R78 R81: what may be assembled and what may not', () => {
     faultOf(() => assemble(listed(2, 1), stored, 'u')),
     'InvalidPartOrder',
   )
-  // Whether or not what stands in the wrong place was ever stored.
+  // The result does not depend on whether the part in the wrong place was ever stored.
   assert.equal(
     faultOf(() => assemble(listed(3, 1), stored, 'u')),
     'InvalidPartOrder',

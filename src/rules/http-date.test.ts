@@ -85,7 +85,7 @@ test('timestamps that are none', () => {
 })
 
 test('R17: a timestamp is what the runtime writes, whatever came before it', () => {
-  // Days that take turns, also such as share a place in what is remembered.
+  // Alternating days, including some that share a cache slot.
   const moment = fc.oneof(
     fc.integer({ min: -8_640_000_000_000_000, max: 8_640_000_000_000_000 }),
     fc.tuple(fc.nat(300), fc.nat(86_399_999)).map(([day, ms]) => day * 86_400_000 + ms),

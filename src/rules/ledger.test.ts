@@ -67,7 +67,7 @@ test('P31: every field of every line, altered in any character, is noticed in th
       fc.pre(altered[line] !== text)
       const problem = problemOf(altered)
       assert(problem !== undefined, altered[line])
-      // What the header says is only proved by what follows it.
+      // The header is only proved by the entries after it.
       assert(line === 0 ? problem.line >= 1 : problem.line === line + 1, JSON.stringify(problem))
     }),
     { numRuns: 2_000 },

@@ -54,7 +54,7 @@ test('G19 P12 P15: retention in force is lengthened by anyone, shortened only by
   const rows: [Lock['retention'], Lock['retention'], boolean, string | undefined][] = [
     [undefined, compliance, false, undefined],
     [governance, { mode: 'governance', until: longer }, false, undefined],
-    // Not to change anything shortens nothing: a client that sends its request again is told the same.
+    // A request without a change shortens nothing: a client that repeats its request gets the same result.
     [governance, governance, false, undefined],
     [compliance, compliance, false, undefined],
     [governance, { mode: 'governance', until: NOW }, false, 'governance'],

@@ -112,7 +112,7 @@ test('R79 R80: what is said about a listed part', () => {
   assert.equal(fault(() => listed(undefined, ['CRC32', 'DUoRhQ=='])).code, 'BadDigest')
   assert.equal(fault(() => listed(full, ['CRC32', 'DUoRhQ=='], ['CRC32C', 'yZRlqg=='])).code, 'InvalidArgument')
   assert.equal(fault(() => listed(full, ['CRC32', 'nonsense'])).code, 'InvalidArgument')
-  // What the client sent with the part itself counts, declared or not.
+  // The checksum sent with the part itself counts, declared or not.
   const kept = { algorithm: 'CRC32', checksum: 'DUoRhQ==' }
   checkListedChecksum(undefined, [['CRC32', 'DUoRhQ==']], kept, place)
   for (const sent of [['CRC32', 'AAAAAA=='] as const, ['CRC32C', 'DUoRhQ=='] as const]) {

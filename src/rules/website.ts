@@ -1,4 +1,4 @@
-/** Decides how a website answers a request: which redirect, which page. Pages are looked up by the caller. */
+/** Decides how a website responds to a request: which redirect, which page. The caller looks pages up. */
 import type { RoutingRule, Website, WebsiteRedirect } from './documents/website.ts'
 
 /** A website request. */

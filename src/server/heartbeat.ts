@@ -20,7 +20,7 @@ export class Heartbeat<M> {
     return unresponsive
   }
 
-  /** The member has answered or exited. */
+  /** The member has replied or exited. */
   settle(member: M): void {
     this.#pending.delete(member)
   }

@@ -10,6 +10,6 @@ export interface MaintenanceTask {
   readonly isWaiting?: () => boolean
   /** Further samples besides steps and durations. */
   readonly samples?: () => readonly Sample[]
-  /** Releases what it holds between steps, after the last one. */
+  /** Releases the resources it keeps between steps, after the last one. */
   readonly end?: () => Promise<void>
 }

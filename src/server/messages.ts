@@ -16,13 +16,13 @@ export interface WorkerAssignment extends ObjectServerOptions {
 export type ToWorker =
   | { readonly do: 'assign'; readonly assignment: WorkerAssignment }
   | { readonly do: 'heartbeat' }
-  /** Answer once all readers or drafts of now have finished. */
+  /** Reply once all current readers or drafts have finished. */
   | { readonly do: 'drain'; readonly of: EpochKind; readonly number: number }
-  /** The keyring has changed: answer once it is reloaded. */
+  /** The keyring has changed: reply once it is reloaded. */
   | { readonly do: 'reload keys'; readonly number: number }
-  /** The known losses have changed: answer once they are reloaded. */
+  /** The known losses have changed: reply once they are reloaded. */
   | { readonly do: 'reload findings'; readonly number: number }
-  /** Answer with all samples. */
+  /** Reply with all samples. */
   | { readonly do: 'metrics'; readonly number: number }
   | { readonly do: 'renew'; readonly certificate: Certificate }
   /** Reopen log files after rotation. */

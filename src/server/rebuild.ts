@@ -25,7 +25,7 @@ export class NoSecondCopy extends Error {}
 
 export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' | 'held'> {
   readonly records: number
-  /** What the copy could not restore, one line each. */
+  /** Data that the copy could not restore, one line each. */
   readonly shortcomings: readonly string[]
   /** The path of the old file; undefined when there was none. */
   readonly kept: string | undefined

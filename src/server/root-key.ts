@@ -7,7 +7,7 @@ export interface HostAndPort {
   readonly port: number
 }
 
-/** Where the server is reached. */
+/** The addresses of the server. */
 interface Addresses {
   readonly listen: HostAndPort
   readonly console: HostAndPort | undefined

@@ -1,4 +1,4 @@
-/** Starts a server for the program: a failure becomes one line that says what is wrong, and an exit code. */
+/** Starts a server for the program: a failure becomes one line that names the problem, and an exit code. */
 import { BadConfig, type Config } from './config.ts'
 import type { Logger } from './log.ts'
 import { type RunningServer, serve } from './serve.ts'

@@ -1,6 +1,6 @@
 /**
- * The workers of a supervisor: starts them, replaces one that exits, broadcasts requests to them, and stops them. To
- * the reclamation barrier it stands for the other processes of the folder.
+ * The workers of a supervisor: starts them, replaces one that exits, broadcasts requests to them, and stops them. For
+ * the reclamation barrier it represents the other processes of the folder.
  */
 import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from '../lib/ids.ts'
@@ -23,7 +23,7 @@ export interface WorkerPoolParts {
   admit(writer: Buffer): Promise<void>
   dismiss(writer: Buffer): Promise<void>
   assignment(writer: string): WorkerAssignment
-  /** A worker that does not answer heartbeats for this long is killed and replaced. */
+  /** A worker that misses heartbeats for this long is killed and replaced. */
   readonly heartbeatTimeoutMs: number
   /** A worker has exited and can commit nothing any more. */
   onWorkerExit(): void
@@ -43,14 +43,14 @@ interface PoolWorker {
 }
 
 interface Broadcast {
-  /** Workers that have not answered. */
+  /** Workers that have not replied. */
   readonly missing: Set<PoolWorker>
   answered?: () => void
 }
 
 export class WorkerPool implements PeerProcesses {
   readonly #workers = new Set<PoolWorker>()
-  /** Broadcasts without an answer from every worker, by number. */
+  /** Broadcasts that not every worker has replied to, by number. */
   readonly #broadcasts = new Map<number, Broadcast>()
   #lastBroadcast = 0
   readonly #crashLoop = new CrashLoopGuard()
@@ -92,7 +92,7 @@ export class WorkerPool implements PeerProcesses {
     })
   }
 
-  /** Every assigned worker answers or exits; one that starts later finds the new state. */
+  /** Every assigned worker replies or exits; one that starts later finds the new state. */
   #ask(message: (number: number) => ToWorker): Broadcast {
     const number = ++this.#lastBroadcast
     const broadcast: Broadcast = { missing: new Set([...this.#workers].filter(({ isAssigned }) => isAssigned)) }
@@ -101,7 +101,7 @@ export class WorkerPool implements PeerProcesses {
     return broadcast
   }
 
-  /** Samples of all workers. One that does not answer in time contributes its last samples. */
+  /** Samples of all workers. One that does not reply in time contributes its last samples. */
   async samples(): Promise<Sample[]> {
     await new Promise<void>(resolve => {
       const broadcast = this.#ask(number => ({ do: 'metrics', number }))

@@ -57,7 +57,7 @@ class WorkerProcess {
       await this.#parts.store.context.keyring.reload()
       send({ did: 'finish', number })
     } catch (error) {
-      // It must not continue with outdated keys; its exit counts as the answer.
+      // It must not continue with outdated keys; its exit counts as the reply.
       this.#logger.log({ level: 'error', error: String(error) })
       this.#logger.abort()
     }
@@ -121,7 +121,7 @@ export function runWorker(logger: Logger, configured: (config: Config) => void):
   process.on('disconnect', () => process.exit(1))
   let running: Promise<WorkerProcess> | undefined
   process.on('message', (message: ToWorker) => {
-    // Answered even during the start, which may take long.
+    // Handled even during the start, which may take long.
     if (message.do === 'heartbeat') {
       send({ did: 'heartbeat' })
       return

@@ -33,7 +33,7 @@ function undefinedIfMissing(error: unknown): undefined {
   if (!(error instanceof Fault)) throw error
 }
 
-/** Who began the upload; undefined when there is no such upload. */
+/** The initiator of the upload; undefined when there is no such upload. */
 async function initiatorOf(
   store: Store,
   { bucket, key }: VersionSelector,
@@ -147,7 +147,7 @@ class SessionFacts {
  */
 export class RequestSession {
   readonly facts: SessionFacts
-  /** Through this, the request finds only what it was authorized on. */
+  /** Bound to the state that the request was authorized on. */
   readonly store: Store
   readonly #pin: RequestEpochGuard | undefined
 
@@ -160,7 +160,7 @@ export class RequestSession {
     this.store = store.forRequest(view, actor, this.#pin)
   }
 
-  /** The operation has run. What it opened stays open. */
+  /** The operation has run; handles it opened stay open. */
   end(): void {
     this.#pin?.end()
   }

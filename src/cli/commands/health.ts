@@ -9,7 +9,7 @@ import { pathExists } from '../path-exists.ts'
 
 const TIMEOUT_MS = 5_000
 
-/** The request carries no secret and neither does the answer, so the certificate need not be verified. */
+/** Neither the request nor the response carries a secret, so the certificate need not be verified. */
 const ANY_CERTIFICATE = { rejectUnauthorized: false }
 
 function statusOf(url: URL): Promise<number> {

@@ -109,7 +109,7 @@ export class S3Client {
     return withRetries(() => this.requestOnce(ask))
   }
 
-  /** As `request`, but undefined when the server answers with one of these error codes. */
+  /** Like `request`, but undefined when the server responds with one of these error codes. */
   async requestIfPresent(ask: ClientRequest, ...missing: readonly string[]): Promise<ClientResponse | undefined> {
     try {
       return await this.request(ask)

@@ -26,7 +26,7 @@ export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
 
 /**
  * Runs a step that reads a subresource of a version that was just read. A 404 does not mean that the version is gone: a
- * server may answer so when it does not support the subresource. A version that exists is never skipped.
+ * server may respond so when it does not support the subresource. A version that exists is never skipped.
  */
 export async function aboutVersion<T>(step: () => Promise<T>, stillThere: () => Promise<unknown>): Promise<T> {
   try {

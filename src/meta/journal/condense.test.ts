@@ -266,7 +266,7 @@ test('run files are removed when the disk is full', () =>
   inFolder(async folder => {
     await withFinding(folder)
     const copied = await openCopied(folder)
-    // As much as is sorted in several runs.
+    // Enough to be sorted in several runs.
     await busy(copied.meta, 'one', META_LIMITS.valueBytesMax)
     await busy(copied.meta, 'two', META_LIMITS.valueBytesMax)
     await copied.close()

@@ -17,7 +17,7 @@ import { RowWriter, rowsOf } from './row-file.ts'
 import { type CommitOrder, type CopyRow, compareOrder } from './rows.ts'
 import { isLastOf, newReport, sortedRuns } from './sort-journals.ts'
 
-/** Kept free in addition to what a round writes. */
+/** Kept free in addition to the bytes that a round writes. */
 export const HEADROOM_BYTES = 64 * 2 ** 20
 /** A writer id that no process has. */
 const NO_WRITER = Buffer.alloc(WRITER_BYTES)

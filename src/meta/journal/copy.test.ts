@@ -20,7 +20,7 @@ test('journals alone contain every record after puts, deletes, conflicts and sev
     }
   }))
 
-/** As with a flipped bit in a branch page: a lookup misses this record, a scan finds it. */
+/** Models a flipped bit in a branch page: a lookup misses this record, a scan finds it. */
 function hiding(engine: JournaledEngine, hidden: string): JournaledEngine {
   const snapshot: JournaledEngine['snapshot'] = async () => {
     const real = await engine.snapshot()

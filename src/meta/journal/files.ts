@@ -1,4 +1,4 @@
-/** The files of the second copy. Their names say what they contain, so that most need not be opened. */
+/** The files of the second copy. Their names describe their contents, so that most need not be opened. */
 import { join } from 'node:path'
 import type { Disk, DiskFile } from '../../lib/disk.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Maintains the second copy of a folder: compares it with the engine regularly and makes a new snapshot of a state
- * found intact. A state that lost a record nobody deleted never replaces an older snapshot: the copy is kept, the loss
- * is reported, and `rebuild` has everything it needs.
+ * found intact. A state that lost a record without a deletion never replaces an older snapshot: the copy is kept, the
+ * loss is reported, and `rebuild` has everything it needs.
  */
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../lib/clock.ts'
@@ -55,7 +55,7 @@ export type KeeperEvent =
   | ({ readonly what: 'condensed' } & CondenseResult)
   | { readonly what: 'no room'; readonly neededBytes: number }
 
-/** As of the last round. */
+/** The state after the last round. */
 export interface KeeperState {
   rows: number
   findings: number

@@ -74,7 +74,9 @@ export async function hasUnjournaledChanges(
   }
 }
 
-/** Records the bypass until two snapshots have been made: what the copy says of earlier generations may be outdated. */
+/**
+ * Records the bypass until two snapshots have been made: until then the copy may be outdated for earlier generations.
+ */
 export async function recordUnjournaledChanges(
   disk: Disk,
   folder: string,

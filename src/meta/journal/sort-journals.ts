@@ -19,7 +19,7 @@ const PIECE_ROWS = 1_024
 /** Earlier writes kept per key, in each piece and each run. */
 const EARLIER_MAX = 128
 
-/** What reading the journals reveals besides their rows. */
+/** Findings from reading the journals, besides their rows. */
 export interface JournalReport {
   /** The last commit up to which each process's journal is complete. */
   readonly lastSeq: Map<string, number>
@@ -151,7 +151,7 @@ class Pieces {
 export interface RowFilter {
   /** Only rows newer than this. */
   readonly since: CommitOrder
-  /** Of rows up to here, only the last of each key is needed. */
+  /** Of the rows up to this order, only the last of each key is needed. */
   readonly settled: CommitOrder
   readonly report: JournalReport
   /** Keys of which all rows are needed. */

@@ -41,7 +41,7 @@ test('rows beyond the memory limit are spilled completely, without overwritten v
     const [count, size] = await spilled(last)
     assert.equal(count, COMMITS * KEYS)
     assert.ok(size < 2 * KEYS * META_LIMITS.valueBytesMax, `${size} bytes`)
-    // What is later than the moment of a comparison may be what the engine shows.
+    // The engine may already show rows that are later than the comparison.
     assert.ok((await spilled(middle))[1] > 10 * size)
     assert.deepEqual(await rowsInCopy(folder), rows)
   }))
@@ -73,6 +73,6 @@ test('of a frequently written key some writes are kept, and the key is marked as
     assert.ok(hot.length < 500, `${hot.length} rows`)
     assert.deepEqual([hot.at(-1), rare.length], [`value ${writes - 1}`, writes / 100])
     assert.deepEqual([report.thinned.mayHave(utf8('hot')), report.thinned.mayHave(utf8('now and then'))], [true, false])
-    // What is later than the moment of a comparison may be what the engine shows.
+    // The engine may already show rows that are later than the comparison.
     assert.equal((await known({ ...last, txn: 0 })).hot.length, writes - writes / 100)
   }))

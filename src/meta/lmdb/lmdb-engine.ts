@@ -22,7 +22,7 @@ export interface LmdbEngine {
   /** Everything issued inside shares one write transaction. */
   batch(inside: () => void): Promise<boolean>
   getStats(): EngineStats
-  /** Called with the transaction's number, truncated to 32 bits, before its commits are answered. */
+  /** Called with the transaction's number, truncated to 32 bits, before its commits resolve. */
   on(event: 'aftercommit', call: (committed: { readonly txnId?: number }) => void): void
   close(): Promise<void>
   readonly env: { readonly address: number; info(): { readonly lastTxnId: number } }

@@ -44,7 +44,7 @@ const EIO = 5
 const NO_SPACE = new Set([28, 122, 27, -30792])
 /** With less free space than this, a failed write was a short write. */
 const FULL_DISK_FREE_BYTES = 2 ** 20
-/** After a failed write of its root page LMDB never answers, so a probe has a timeout. */
+/** After a failed write of its root page LMDB never responds, so a probe has a timeout. */
 const PROBE_MS = 5_000
 
 /** The first stamp of this process: 52 random bits, so that no two processes give one key the same stamp. */
@@ -75,7 +75,7 @@ class LmdbMeta implements JournaledEngine {
   /** Set by the first commit with an unknown outcome: from then on this process must not write. */
   #broken: OutcomeUnknown | undefined
   #journal: CommitJournal | undefined
-  /** The transaction whose commits are being answered. */
+  /** The transaction whose commits are resolving. */
   #transaction = 0
 
   constructor(engine: LmdbEngine, options: LmdbOptions) {
@@ -165,7 +165,7 @@ class LmdbMeta implements JournaledEngine {
         isCommitted &&= answer
         if (--open > 0) return
         this.#pending.delete(pending)
-        // Before the answer: afterwards the buffers belong to the caller.
+        // Before the commit resolves: afterwards the buffers belong to the caller.
         if (mark !== undefined) this.#notifyJournal(journal!, mark, isCommitted, tx)
         resolve(isCommitted)
       }
@@ -185,7 +185,7 @@ class LmdbMeta implements JournaledEngine {
     this.#engine.on('aftercommit', ({ txnId }) => {
       // Zero before the first one: there was nothing to commit.
       if (txnId === undefined || txnId === 0) return
-      // Answers of this transaction run in later microtasks, those of the next after its own event.
+      // Commits of this transaction resolve in later microtasks, those of the next after its own event.
       queueMicrotask(() => {
         this.#transaction += (txnId - this.#transaction) >>> 0
       })
@@ -224,7 +224,7 @@ class LmdbMeta implements JournaledEngine {
   /**
    * Checks are nested, and all writes are in the innermost one. Two commits must not share an outer condition and no
    * write may be conditional by itself: inside a condition that fails, lmdb-js 3.5 treats "the key is absent" as true
-   * and would apply what follows it. For the same reason all answers count, not just the innermost.
+   * and would apply the writes after it. For the same reason all results count, not just the innermost.
    */
   #nest(tx: Minitransaction, depth: number, answers: Promise<boolean>[], write: () => void): void {
     const check = tx.checks[depth]
@@ -269,7 +269,7 @@ class LmdbMeta implements JournaledEngine {
     return answer === true || code === EIO || (typeof code === 'number' && NO_SPACE.has(code))
   }
 
-  /** The engine may never answer pending commits, so all of them are rejected here. */
+  /** The engine may never settle pending commits, so all of them are rejected here. */
   #break(cause: unknown): OutcomeUnknown {
     this.#broken ??= new OutcomeUnknown(cause)
     for (const { reject } of this.#pending) reject(this.#broken)

@@ -1,7 +1,7 @@
 /**
  * Sends commits to PostgreSQL. Waiting ones are batched: a batch of independent minitransactions is one round trip, one
  * transaction and one sync. Each batch stores a token, which tells whether it was committed when the connection is lost
- * before the answer.
+ * before the response.
  */
 import { crc32c } from '@node-rs/crc32'
 import { crc32 } from '../../lib/crc.ts'

@@ -8,7 +8,10 @@ export type ResourceType = 'service' | 'bucket' | 'object'
 interface ActionFacts {
   /** The type of the action's resource. */
   readonly on: ResourceType
-  /** Whose owner authorizes it. The bucket owner controls creating and removing objects, even those of others. */
+  /**
+   * The resource whose owner authorizes it. The bucket owner controls creating and removing objects, even those of
+   * others.
+   */
   readonly authorizedBy: 'bucket' | 'object'
 }
 

@@ -30,7 +30,7 @@ const OWN_KEYS = `s3:AccessGrantScope s3:AccessGrantsInstanceArn s3:AccessGrants
   s3:x-amz-server-side-encryption-aws-kms-key-id s3:x-amz-server-side-encryption-customer-algorithm
   s3:x-amz-storage-class s3:x-amz-website-redirect-location`.split(/\s+/)
 
-/** Of other services, and there in requests to all of them. */
+/** Keys of other services that appear in requests to all of them. */
 const CROSS_SERVICE_KEYS = `codebuild:BuildArn codebuild:ProjectArn ec2:RoleDelivery ec2:SourceInstanceArn
   glue:CredentialIssuingService glue:RoleAssumedBy identitystore:UserId lambda:SourceFunctionArn
   ssm:SourceInstanceArn`.split(/\s+/)
@@ -145,7 +145,7 @@ test('G8: no caller is a service or comes through one', () => {
     const policy = text(when('Bool', key, value))
     assert.equal(evaluate(asked(policy, ANYONE)).allowed, anyone, `${key} ${value}`)
     assert.equal(evaluate(asked(policy, STRANGER)).allowed, stranger, `${key} ${value}`)
-    // Not even one that says so.
+    // Not even a request that claims to be.
     const claimed: AccessRequest = { ...asked(policy, STRANGER), context: [['principalisawsservice', ['true']]] }
     assert.equal(evaluate(claimed).allowed, stranger, `${key} ${value}`)
   }
@@ -190,7 +190,7 @@ test('G8 G2: roles, sessions, federated identities and services are valid princi
     read(statement)
     for (const caller of [ANYONE, STRANGER])
       assert.equal(evaluate(asked(text(statement), caller)).allowed, false, JSON.stringify(principal))
-    // Everyone but them is everyone here.
+    // These principals never call, so all others are all callers.
     const { Principal: _, ...rest } = statement
     const all = [STATEMENT, { ...rest, Effect: 'Deny', NotPrincipal: principal }]
     const policy = JSON.stringify({ Version: '2012-10-17', Statement: all })
@@ -261,7 +261,7 @@ test('G8: an action of a bucket policy that fits no resource of its statement is
   for (const [Action, Resource] of bad) {
     for (const Effect of ['Allow', 'Deny'])
       assert.throws(() => read({ Effect, Action, Resource }), isMalformed(/^Action does not apply to any/), `${Action}`)
-    // One that was accepted before stays what it was; a user's policy may say what never applies.
+    // Stored policies stay valid; a user's policy may contain statements that never apply.
     readStoredBucketPolicy(text({ Action, Resource }))
     const { Principal: _, ...own } = STATEMENT
     readIdentityPolicy(JSON.stringify({ Statement: { ...own, Action, Resource } }))

@@ -1,4 +1,6 @@
-/** Whatever a client sends, a reader answers with a document or with a fault; and what it took, it takes again. */
+/**
+ * For any input, a reader returns a document or throws a fault, and it accepts again every document it accepted once.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -1,7 +1,7 @@
 /**
- * An index of buckets by owner, so that listing an account's buckets does not scan everyone else's. It is updated in
- * the commit that creates or removes a bucket. Folders older than the index get it in batches
- * (`maintenance/index-buckets.ts`); until a record says it is complete, listings scan the buckets themselves.
+ * An index of buckets by owner, so that listing an account's buckets does not scan all others. It is updated in the
+ * commit that creates or removes a bucket. Folders older than the index get it in batches
+ * (`maintenance/index-buckets.ts`); until a record marks it complete, listings scan the buckets themselves.
  */
 import { keySuccessor } from '../../lib/bytes.ts'
 import { format, uint } from '../../lib/codec.ts'

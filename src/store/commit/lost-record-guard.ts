@@ -1,7 +1,7 @@
 /**
- * A lost record must not look like one that never existed: a missing key would be answered with 404, a backup tool
- * would delete its own copy of an unlisted key, and a bucket with held versions would appear empty. Every operation
- * that needs a lost record, scans across it or would write to it is refused until the metadata are rebuilt.
+ * A lost record must not look like one that never existed: a missing key would be reported as 404, a backup tool would
+ * delete its own copy of an unlisted key, and a bucket with held versions would appear empty. Every operation that
+ * needs a lost record, scans across it or would write to it is refused until the metadata are rebuilt.
  */
 import { copyOf, keySuccessor } from '../../lib/bytes.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'

@@ -21,7 +21,7 @@ export class LostRecords {
     this.isAny = keys.length > 0 || more.length > 0
   }
 
-  /** True when so many records of this kind are lost that a missing one may be among them. */
+  /** True when too many records of this kind are lost to list them, so that a missing one may be among them. */
   mayHave(key: Buffer): boolean {
     return this.#more.has(key[0]!)
   }

@@ -95,7 +95,7 @@ export async function transact<T>(context: TransactionContext, attempt: (tx: Tra
       const isReadOnly = tx.writes.length === 0
       if (isReadOnly ? await tx.validate() : await commit(context, tx)) return result
     } catch (error) {
-      // Records are read one by one while other transactions move them: a fault stands only if its reads are still
+      // Records are read one by one while other transactions change them: a fault counts only if its reads are still
       // valid.
       if (!(error instanceof Fault) || (await tx.validate())) throw error
     }

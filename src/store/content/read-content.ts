@@ -58,7 +58,7 @@ export async function requireContentPage(
 }
 
 /**
- * The same of a content that is one plain blob, in one piece; undefined for all others, and where it has to be
+ * Reads a range as one buffer, for a content that is a single plain blob; undefined for any other, and where it must be
  * streamed.
  */
 export async function readSingleBlob(

@@ -25,7 +25,7 @@ import {
 } from './key-use-scan.ts'
 import { type RewrapProgress, rewrapBatch } from './rewrap-keys.ts'
 
-/** `disable` answers within this time: with the result, or that the scan continues. */
+/** `disable` returns within this time: with the result, or reporting that the scan continues. */
 const WAIT_MS = 5_000
 
 /** Makes a transaction that creates or locks a version under a named key depend on the key's state. */

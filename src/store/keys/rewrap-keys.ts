@@ -17,7 +17,7 @@ import type { StoreContext } from '../store-context.ts'
 import { keyUseOf } from './content-keys.ts'
 
 const PAGE = 500
-/** One step takes at most this long plus one page. */
+/** A step takes at most this long plus one page. */
 const STEP_MS = 1_000
 /** Records per commit: few, so that conflicts are rare. */
 const RECORDS_PER_COMMIT = 16

@@ -16,7 +16,7 @@ import { checkpointText, entryText, genesisHash, hashOf, type LedgerName } from 
 import { recordKey } from '../commit/record-keys.ts'
 import type { Transaction, TransactionContext } from '../commit/transaction.ts'
 
-/** What appending to a ledger needs of the store. */
+/** The part of the store that appending to a ledger needs. */
 export interface LedgerContext extends TransactionContext {
   readonly keyring: Pick<Keyring, 'id' | 'signing'>
   /** On whose behalf everything is done. */

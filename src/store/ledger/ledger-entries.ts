@@ -37,7 +37,7 @@ export function transactNewVersion<T extends Version | undefined>(
 }
 
 /**
- * Records a refusal in the ledger before it is answered; other errors are ignored. On a full disk the refusal cannot be
+ * Records a refusal in the ledger before the response; other errors are ignored. On a full disk the refusal cannot be
  * recorded and fails instead: repeated requests must not use up the space that deletes need.
  */
 export async function recordRefusal(

@@ -40,7 +40,7 @@ export class RefusalEntries {
     const first: PendingRefusal = { times: 1, done: undefined }
     this.#pending.set(name, first)
     first.done = context.ledgerCommits.transact(context, bucket, async (_d, note) => {
-      // Later refusals start a new entry: a caller is only answered for an entry that includes it.
+      // Later refusals start a new entry: a refusal is reported only once an entry includes it.
       if (this.#pending.get(name) === first) this.#pending.delete(name)
       note({ what, key, versionId, reason, ...(first.times > 1 ? { times: first.times } : {}) })
     })

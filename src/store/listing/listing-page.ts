@@ -35,7 +35,7 @@ export function firstBatch({ delimiter, limit }: ListRequest): number {
   return delimiter === undefined || delimiter === '' ? limit + 1 : BATCH_UNKNOWN
 }
 
-/** Stands for a record whose key falls under a common prefix. */
+/** Represents a record whose key falls under a common prefix. */
 class RolledUp {
   readonly prefix: string
   constructor(prefix: string) {

@@ -43,7 +43,7 @@ interface ObjectsRequest extends ListRequest {
   readonly startAfter?: string | undefined
 }
 
-/** One for all listings: verification and projection of a record run without a break. */
+/** Shared by all listings: a record is verified and projected synchronously. */
 const shown = new ShownRecord()
 
 export class Listing {

@@ -40,7 +40,7 @@ const PROTECTED = 'Access Denied because object protected by object lock.'
 
 export const NO_BYPASS: RemovalRights = { bypass: false }
 
-/** The answer to an operation that a lock forbids; `recordRefusal` puts it into the ledger. */
+/** The fault for an operation that a lock forbids; `recordRefusal` records it in the ledger. */
 export const lockedFault = (refusal: LockReason, version: Version): Fault =>
   new Fault('AccessDenied', { reason: PROTECTED, lock: refusal, VersionId: version.id })
 

@@ -80,10 +80,7 @@ export class ObjectHandle {
     return ahead
   }
 
-  /**
-   * The same at once, for bytes that stand in the record itself, and closes the handle; undefined for all others, which
-   * have to be read.
-   */
+  /** Returns inline bytes synchronously and closes the handle; undefined if the bytes are not in the record. */
   inline(start: number, end: number): Buffer | undefined {
     const { content } = this.version
     if (content.kind !== 'inline' || content.seal !== undefined) return undefined
@@ -91,7 +88,7 @@ export class ObjectHandle {
     return content.bytes.subarray(start, end)
   }
 
-  /** The same in one piece, for a range that is short; closes the handle. */
+  /** Reads a short range as one buffer and closes the handle. */
   async whole(start: number, end: number): Promise<Buffer> {
     try {
       const whole = await readSingleBlob(this.#context, this.version.content, start, end)

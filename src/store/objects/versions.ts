@@ -359,7 +359,7 @@ function locateIn(tx: Transaction, bucket: Bucket, which: VersionSelector): Mayb
     : requireVersion(tx, head, which.versionId)
 }
 
-/** The same for a caller that only reads. */
+/** Like `locateVersion`, for a caller that only reads. */
 export function findVersion(context: TransactionContext, which: VersionSelector): MaybePromise<StoredVersion> {
   try {
     const found = locateVersion(new Transaction(context.meta), which)

@@ -1,6 +1,6 @@
 /**
- * Answers when all readers and drafts of a data folder have passed an epoch, in this process and its peers. Code that
- * frees bytes asks here and need not know how many processes there are.
+ * Resolves when all readers and drafts of a data folder have passed an epoch, in this process and its peers. Code that
+ * frees bytes waits here and need not know how many processes there are.
  * An epoch is taken after looking for garbage: after reading a batch of garbage records, listing files or seeing a
  * volume closed. A reader that enters later, in any process, reads records at least as new and cannot find bytes that
  * had lost their name by then.

@@ -267,7 +267,7 @@ export class Uploads {
     const key = recordKey.part(upload.id, part.number)
     const entry = await tx.get(key)
     const old = entry === undefined ? undefined : partFormat.decode(entry.value)
-    // Nothing is stored, so the part must not be acknowledged. Clients resend a part after this answer.
+    // Nothing is stored, so the part must not be acknowledged. Clients resend a part after this response.
     if (old !== undefined && old.begunAt > part.begunAt) throw new Fault('SlowDown', { reason: OVERTAKEN })
     const bucket = await bucketOfUpload(this.#context, upload)
     return (slices = part.slices) => {
