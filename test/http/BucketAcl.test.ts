@@ -67,7 +67,7 @@ inBoth('R30 R56 PutBucketAcl: grant headers and ACL documents are stored exactly
   const body = list(user(OTHER.canonicalId, 'READ') + group(URI.svc, 'READ_ACP'))
   assert.equal((await put([md5(body)], body)).status, 200)
   assert.deepEqual(grantsOf(await at.get()), [others, `${everyone} READ_ACP`])
-  // What was granted holds: everyone reads the list, and one other account lists the bucket.
+  // The grants take effect: anonymous callers read the ACL, and one other account lists the bucket.
   assert.equal((await at.get(null)).status, 200)
   assert.equal((await client.send({ method: 'GET', bucket, path: '/', as: OTHER })).status, 200)
   assert.equal((await client.send({ method: 'GET', bucket, path: '/', as: null })).status, 403)

@@ -36,7 +36,7 @@ inBoth('G15 BucketLifecycleConfiguration: the minimum transition size is echoed'
     assert(!got.body.includes('128K') && !got.body.includes('varies'))
   }
   assert.equal((await set('some')).status, 400)
-  // The rules are in force all the same.
+  // The rules apply regardless.
   assert.equal((await set('varies_by_storage_class')).status, 200)
   await put(client, bucket, '/k')
   assert.notEqual((await get(client, bucket, '/k')).own('expiration'), undefined)

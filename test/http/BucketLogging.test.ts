@@ -1,4 +1,4 @@
-/** GetBucketLogging and PutBucketLogging, and what is delivered. */
+/** GetBucketLogging, PutBucketLogging and log delivery. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCHEMES } from '../../src/auth/schemes.ts'
@@ -110,7 +110,7 @@ inBoth('PutBucketLogging: the target has the same owner and grants log delivery 
   await refused('unwilling')
   assert.equal((await send('unwilling', '/?policy', policy('unwilling', 'Allow', service))).status, 204)
   assert.equal((await at.put(status('unwilling'))).status, 200)
-  // That everybody may write, or another service, is no wish for logs.
+  // Public write access, or access for another service, does not request log delivery.
   for (const principal of ['*', { SVC: '*' }, { Service: 'cloudtrail.amazonaws.com' }]) {
     assert.equal((await send('unwilling', '/?policy', policy('unwilling', 'Allow', principal))).status, 204)
     await refused('unwilling')
@@ -158,7 +158,7 @@ interface Logged extends Served {
   readonly accessLog: AccessLog
   readonly failures: unknown[]
   readonly counts: () => number[]
-  /** Everything that was delivered, a list of fields for each line. */
+  /** Everything that was delivered, a list of fields per line. */
   readonly delivered: () => Promise<{ readonly keys: string[]; readonly lines: string[][] }>
   readonly waiting: () => Promise<void>
 }
@@ -166,7 +166,7 @@ interface Logged extends Served {
 const FIELD = /\[[^\]]*\]|"[^"]*"|[^ ]+/g
 
 async function withLog(use: (logged: Logged) => Promise<void>): Promise<void> {
-  // The log works on the store that the server is made with, which is not there yet.
+  // The log needs the server's store, which does not exist yet.
   const made: { log?: AccessLog; seen: number } = { seen: 0 }
   const failures: unknown[] = []
   const accessLog = {

@@ -22,7 +22,7 @@ inBoth(
     faultIs(await at.get(), 404, 'NoSuchBucketPolicy')
     assert.equal((await get()).status, 403)
     const text = policy(statement(bucket))
-    // A policy needs no proof of its body.
+    // A policy needs no checksum of its body.
     assert.equal((await client.send({ method: 'PUT', bucket, path: '/?policy', body: text })).status, 204)
     const got = await at.get()
     assert.equal(got.status, 200)

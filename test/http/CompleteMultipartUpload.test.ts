@@ -110,7 +110,7 @@ inBoth('R75–R78 R81 A68 CompleteMultipartUpload: an invalid part list leaves t
   ] as const) {
     assert.equal(detail(small, name), value)
   }
-  // Tags count with and without quotes, in any namespace.
+  // ETags match with and without quotes, in any namespace.
   const inner = `<Part><PartNumber>2</PartNumber><ETag>${two.etag.slice(1, -1)}</ETag></Part>`
   const bare = `<CompleteMultipartUpload xmlns="urn:x">${inner}</CompleteMultipartUpload>`
   assert.equal((await finish(client, place, bare)).status, 200)

@@ -214,7 +214,7 @@ inBoth('DeleteObject DeleteObjects: size and date conditions are checked in the 
   assert.equal((await get(client, bucket, '/k')).body.toString(), 'hello')
   assert.equal(outcome(await removing([size, '5'], [time, modified], ['If-Match', '*'])), '204')
   assert.equal((await get(client, bucket, '/k')).status, 404)
-  // As S3 documents it: nothing is there that the conditions could be about.
+  // As S3 documents it: without an object the conditions do not apply.
   assert.equal(outcome(await removing([size, '5'], [time, modified])), '204')
   const iso = new Date(await date()).toISOString()
   assert.equal(outcome(await removing([time, iso])), '204')

@@ -59,7 +59,7 @@ inBoth('G14 ListMultipartUploads: an invalid upload-id-marker is refused', async
     const refused = await list(`key-marker=a&upload-id-marker=${marker}`)
     expectFault(refused, 400, 'InvalidArgument')
     assert.equal(detail(refused, 'ArgumentName'), 'upload-id-marker')
-    // Without the key it means nothing.
+    // Without the key marker it is ignored.
     assert.equal((await list(`upload-id-marker=${marker}`)).status, 200)
   }
   assert.equal((await list(`key-marker=a&upload-id-marker=${'0'.repeat(32)}`)).status, 200)

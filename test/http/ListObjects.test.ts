@@ -46,7 +46,7 @@ inBoth('G14: a marker inside a common prefix skips that prefix', async client =>
     assert.equal(await shown(`prefix=b%2F&${mark}b%2F1`), 'b/2 b/c/ b/d', mark)
     assert.equal(await shown(`prefix=b%2F&${mark}b%2Fc%2F1`), 'b/d', mark)
   }
-  // Whoever names a key to begin behind may not have seen the prefix: only one that is named itself.
+  // A `start-after` key may be under a prefix that the client has not seen: only one equal to the prefix skips it.
   for (const [query, expected] of [
     ['start-after=b%2F1', 'b/ e'],
     ['start-after=b%2Fzzz', 'e'],

@@ -39,7 +39,7 @@ function post(client: Client, posting: Posting, body = formOf(posting)): Promise
 
 type Condition = Readonly<Record<string, string>> | readonly (string | number)[]
 
-/** The fields of a form whose policy allows exactly them, plus the conditions given. */
+/** The fields of a form whose policy allows exactly these, plus the given conditions. */
 function signed(
   client: Client,
   fields: readonly Field[],

@@ -73,7 +73,7 @@ inBoth('A57 Preflight: no headers without rules; no wildcard origin with credent
   assert.deepEqual(allowed(await get('GET', '/', 'https://example.org')), NONE)
   const plain = await client.send({ method: 'GET', bucket, path: '/' })
   assert.deepEqual(allowed(plain), NONE)
-  // A page must be able to read why it was refused.
+  // A page must be able to read why its request was refused.
   const missing = await get('GET', '/none')
   faultIs(missing, 404, 'NoSuchKey')
   assert.deepEqual(allowed(missing), { origin: PAGE, credentials: 'true' })

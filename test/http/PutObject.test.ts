@@ -216,7 +216,7 @@ inBoth('R32 R56 PutObject: canned ACLs and grant headers', async client => {
   assert.equal((await put(client, bucket, '/exec', [[':acl', exec]])).status, 200)
   const foreign = client.dialect === 'svc' ? 'aws-exec-read' : 'svc-exec-read'
   expectFault(await put(client, bucket, '/exec', [[':acl', foreign]]), 400, 'InvalidArgument')
-  // Whoever may write here owns what is written, and so may say who reads it.
+  // The writer owns the new object, and so may set its ACL.
   const theirs = await client.send({
     method: 'PUT',
     bucket,
@@ -278,7 +278,7 @@ inBoth('R60 PutObject: write permission does not imply tagging, locks, holds or 
     [':object-lock-retain-until-date', until],
   ]
   assert((await allow('PutObject')).status < 300)
-  // The key that is there, and one that is not: a list of the bucket tells the same about both.
+  // An existing key and a missing one: a caller who may list the bucket learns the same about both.
   assert.equal((await write('/k')).status, 200)
   for (const path of ['/k', '/new']) {
     for (const headers of [

@@ -27,7 +27,7 @@ const id = (canonicalId: string): string => `<ID>${canonicalId}</ID>`
 const setAcl = (client: Client, bucket: string, headers: Headers, body = '', path = '/k?acl'): Promise<Received> =>
   client.send({ method: 'PUT', bucket, path, headers, body })
 
-/** The grants of an object, a line each. */
+/** The grants of an object, one per line. */
 async function grants(client: Client, bucket: string, path = '/k?acl'): Promise<string[]> {
   const shown = (await get(client, bucket, path)).xml()
   assert.equal(shown.name, 'AccessControlPolicy')
@@ -70,7 +70,7 @@ inBoth(
     await put(client, bucket, '/k')
     const body = policy(grant(id(OTHER.canonicalId), 'READ'))
     const proven = document(body)
-    // The signed hash is proof enough for clients that know no other.
+    // The signed hash is proof enough for clients that send no other.
     const unproven = client.dialect === 'svc' ? 400 : 200
     assert.equal((await setAcl(client, bucket, [], body)).status, unproven)
     assert.equal(outcome(await setAcl(client, bucket, [md5Header('x')], body)), '400 BadDigest')

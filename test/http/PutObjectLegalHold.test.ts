@@ -11,7 +11,7 @@ interface Hold {
   readonly as?: Who | null
 }
 
-/** Sets a hold as the dialect wants it; what is given replaces a piece of that. */
+/** Sets a hold as the dialect requires; `given` overrides parts of the request. */
 function setHold(client: Client, bucket: string, status: string, given: Hold = {}): Promise<Received> {
   const { path = '/k?legal-hold', body = holdBody(status), as } = given
   const own: Headers = client.dialect === 'svc' ? [[':legal-hold', status]] : []

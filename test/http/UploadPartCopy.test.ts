@@ -42,7 +42,7 @@ inBoth('R73 UploadPartCopy: ranges of objects become parts', async client => {
 
 inBoth('D30 UploadPartCopy: the ETag of a range depends only on source and range', async client => {
   const bucket = await makeBucket(client)
-  // One is long enough to be shared; the other lies in its record, and its bytes are read.
+  // One is long enough to be shared; the other is inline, and its bytes are copied.
   for (const body of [Buffer.alloc(2 ** 21, 'a'), Buffer.from('0123456789')]) {
     await client.send({ method: 'PUT', bucket, path: '/from', body })
     const tags: string[] = []
@@ -71,7 +71,7 @@ inBoth(
   async client => {
     const bucket = await makeBucket(client)
     const sealed: Headers = [[':server-side-encryption', 'AES256']]
-    // Long enough to be shared, not stored anew.
+    // Long enough to be shared instead of copied.
     const body = Buffer.alloc(2 ** 21, 'a')
     const tag = `"${createHash('md5').update(body).digest('hex')}"`
     for (const from of [[], sealed]) {

@@ -1,4 +1,4 @@
-/** A35 over HTTP: names that look like others; and D11: what is wrong with how a caller says who it is. */
+/** A35 over HTTP: names that look like others. D11: faults of authentication. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { type Headers, makeUser, outcome, put } from './actions.ts'
@@ -85,7 +85,7 @@ inBoth('A35: unknown principals, actions and resources are refused', async clien
   assert.equal(outcome(await at.get()), '404 NoSuchBucketPolicy')
 })
 
-/** What a request without a good signature is told, by what is wrong with it. */
+/** The response to a request without a valid signature. */
 async function told(client: Client, bucket: string, path: string, headers: Headers): Promise<string> {
   const answer = await client.send({ method: 'GET', bucket, path, headers, as: null })
   return outcome(answer)
@@ -124,7 +124,7 @@ inBoth(
     ]) {
       assert.equal(await told(client, bucket, path, []), `${status} AuthorizationQueryParametersError`, path)
     }
-    // What is well said and wrong is forbidden in both.
+    // Well-formed but wrong credentials are forbidden in both dialects.
     for (const [headers, wanted] of [
       [[], 'AccessDenied'],
       [signed(good.replace(MAIN.accessKey, 'AKNOBODY')), 'InvalidAccessKeyId'],

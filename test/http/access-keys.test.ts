@@ -1,4 +1,4 @@
-/** Keys that are not, or no longer, good for anything. */
+/** Access keys that are unknown, disabled or deleted. */
 import assert from 'node:assert/strict'
 import { Accounts } from '../../src/store/identity/accounts.ts'
 import { inBoth, MAIN, makeBucket, OTHER, READER } from './server.ts'

@@ -1,4 +1,4 @@
-/** R30, G10: a list that is shown can be sent back as it is, in either dialect, and stays what it was. */
+/** R30, G10: an ACL can be sent back as it was returned, in either dialect, and stays the same. */
 import assert from 'node:assert/strict'
 import { ANONYMOUS_CANONICAL_ID } from '../../src/model/caller.ts'
 import { EXEC_CANONICAL_ID } from '../../src/rules/access/acl.ts'
@@ -28,7 +28,7 @@ const shown = async (client: Client, { bucket, path, as = MAIN }: Place): Promis
   return answer.body.toString()
 }
 
-/** Shown by one dialect, sent back in the same and in the other: nothing changes. */
+/** Returned in one dialect, sent back in the same and in the other: nothing changes. */
 async function roundTrip({ svc, s3 }: Served, place: Place): Promise<void> {
   const before = [await shown(svc, place), await shown(s3, place)]
   for (const [client, body] of [
@@ -64,7 +64,7 @@ inBoth(
         await roundTrip(served, { bucket, path: '/k?acl', as })
       }
     }
-    // R64: what an upload begins with is the list of the object, whose owner is who began it.
+    // R64: the ACL given at creation of an upload becomes the object's, owned by the initiator.
     const headers: Headers = [[':acl', exec]]
     const begun = await client.send({ method: 'POST', bucket, path: '/u?uploads', headers, as: OTHER })
     const upload = text(begun.xml(), 'UploadId')
@@ -144,7 +144,7 @@ inBoth(
     assert.equal(await send([[':acl', 'private']]), refused)
     const read = (await shown(client, place)).replace('FULL_CONTROL', 'READ')
     assert.equal(await send([md5Header(read)], read), refused)
-    // The list that waits for the mode to end is still the one that its owner gave.
+    // The ACL that becomes effective again after the mode ends is the one its owner set.
     await buckets.configure(bucket, () => ({ ownership: 'ObjectWriter' }))
     assert.equal((await client.send({ method: 'GET', bucket, path: '/k', as: null })).status, 200)
     const root = (await client.send({ method: 'GET', ...place, as: OTHER })).xml()
@@ -189,7 +189,7 @@ inBoth('R30 R31 R107 G10 PutObjectAcl: URIs of both dialects, e-mail addresses a
   assert.deepEqual(await grants(client, place), wanted)
   const list = await get(client, bucket, '/k?acl')
   assert(!list.body.includes('whoever') && !list.body.includes('example.com') && !list.body.includes('not me'))
-  // WRITE on an object is kept, and gives nothing.
+  // WRITE on an object is stored, and grants nothing.
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/k', body: 'y', as: OTHER })).status, 403)
   assert.equal((await client.send({ method: 'DELETE', bucket, path: '/k', as: OTHER })).status, 403)
   for (const [bad, code] of [

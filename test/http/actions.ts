@@ -1,4 +1,4 @@
-/** Requests that many tests make on their way to the one they are about. */
+/** Requests that many tests make as a preparation. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { XmlNode } from '../../src/lib/xml.ts'
@@ -16,7 +16,7 @@ export const md5Header = (body: Buffer | string): [string, string] => [
   createHash('md5').update(body).digest('base64'),
 ]
 
-/** A document with the digest that proves it. */
+/** A document with its Content-MD5. */
 export const document = (body: string, headers: Headers = []) => ({ body, headers: [md5Header(body), ...headers] })
 
 export async function put(
@@ -47,7 +47,7 @@ export async function versionedBucket(
   return bucket
 }
 
-/** Status and code of an answer, as one text to compare. */
+/** Status and code of a response, as one text to compare. */
 export const outcome = (answer: Received): string => `${answer.status} ${answer.code()}`.trim()
 
 export const texts = (node: XmlNode, name: string): string[] =>
@@ -57,7 +57,7 @@ export const text = (node: XmlNode, name: string): string | undefined => texts(n
 
 export const elements = (node: XmlNode, name: string): XmlNode[] => node.children.filter(child => child.name === name)
 
-/** An object of parts of the smallest size but for the last, made through the store. */
+/** An object of parts of minimum size, except for the last, created through the store. */
 export async function objectInParts(
   parts: ServerParts,
   bucket: string,

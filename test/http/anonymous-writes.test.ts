@@ -1,4 +1,4 @@
-/** An anonymous writer and the ACL of what it creates: by PUT and by a form, in a bucket that lets it write. */
+/** The ACL of objects that an anonymous caller creates: by PUT and by form, in a bucket with public write access. */
 import assert from 'node:assert/strict'
 import { FORM_TYPE, formBody } from '../specimens/forms.ts'
 import { type Headers, outcome, put, text, texts } from './actions.ts'
@@ -10,7 +10,7 @@ const ANONYMOUS_ID = '65a011a29cdf8ec533ec3d1ccaae921c'
 
 type Writer = (acl: Headers) => Promise<Received>
 
-/** Both ways of writing an object at `/k`; a success of either is 200. */
+/** Both ways of writing an object at `/k`; either succeeds with 200. */
 const writers = (client: Client): readonly (readonly [way: string, write: Writer])[] => [
   [
     'PUT',
@@ -27,7 +27,7 @@ const writers = (client: Client): readonly (readonly [way: string, write: Writer
   ],
 ]
 
-/** Without a signature, only a header or field says which dialect is spoken. */
+/** Without a signature, only a header or field shows the dialect. */
 const metadata = [':meta-a', 'b'] as const
 const PUBLIC_READ: Headers = [[':acl', 'public-read']]
 const TO_OWNER: Headers = [[':acl', 'bucket-owner-full-control']]
@@ -66,7 +66,7 @@ inBoth('R56 G7 PutObject, PostObject: a writer by ACL may set an ACL, also anony
       [TO_OWNER, 200, 403],
       [GRANTED, 200, 403],
     ] as const) {
-      // The owner of the replaced object has no say about the new one.
+      // The owner of the replaced object does not affect the new one.
       await put(client, BUCKET, '/k', 'before')
       assert.equal(outcome(await write(acl)), '200', `${way} ${JSON.stringify(acl)}`)
       assert.deepEqual([await status(MAIN), await status(null)], [ownerReads, anyoneReads], `${way} ${acl}`)
@@ -83,7 +83,7 @@ inBoth('R9 G7 PutObject, PostObject: setting an ACL needs write permission and n
   await writable(client, 'public-read')
   for (const [way, write] of writers(client))
     for (const acl of [[], ...ALL]) assert.equal(outcome(await write(acl)), '403 AccessDenied', way)
-  // The right to write that a policy gives has the ACL beside it only if the policy says so.
+  // A policy that allows writing allows setting the ACL only if it names that action.
   await setPolicy(client, statement('Allow', 's3:PutObject'))
   for (const [way, write] of writers(client)) {
     assert.equal(outcome(await write([])), '200', way)

@@ -1,4 +1,4 @@
-/** A27–A31: ways around permission that opened other servers. */
+/** A27–A31: ways around authorization that worked on other servers. */
 import assert from 'node:assert/strict'
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
@@ -62,7 +62,7 @@ inBoth('A30: a form is limited to its bucket and its signer’s permissions', as
   ])
   assert.equal(outcome(named), '403 AccessDenied', 'a field that names another bucket')
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
-  // A key that looks like a place inside the server is a key.
+  // A key that looks like a path inside the server is a plain key.
   for (const key of ['../beside/k', '.holdfast/keyring', '/meta/data.mdb']) {
     assert.equal((await post(MAIN, bucket, [['key', key]])).status, 204)
     assert.equal((await get(client, bucket, `/${encodeURIComponent(key)}`)).body.toString(), 'posted')
@@ -89,12 +89,12 @@ inBoth('a body is read only after authorization', async client => {
   let refused = 0
   for (const { operation, route, specimen } of cases()) {
     const { method } = operation.match
-    // Which keys a batch is about stands in its body: how much of that strangers may have read is bounded.
+    // The body of a batch names its keys: how much of it anonymous callers can have buffered is bounded.
     if (route === 'POST bucket ?delete' || (method !== 'PUT' && method !== 'POST')) continue
     const asked = specimen.ask(place, client.dialect)
     const dialect: [string, string] = [':request-payer', 'requester']
     const head = { ...asked, method, headers: [...(asked.headers ?? []), dialect], announced: 1_000, as: null }
-    // The body never comes.
+    // The body is never sent.
     const answer = await exchange(client.port, client.head({ ...head, body: 'x' }))
     assert(answer !== undefined && answer.status >= 400, `${route}: ${answer?.status}`)
     refused++
@@ -124,7 +124,7 @@ inBoth('anonymous requests are limited to their own share of memory', async clie
   for (const wire of wires) wire.socket.resetAndDestroy()
   const small = document('<Delete><Object><Key>k</Key></Object></Delete>', [[':request-payer', 'requester']])
   const again = () => client.send({ method: 'POST', bucket, path: '/?delete', ...small, as: null })
-  // What was held comes back when the server has noticed that its holders are gone.
+  // Memory is released once the server notices that the connections are closed.
   let status = (await again()).status
   for (let tries = 0; status === 503 && tries < 100; tries++) status = (await again()).status
   assert.equal(status, 200)

@@ -1,4 +1,4 @@
-/** Policies, lists of parts, forms, redirects and customer keys made to hurt; XML in general: attacks-xml.test.ts. */
+/** Malicious policies, part lists, forms, redirects and customer keys; XML in general: attacks-xml.test.ts. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
@@ -120,7 +120,7 @@ inBoth('A68: a list of more than 10,000 parts is refused, and the upload stays o
   const list = (count: number): string => `<CompleteMultipartUpload>${entries(count)}</CompleteMultipartUpload>`
   const path = `/k?uploadId=${place.id}`
   const finish = (body: string, as = MAIN): Promise<Received> => client.send({ method: 'POST', bucket, path, body, as })
-  // The ten thousand that there can be are read, and the second one was never sent.
+  // All ten thousand possible parts are read, and the second one was never sent.
   assert.equal(outcome(await finish(list(10_000))), '400 InvalidPart')
   const over = await finish(list(10_001))
   assert.equal(over.status, 400)
@@ -156,7 +156,7 @@ inBoth('A69: hostile multipart framing is refused', async client => {
     const answer = await postBody(client, body, type)
     assert((wanted as readonly string[]).includes(outcome(answer)), `${what}: ${outcome(answer)}`)
   }
-  // Nobody reads the file of a form that does not get in, however long it is: the answer comes, and the end after it.
+  // The file of a refused form is not read, however long it is: the response is sent and the connection closes.
   const forged = fields.map(([name, value]): Pair => [name, name.endsWith('signature') ? 'f'.repeat(64) : value])
   const refused = await postBody(client, formBody(forged, Buffer.alloc(2 ** 22)))
   assert.equal(outcome(refused), '403 SignatureDoesNotMatch')

@@ -1,4 +1,4 @@
-/** A43–A59: what arrives is hardly HTTP. Each is refused, changes nothing, and leaves the server well. */
+/** A43–A59: malformed HTTP. Each request is refused, has no effect, and leaves the server healthy. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readdirSync } from 'node:fs'
@@ -13,7 +13,7 @@ import { exchange, until, Wire, type WireAnswer } from './wire.ts'
 
 const HOST = `Host: ${BASE_HOST}\r\n`
 
-/** An error document with ids, and the connection ends. */
+/** An error document with ids, and the connection closes. */
 function assertRefused(answer: WireAnswer | undefined, status: number, about: string): void {
   assert.equal(answer?.status, status, about)
   assert.match(answer.code, /^[A-Z]/, about)
@@ -243,7 +243,7 @@ test('A53: TLS handshake garbage affects only its sender', () =>
       const offered = connectSecurely({ port, rejectUnauthorized: false, ALPNProtocols: ['h2', 'junk'] })
       offered.on('error', () => {})
       await once(offered, 'close', { signal: AbortSignal.timeout(10_000) }).catch(() => {
-        // Some runtimes accept a connection whose protocols they do not know; then they speak none of them.
+        // Some runtimes accept a connection with unknown protocols and then select none of them.
         assert.notEqual(offered.alpnProtocol, 'h2')
         offered.destroy()
       })

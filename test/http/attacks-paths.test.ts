@@ -1,4 +1,4 @@
-/** A37–A41: names that lead elsewhere on a disk, in a URL or in a program. Here they are keys like others. */
+/** A37–A41: names that are special on a disk, in a URL or in a program. Here they are plain keys. */
 import assert from 'node:assert/strict'
 import { get, outcome, put, texts } from './actions.ts'
 import { begin, expectFolded } from './parts.ts'
@@ -21,7 +21,7 @@ const ODD = [
   '/etc/passwd',
 ]
 
-/** Each byte that is not a letter as an escape: what a path means must not depend on how it is spelled. */
+/** Escapes every byte that is not a letter: the meaning of a path must not depend on its spelling. */
 const escaped = (key: string): string =>
   [...Buffer.from(key)]
     .map(byte => (/[A-Za-z]/.test(String.fromCharCode(byte)) ? String.fromCharCode(byte) : `%${hex(byte)}`))
@@ -36,7 +36,7 @@ inBoth('A37: keys that look like paths are stored literally', async client => {
   for (const key of ODD) await put(client, bucket, `/${escaped(key)}`, `at ${key}`)
   for (const key of ODD) {
     assert.equal((await get(client, bucket, `/${escaped(key)}`)).body.toString(), `at ${key}`)
-    // The same by path, where the bucket stands before the key.
+    // The same in path style.
     const byPath = await client.send({ method: 'GET', path: `/${bucket}/${escaped(key)}` })
     assert.equal(byPath.body.toString(), `at ${key}`)
   }
@@ -135,7 +135,7 @@ inBoth('A41: keys with special meaning to programs round-trip', async client => 
   const encoded = texts((await get(client, bucket, '/?encoding-type=url')).xml(), 'Key')
   const decoded = encoded.map(name => decodeURIComponent(name.replaceAll('+', ' ')))
   assert.deepEqual(decoded, byBytes)
-  // Characters that XML does not have are told by a sign in their place; everything else is told as it is.
+  // Characters that XML cannot carry are replaced; all others are unchanged.
   const plain = texts((await get(client, bucket, '/')).xml(), 'Key')
   const isTellable = (name: string): boolean => name !== '\u0001\u001f\u007f'
   assert.deepEqual(

@@ -1,6 +1,6 @@
 /**
- * A4–A22 over the wire: signatures that are wrong in one place, and bodies that are not what was signed. Each
- * is refused and leaves everything as it was. That every operation asks for a signature at all is shown by auth-matrix.
+ * A4–A22 over the wire: signatures with one error, and bodies that differ from what was signed. Each is refused without
+ * effect. auth-matrix shows that every operation requires a signature.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -45,11 +45,11 @@ interface Chunked {
   readonly headers?: readonly Pair[]
   readonly trailers?: readonly Pair[]
   readonly decodedLength?: number
-  /** Spoils what goes over the wire. */
+  /** Corrupts the frames before they are sent. */
   readonly spoil?: (frames: Buffer[]) => Buffer[]
 }
 
-/** Sends an upload in chunks, signed by the header. */
+/** Sends a chunked upload, signed in the header. */
 async function upload(client: Client, what: Chunked): Promise<WireAnswer | undefined> {
   const signer = signerFor(client)
   const { scheme } = signer
@@ -79,7 +79,7 @@ const flip = (frame: Buffer, place: number): Buffer => {
   return copy
 }
 
-/** Sends each to an object and to a part, and sees that neither is there afterwards. */
+/** Sends each to an object and to a part, and checks that neither exists afterwards. */
 async function eachRefused(client: Client, cases: readonly (readonly [string, Chunked, string])[]): Promise<void> {
   const bucket = await makeBucket(client)
   const place = await begin(client, bucket, '/parts')
@@ -91,7 +91,7 @@ async function eachRefused(client: Client, cases: readonly (readonly [string, Ch
   assert.equal((await client.send({ method: 'HEAD', bucket, path: '/k' })).status, 404)
   const parts = await client.send({ method: 'GET', bucket, path: `/parts?uploadId=${place.id}` })
   assert.doesNotMatch(parts.body.toString(), /<Part>/)
-  // The same, unspoilt, is let in.
+  // The uncorrupted request is accepted.
   assert.equal(summary(await upload(client, { kind: 'signed' })), '200')
   assert((await client.send({ method: 'GET', bucket, path: '/k' })).body.equals(WHOLE))
   const whole = await part(client, place, 1, 'whole')
@@ -293,7 +293,7 @@ inBoth('A18: a signature for another of our services opens nothing', async clien
   }
 })
 
-/** Asks for one target and signs another. */
+/** Signs one target and requests another. */
 const asking = (client: Client, bucket: string) => (method: string, signed: string, sent: string) => {
   const plain: Unsigned = { method, target: signed, headers: [['Host', `${bucket}.${BASE_HOST}`]] }
   const { request } = signedByHeader(signerFor(client), plain, { contentHash: 'UNSIGNED-PAYLOAD' })

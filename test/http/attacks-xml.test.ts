@@ -1,6 +1,6 @@
 /**
- * Documents made to hurt, sent to every route that reads XML: the same ones get the same answer everywhere, and leave
- * nothing behind. That the work is bounded is shown by counting, in src/lib/xml-reader.test.ts.
+ * Malicious documents, sent to every route that reads XML: each gets the same response everywhere and has no effect.
+ * src/lib/xml-reader.test.ts shows by counting that the work is bounded.
  */
 import assert from 'node:assert/strict'
 import { XML_LIMITS } from '../../src/lib/xml-reader.ts'
@@ -11,7 +11,7 @@ import { outcome } from './actions.ts'
 import { type Client, inBoth, MAIN, type Received, type Served } from './server.ts'
 import { exchange } from './wire.ts'
 
-/** Refused for what they are, before their body is looked at. */
+/** Refused before their body is read. */
 const UNREAD = ['PUT bucket ?legal-hold', 'POST object']
 
 interface Reading extends Case {
@@ -23,7 +23,7 @@ function routes(client: Client, place: Place): Reading[] {
   return all.filter((one): one is Reading => one.asked.body?.startsWith('<') === true && !UNREAD.includes(one.route))
 }
 
-/** What a document that is none is called there. */
+/** The fault for a malformed document on this route. */
 function malformed({ route }: Case, client: Client): string {
   if (route.endsWith('?acl')) return '400 MalformedACLError'
   // D8.
@@ -52,7 +52,7 @@ async function records({ store }: ServerParts): Promise<string> {
 
 type Bad = readonly [what: string, spoil: (good: string) => string | Buffer]
 
-/** Each of these on each route: refused in that route's words, with no effect. */
+/** Each of these on each route: refused with that route's fault, without effect. */
 function refusedEverywhere(title: string, bad: readonly Bad[]): void {
   inBoth(title, async (client, { parts }: Served) => {
     const { place } = await placeFor(client)
@@ -123,7 +123,7 @@ inBoth('A64: a body that is too long is refused by what it announces, unread', a
     const { body: _, ...unsent } = asked
     const head = client.head({ ...unsent, method: operation.match.method, announced: 10 * 2 ** 20 })
     const answer = await exchange(client.port, head)
-    // A batch of keys has one word for everything that is wrong with it.
+    // DeleteObjects has one code for every invalid document.
     const code = route === 'POST bucket ?delete' ? 'MalformedXML' : 'MaxMessageLengthExceeded'
     assert.deepEqual([answer?.status, answer?.code], [400, code], route)
   }
@@ -173,7 +173,7 @@ inBoth('A65: what XML allows is read right, on every route', async client => {
 inBoth('A85: a body that says it is compressed is never inflated', async (client, { parts }) => {
   const { place } = await placeFor(client)
   const before = await records(parts)
-  // A kilobyte that would become a megabyte.
+  // A kilobyte that decompresses to a megabyte.
   const bomb = Buffer.from('H4sIAAAAAAACA+3BAQEAAACAkP6v7ggKAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA==', 'base64')
   for (const one of routes(client, place)) {
     const headers = [...(one.asked.headers ?? []), ['Content-Encoding', 'gzip'] as const]

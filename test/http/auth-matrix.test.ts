@@ -1,7 +1,6 @@
 /**
- * A1–A3. Every operation, asked for in every way of saying who asks, with every way of announcing its body, each of
- * them right and spoilt in one place, in both dialects. What must come out is computed by a table that knows no
- * operation.
+ * A1–A3. Every operation, with every kind of authentication and every kind of body announcement, each valid and with
+ * one error, in both dialects. The expected result comes from a table that knows no operation.
  */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest } from 'node:http'
@@ -49,14 +48,14 @@ interface Cell {
   readonly state: State
 }
 
-/** Without a signature there is none to spoil. */
+/** Without a signature there is none to corrupt. */
 const CELLS: readonly Omit<Cell, 'dialect'>[] = WAYS.flatMap(way =>
   FORMS.flatMap(form =>
     STATES.filter(state => way !== 'none' || state === 'good').map(state => ({ way, form, state })),
   ),
 )
 
-/** In the short form an operation meets one cell in five; every way, form and state is among them. */
+/** The short run tests one cell in five per operation; it covers every way, form and state. */
 const STRIDE = shortOrLong(5, 1)
 const cellsFor = (index: number) => CELLS.filter((_, cell) => (cell + index) % STRIDE === 0)
 
@@ -93,7 +92,7 @@ interface Wire extends Unsigned {
   readonly body: Buffer
 }
 
-/** The cell's request as it goes over the wire. */
+/** The cell's request as sent over the wire. */
 function wireOf(cell: Cell, { operation, specimen }: Case, place: Place, now: number): Wire {
   const { dialect, way, form, state } = cell
   const scheme = SCHEMES[dialect]
@@ -101,7 +100,7 @@ function wireOf(cell: Cell, { operation, specimen }: Case, place: Place, now: nu
   const body = Buffer.from(asked.body ?? '')
   const x = scheme.headerPrefix
   const own = (name: string): string => (name.startsWith(':') ? x + name.slice(1) : name)
-  // Says which dialect it is where nothing else would.
+  // Shows the dialect where nothing else would.
   const headers: Pair[] = [
     ['Host', hostOf(asked.bucket)],
     [`${x}request-payer`, 'requester'],
@@ -139,7 +138,7 @@ function sized(request: Unsigned, body: Buffer): Wire {
 
 interface Expected {
   readonly status: number
-  /** Undefined: whatever the operation says. */
+  /** Undefined: the operation's own response. */
   readonly code?: string
 }
 
@@ -153,11 +152,11 @@ const OF_STATE: Readonly<Record<Exclude<State, 'good'>, Readonly<Record<'header'
   skewed: { header: 'RequestTimeTooSkewed', query: 'AccessDenied' },
 }
 
-/** Routes that say the same to everybody: what was asked for does not exist. */
+/** Routes that respond the same to every caller: the operation does not exist. */
 const FOR_NOBODY: ReadonlySet<string> = new Set(['PUT bucket ?legal-hold'])
-/** Asks for permission key by key, and answers so. */
+/** Authorizes and responds key by key. */
 const PER_KEY: ReadonlySet<string> = new Set(['POST bucket ?delete'])
-/** Refused for what it is, before its body is looked at; all others hold what was signed of it against it. */
+/** Refused before its body is read; all others verify the body against its signed hash. */
 const UNREAD: ReadonlySet<string> = new Set([...FOR_NOBODY, 'POST object'])
 
 function expected({ dialect, way, form, state }: Cell, { operation, route, specimen }: Case): Expected {
@@ -194,11 +193,11 @@ function exchange(port: number, agent: Agent, { method, target, headers, body }:
   })
 }
 
-/** Also that of a key in a batch. */
+/** Also the code of a key in a batch. */
 const codeOf = ({ body }: Answer): string | undefined =>
   body.toString('latin1', 0, 5) === '<?xml' ? text(parseXml(body), 'Code') : undefined
 
-/** Everything that is stored, as one text. */
+/** All stored records, as one text. */
 async function records({ store }: ServerParts): Promise<string> {
   const entries = await store.context.meta.scan({ start: Buffer.from([0]), end: undefined }, 10_000)
   return entries.map(({ key, value }) => `${key.toString('hex')} ${value.toString('hex')}`).join('\n')
@@ -269,20 +268,20 @@ for (const dialect of ['svc', 's3'] as const) {
     withServer(served => matrix(dialect, served)))
 }
 
-/** Beside a form's own policy there is no other way to say who posts it. */
+/** A form is authenticated only by its own policy. */
 const OF_FORM: Readonly<Record<State | 'no policy', Expected>> = {
   good: { status: 204 },
   'bad signature': { status: 403, code: 'SignatureDoesNotMatch' },
   'unknown key': { status: 403, code: 'InvalidAccessKeyId' },
   expired: denied,
   'unsigned header': denied,
-  // How long a form may be used is its policy's to say, whenever it was signed.
+  // A form is valid until its policy expires, whenever it was signed.
   skewed: { status: 204 },
   'no policy': denied,
 }
 
 function besideForm(form: Form, dialect: DialectName, alone: Expected): Expected {
-  // A hash is checked as such; it says nothing about who sends the form.
+  // The hash is verified, but does not authenticate the form.
   if (['absent', 'hash', 'unsigned'].includes(form)) return alone
   if (form === 'other hash') {
     const mismatch = `X${dialect === 'svc' ? 'Svc' : 'Amz'}ContentSHA256Mismatch`

@@ -1,6 +1,6 @@
 /**
- * Permission is judged before a body has come in. Whoever holds the body back while the bucket or the object changes
- * hands must not act on what was judged before.
+ * A request is authorized before its body has arrived. A client that delays the body while the bucket or object changes
+ * owner must not act on the old authorization.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -16,7 +16,7 @@ const POLICY = (bucket: string): string =>
     Statement: [{ Effect: 'Allow', Principal: '*', Action: 's3:*', Resource: `arn:aws:s3:::${bucket}/*` }],
   })
 
-/** Sends all but the end of the body, does `meanwhile`, and sends the rest. */
+/** Sends all but the end of the body, runs `meanwhile`, and sends the rest. */
 async function slowly(
   client: Client,
   what: Parameters<Client['send']>[0],
@@ -82,7 +82,7 @@ test('what is shown is what was judged, also when a private object takes its pla
     const meta = context.meta as { get: Meta['get'] }
     const look = meta.get.bind(meta)
     let overtaken = false
-    // Behind the look that permission is judged on.
+    // Runs after the read that authorization is based on.
     meta.get = async key => {
       const seen = await look(key)
       if (!overtaken && key.equals(recordKey.current(bucket, 'k'))) {
@@ -106,7 +106,7 @@ test('a bucket that changes hands while its object is being judged is not there'
     const meta = context.meta as { get: Meta['get'] }
     const look = meta.get.bind(meta)
     let overtaken = false
-    // The bucket has been judged, and its object is not there: whoever looks again meets the bucket of somebody else.
+    // The bucket has been authorized, and its object does not exist: a second read finds another owner's bucket.
     meta.get = async key => {
       const seen = await look(key)
       if (!overtaken && key.equals(recordKey.current(bucket, 'k'))) {
@@ -122,7 +122,9 @@ test('a bucket that changes hands while its object is being judged is not there'
     assert.equal(answer.code(), 'NoSuchBucket', answer.body.toString())
   }))
 
-/** OTHER has a bucket when it is judged; before the look that `isNext` names it is MAIN's, with a secret in it. */
+/**
+ * OTHER owns the bucket at authorization; before the read that `isNext` selects it becomes MAIN's, with a secret in it.
+ */
 const overtakenBefore = (what: string, path: string, isNext: (look: Look) => boolean) =>
   test(`what is read of a bucket belongs to the one that was judged, not to one of its name: ${what}`, () =>
     withServer(async ({ s3, parts }) => {
@@ -190,14 +192,14 @@ test('what was judged can be read to its end, also when it is deleted and reclai
     let opened = false
     meta.get = async key => {
       const isOfBlob = key.subarray(0, blobs.length).equals(blobs)
-      // The request has opened its object by now, and none of its bytes has been looked for.
+      // The request has opened its object, and has read none of its bytes.
       if (overtaken && isOfBlob && !opened) {
         opened = true
         for (let steps = 0; steps < 5; steps++) await reclaimer.step()
       }
       const seen = await look(key)
       if (overtaken || !key.equals(recordKey.current(bucket, 'k'))) return seen
-      // Behind the look that permission is judged on: the line is drawn before the request opens anything.
+      // Runs after the read that authorization is based on: the epoch is taken before the request opens anything.
       overtaken = true
       await objects.remove({ bucket, key: 'k', owner: MAIN.canonicalId })
       assert.equal(await reclaimer.step(), 'idle')

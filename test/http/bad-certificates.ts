@@ -1,4 +1,4 @@
-/** Certificates that do not do, for tests alone: their keys stand here for everybody to read. */
+/** Unusable certificates, for tests only: their keys are public. */
 import { TEST_CERTIFICATE } from './certificate.ts'
 
 const KEY = `-----BEGIN PRIVATE KEY-----
@@ -8,7 +8,7 @@ Zt4GDkF5F3+g4xG/TJhXn3V7PS2hRANCAASr5kStan93/llxSKU9RaSobAm9iYCf
 -----END PRIVATE KEY-----
 `
 
-/** Valid on the first of January 2020 alone. */
+/** Valid only on 1 January 2020. */
 export const EXPIRED = {
   key: KEY,
   cert: `-----BEGIN CERTIFICATE-----
@@ -36,7 +36,7 @@ AiBMG6tF1bXYXvcjCvKG5ggQVFkEuGtLQI4MMaciL6YQgQ==
 `,
 } as const
 
-/** An RSA certificate and an elliptic-curve key: of two kinds, which OpenSSL alone does not notice. */
+/** An RSA certificate with an elliptic-curve key: OpenSSL alone does not notice the mismatch. */
 export const OF_TWO_KINDS = {
   key: TEST_CERTIFICATE.key,
   cert: `-----BEGIN CERTIFICATE-----

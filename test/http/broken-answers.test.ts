@@ -1,6 +1,6 @@
 /**
- * An answer that cannot be completed is never taken for a complete one: whatever its body, whenever it fails, however
- * the client is connected. The expectations stand in failure-matrix.ts, which is also the table in the documentation.
+ * A truncated response never looks complete: for every kind of body, time of failure and kind of connection. The
+ * expectations are in failure-matrix.ts, which is also the table in the documentation.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -45,7 +45,7 @@ const outcomeOf = (headers: [string, string][], body: AsyncIterable<Buffer>, clo
   resource: '/b/k',
 })
 
-/** The path of a request says how it fails: `/moment/framing/turns/close`. */
+/** The path of a request selects how it fails: `/moment/framing/turns/close`. */
 async function fail({ request }: Exchange): Promise<RequestState> {
   const [, moment, framing, wait, close, bytes, early] = request.target.split('/').map(decodeURIComponent)
   await turns(Number(wait))
@@ -56,7 +56,7 @@ async function fail({ request }: Exchange): Promise<RequestState> {
   return outcomeOf(headers, failing(SENT[moment as Moment], Number(wait)), close === 'true')
 }
 
-/** Waits in the middle of its answer until the test lets it go on. */
+/** Pauses in the middle of its response until the test continues it. */
 let [held, came] = [gate(), gate()]
 
 async function heldBack(bytes: number, early: boolean): Promise<RequestState> {
@@ -108,7 +108,7 @@ for (const transport of TRANSPORTS) {
           for (const wait of [0, 1, 3]) {
             for (const close of [false, true]) {
               for (const kind of CONNECTIONS) {
-                // A body without a length ends with its connection; only XML documents are sent so.
+                // A body without a length ends with its connection; only XML documents are sent like this.
                 if (kind === 'HTTP/1.0' && framing === 'chunks' && SENT[moment] > 0) continue
                 const request = asking(headOf(moment, framing, wait, close), kind)
                 const answer = await exchangeRaw(port, transport, request)

@@ -26,7 +26,7 @@ export function documentsOf(client: Client, bucket: string, query: string): Docu
   }
 }
 
-/** What an answer shows, without its declaration and namespace. */
+/** The document of a response, without its declaration and namespace. */
 export const shown = ({ body }: Received): string =>
   body
     .toString()
@@ -38,22 +38,22 @@ export function faultIs(answer: Received, status: number, code: string): void {
 }
 
 export interface Kind {
-  /** The s3 dialect takes the signed hash of the body for proof. */
+  /** The s3 dialect accepts the signed hash of the body as proof. */
   readonly signedHashProves?: boolean
   readonly query: string
-  /** A document that is stored, and what is shown of it. */
+  /** A valid document, and the document that is returned for it. */
   readonly good: string
   readonly shown?: string
-  /** Fault before anybody has set it, or the document that is shown then. */
+  /** The fault before it has been set, or the document that is returned then. */
   readonly absent: string | { readonly document: string }
   readonly absentCodeStatus?: number
   readonly removable: boolean
   readonly putStatus?: (client: Client) => number
-  /** Documents that are refused: what is wrong, the document, the code. All are 400. */
+  /** Invalid documents: the error, the document, the code. All are 400. */
   readonly bad: readonly (readonly [string, string, string])[]
 }
 
-/** What all documents have in common, and each one's list of what it refuses. */
+/** The behaviour that all documents share, and the documents that each refuses. */
 export function documentSuite(title: string, kind: Kind): void {
   const status = (client: Client): number => kind.putStatus?.(client) ?? 200
 

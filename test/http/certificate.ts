@@ -1,4 +1,4 @@
-/** A certificate for tests alone: its key stands here for everybody to read. */
+/** A certificate for tests only: its key is public. */
 export const TEST_CERTIFICATE = {
   key: `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgqraI1nZEkNqhGHZU

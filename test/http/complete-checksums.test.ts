@@ -1,4 +1,4 @@
-/** R19, R20, R79–R83, 4.4. Every algorithm and type that an upload may have, with the vectors of the specification. */
+/** R19, R20, R79–R83, 4.4. Every algorithm and type of checksum for uploads, with the vectors of the specification. */
 import assert from 'node:assert/strict'
 import { type ChecksumAlgorithm, digestOf } from '../../src/rules/checksum.ts'
 import { begin, expectFault, expectFolded, finish, type Listed, MIB5, type Place, putPart, textAt } from './parts.ts'
@@ -11,7 +11,7 @@ interface Vector {
   readonly algorithm: ChecksumAlgorithm
   readonly type: 'COMPOSITE' | 'FULL_OBJECT'
   readonly value: string
-  /** The type that the algorithm has when none is named. */
+  /** The default type of the algorithm. */
   readonly isDefault?: true
 }
 
@@ -38,7 +38,7 @@ const header = (algorithm: ChecksumAlgorithm): string => `:checksum-${algorithm.
 const element = (algorithm: ChecksumAlgorithm, value: string): string =>
   `<Checksum${algorithm}>${value}</Checksum${algorithm}>`
 
-/** Three parts; what the server says about each is what the vectors say. */
+/** Three parts, whose checksums in the responses match the vectors. */
 async function filled(client: Client, place: Place, algorithm: ChecksumAlgorithm): Promise<Listed[]> {
   const listed: Listed[] = []
   for (const [index, five] of FIVES.entries()) {
@@ -78,7 +78,7 @@ for (const { algorithm, type, value, isDefault } of VECTORS) {
     assert.equal(said.own(header(algorithm).slice(1)), value)
     assert.equal(said.own('checksum-type'), type)
     assert.equal((await client.send({ ...head, headers: [] })).own('checksum-type'), undefined)
-    // 2.2, 4.2. Read by its number, a part has its own.
+    // 2.2, 4.2. A read by part number returns the part's own checksum.
     const part = await client.send({ ...head, path: '/k?partNumber=2' })
     assert.equal(part.own(header(algorithm).slice(1)), sumsOf(algorithm)[1])
     assert.equal(part.own('checksum-type'), type)

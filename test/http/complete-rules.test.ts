@@ -1,4 +1,4 @@
-/** What ends an upload and what does not, in detail. */
+/** Which requests complete an upload and which do not, in detail. */
 import assert from 'node:assert/strict'
 import { document, md5Header, put, versionedBucket } from './actions.ts'
 import {

@@ -1,4 +1,6 @@
-/** Connections that end early, stall or dawdle give back what they hold, and are told why where that is possible. */
+/**
+ * Connections that close early, stall or are slow release their resources, and get an error response where possible.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMISSION_LIMITS } from '../../src/http/admission.ts'
@@ -28,7 +30,7 @@ test('answers that wait behind another one give up when their connection is gone
     await s3.send({ method: 'PUT', bucket, path: '/big', body, headers: [[':acl', 'public-read']] })
     const { readers } = parts.store.context
     const { socket } = await Wire.open(s3.port)
-    // Nothing is taken from the socket, so answers fill it and the others wait. Not every runtime begins them all.
+    // Nothing is read from the socket, so responses fill it and the others wait. Not every runtime starts them all.
     socket.pause()
     socket.write(`GET /big HTTP/1.1\r\nHost: ${bucket}.${BASE_HOST}\r\n\r\n`.repeat(PIPELINED))
     assert(await until(() => readers.count > 0))
@@ -45,7 +47,7 @@ test('requests whose client left before their turn take up no room', () =>
     const host = `Host: ${bucket}.${BASE_HOST}\r\n`
     const waiting = `PUT /k HTTP/1.1\r\n${host}Content-Length: 0\r\n\r\n`.repeat(90)
     const { readers } = parts.store.context
-    // More than there is room for, a connection's share at a time. The first answer is not taken: all others wait.
+    // More than the limit, a connection's share at a time. The first response is not read: all others wait.
     for (let sent = 0; sent <= ADMISSION_LIMITS.requestsMax; sent += 90) {
       const { socket } = await Wire.open(s3.port)
       socket.pause()
@@ -75,7 +77,7 @@ inBoth('A51: what stands before CONNECT gives back all it holds', async (client,
   await client.send(big)
   const { readers } = parts.store.context
   const { socket } = await Wire.open(client.port)
-  // Nothing is taken from the socket: the first answer fills it, and the others wait.
+  // Nothing is read from the socket: the first response fills it, and the others wait.
   socket.pause()
   const asked = (method: string): string => client.head({ ...big, method, body: '' })
   socket.write(asked('GET') + asked('GET') + asked('DELETE') + CONNECT)
@@ -148,7 +150,7 @@ inBoth('A48: a body that dribbles is 400 RequestTimeout too', async (client, { p
   const wire = (await Wire.open(client.port)).write(client.head(upload(bucket, [WAIT])))
   assert.equal((await wire.answer())?.status, 100)
   const since = clock.now()
-  // Never silent for 20 seconds, as the server sees it, and never fast.
+  // Never idle for 20 seconds on the server's clock, and never fast.
   for (let sent = 0; !wire.hasAnswer && sent < 1_000; sent++) {
     wire.write('x'.repeat(100))
     await until(() => wire.socket.writableLength === 0)
@@ -175,7 +177,7 @@ inBoth('A48: a connection without a whole head is closed within 60 seconds', asy
   assert(!kept.isClosed, 'its time began anew with its answer')
   pass(60_000)
   await kept.closed()
-  // A connection may be accepted only a second after it was made, when it says nothing.
+  // A silent connection may be accepted only a second after it was made.
   while (!silent.isClosed) {
     pass(60_000)
     await turn()
@@ -207,7 +209,7 @@ inBoth('a body that ends too early stores nothing and is told so', async (client
   assert.equal((await wire.answer())?.status, 100)
   wire.write('x'.repeat(1000))
   wire.socket.end()
-  // Bun ends the connection itself when one side of it does: there the answer has nowhere to go.
+  // Bun closes the connection when one side does, so the response cannot be sent.
   const answer = await wire.answer()
   if (answer !== undefined) {
     assert.deepEqual([answer.status, answer.code], [400, 'IncompleteBody'])
@@ -253,7 +255,7 @@ inBoth('a refused upload is answered while its body is still coming, and cut', a
   const answer = await wire.answer()
   assert.deepEqual([answer?.status, answer?.code], [403, 'AccessDenied'])
   assert.equal(answer?.headers.get('connection'), 'close')
-  // What is on its way when the answer arrives does not reset the connection; a moment later nothing more is taken.
+  // Bytes in flight when the response arrives do not reset the connection; a moment later no more are accepted.
   wire.write(Buffer.alloc(10_000, 7))
   for (let turns = 0; turns < 500; turns++) await turn()
   assert(!wire.isClosed)
@@ -275,7 +277,7 @@ inBoth(
   async client => {
     const bucket = await makeBucket(client)
     const stored: Sending = { method: 'PUT', bucket, path: '/k', body: Buffer.alloc(100_000, 7) }
-    // Nobody reads its body, and it is refused while the one before is still being stored.
+    // Its body is not read, and it is refused while the previous one is still being stored.
     const refused: Sending = { method: 'PUT', bucket, path: '/k?torrent', body: 'never read' }
     const wire = await Wire.open(client.port)
     for (const one of [stored, refused]) wire.write(client.head(one)).write(one.body!)
@@ -326,7 +328,7 @@ for (const [what, first] of Object.entries<(head: string) => string>({
   })
 }
 
-/** A large answer that nobody takes yet, and behind it an upload that is refused: both sent at once. */
+/** A large response that is not read yet, followed by a refused upload: both requests are sent at once. */
 async function refusedBehind(client: Client, { log }: Served, bodyBytes: number): Promise<{ wire: Wire; big: Buffer }> {
   const bucket = await makeBucket(client)
   const big = Buffer.alloc(2 ** 20, 7)

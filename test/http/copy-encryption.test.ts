@@ -1,4 +1,4 @@
-/** Copies between all kinds of encryption, over HTTP: what is said, what is kept and what comes back. */
+/** Copies between all kinds of encryption, over HTTP: headers, stored attributes and bytes. */
 import assert from 'node:assert/strict'
 import { elements, text, texts } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
@@ -9,11 +9,11 @@ type Headers = NonNullable<Sending['headers']>
 
 interface Kind {
   readonly name: string
-  /** Said when it is made, and what is said again about it. */
+  /** Headers at creation, and those returned later. */
   readonly headers: Headers
   readonly echoed: Headers
   readonly key?: Buffer
-  /** Its tag is a digest of the content alone. */
+  /** Its ETag is a digest of the content alone. */
   readonly isOpen: boolean
 }
 
@@ -81,7 +81,7 @@ inBoth('R53 R54 R55 D17 CopyObject: between every two kinds of encryption, acros
       }
       const got = await client.send({ method: 'GET', bucket: target, path: '/to', headers: reading(after) })
       assert(got.body.equals(body), where)
-      // Whoever reads is not told the context.
+      // Reads do not return the context.
       const shown = after.echoed.filter(([name]) => name !== ':server-side-encryption-context')
       assertSaid(client, got, shown, where)
       assert.equal(got.headers.get('etag'), copied.headers.get('etag'), where)

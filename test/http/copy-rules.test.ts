@@ -1,4 +1,4 @@
-/** What a copy takes over, what it needs permission for, and which ones are none. */
+/** Which attributes a copy takes from its source, which permissions it requires, and which copies are refused. */
 import assert from 'node:assert/strict'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { lockBucket, outcome, put } from './actions.ts'
@@ -46,7 +46,7 @@ inBoth('R48 CopyObject: onto itself, every header that may come alone', async (c
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).body.toString(), 'hello world')
   const sealed = await copy(client, bucket, '/k', `${bucket}/k`, customerKey(KEY))
   assert.equal(sealed.status, 200, sealed.body.toString())
-  // By the name of a version it is a copy of something else: how an old version is brought back.
+  // With a version id it is a copy of something else: this is how an old version is restored.
   await parts.store.buckets.setVersioning(bucket, 'on')
   const old = await put(client, bucket, '/v', 'old')
   await put(client, bucket, '/v', 'new')
@@ -109,7 +109,7 @@ inBoth('R49 CopyObject UploadPartCopy: every combination of conditions on the so
   const begun = await client.send({ method: 'POST', bucket, path: '/up?uploads' })
   const upload = `/up?partNumber=1&uploadId=${textAt(begun.xml(), 'UploadId')}`
   const date = (ms: number): string => new Date(client.clock.now() + ms).toUTCString()
-  // Each unsent, so that it holds, and so that it does not.
+  // Each absent, satisfied, and failed.
   const choices: readonly (readonly [string, string, string])[] = [
     ['if-match', tag, '"no"'],
     ['if-unmodified-since', date(60_000), date(-60_000)],
@@ -211,7 +211,7 @@ inBoth('R57 R60 CopyObject: each thing that the copy asks for needs its own perm
   const as = (...headers: Headers) => copy(client, target, '/to', `${bucket}/from`, headers, READER)
   assert.equal(outcome(await as()), '403 AccessDenied')
   await allow(client, target, 'PutObject')
-  // What the source has needs none: the tags come along.
+  // Attributes of the source need no permission: its tags are copied.
   assert.equal(outcome(await as()), '200')
   assert.equal((await head(client, target, '/to')).own('tagging-count'), '1')
   for (const [action, ...headers] of [
@@ -238,7 +238,7 @@ inBoth('R60 CopyObject: reading a version needs the right to versions', async (c
   const version = await put(client, bucket, '/from', 'x')
   const target = await makeBucket(client, 'target-bucket')
   await allow(client, target, 'PutObject')
-  // The reader may read objects, and not versions.
+  // The reader may read objects, but not versions.
   assert.equal(outcome(await copy(client, target, '/to', `${bucket}/from`, [], READER)), '200')
   const named = `${bucket}/from?versionId=${version}`
   assert.equal(outcome(await copy(client, target, '/to', named, [], READER)), '403 AccessDenied')
@@ -291,7 +291,7 @@ inBoth(
   },
 )
 
-/** An object of any size, made of parts that share one small source's bytes. */
+/** An object of any size, made of parts that share the bytes of one small source. */
 async function makeLarge(parts: ServerParts, bucket: string, key: string, size: number): Promise<void> {
   const { store } = parts
   const owner = MAIN.canonicalId
@@ -350,7 +350,7 @@ inBoth(
     const copied = await copy(client, bucket, '/logs/b', `${bucket}/logs/a`)
     assert.equal(copied.own('expiration'), expected)
     assert.equal((await copy(client, bucket, '/data/b', `${bucket}/logs/a`)).own('expiration'), undefined)
-    // A copy is as old as itself.
+    // A copy has its own date.
     client.clock.move(DAY_MS + 5)
     const later = await copy(client, bucket, '/logs/c', `${bucket}/logs/a`)
     assert.equal(later.own('expiration'), expected.replace('Fri, 02', 'Sun, 04'))

@@ -1,4 +1,4 @@
-/** What the beginning of an upload fixes, and what it refuses. */
+/** What creation of an upload fixes, and what it refuses. */
 import assert from 'node:assert/strict'
 import { lockBucket, outcome } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'

@@ -1,4 +1,4 @@
-/** D29: what callers outside the owner's account cannot do to a bucket, however much its policy allows. */
+/** D29: what callers outside the owner's account cannot do to a bucket, whatever its policy allows. */
 import assert from 'node:assert/strict'
 import type { ServerParts } from '../../src/server/compose.ts'
 import { makePlace, renewed, type Send, setBefore } from '../specimens/place.ts'
@@ -13,7 +13,7 @@ const ON_BUCKETS = cases().filter(({ operation: { match, withoutBucket } }) => m
 const isOfPolicy = ({ route }: Case): boolean => / bucket \?policy$/.test(route)
 const changes = ({ operation }: Case): boolean => ['PUT', 'DELETE'].includes(operation.match.method)
 
-/** The widest policy there is. */
+/** The most permissive policy. */
 const open = (bucket: string): string =>
   JSON.stringify({
     Version: '2012-10-17',
@@ -41,14 +41,14 @@ inBoth('D29 R9: an anonymous caller configures or removes no bucket by its polic
       await parts.store.documents.put(name, 'policy', open(name))
     const before = await records(parts)
     const asked = one.specimen.ask(place, client.dialect)
-    // Without a signature, only a header says which dialect is spoken.
+    // Without a signature, only a header shows the dialect.
     const headers = [...(asked.headers ?? []), [':expected-bucket-owner', MAIN.accountId] as const]
     const answer = await client.send({ method: one.operation.match.method, ...asked, headers, as: null })
     assert.equal(outcome(answer), isOfPolicy(one) ? '405 MethodNotAllowed' : '403 AccessDenied', one.route)
     assert.equal(await records(parts), before, one.route)
     routes.push(one.route)
   }
-  // A route that is not among them would be tested by nothing here.
+  // A route that is missing from the list would go untested.
   for (const query of ['acl', 'cors', 'lifecycle', 'website', 'encryption', 'versioning', 'object-lock', 'logging'])
     assert(routes.includes(`PUT bucket ?${query}`), query)
   for (const query of ['publicAccessBlock', 'ownershipControls', 'requestPayment', 'tagging', 'policy'])
@@ -59,7 +59,7 @@ inBoth('D29 R9: an anonymous caller configures or removes no bucket by its polic
 inBoth('D29: the policy is out of reach of other accounts, whatever it allows them', async client => {
   const bucket = await makeBucket(client)
   const at = documentsOf(client, bucket, 'policy')
-  // Without the right it is a missing right, as everywhere.
+  // Without the permission it is AccessDenied, as everywhere.
   for (const as of [OTHER, null])
     for (const refused of [await at.get(as), await at.put(open(bucket), as), await at.remove(as)])
       assert.equal(outcome(refused), '403 AccessDenied')
@@ -72,7 +72,7 @@ inBoth('D29: the policy is out of reach of other accounts, whatever it allows th
     }
   }
   assert.equal((await at.get()).body.toString(), open(bucket))
-  // Whether it is public, and everything else, another account may know and do if it is allowed to.
+  // Another account may do everything else that the policy allows, such as reading the policy status.
   assert.equal((await documentsOf(client, bucket, 'policyStatus').get(OTHER)).status, 200)
   assert.equal((await documentsOf(client, bucket, 'policyStatus').get(null)).status, 200)
   assert.equal((await documentsOf(client, bucket, 'versioning').get(null)).status, 200)
@@ -93,6 +93,6 @@ inBoth('D29 G7: an anonymous caller sets the ACL of a bucket by WRITE_ACP alone'
   ] as const
   assert.equal((await client.send({ method: 'PUT', bucket, path: '/?acl', headers })).status, 200)
   assert.equal((await setAcl(client, bucket, null, 'public-read')).status, 200)
-  // The list that it set gives that right to nobody any more.
+  // The ACL it set no longer grants that permission.
   assert.equal(outcome(await setAcl(client, bucket, null, 'private')), '403 AccessDenied')
 })

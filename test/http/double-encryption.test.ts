@@ -1,4 +1,6 @@
-/** 3.1. The double form of one dialect: everything is sealed twice here, so it is taken, kept and said again. */
+/**
+ * 3.1. The double encryption of one dialect: everything is sealed twice here, so it is accepted, stored and returned.
+ */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { document, outcome, put } from './actions.ts'

@@ -1,4 +1,4 @@
-/** R61, R95. Answers that begin before they are known: the reading waits at a gate, and the test moves the clock. */
+/** R61, R95. Responses that begin before their result is known: reads wait at a gate, and the test moves the clock. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { Fault } from '../../src/model/faults.ts'
@@ -32,7 +32,7 @@ function holdReads({ parts }: Served) {
   }
 }
 
-/** The body of an answer, piece by piece. */
+/** The body of a response, chunk by chunk. */
 class Heard {
   text = ''
   status = 0
@@ -51,14 +51,14 @@ class Heard {
   }
 }
 
-/** Sends what lasts, moves the clock past the start and two beats, lets the reading go on. */
+/** Sends a slow request, moves the clock past the start and two keep-alives, and releases the reads. */
 async function lasting(served: Served, send: (more: Pick<Sending, 'heard'>) => Promise<Received>, then: 'go' | Error) {
   const reads = holdReads(served)
   const heard = new Heard()
   const answer = send({ heard: heard.take })
   await reads.reached
   served.pass(4_999)
-  // Another request comes and goes, and nothing of this one's answer is there.
+  // Another request completes, and nothing of this response has arrived.
   assert.equal((await served.svc.send({ method: 'GET', path: '/' })).status, 200)
   assert.equal(heard.status, 0)
   served.pass(1)
@@ -118,7 +118,7 @@ inBoth('R95 CompleteMultipartUpload: a late failure is an error inside the 200',
     logged.map(line => line.code),
     ['BadDigest'],
   )
-  // Nothing appeared, and the upload goes on.
+  // No object was created, and the upload still exists.
   assert.equal((await client.send({ method: 'GET', bucket, path: '/k' })).status, 404)
   assert.equal((await finish(client, place, [one])).status, 200)
 })

@@ -1,4 +1,4 @@
-/** Encryption as clients meet it, across operations: R22–R26, R54–R55, R66, R68, R86–R87 and the attacks on it. */
+/** Encryption across operations: R22–R26, R54–R55, R66, R68, R86–R87 and attacks on it. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
@@ -58,7 +58,7 @@ const byDefault = (client: Client, name: string): string =>
 
 const BLOCKED = '<BlockedEncryptionTypes><EncryptionType>SSE-C</EncryptionType></BlockedEncryptionTypes>'
 
-/** Bytes in which every stretch is another. */
+/** Bytes in which every range is unique. */
 function numbered(size: number): Buffer {
   const out = Buffer.alloc(size)
   for (let at = 0; at + 4 <= size; at += 4) out.writeUInt32BE(at, at)
@@ -78,7 +78,7 @@ const kinds = (client: Client): readonly (readonly [string, Headers, Headers])[]
 inBoth('R22 R25 R26 GetObject: sealed bytes of every size come back, whole and in ranges', async client => {
   const bucket = await makeBucket(client)
   for (const [kind, write, read] of kinds(client)) {
-    // In the record, in a volume, and in a file of its own; ranges cross the borders of sealed frames.
+    // Inline, in a volume, and in a file of its own; ranges cross the boundaries of sealed frames.
     for (const size of [0, 100, 70_000, 1_200_000]) {
       const bytes = numbered(size)
       const path = `/${kind}-${size}`
@@ -129,7 +129,7 @@ inBoth(
 
 inBoth('R23 R24 PutObject: context and bucket key are said again as they were sent', async client => {
   const bucket = await makeBucket(client)
-  // Spaces, an escape and another order than a writer of JSON would choose.
+  // Spaces, an escape and a different order than a JSON serializer would produce.
   const context = Buffer.from('{ "z": "\\u00fc", "a":"ü" }').toString('base64')
   const flag = (value: string): Headers => [[`${ALGORITHM}-bucket-key-enabled`, value]]
   const headers = named(client, 'k', [[`${ALGORITHM}-context`, context], ...flag('true')])
@@ -194,11 +194,11 @@ inBoth(
     }
     expectFault(await put(client, bucket, '/own', 'x', customerKey(KEY)), 403, 'AccessDenied')
     expectFault(await copy(client, bucket, '/own', `${bucket}/plain`, customerKey(KEY)), 403, 'AccessDenied')
-    // R68. At the beginning of an upload the specification calls it a bad request.
+    // R68. For creation of an upload the specification makes it a bad request.
     expectFault(await beginning(client, bucket, '/own', customerKey(KEY)), 400, 'InvalidRequest')
     expectFault(await form(client, bucket, customerKey(KEY)), 403, 'AccessDenied')
     assert.equal((await get(client, bucket, '/own')).status, 404)
-    // What a request asks for goes before the default.
+    // The request takes precedence over the default.
     assert.equal((await put(client, bucket, '/asked', 'x', AES)).own('server-side-encryption'), 'AES256')
   },
 )
@@ -277,7 +277,7 @@ async function everyFile(folder: string): Promise<[string, Buffer][]> {
   return Promise.all(paths.map(async (path): Promise<[string, Buffer]> => [path, await readFile(path)]))
 }
 
-/** Everything that may be done with customer keys, rightly and wrongly; all answers to it. */
+/** Every use of customer keys, valid and invalid; returns all responses. */
 async function useKeys(client: Client, bucket: string, keys: readonly [Buffer, Buffer]): Promise<Received[]> {
   const [mine, other] = keys.map(key => customerKey(key)) as [Headers, Headers]
   const source = customerKey(keys[0], ':copy-source-')
@@ -333,7 +333,7 @@ for (const dialect of ['svc', 's3'] as const) {
             assert.ok(!bytes.includes(form), `a key is in ${where}`)
           }
         }
-        // What its bytes look like without encryption: four counted numbers in a row.
+        // The unencrypted bytes would contain four consecutive numbers.
         if (!where.startsWith('answer')) assert.ok(!bytes.includes(numbered(64).subarray(16, 32)), `plain in ${where}`)
       }
     }))

@@ -1,4 +1,4 @@
-/** What holds for every operation on a bucket: whose bucket it is said to be, who pays, and who is refused. */
+/** Behaviour of every operation on a bucket: the expected owner, requester pays, and refusals. */
 import assert from 'node:assert/strict'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { ensureAccounts } from '../../src/server/accounts.ts'
@@ -9,13 +9,13 @@ import type { Headers } from './actions.ts'
 import { type Client, inBoth, MAIN, OTHER, type Received, type Served, type Who } from './server.ts'
 
 const NAMES = { bucket: 'plain', locked: 'with-locks', empty: 'nothing-in-it', fresh: 'not-yet', key: 'k' }
-/** A user of the owner's account whom no policy allows anything. */
+/** A user of the owner's account without any policy. */
 const BARE: Who = { ...MAIN, accessKey: 'AKBARE', secretKey: 'secret-of-bare' }
 
-/** Operations on a bucket that is there; what answers without looking at one has no owner to compare. */
+/** Operations on an existing bucket; operations that need none have no owner to compare. */
 const CASES = cases().filter(({ operation }) => operation.match.on !== 'service' && !operation.withoutBucket)
 
-/** Its answer is always a success, with a refusal for each key. */
+/** Its response is always a success, with a refusal per key. */
 const isBatch = ({ route }: Case): boolean => route === 'POST bucket ?delete'
 
 async function records({ store }: ServerParts): Promise<string> {
@@ -38,7 +38,7 @@ async function ground(client: Client, served: Served): Promise<Ground> {
   return { served, send, place }
 }
 
-/** What earlier operations changed, and used up, is as it was. */
+/** Restores whatever earlier operations changed or consumed. */
 async function renew(on: Ground, client: Client, one: Case, requesterPays = false): Promise<void> {
   const { buckets, documents } = on.served.parts.store
   on.place = await renewed(on.send, on.place, 'empty')
@@ -57,7 +57,7 @@ const ask = (on: Ground, client: Client, one: Case, as: Who | null, more: Header
   return client.send({ method: one.operation.match.method, ...asked, headers: [...(asked.headers ?? []), ...more], as })
 }
 
-/** Without a signature, only a header says which dialect is spoken. */
+/** Without a signature, only a header shows the dialect. */
 const owner = (accountId: string): Headers => [[':expected-bucket-owner', accountId]]
 
 inBoth(
@@ -86,7 +86,7 @@ inBoth(
   async (client, served) => {
     const on = await ground(client, served)
     const payer: Headers = [[':request-payer', 'requester']]
-    // D29. Others do not come as far as the policy.
+    // D29. Other accounts cannot reach the policy.
     for (const one of CASES.filter(({ route }) => !/ bucket \?policy$/.test(route))) {
       await renew(on, client, one, true)
       const before = await records(served.parts)

@@ -1,4 +1,4 @@
-/** What the headers promise is what the worker does: to the millisecond, for objects and for uploads. */
+/** Objects and uploads expire exactly when the headers announce, to the millisecond. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
@@ -54,7 +54,7 @@ const scenes = (rules: fc.Arbitrary<string>): fc.Arbitrary<Scene> =>
     versioned: fc.boolean(),
   })
 
-/** Each run gets a server whose clock stands at the scene's time of day. */
+/** Each run gets a server whose clock is at the scene's time of day. */
 async function begin(client: Client, { clock, parts }: Served, scene: Scene, run: number): Promise<string> {
   // The next midnight, so that no run starts before another's time.
   clock.move(DAY_MS - (clock.now() % DAY_MS) + scene.offset)
@@ -71,7 +71,7 @@ async function work({ parts }: Served): Promise<void> {
   assert.equal(worker.failures, 0, String(worker.lastFailure))
 }
 
-/** It is there a millisecond before, and gone at that moment. */
+/** It exists a millisecond before, and is gone at that moment. */
 async function goesAt(served: Served, due: number, isThere: () => Promise<boolean>): Promise<void> {
   const { clock } = served
   if (due > clock.now()) {

@@ -1,4 +1,4 @@
-/** Stored bytes cannot be read: every kind of body, before its first byte and in the middle of it. */
+/** Stored bytes that cannot be read: for every kind of body, before its first byte and in the middle of it. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,12 +24,12 @@ import {
 } from './server.ts'
 
 const [SHORT, PACKED, SOLO] = [payload(60_000), payload(700_000), payload(2 * 2 ** 20)]
-/** How much of a blob is handed on before its reading fails. */
+/** How much of a blob is returned before the read fails. */
 const SOME_BYTES = 200_000
 
 type Kind = Exclude<keyof typeof OBJECT_API, 'late'>
 
-/** Every object that the rows are about, and the request for each. */
+/** The objects of all rows, and the request for each. */
 async function prepare(client: Client): Promise<Readonly<Record<Kind, Sending>>> {
   const bucket = await makeBucket(client)
   const encryption = [[':server-side-encryption', 'AES256']] as const
@@ -73,7 +73,7 @@ async function prepare(client: Client): Promise<Readonly<Record<Kind, Sending>>>
 
 type Failure = 'none' | 'first' | 'later'
 
-/** Lets the store's reading of bytes and of listed or inline records fail from now on, as told. */
+/** Makes the store's reads of bytes and of listed or inline records fail as requested. */
 function failingReads({ parts }: Served): (failure: Failure) => void {
   let failure: Failure = 'none'
   const { blobs, meta } = parts.store.context
@@ -112,7 +112,7 @@ function failingReads({ parts }: Served): (failure: Failure) => void {
   }
 }
 
-/** The same store behind TLS as well. */
+/** The same store also behind TLS. */
 async function withBoth(use: (served: Served, ports: Readonly<Record<'plain' | 'TLS', number>>) => Promise<void>) {
   await withServer(async served => {
     const { parts, clock } = served
@@ -186,7 +186,7 @@ const DAMAGES: Readonly<Record<string, Hurt>> = {
   'is gone': path => unlinkSync(path),
 }
 
-/** Files with the bytes of objects: the one that is largest holds the object in a file of its own. */
+/** The largest file is the object in a file of its own. */
 function largestFile(folder: string): string {
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && !/mdb/.test(entry.name))

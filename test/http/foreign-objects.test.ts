@@ -1,4 +1,4 @@
-/** Whose word counts: objects that somebody else owns than their bucket, and the rights that changing a list takes. */
+/** Objects with another owner than their bucket: who decides, and which permissions changing an ACL requires. */
 import assert from 'node:assert/strict'
 import { readAccountsFile } from '../../src/rules/accounts-file.ts'
 import { ensureAccounts } from '../../src/server/accounts.ts'
@@ -15,7 +15,7 @@ const HOLD = '<LegalHold><Status>OFF</Status></LegalHold>'
 type Request = Omit<Sending, 'bucket'>
 const said = (client: Client): Headers => (client.dialect === 'svc' ? [[':legal-hold', 'OFF']] : [])
 
-/** What is asked of one object, and who may: B bucket owner, O object owner, T a third, whom the policy allows. */
+/** Requests on one object, and who may send them: B bucket owner, O object owner, T a third, whom the policy allows. */
 const rows = (client: Client): readonly (readonly [who: string, request: Request])[] => [
   ['O', { method: 'GET', path: '/k' }],
   ['O', { method: 'HEAD', path: '/k' }],
@@ -56,7 +56,7 @@ inBoth(
     const callers = { B: MAIN, O: OTHER, T: THIRD }
     for (const [who, request] of rows(client)) {
       for (const [letter, as] of Object.entries(callers)) {
-        // Written anew each time, so that no request stands on what another one did.
+        // Written anew each time, so that no request depends on another's effect.
         const written = await served.parts.store.objects.put({
           bucket,
           key: 'k',
@@ -106,7 +106,7 @@ inBoth(
 const may = (...actions: string[]): object => ({ Effect: 'Allow', Action: actions, Resource: '*' })
 const not = (...actions: string[]): object => ({ ...may(...actions), Effect: 'Deny' })
 
-/** Policies of a user, and whether it may set the list of: an own object, its version, one that grants WRITE_ACP. */
+/** Policies of a user, and whether it may set the ACL of: an own object, its version, one that grants WRITE_ACP. */
 const USERS: readonly (readonly [
   name: string,
   statements: readonly object[],
@@ -144,7 +144,7 @@ inBoth(
       assert.deepEqual(found, wanted, name)
       assert.equal(await set('/not-granted?acl', other), false, name)
     }
-    // The account's own keys have both; a grant helps no key that is not the grantee's, and no caller without a name.
+    // The account's own keys have both; a grant helps only its grantee's keys, and no anonymous caller.
     assert.deepEqual([await set('/own?acl', MAIN), await set('/granted?acl', OTHER)], [true, true])
     assert.equal(await set('/not-granted?acl', OTHER), false)
   },

@@ -1,10 +1,10 @@
-/** Which bucket a request is for, by the name that the client knows the server by. */
+/** Which bucket a request addresses, by the host name that the client uses. */
 import assert from 'node:assert/strict'
 import { get, outcome, put } from './actions.ts'
 import { detail, expectFault, textAt } from './parts.ts'
 import { BASE_HOST, inBoth, makeBucket } from './server.ts'
 
-/** A container's name, a load balancer's, one that no bucket could have, and one that only begins like ours. */
+/** A container's name, a load balancer's, one that no bucket could have, and one that only starts like ours. */
 const FOREIGN = [
   'holdfast:9000',
   'HOLDFAST',
@@ -64,7 +64,7 @@ inBoth('R4: a host that is a bucket’s name leads to that bucket; one label alo
   await put(client, 'holdfast', '/k', 'of one label')
   const at = (host: string, path: string) => client.send({ method: 'GET', host, path })
   assert.equal((await at('Files.Example.COM:9000', '/k')).body.toString(), 'of the name')
-  // Otherwise anybody who makes a bucket of that name would take over the host that others sign their requests for.
+  // Otherwise the creator of a bucket with that name would take over the host that others sign their requests for.
   assert.equal((await at('holdfast:9000', '/holdfast/k')).body.toString(), 'of one label')
   assert.equal((await at('holdfast:9000', '/files.example.com/k')).body.toString(), 'of the name')
 })

@@ -65,7 +65,7 @@ inBoth('A15 PutObject: a large body of which one bit is not what was signed is n
   assert.equal((await exchange(client.port, head, body))?.status, 200)
 })
 
-/** A thread that ends when it has got its first bytes. */
+/** A thread that exits when it receives its first bytes. */
 class Dying extends EventEmitter implements ThreadPort {
   postMessage(command: DigestCommand): void {
     if ('buffer' in command) setImmediate(() => this.emit('exit', 1))

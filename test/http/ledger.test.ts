@@ -22,7 +22,7 @@ inBoth('P31: the ledger tells who did it, by which key and in which request', as
   assert.equal(outcome(refused), '403 AccessDenied')
   const body = `<Delete><Object><Key>k</Key><VersionId>${id}</VersionId></Object></Delete>`
   await client.send({ method: 'POST', bucket, path: '/?delete', ...document(body) })
-  // Whom the policy refuses never met the lock.
+  // A caller whom the policy refuses never reaches the lock.
   await client.send({ method: 'DELETE', bucket, path: `/k?versionId=${id}`, as: OTHER })
   await hold(client, bucket, 'OFF')
   const until = new Date(clock.now() + 3_600_000).toISOString()

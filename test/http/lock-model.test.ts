@@ -15,7 +15,7 @@ import { type Client, type Received, type Sending, type Served, withServer } fro
 const RUNS = Math.ceil(shortOrLong(48, 300, 'HOLDFAST_ROUNDS') / 6)
 const BYPASS: Headers = [[':bypass-governance-retention', 'true']]
 
-/** The code; what a dialect folds into its general one is told by the reason. */
+/** The code; the reason identifies a code that the dialect folds into its general one. */
 function codeOf(answer: Received): string {
   if (answer.status < 300) return 'ok'
   return text(answer.xml(), 'Reason') ?? answer.code()

@@ -1,4 +1,4 @@
-/** Requests about locks that several tests make. */
+/** Lock requests that several tests make. */
 import assert from 'node:assert/strict'
 import { document, type Headers } from './actions.ts'
 import type { Client, Received } from './server.ts'

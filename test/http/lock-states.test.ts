@@ -1,10 +1,10 @@
-/** The table of locks, row by row: what each request gets while a version is in a certain state. */
+/** The table of locks, row by row: the response to each request for each state of a version. */
 import assert from 'node:assert/strict'
 import { elements, get, type Headers, lockBucket, md5Header, put } from './actions.ts'
 import { BYPASS, DAY, HOUR, hold, iso, ok, remove, retain } from './lock-requests.ts'
 import { inBoth, type Received } from './server.ts'
 
-/** G19: a state of the version, and what each request gets. */
+/** G19: a state of the version, and the response to each request. */
 const SECTION_6: readonly {
   readonly state: string
   readonly lock: Headers

@@ -1,4 +1,4 @@
-/** What locks promise, asked over HTTP: what cannot be done to a locked version, by whatever way. */
+/** The guarantees of locks over HTTP: what cannot be done to a locked version, by any operation. */
 import assert from 'node:assert/strict'
 import { document, get, type Headers, lockBucket, md5Header, outcome, put, text } from './actions.ts'
 import { BYPASS, DAY, HOUR, hold, iso, LOCKED, ok, remove, retain } from './lock-requests.ts'
@@ -35,7 +35,7 @@ function postForm(client: Client, bucket: string, key: string): Promise<Received
   return client.send({ method: 'POST', bucket, path: '/', body, headers, as: null })
 }
 
-/** Everything that a version shows: headers, bytes, tags, access list. */
+/** Everything visible of a version: headers, bytes, tags, ACL. */
 async function whole(client: Client, bucket: string, key: string, id: string | undefined): Promise<string> {
   const object = await ok(get(client, bucket, `/${key}?versionId=${id}`))
   const [tags, acl] = [

@@ -1,4 +1,4 @@
-/** The log: a line for every request, found by the id that its client was given, and nothing secret in it. */
+/** The log: a line for every request, with the id that its client was given, and without secrets. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
@@ -96,7 +96,7 @@ inBoth('A72: no key, no signature and no secret is logged, whatever goes wrong',
   for (const secret of [...keys, good.signature, MAIN.secretKey, 'not-my-secret', 'Signature=', 'Credential=']) {
     assert(!logged.includes(secret), `logged: ${secret}`)
   }
-  // The digest is told to whoever sent the key; the key itself to nobody.
+  // The digest is returned to the client that sent the key; the key itself never is.
   for (const secret of [KEY.toString('base64'), OTHER_KEY.toString('base64'), MAIN.secretKey]) {
     assert(!seen.some(body => body.includes(secret)), `answered: ${secret}`)
   }
@@ -110,7 +110,7 @@ inBoth('A87: an error of our own tells its id and nothing of the inside', async 
   const answer = await client.send({ method: 'GET', bucket, path: '/k' })
   meta.get = look
   assert.deepEqual([answer.status, answer.code()], [500, 'InternalError'])
-  // Without the ids: among so many letters by chance, any word can stand.
+  // Without the ids: random letters may spell any word.
   const told = answer.body.toString().replaceAll(/<(RequestId|HostId)>[^<]+<\/\1>/g, '')
   assert.doesNotMatch(told, /EIO|\/var|\.mdb|\.ts|\.js|at |Error:|node|HostId/)
   const id = answer.own('request-id')
@@ -153,7 +153,7 @@ inBoth('a refusal is logged with the message that its client was given', async (
     assert.equal(log.at(-1)?.message, told)
     assert.deepEqual([log.at(-1)?.level, log.at(-1)?.host], ['info', undefined])
   }
-  // No document goes with it, and the log says it all the same.
+  // A HEAD response has no document, but the log has the message.
   await client.send({ method: 'HEAD', bucket, path: '/none' })
   assert.equal(log.at(-1)?.message, 'The specified key does not exist.')
   await client.send({ method: 'GET', bucket, path: '/' })

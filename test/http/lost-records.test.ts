@@ -1,6 +1,6 @@
 /**
- * Records that the second copy of the metadata knows and the engine has lost: what needs them is refused with a code of
- * its own, in every operation, and never passes for something that was deleted.
+ * Records that the second copy of the metadata has and the engine lost: every operation that needs them is refused with
+ * a separate code, and none reports them as deleted.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

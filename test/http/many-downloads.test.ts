@@ -1,6 +1,6 @@
 /**
- * Buffers of downloads are used again. Whatever clients do, fast and slow ones, those that leave in the middle, that
- * ask ahead, over TLS: nobody ever gets a byte of somebody else's object.
+ * Download buffers are reused. With fast and slow clients, some that disconnect midway, some that pipeline, over plain
+ * connections and TLS, no client ever gets a byte of an object it did not request.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ const OBJECTS = 6
 const BYTES = 3 * 2 ** 20 + 1234
 const CLIENTS = 48
 
-/** Every four bytes say which object they belong to and where they stand in it. */
+/** Every four bytes encode their object and their position in it. */
 function contentOf(object: number, length: number): Buffer {
   const bytes = Buffer.alloc(length)
   for (let at = 0; at + 4 <= length; at += 4) bytes.writeUInt32LE(object * 2 ** 24 + at / 4, at)
@@ -24,7 +24,7 @@ function contentOf(object: number, length: number): Buffer {
 
 const large = Array.from({ length: OBJECTS }, (_, object) => contentOf(object, BYTES))
 
-/** They stand in their records. */
+/** Stored inline. */
 const SMALL_OBJECTS = 12
 const smallBytes = (object: number): number => 4096 - 250 * object
 const small = Array.from({ length: SMALL_OBJECTS }, (_, n) => contentOf(OBJECTS + n, smallBytes(n)))
@@ -39,13 +39,13 @@ interface Wanted {
 
 interface Manner {
   readonly wanted: readonly Wanted[]
-  /** Leaves after so many bytes. */
+  /** Disconnects after this many bytes. */
   readonly leavesAt: number
-  /** Looks away for a turn after so many bytes. */
+  /** Stops reading for a turn after this many bytes. */
   readonly looksAwayAfter: number
 }
 
-/** The n-th client's ways: the same in every run. */
+/** The behaviour of the n-th client: the same in every run. */
 function mannerOf(n: number): Manner {
   const object = n % OBJECTS
   const whole = { object, start: 0, end: BYTES }
@@ -57,7 +57,7 @@ function mannerOf(n: number): Manner {
   }
 }
 
-/** Asks for many small objects, whole and in part, one behind the other or a few at a time. */
+/** Requests many small objects, whole and in part, in sequence or a few at a time. */
 function mannerOfSmall(n: number): Manner {
   const wanted = Array.from({ length: 60 }, (_, m): Wanted => {
     const object = (n * 7 + m * 5) % SMALL_OBJECTS
@@ -74,7 +74,7 @@ function mannerOfSmall(n: number): Manner {
 const headFor = (client: Client, { object, start, end }: Wanted): string =>
   client.head({ method: 'GET', bucket: BUCKET, path: `/${object}`, headers: [['Range', `bytes=${start}-${end - 1}`]] })
 
-/** Compares what comes with what should, and says how many bytes of bodies came. */
+/** Compares received bytes with the expected ones, and counts body bytes. */
 class Reading {
   readonly #wanted: readonly Wanted[]
   #head = Buffer.alloc(0)
@@ -137,12 +137,12 @@ async function download(client: Client, manner: Manner, secure: boolean): Promis
       socket.pause()
       setImmediate(() => socket.resume())
     })
-    // All at once: later answers wait behind the first.
+    // All at once: later responses queue behind the first.
     socket.write(wanted.map(one => headFor(client, one)).join(''))
   }).finally(() => socket.destroy())
 }
 
-/** Straight into the store: this is about what comes out of it. */
+/** Written directly to the store: this test is about reads. */
 async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promise<void> {
   const owner = MAIN.canonicalId
   await store.buckets.create({ name: BUCKET, owner, lockEnabled: false })
@@ -150,7 +150,7 @@ async function mixed({ svc, parts: { store } }: Served, secure: boolean): Promis
     const sealed = object % 3 === 2 ? { encryption: { by: 'service' } as const } : {}
     await store.objects.put({ bucket: BUCKET, key: String(object), owner, body: [body], ...sealed })
   }
-  // Small ones are lent by the engine on the disk, and by none in memory.
+  // Only the on-disk engine returns small objects in buffers of its own.
   const manners = Array.from({ length: CLIENTS }, (_, n) => (secure ? [mannerOf(n)] : [mannerOf(n), mannerOfSmall(n)]))
   await Promise.all(manners.flat().map(manner => download(svc, manner, secure)))
 }

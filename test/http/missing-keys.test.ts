@@ -1,4 +1,4 @@
-/** A34: whoever may not list a bucket does not learn which keys are missing from it, whatever else he may do. */
+/** A34: a caller who may not list a bucket does not learn which keys are missing, whatever its other permissions. */
 import assert from 'node:assert/strict'
 import { explain } from '../../src/server/explain.ts'
 import { IdentityCache } from '../../src/store/identity/identity-cache.ts'
@@ -7,7 +7,7 @@ import { type Client, inBoth, MAIN, makeBucket, OTHER, type Sending, type Who } 
 
 const ABSENT = 'f'.repeat(32)
 
-/** Everything that may be asked of an object, about one that is not there. */
+/** Every request about an object, for a missing one. */
 const requests = (client: Client, key = 'none'): readonly Sending[] => {
   const on = (method: string, path: string, headers: Headers = [], body?: string): Sending => ({
     method,
@@ -61,11 +61,11 @@ inBoth('A34: missing keys are told to those who may list, and to nobody else', a
     ] as const) {
       await setPolicy(client, bucket, actions)
       for (const request of requests(client)) {
-        // Without a signature, only a header says which dialect is spoken.
+        // Without a signature, only a header shows the dialect.
         const headers: Headers = [...(request.headers ?? []), [':expected-bucket-owner', MAIN.accountId]]
         const answer = await client.send({ ...request, headers, bucket, as })
         const isCopy = request.path === '/copy'
-        // To copy takes the right to write as well, and a signature or a policy.
+        // A copy also requires write permission, and a signature or a policy.
         const mayWrite = !isCopy || actions.some(action => action === 'svc:*Object*')
         const wanted = isTold && mayWrite ? 404 : 403
         assert.equal(answer.status, wanted, `${actions} ${request.method} ${request.path} ${answer.body}`)

@@ -1,4 +1,4 @@
-/** Uploads in parts, as tests begin, fill and end them. */
+/** Helpers that create, fill and complete uploads. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { XmlNode } from '../../src/lib/xml.ts'
@@ -9,7 +9,7 @@ type Headers = NonNullable<Sending['headers']>
 
 export const MIB5 = 5 * 2 ** 20
 
-/** The text of the element that this path leads to; empty when there is none. */
+/** The text of the element at this path; empty when there is none. */
 export function textAt(root: XmlNode, ...path: readonly string[]): string {
   let node: XmlNode | undefined = root
   for (const name of path) node = node?.children.find(child => child.name === name)
@@ -18,7 +18,7 @@ export function textAt(root: XmlNode, ...path: readonly string[]): string {
 
 export const childrenAt = (root: XmlNode, name: string): XmlNode[] => root.children.filter(child => child.name === name)
 
-/** A detail of an error answer. */
+/** A detail of an error response. */
 export const detail = (answer: Received, name: string): string => textAt(answer.xml(), name)
 
 export function expectFault(answer: Received, status: number, code: string): void {
@@ -33,10 +33,10 @@ export function expectFolded(client: Client, answer: Received, code: string): vo
 
 export interface Place {
   readonly bucket: string
-  /** With its slash. */
+  /** With its leading slash. */
   readonly path: string
   readonly id: string
-  /** The algorithm of the checksum that every part must come with. */
+  /** The algorithm of the checksum that every part requires. */
   readonly summedBy?: string
 }
 
@@ -53,7 +53,7 @@ export async function begin(client: Client, bucket: string, path = '/k', headers
   return { bucket, path, id: textAt(begun.xml(), 'UploadId'), ...(summedBy === undefined ? {} : { summedBy }) }
 }
 
-/** R80. The checksum that a part needs where the upload's is made of those of its parts. */
+/** R80. The checksum of a part, required where the upload's is composed of those of its parts. */
 function ownChecksum({ summedBy }: Place, body: Buffer | string, headers: Headers): Headers {
   if (summedBy === undefined || summedBy === 'CRC64NVME') return []
   if (headers.some(([name]) => /^:(checksum|trailer)/.test(name))) return []
@@ -116,7 +116,7 @@ export const finish = (
     headers,
   })
 
-/** The three headers of a customer's key. */
+/** The three headers of a customer key. */
 export function customerKey(key: Buffer, start = ':'): Headers {
   const name = `${start}server-side-encryption-customer`
   return [
@@ -129,7 +129,7 @@ export function customerKey(key: Buffer, start = ':'): Headers {
 export const KEY = Buffer.from([...Array(32).keys()])
 export const OTHER_KEY = Buffer.alloc(32, 7)
 
-/** What each dialect calls encryption under a named key. */
+/** The dialect's name for encryption under a named key. */
 export const namedKeys = (client: Client): string => (client.dialect === 'svc' ? 'verenc' : 'aws:kms')
 export const keyNameHeader = (client: Client): string =>
   `:server-side-encryption-${client.dialect === 'svc' ? 'svc' : 'aws'}-kms-key-id`

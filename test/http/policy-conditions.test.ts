@@ -1,6 +1,6 @@
 /**
- * Every condition key of G8, asked of real requests: a policy that denies under a condition refuses the owner exactly
- * when the request is so, and one that allows under it lets a stranger in exactly then. Refusals have no effect.
+ * Every condition key of G8, on real requests: a policy that denies under a condition refuses the owner exactly when
+ * the request matches, and one that allows under it admits another account exactly then. Refusals have no effect.
  */
 import assert from 'node:assert/strict'
 import { document, type Headers, md5Header, outcome, put } from './actions.ts'
@@ -11,7 +11,7 @@ type Request = Omit<Sending, 'bucket'>
 
 interface Case {
   readonly action: string
-  /** In svc's spelling; the other dialect's tests ask in theirs. */
+  /** In svc spelling; tests of the other dialect translate it. */
   readonly condition: Condition
   readonly hit: Request
   readonly miss: Request
@@ -45,7 +45,7 @@ const CUSTOMER_KEY: Headers = [
   [':server-side-encryption-customer-key-MD5', 'tP/LI3N87DFaSk0aoqYgzg=='],
 ]
 
-/** What the query and plain headers answer. */
+/** Values from the query and plain headers. */
 function plainCases(client: Client, version: string): Case[] {
   const own = client.dialect === 'svc' ? 'svc' : 'aws'
   const kms = client.dialect === 'svc' ? 'verenc' : 'aws:kms'
@@ -147,7 +147,7 @@ function plainCases(client: Client, version: string): Case[] {
   ]
 }
 
-/** What tags and locks say, by header and by document. */
+/** Values of tags and locks, from headers and documents. */
 function toldCases(client: Client): Case[] {
   const now = client.clock.now()
   const date = (days: number): string => new Date(now + days * DAY_MS).toISOString()
@@ -185,7 +185,7 @@ function toldCases(client: Client): Case[] {
       miss: write([':tagging', 'Project=x']),
     },
     { action: 'PutObject', condition: project, hit: create([':tagging', 'project=x']), miss: create() },
-    // A copy that keeps its source's tags does not have those that the request names.
+    // A copy that keeps its source's tags does not get those in the request.
     { action: 'PutObject', condition: project, hit: tagged(...replace), miss: tagged('COPY', 'project=x') },
     {
       action: 'PutObject',

@@ -1,4 +1,4 @@
-/** Condition keys that the signature, the connection, the region and the kind of request answer. */
+/** Condition keys with values from the signature, the connection, the region and the kind of request. */
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { request as secureRequest } from 'node:https'
@@ -29,7 +29,7 @@ const signerAt = (client: Client, now: number): Signer => ({
   now,
 })
 
-/** The target of a link to `/k`, signed so many milliseconds ago. */
+/** The target of a presigned URL for `/k`, signed this many milliseconds ago. */
 function link(client: Client, ago = 0): string {
   const plain = { method: 'GET', target: '/k', headers: [['Host', `${BUCKET}.${BASE_HOST}`]] as Pair[] }
   const signed = signedByQuery(signerAt(client, client.clock.now() - ago), plain, {
@@ -57,7 +57,7 @@ inBoth('G8 policies: the age of a signature, in the header, in a link and in a f
   await deny(client, 's3:*', tooOld)
   assert.deepEqual([await useLink(client, 60_000), await useLink(client, 61_000)], [200, 403])
   assert.deepEqual([await postForm(client, 60_000), await postForm(client, 61_000)], [204, 403])
-  // A date beside the signature is not the one that was signed.
+  // A date beside the signature is not the signed one.
   const stamp = new Date(client.clock.now()).toISOString().replace(/[-:]|\.\d{3}/g, '')
   const dated = `${client.name(':date')}: ${stamp}\r\n`
   const request = `GET ${link(client, 61_000)} HTTP/1.1\r\nHost: ${BUCKET}.${BASE_HOST}\r\n${dated}\r\n`
@@ -66,7 +66,7 @@ inBoth('G8 policies: the age of a signature, in the header, in a link and in a f
   assert.equal(await read(), 200)
   await deny(client, 's3:GetObject', { NumericLessThan: { 'svc:signatureAge': '1000' } })
   assert.equal(await read(), 403)
-  // An unsigned request has no signature that could be old.
+  // An unsigned request has no signature age.
   await put(client, BUCKET, '/public', 'x', [[':acl', 'public-read']])
   await deny(client, 's3:GetObject', { Null: { 's3:signatureAge': 'false' } })
   assert.equal((await client.send({ method: 'GET', bucket: BUCKET, path: '/public', as: null })).status, 200)
@@ -84,7 +84,7 @@ test('D31 G8 policies: a signature of version 2 has no age, and takes no date be
     const use = async (target: string): Promise<number | undefined> =>
       (await exchange(s3.port, `GET ${target} HTTP/1.1\r\nHost: ${BUCKET}.${BASE_HOST}\r\n\r\n`))?.status
     const dated = `/k?${signed}&X-Amz-Date=${stamp}`
-    // It would not be signed: nobody gets a younger link by it.
+    // The header is not signed, so it cannot make a presigned URL look younger.
     assert.deepEqual([await use(`/k?${signed}`), await use(dated)], [200, 403])
     await deny(s3, 's3:GetObject', { Null: { 's3:signatureAge': 'true' } })
     assert.equal(await use(`/k?${signed}`), 403)
@@ -123,7 +123,7 @@ test('G8 policies: the version of TLS; there is none without TLS', async () => {
       ]
       await store.documents.put(BUCKET, 'policy', JSON.stringify({ Version: '2012-10-17', Statement }))
       const found = [await overTls(s3.port, '/', 'TLSv1.2'), await overTls(s3.port, '/', 'TLSv1.3')]
-      // Bun does not tell a server which version was agreed on, so the key is absent there.
+      // Bun does not expose the negotiated version, so the key is absent there.
       assert.deepEqual(found, [process.versions.bun === undefined ? 403 : 200, 200])
     },
     { certificate: TEST_CERTIFICATE },
@@ -181,7 +181,7 @@ inBoth(
     assert.equal(outcome(await send('POST', upload, [], list)), '403 AccessDenied')
     assert.equal((await send('POST', upload, isNew, list)).status, 200)
     assert.equal(await postForm(client, 0), 403)
-    // It says nothing about what is no writing of objects.
+    // The key is absent from requests that do not create objects.
     await deny(client, 's3:GetObject', { Null: { 's3:ObjectCreationOperation': 'false' } })
     assert.equal((await send('GET', '/k')).status, 200)
   },

@@ -1,4 +1,4 @@
-/** Forms that are signed with Signature Version 2, as boto3's `generate_presigned_post` makes them. */
+/** Forms signed with Signature Version 2, as boto3's `generate_presigned_post` makes them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signatureV2 } from '../specimens/signature-v2.ts'
@@ -20,7 +20,7 @@ function post(client: Client, fields: Fields): Promise<Received> {
   return client.send({ method: 'POST', bucket: BUCKET, path: '/', body, headers, as: null })
 }
 
-/** The fields that a form shall have, with a policy that names them, and the signature over it. */
+/** The fields of a form, with a policy that names them, and its signature. */
 function signed(client: Client, fields: Fields, more: Fields = {}): Fields {
   const named = Object.entries(fields).map(([name, value]) => ({ [name]: value }))
   const expiration = new Date(client.clock.now() + 60_000).toISOString()
@@ -43,7 +43,7 @@ test('s3: D31 PostObject: a form of Signature Version 2 stores its file as its f
     const stored = await get(client, BUCKET, '/up/a.txt')
     assert.deepEqual([stored.body.toString(), stored.headers.get('content-type')], ['hello', 'text/plain'])
     assert.equal(stored.own('meta-colour'), 'blue')
-    // boto3's form has no field of the dialect: the signature alone tells which one it speaks.
+    // boto3's form has no dialect field: only the signature shows the dialect.
     const plain = await post(client, signed(client, { key: 'plain', success_action_status: '201' }))
     assert.deepEqual([plain.status, plain.xml().name], [201, 'PostResponse'])
     assert(plain.headers.has('x-amz-request-id'))

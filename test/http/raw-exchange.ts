@@ -1,4 +1,4 @@
-/** One raw request on a connection of its own, and a strict judgement of the bytes that come back until it ends. */
+/** One raw request on its own connection, and a strict check of all bytes received until it closes. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { connect as connectSecurely } from 'node:tls'
@@ -6,7 +6,7 @@ import { connect as connectSecurely } from 'node:tls'
 export const TRANSPORTS = ['plain', 'TLS'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
-/** How a client asks for the end of its connection. */
+/** How a client requests that its connection be closed. */
 export const CONNECTIONS = ['keep-alive', 'close', 'HTTP/1.0'] as const
 export type ConnectionKind = (typeof CONNECTIONS)[number]
 
@@ -21,7 +21,7 @@ export async function open(port: number, transport: Transport): Promise<Socket> 
   return socket
 }
 
-/** Everything the server sends until the connection ends. */
+/** Everything the server sends until the connection closes. */
 export async function received(socket: Socket): Promise<Buffer> {
   const pieces: Buffer[] = []
   socket.on('error', () => {})
@@ -33,7 +33,7 @@ export async function received(socket: Socket): Promise<Buffer> {
 const HEAD_END = '\r\n\r\n'
 const LAST_CHUNK = '\r\n0\r\n\r\n'
 
-/** The same, but a connection that is kept ends when one whole answer is there. */
+/** The same, but a kept-alive connection ends after one whole response. */
 function receivedOnce(socket: Socket): Promise<Buffer> {
   let head = ''
   let isHead = true
@@ -58,8 +58,8 @@ function receivedOnce(socket: Socket): Promise<Buffer> {
 
 export interface Judged {
   /**
-   * `nothing`: the connection ended without a byte. `incomplete`: what came says itself that more was to come.
-   * `unbounded`: a body that ends with the connection, so that nobody can tell whether it is whole.
+   * `nothing`: the connection closed without a byte. `incomplete`: the framing shows that bytes are missing.
+   * `unbounded`: a body that ends with the connection, so that completeness cannot be checked.
    */
   readonly kind: 'nothing' | 'incomplete' | 'unbounded' | 'complete'
   readonly status: number
@@ -96,7 +96,7 @@ export function judged(bytes: Buffer): Judged {
   return { kind: isWhole ? 'complete' : 'incomplete', status, body }
 }
 
-/** `head` is a whole request; its version and its wish for the connection are put in here. */
+/** `head` is a whole request; its version and `Connection` header are set here. */
 export function asking(head: string, kind: ConnectionKind): string {
   if (kind === 'HTTP/1.0') return head.replace(' HTTP/1.1\r\n', ' HTTP/1.0\r\n')
   return kind === 'close' ? head.replace(HEAD_END, `\r\nConnection: close${HEAD_END}`) : head

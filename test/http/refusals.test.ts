@@ -1,4 +1,4 @@
-/** What a refusal says beside its code: whose fault it is, what would have been allowed, what is not offered at all. */
+/** Details of refusals beyond their code: the responsible party, the allowed methods, and unsupported features. */
 import assert from 'node:assert/strict'
 import { document, outcome, put, text, versionedBucket } from './actions.ts'
 import { customerKey, expectFault, KEY } from './parts.ts'
@@ -158,7 +158,7 @@ inBoth('R11: sub-resources that are not offered are 501 for every method, on buc
       new RegExp(`<Message>The header ${name} implies functionality that is not implemented`),
     )
   }
-  // Conditions where they are not evaluated: what was to happen only if they hold does not.
+  // Conditions that the operation does not evaluate: the request is refused instead of ignoring them.
   for (const [name, value] of [
     [':if-match-size', '1'],
     [':if-match-last-modified-time', 'Mon, 01 Jan 2018 00:00:00 GMT'],

@@ -1,4 +1,4 @@
-/** The region that a request is signed for: any without a setting, the one that is set otherwise. */
+/** The region that a request is signed for: any without a configured region, else that one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcome, put } from './actions.ts'
@@ -24,7 +24,7 @@ inBoth(
       const listed = await client.send({ method: 'GET', path: '/', region })
       assert.equal(textAt(listed.xml(), 'Buckets', 'Bucket', 'BucketRegion'), region)
     }
-    // A client that is not told where the bucket shall be signs for one region and asks for another.
+    // A client without a configured region signs for one and requests another.
     const other = locatedIn('eu-central-1')
     assert.equal(outcome(await client.send({ method: 'PUT', bucket: 'elsewhere', path: '/', body: other })), '200')
   },

@@ -1,4 +1,4 @@
-/** R7 and R8 on each of the six operations: the owner that a caller expects, and the caller who pays. */
+/** R7 and R8 on each of the six operations: the expected owner, and requester pays. */
 import assert from 'node:assert/strict'
 import { get, lockBucket, md5Header, outcome, put, text } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'
@@ -9,7 +9,7 @@ type Headers = NonNullable<Sending['headers']>
 
 const HOLD = '<LegalHold><Status>ON</Status></LegalHold>'
 
-/** Each gets ready what it acts on, as the bucket's owner, and says what to send. */
+/** Each prepares its objects as the bucket's owner, and returns the request to send. */
 const SIX: Readonly<Record<string, (client: Client, bucket: string) => Promise<Sending>>> = {
   CopyObject: async (_client, bucket) => ({
     ...{ method: 'PUT', bucket, path: '/copied' },
@@ -47,7 +47,7 @@ async function stateOf({ parts }: Served, bucket: string): Promise<string> {
   return JSON.stringify([await Promise.all(versions), uploads.items.map(({ id }) => id.toString('hex'))])
 }
 
-/** A bucket of MAIN's in which anybody may do anything, as far as its policy goes. */
+/** A bucket of MAIN's whose policy allows every caller everything. */
 async function openBucket(client: Client): Promise<string> {
   const bucket = await lockBucket(client)
   const Resource = [`arn:svc:svc:::${bucket}`, `arn:svc:svc:::${bucket}/*`]

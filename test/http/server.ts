@@ -1,7 +1,6 @@
 /**
- * A server inside the test process, and a client that speaks both dialects. Requests go out as they are written: raw
- * target, raw headers, nothing normalised. `:name` is a header of the dialect, and `~` in a value stands for its
- * prefix.
+ * A server inside the test process, and a client for both dialects. Requests are sent as written: raw target, raw
+ * headers, nothing normalised. `:name` is a header of the dialect, and `~` in a value is replaced by its prefix.
  */
 import { createHash, createHmac } from 'node:crypto'
 import { type Agent, type ClientRequest, request as httpRequest } from 'node:http'
@@ -35,7 +34,7 @@ const who = (accountId: string, name: string): Who => ({
   canonicalId: canonicalIdOf(accountId),
 })
 
-/** The account most tests act as, another one, and a user of the first with a policy of its own. */
+/** The account most tests act as, another one, and a user of the first with its own policy. */
 export const MAIN = who('111111111111', 'main')
 export const OTHER = who('222222222222', 'other')
 export const READER = who('111111111111', 'reader')
@@ -66,25 +65,25 @@ const ACCOUNTS = {
 
 export interface Sending {
   readonly method: string
-  /** Bucket by Host; without one the request goes to the base host. */
+  /** The bucket in the Host header; without one the request goes to the base host. */
   readonly bucket?: string
   /** The whole Host header, instead. */
   readonly host?: string
-  /** Raw: percent-encoded as it shall be sent, with its query. */
+  /** Raw: percent-encoded as sent, with its query. */
   readonly path: string
   readonly headers?: readonly (readonly [string, string])[]
   readonly body?: Buffer | string
-  /** Instead of a body: a length that is announced, and nothing more is ever sent. */
+  /** Instead of a body: an announced length, of which nothing is ever sent. */
   readonly announced?: number
-  /** Done when all but the last byte of the body is sent. */
+  /** Runs when all but the last byte of the body is sent. */
   readonly meanwhile?: () => Promise<void>
   /** Null sends no signature. */
   readonly as?: Who | null
-  /** What is signed as the hash of the body, instead of its own. */
+  /** Signed as the hash of the body, instead of the real one. */
   readonly hash?: string
-  /** The region that is signed for; us-east-1 without. */
+  /** The signed region; us-east-1 by default. */
   readonly region?: string
-  /** Told of every piece of the answer's body as it comes. */
+  /** Called with every chunk of the response's body as it arrives. */
   readonly heard?: (piece: Buffer, status: number) => void
 }
 
@@ -96,7 +95,7 @@ export interface Received {
   /** A dialect header by its neutral name. */
   own(name: string): string | undefined
   xml(): XmlNode
-  /** The code of an error answer; empty when there is none. */
+  /** The code of an error response; empty when there is none. */
   code(): string
 }
 
@@ -107,7 +106,7 @@ export class Client {
   readonly #scheme: Scheme
   readonly port: number
 
-  /** `agent`: connections of its own. */
+  /** `agent` gives the client separate connections. */
   constructor(dialect: DialectName, clock: ManualClock, port: number, agent?: Agent) {
     this.#agent = agent
     this.dialect = dialect
@@ -125,7 +124,7 @@ export class Client {
     return this.#exchange(what, this.#headersOf(what, body), body)
   }
 
-  /** The head of a request as it goes over the wire, for tests that send the rest of it themselves. */
+  /** The head of a request as sent over the wire, for tests that send the rest themselves. */
   head(what: Sending): string {
     const headers = this.#headersOf(what, Buffer.from(what.body ?? ''))
     const lines = headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')
@@ -224,7 +223,7 @@ export class Client {
   }
 }
 
-/** The server judges a request as soon as its headers are there, while the body is still on its way. */
+/** The server authorizes a request on its headers, while the body is still arriving. */
 async function holdBack(request: ClientRequest, body: Buffer, meanwhile: () => Promise<void>): Promise<void> {
   await new Promise<void>(resolve => request.write(body.subarray(0, -1), () => resolve()))
   await meanwhile()
@@ -236,9 +235,9 @@ export interface Served {
   readonly s3: Client
   readonly clock: ManualClock
   readonly parts: ServerParts
-  /** What was logged, a line each. */
+  /** The parsed log lines. */
   readonly log: readonly Readonly<Record<string, unknown>>[]
-  /** Lets time pass, as the server and its clients see it. */
+  /** Advances the clock of the server and its clients. */
   pass(ms: number): void
 }
 
@@ -292,7 +291,7 @@ export async function withFolderServer(use: (served: Served, folder: string) => 
   })
 }
 
-/** One test for each dialect, in memory. */
+/** One test per dialect, in memory. */
 export function inBoth(
   title: string,
   run: (client: Client, served: Served) => Promise<void>,
@@ -303,7 +302,7 @@ export function inBoth(
   }
 }
 
-/** A bucket for the test, made by MAIN. */
+/** Creates a bucket of MAIN's for the test. */
 export async function makeBucket(
   client: Client,
   bucket = 'test-bucket',

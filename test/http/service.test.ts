@@ -1,4 +1,4 @@
-/** What holds for every request, whatever it asks for. */
+/** Behaviour of every request, whatever its operation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { text } from './actions.ts'
@@ -187,7 +187,7 @@ for (const preferred of ['svc', 's3'] as const) {
           assert.equal(answer.status, 403)
           assert.notEqual(answer.headers.get(own), undefined)
           assert.equal(answer.headers.get(other), undefined)
-          // A header of its own says otherwise.
+          // A dialect header overrides the default.
           assert.notEqual((await ask(client, [[':request-payer', 'requester']])).own('request-id'), undefined)
         }
         const form = '--x\r\nContent-Disposition: form-data; name="file"\r\n\r\n1\r\n--x--\r\n'

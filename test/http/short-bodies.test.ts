@@ -1,4 +1,4 @@
-/** Bodies that are read before the answer begins, because they are short, beside those that are not. */
+/** Short bodies, which are read before the response starts, beside long ones, which are not. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -9,7 +9,7 @@ import { type Client, makeBucket, withFolderServer } from './server.ts'
 const KIB = 1024
 const SHORT_MAX = 128 * KIB
 
-/** Bytes by which one can tell whose they are and where they stood. */
+/** Bytes that show which object they belong to and their position in it. */
 const bytesOf = (which: number, length: number): Buffer => {
   const bytes = Buffer.alloc(length)
   for (let at = 0; at + 4 <= length; at += 4) bytes.writeUInt32BE(which * 0x1000000 + at, at)
@@ -50,7 +50,7 @@ for (const dialect of ['svc', 's3'] as const) {
     }))
 }
 
-/** Turns one bit of these bytes where they stand on the disk. */
+/** Flips one bit of these bytes on the disk. */
 function damage(folder: string, bytes: Buffer): void {
   const volumes = join(folder, 'blobs', 'volumes')
   for (const name of readdirSync(volumes)) {
@@ -92,7 +92,7 @@ test('answers to somebody who does not take them hold their own bytes, whatever 
     const socket = connect(client.port, '127.0.0.1')
     socket.pause()
     for (let n = 0; n < COUNT; n++) socket.write(client.head({ method: 'GET', bucket: 'test-bucket', path: `/${n}` }))
-    // Others are answered, in the buffers of whatever has gone out.
+    // Other responses reuse the buffers of those already sent.
     for (let n = COUNT - 1; n >= 0; n--) assert.deepEqual((await get(client, `/${n}`)).body, bytesOf(n, 64 * KIB))
     let received = Buffer.alloc(0)
     for (let n = 0; n < COUNT; n++) {

@@ -1,4 +1,4 @@
-/** Presigned URLs of Signature Version 2, as boto3 and the AWS CLI 1 make them unless told otherwise. */
+/** Presigned URLs of Signature Version 2, as boto3 and the AWS CLI 1 make them by default. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SIGNED_PARAMETERS } from '../../src/auth/signature-v2.ts'
@@ -27,11 +27,11 @@ const later = ({ clock }: Client, seconds = 60): number => Math.floor(clock.now(
 interface Use extends Partial<Omit<Sending, 'as'>> {
   readonly link?: Partial<LinkV2>
   readonly by?: Who
-  /** Parameters beside those of the signature, as they stand in the URL. */
+  /** Query parameters beside those of the signature, as in the URL. */
   readonly query?: string
 }
 
-/** Uses a link to the object `k`; what is given differs from what was signed only where both are given. */
+/** Uses a presigned URL for the object `k`; the request differs from what was signed only where both are given. */
 function use(client: Client, { link = {}, by = MAIN, query = '', ...sending }: Use = {}) {
   const method = sending.method ?? link.method ?? 'GET'
   const signed = { method, resource: OBJECT, expires: later(client), ...link }
@@ -88,7 +88,7 @@ test('s3: D31: sub-resources and response overrides are part of what is signed',
     assert.equal((await use(s3, { query: 'tagging', link: { resource: `${OBJECT}?tagging` } })).xml().name, 'Tagging')
     const uploads = { path: '/', query: 'uploads', link: { resource: `/${BUCKET}/?uploads` } }
     assert.equal((await use(s3, uploads)).xml().name, 'ListMultipartUploadsResult')
-    // What somebody puts behind a link that was given away changes nothing, except what S3 leaves unsigned.
+    // Parameters appended to a presigned URL change nothing, except those that S3 leaves unsigned.
     const added = [
       'acl',
       'tagging',
@@ -101,7 +101,7 @@ test('s3: D31: sub-resources and response overrides are part of what is signed',
     ]
     for (const more of [...added, 'response-content-type=text/html', 'uploads', '%61cl', 'x-amz-acl=public-read']) {
       const { status } = await use(s3, { query: more })
-      // What is asked of no key is refused for that first.
+      // `uploads` takes no key, which is refused first.
       assert([403, 501, 405].includes(status) || (more === 'uploads' && status === 400), `${more}: ${status}`)
     }
     for (const more of ['acl', 'policy', 'versioning', 'encryption', 'object-lock', 'cors', 'publicAccessBlock']) {
@@ -111,7 +111,7 @@ test('s3: D31: sub-resources and response overrides are part of what is signed',
     assert.equal(outcome(await use(s3, { query: 'x-id=GetObject' })), '200')
   }))
 
-/** A listing is a listing in either form. */
+/** `list-type` only selects the form of a listing. */
 const NOT_SIGNED = new Set(['list-type'])
 
 test('D31: every parameter that chooses among operations is signed', () => {
@@ -142,7 +142,7 @@ test('s3: D31: headers of the dialect, Content-Type and Content-MD5 are signed, 
     const more: Pair[] = [...headers, ['x-amz-acl', 'public-read']]
     expectFault(await use(s3, { link, body: 'body', headers: more }), 403, 'SignatureDoesNotMatch')
     expectFault(await use(s3, { link, body: 'other' }), 400, 'BadDigest')
-    // boto3 says in the query what it signed as headers.
+    // boto3 puts signed headers into the query.
     const query = 'x-amz-meta-colour=blue&x-amz-storage-class=STANDARD_IA&content-type=text%2Fcsv'
     const said: Pair[] = [
       ['x-amz-meta-colour', 'blue'],

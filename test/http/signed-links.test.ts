@@ -1,4 +1,4 @@
-/** What a presigned link says in its query in place of headers, so that whoever uses it need not send them. */
+/** Headers in the query of a presigned URL, which its user then need not send. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { SCHEMES } from '../../src/auth/schemes.ts'
@@ -11,7 +11,9 @@ import { exchange, type WireAnswer } from './wire.ts'
 const BODY = 'abc'
 const md5: Pair = ['Content-MD5', createHash('md5').update(BODY).digest('base64')]
 
-/** Uses a link to `/k` with those parameters, `:name` being one of the dialect, and those headers besides. */
+/**
+ * Uses a presigned URL for `/k` with these parameters, `:name` being one of the dialect, and these additional headers.
+ */
 async function use(
   client: Client,
   parameters: readonly Pair[],
@@ -133,7 +135,7 @@ inBoth('G3 A58: what no header can be called is refused, and the object stays re
     assert.equal(summary(await use(client, [[`:meta-${name}`, '1']])), '400 InvalidArgument', name)
     assert.equal(outcome(await get(client, bucket, '/k')), '404 NoSuchKey', name)
   }
-  // Characters that stand for single bytes inside come back as what they are.
+  // Private-use characters that represent single bytes internally are returned unchanged.
   assert.equal(summary(await use(client, [[':meta-a', ' \uf78d à']])), '200')
   const { headers } = await get(client, bucket, '/k')
   assert.equal(Buffer.from(String(headers.get(client.name(':meta-a'))), 'latin1').toString(), '\uf78d à')
@@ -153,7 +155,7 @@ inBoth('G8: a policy that refuses bodies without a signature refuses them by lin
   assert.equal(summary(await use(client, [])), '403 AccessDenied')
   const taken = `${SCHEMES[client.dialect].queryPrefix}Content-Sha256`
   const known = createHash('sha256').update(BODY).digest('hex')
-  // Only the parameter that the signature goes by says what is signed.
+  // Only the signature's own parameter sets the signed hash.
   assert.equal(summary(await use(client, [[':content-sha256', known]])), '403 AccessDenied')
   assert.equal(
     summary(await use(client, [], [[client.name(':content-sha256'), 'UNSIGNED-PAYLOAD']])),

@@ -1,4 +1,4 @@
-/** What is said of a body holds, also where the operation has no use for one. */
+/** Integrity claims about a body are verified even where the operation ignores the body. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { begin, beginning, expectFault } from './parts.ts'
@@ -7,7 +7,7 @@ import { type Client, inBoth, makeBucket, type Sending } from './server.ts'
 const md5 = (body: string): string => createHash('md5').update(body).digest('base64')
 const sha256 = (body: string): string => createHash('sha256').update(body).digest('hex')
 
-/** A bucket with an object and an upload, and how to see that both are still there. */
+/** A bucket with an object and an upload, and a check that both still exist. */
 async function furnished(client: Client) {
   const bucket = await makeBucket(client)
   await client.send({ method: 'PUT', bucket, path: '/k', body: 'x' })

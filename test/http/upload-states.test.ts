@@ -1,4 +1,4 @@
-/** R33–R37. An upload from its beginning to its end, with everything that may happen beside it. */
+/** R33–R37. An upload from creation to completion, with everything that may happen concurrently. */
 import assert from 'node:assert/strict'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
@@ -27,7 +27,7 @@ const list = (client: Client, { bucket, path, id }: Place) =>
   client.send({ method: 'GET', bucket, path: `${path}?uploadId=${id}` })
 const get = (client: Client, bucket: string, path: string) => client.send({ method: 'GET', bucket, path })
 
-/** What the disk holds, once upkeep has been through. */
+/** What the disk holds after maintenance. */
 async function stored({ store }: ServerParts): Promise<{ blobs: number; bytes: number }> {
   await settle(store)
   await assertWhole(store)
@@ -207,7 +207,7 @@ inBoth(
       answers.map((_, i) => (i === won ? 200 : refused)),
     )
     assert.equal((await get(client, bucket, '/k')).body.toString(), `from ${won}`)
-    // All others are still in progress, and each may go on top of the one it knows.
+    // All others are still in progress, and each may replace the version it expects.
     const etag = textAt(answers[won]!.xml(), 'ETag')
     const rest = uploads.filter((_, i) => i !== won)
     const second = await Promise.all(

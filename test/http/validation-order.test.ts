@@ -1,4 +1,4 @@
-/** What is told when several things are wrong at once: headers, then what is there, then conditions, then the body. */
+/** Which fault is reported when several apply: headers, then existence, then conditions, then the body. */
 import assert from 'node:assert/strict'
 import { type Headers, lockBucket, md5Header, outcome, put } from './actions.ts'
 import { begin, expectFault, expectFolded, finish, part, putPart } from './parts.ts'

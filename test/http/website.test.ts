@@ -20,7 +20,7 @@ async function setSite(client: Client, bucket: string, inside: string): Promise<
   assert.equal(set.status, 200, set.body.toString())
 }
 
-/** As a browser asks. */
+/** Requests a page as a browser does. */
 const visit = (
   client: Client,
   bucket: string,
@@ -52,7 +52,7 @@ inBoth('R12 website: only what anybody may read, whoever signs', async (client, 
   const signed = await client.send({ method: 'GET', bucket: `${bucket}.website`, path: '/private' })
   assert.equal(signed.status, 403)
   assert.equal(signed.headers.get('content-type'), 'text/html; charset=utf-8')
-  // Without the right to list nobody learns that a page is missing.
+  // Without permission to list, a missing page is not reported as missing.
   assert.equal((await visit(client, bucket, '/missing')).status, 403)
   const last = log.at(-1)
   assert.deepEqual([last?.operation, last?.code, last?.caller], ['Website', 'AccessDenied', undefined])
@@ -131,7 +131,7 @@ inBoth("R28: on the bucket's own host a plain request by nobody is redirected, a
   const plain = (path = '/away', method = 'GET') => client.send({ method, bucket, path, as: null })
   const untouched = async (answer: Received): Promise<void> => {
     assert.deepEqual([answer.status, answer.body.toString()], [200, 'body'])
-    // Nothing tells which dialect an unsigned request speaks.
+    // An unsigned request does not show its dialect.
     const told = answer.headers.get('x-svc-website-redirect-location')
     assert.equal(told ?? answer.headers.get('x-amz-website-redirect-location'), '/kept')
   }
@@ -141,7 +141,7 @@ inBoth("R28: on the bucket's own host a plain request by nobody is redirected, a
   assert.equal(redirected(await plain('/away', 'HEAD')), '301 /kept')
   await untouched(await plain('/away?x=1'))
   await untouched(await get(client, bucket, '/away'))
-  // By path the redirect would lead into another bucket.
+  // In path style the redirect would lead into another bucket.
   await untouched(await client.send({ method: 'GET', path: `/${bucket}/away`, as: null }))
 })
 

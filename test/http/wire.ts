@@ -1,25 +1,25 @@
-/** A connection on which a test writes what it likes, and reads what comes back. */
+/** A connection on which a test writes raw bytes and reads the responses. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { parseXml } from '../../src/lib/xml-reader.ts'
 
 export interface WireAnswer {
   readonly status: number
-  /** By lower-case name; of several with one name the last. */
+  /** By lower-case name; the last of several with the same name. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
   /** The code of an error; empty when there is none. */
   readonly code: string
 }
 
-/** Whatever has not come by then never comes, however busy the machine is. */
+/** Generous, so that a busy machine does not fail a test. */
 const WAIT_MS_MAX = 30_000
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** Lets whatever is ready happen. */
+/** Lets pending events run. */
 export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** Waits until something holds; false when it never does. */
+/** Waits until a condition holds; false on timeout. */
 export async function until(holds: () => boolean, meanwhile: () => void = () => {}): Promise<boolean> {
   for (const since = performance.now(); !holds(); await turn()) {
     if (performance.now() - since > WAIT_MS_MAX) return false
@@ -64,12 +64,12 @@ export class Wire {
     return this.#isClosed
   }
 
-  /** Whether a whole answer, or a part of one, is there to be taken. */
+  /** True if a response, or part of one, has arrived. */
   get hasAnswer(): boolean {
     return this.#seen.length > 0
   }
 
-  /** The next answer; undefined when the connection ends without one. */
+  /** The next response; undefined when the connection closes without one. */
   async answer(): Promise<WireAnswer | undefined> {
     for (;;) {
       const taken = this.#take()
@@ -106,7 +106,7 @@ export class Wire {
   }
 }
 
-/** Sends this on a connection of its own, and takes the first answer to it. */
+/** Sends this on its own connection and returns the first response. */
 export async function exchange(port: number, ...pieces: readonly (string | Buffer)[]): Promise<WireAnswer | undefined> {
   const wire = (await Wire.open(port)).write(...pieces)
   try {
