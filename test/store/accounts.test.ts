@@ -1,4 +1,4 @@
-/** Accounts in the store: what is kept, what is refused, and that nobody is answered from what has changed since. */
+/** Accounts in the store: which are stored, which are refused, and that no request sees an outdated cache. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -87,7 +87,7 @@ test('G9: the root account and svc-exec are always there, and svc-exec can be gi
 
 test('A22: what was disabled, deleted or changed is so for every directory, at once', () =>
   withAccounts(async (accounts, context) => {
-    // Each stands for a process that has answered from what it remembers.
+    // Each represents a process with a filled cache.
     const processes = [new IdentityCache(context, undefined), new IdentityCache(context, undefined)]
     const seen = async (accessKey: string): Promise<(string | undefined)[]> =>
       Promise.all(processes.map(directory => secretOf(directory, accessKey)))
@@ -208,7 +208,7 @@ test('G6: what names an account that is gone is nobody else’s, unless somebody
       await assert.rejects(accounts.create({ ...taking, again: true }), isFault('EntityAlreadyExists'))
       const again = await accounts.create({ accountId: wish.accountId, again: true })
       assert.equal(again.canonicalId, first)
-      // And once more: it is as deletable as before.
+      // Created again, it can be deleted again.
       await accounts.remove(wish.accountId)
       await assert.rejects(accounts.create(wish), isFault('EntityAlreadyExists'))
     }
@@ -222,22 +222,22 @@ test('G6: what names an account that is gone is nobody else’s, unless somebody
 test('G6: what names a user who is gone is nobody else’s, unless somebody says that it is the same', () =>
   withAccounts(async (accounts, context) => {
     for (const accountId of [ONE, TWO]) await accounts.create({ accountId })
-    // A policy may name a user before there is one.
+    // A policy may name a user before it exists.
     for (let turn = 0; turn < 2; turn++) {
       await accounts.createUser(ONE, 'u', turn > 0)
       await accounts.createKey({ accountId: ONE, user: 'u', accessKey: 'AKU', secretKey: 's' })
       await accounts.removeUser(ONE, 'u')
       await assert.rejects(accounts.createUser(ONE, 'u'), isFault('EntityAlreadyExists'))
     }
-    // Others of that name are others.
+    // The same name in another account, or in another case, is a different user.
     await accounts.createUser(TWO, 'u')
     await accounts.createUser(ONE, 'U')
-    // Nor does the account forget when it is deleted and made again.
+    // The names stay reserved even when the account is deleted and created again.
     await accounts.removeUser(ONE, 'U')
     await accounts.remove(ONE)
     await accounts.create({ accountId: ONE, again: true })
     for (const name of ['u', 'U']) await assert.rejects(accounts.createUser(ONE, name), isFault('EntityAlreadyExists'))
-    // One who is there is not made again, whatever is said.
+    // An existing user is not created again, with any arguments.
     await accounts.createUser(ONE, 'u', true)
     await assert.rejects(accounts.createUser(ONE, 'u', true), isFault('EntityAlreadyExists'))
     assert.deepEqual((await fsckDeep(context)).problems, [])
@@ -375,7 +375,7 @@ test('no secret lies in the folder in clear; after a start the keys are there ag
     const first = await openFolder({ folder })
     await applyAccounts(new Accounts(first.store.context), given(FILE))
     await first.close()
-    // Written as plain text they would be found: the names are.
+    // Plain text would be found: the names are.
     const found = (text: string): string[] => filesBelow(folder).filter(path => readFileSync(path).includes(text))
     assert.notDeepEqual(found('AKREADER'), [])
     for (const secret of ['file-secret-one', 'file-secret-two']) {
@@ -388,7 +388,7 @@ test('no secret lies in the folder in clear; after a start the keys are there ag
     }
     const again = await openFolder({ folder })
     assert.equal(await secretOf(new IdentityCache(again.store.context, undefined), 'AKREADER'), 'file-secret-two')
-    // A secret goes on opening after its storage key was replaced.
+    // A secret can still be opened after its storage key was rotated.
     await again.store.context.keyring.rotate('storage')
     assert.equal(await secretOf(new IdentityCache(again.store.context, undefined), 'AKONE'), 'file-secret-one')
     await again.close()

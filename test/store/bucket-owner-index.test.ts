@@ -20,7 +20,7 @@ async function make(store: Store, owner: string, names: readonly string[]): Prom
   for (const name of names) await store.buckets.create({ name, owner, lockEnabled: false })
 }
 
-/** A folder as it was before there was an index. */
+/** A folder from before the index existed. */
 async function withoutIndex({ meta }: { readonly meta: Meta }): Promise<void> {
   const entries = await meta.scan(keyRanges.kind('w'), 10_000)
   const writes = [...entries.map(({ key }) => key), recordKey.indexed()].map(key => ({ key, value: undefined }))
@@ -82,7 +82,7 @@ test('G15: a folder from before the index lists as before, and gets it step by s
   await withoutIndex(store.context)
   assert.deepEqual(await namesOf(store, 'me'), mine)
   assert.deepEqual(await problemsOf(store), [])
-  // Some steps, a stop in the middle, and changes behind and ahead of it.
+  // Some steps, a stop midway, and changes before and after that position.
   assert.equal(await new BucketIndexer(store.context).step(), 'busy')
   await store.buckets.remove(mine[3]!)
   await store.buckets.remove(mine[240]!)

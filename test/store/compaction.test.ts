@@ -29,7 +29,7 @@ import {
 const VOLUMES = join(FOLDER, 'blobs', 'volumes')
 const BYTES = 50_000
 
-/** So many volumes of four objects each, `v0-0` to `v<count - 1>-3`, all of them closed. */
+/** This many volumes of four objects each, `v0-0` to `v<count - 1>-3`, all closed. */
 async function fillVolumes(store: Store, count: number): Promise<void> {
   await makeBucket(store, 'bucket')
   for (let volume = 0; volume < count; volume++) {
@@ -38,13 +38,13 @@ async function fillVolumes(store: Store, count: number): Promise<void> {
   }
 }
 
-/** Removes the first `count` objects of a volume, and frees what they held. */
+/** Removes the first `count` objects of a volume and reclaims their bytes. */
 async function kill(store: Store, volume: number, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await remove(store, 'bucket', `v${volume}-${n}`)
   await runUntilIdle(new Reclaimer(store.context))
 }
 
-/** One round of compaction, and what it gave up is gone from the disk. */
+/** One round of compaction, whose old volumes are gone from the disk afterwards. */
 async function compact(store: Store, compactor = new Compactor(store.context)): Promise<'busy' | 'idle'> {
   const said = await compactor.step()
   await runUntilIdle(new Reclaimer(store.context))
@@ -54,7 +54,7 @@ async function compact(store: Store, compactor = new Compactor(store.context)): 
 const volumesOf = async (store: Store): Promise<string[]> =>
   (await store.context.blobs.volumes()).map(({ name }) => name).sort()
 
-/** Commits that write the current version of this key say so and wait. */
+/** Commits that write the current version of this key call `reached` and wait. */
 function holding(meta: Meta, key: string, reached: () => void, until: Promise<void>): Meta {
   return {
     get: address => meta.get(address),
@@ -71,7 +71,7 @@ function holding(meta: Meta, key: string, reached: () => void, until: Promise<vo
   }
 }
 
-/** The next sync of the volumes' folder waits until `until`; resolves when it has come. */
+/** The next sync of the volumes' folder waits for `until`; resolves when it has been called. */
 function slowFolderSync(disk: MemoryDisk, until: Promise<void>): Promise<void> {
   const sync = disk.syncFolder.bind(disk)
   return new Promise(reached => {
@@ -143,7 +143,7 @@ test('a draft under way when its volume closes is waited for, also if compaction
   await first
   await remove(store, 'bucket', 'first')
   await runUntilIdle(new Reclaimer(context))
-  // The bytes of the next one are in that volume, and its name is on its way, while the volume closes.
+  // The bytes of the next one are in that volume, and its commit is pending, while the volume closes.
   const victim = put(store, 'bucket', 'victim', payload(BYTES, 9))
   await written.opened
   await context.blobs.closeVolume()
@@ -163,7 +163,7 @@ test('what compaction noted about a volume says nothing once that is appended to
   const { blobs } = store.context
   await makeBucket(store, 'bucket')
   await put(store, 'bucket', 'first', payload(BYTES))
-  // Blobs that call a volume closed before it is: compaction notes that no draft is under way in it.
+  // Blobs that report a volume as closed too early: compaction notes that it has no draft.
   let early = true
   const told: typeof blobs = {
     ensureSpace: bytes => blobs.ensureSpace(bytes),
@@ -250,7 +250,7 @@ test('compaction moves out of more volumes at once than one commit can name', as
   await assertWhole(store)
 })
 
-/** The byte at `position` of this file cannot be read any more. */
+/** Makes the byte at `position` of this file unreadable. */
 function spoil(disk: MemoryDisk, path: string, position: number): void {
   const open = disk.open.bind(disk)
   disk.open = async (name, how) => {

@@ -1,6 +1,6 @@
 /**
- * Races. Every call of the metadata engine takes a random number of turns, so that each round is another schedule; the
- * seed is in every message. What is asked is always the same: the answers fit some order, and nothing leaks.
+ * Races. Every call of the metadata engine takes a random number of turns, so that each round has another schedule;
+ * every message contains the seed. The results must match some order, and nothing may leak.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -66,14 +66,14 @@ function race(name: string, round: Round): void {
 
 const at = { bucket: 'bucket', key: 'key' }
 
-/** Runs upkeep beside the race until the race is over. */
+/** Runs maintenance concurrently until the race is over. */
 async function beside(store: Store, racing: Promise<unknown>): Promise<void> {
   const workers = [new Reclaimer(store.context), new Compactor(store.context, ANY_DEAD)]
   let over = false
   const done = racing.finally(() => {
     over = true
   })
-  // Whoever waits below hears of a failure; until then nobody listens.
+  // The rejection is handled below; until then it must not count as unhandled.
   done.catch(() => undefined)
   while (!over) {
     await store.context.blobs.closeVolume()

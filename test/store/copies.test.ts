@@ -146,7 +146,7 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
   await makeBucket(store, 'bucket')
   let whole = Buffer.concat([payload(PART_BYTES_MIN, 1), payload(3000, 2)])
   await multipart(store, [payload(PART_BYTES_MIN, 1), payload(3000, 2)])
-  // Each round builds on the one before: contents of contents, to a bounded depth and correct beyond it.
+  // Each round builds on the previous one: contents of contents, to a bounded depth and correct beyond it.
   for (let depth = 0; depth < 7; depth++) {
     const { id } = await store.uploads.create({ ...to, initiator: OWNER, owner: OWNER })
     const upload = { ...to, uploadId: id.toString('hex') }
@@ -162,7 +162,7 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
     await store.completion.complete({ ...upload, parts })
     whole = Buffer.concat(ranges.map(({ start, end }) => whole.subarray(start, end)))
     if (whole.length > 24 * 2 ** 20) {
-      // Long enough to show it; from here on a short stretch of it is carried along.
+      // Long enough to show it; from here on only a short range is copied.
       const next = await store.uploads.create({ ...to, initiator: OWNER, owner: OWNER })
       const shorter = { ...to, uploadId: next.id.toString('hex') }
       const range = { start: 1000, end: 1000 + PART_BYTES_MIN + 999 }
@@ -181,7 +181,7 @@ test('a part that is a range shares its bytes: blobs, contents of many parts, an
   assert.equal((await fsck(store.context)).blobs, 0)
 })
 
-/** While it runs, one kind of digest fails at its end; returns those that nobody has ended. */
+/** While it runs, digests of one kind fail at their end; returns those that were never ended. */
 async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): Promise<DigestAlgorithm[]> {
   const open = new Set<DigestStream>()
   digestThreads.open = asked => {
@@ -203,12 +203,12 @@ async function failing(algorithm: DigestAlgorithm, work: () => Promise<void>): P
   }
   try {
     await work()
-    // The other one may still be on its way to its end.
+    // The other one may still be finishing.
     for (let turns = 0; open.size > 0 && turns < 1_000; turns++) await turn()
     return [...open].map(lane => lane.algorithm)
   } finally {
     Reflect.deleteProperty(digestThreads, 'open')
-    // Else the test would fail and never end.
+    // Otherwise a failing test would hang.
     for (const lane of open) lane.abandon()
   }
 }

@@ -1,4 +1,4 @@
-/** What copies cost: which of them touch the bytes at all, counted at the disk. */
+/** The cost of copies: which of them read or write bytes, counted at the disk. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock } from '../../src/lib/clock.ts'
@@ -198,7 +198,7 @@ test('R52: what follows from the parts is not read; for another algorithm everyt
     })
     assert.deepEqual(checksum, wholeChecksum(algorithm, digestOf(algorithm, whole)))
     assert.deepEqual([cost.bytesRead > 0, cost.bytesWritten, cost.commits], [reads, 0, 1], algorithm)
-    // Asked again of what has it now, nothing is read.
+    // Once the object has the checksum, nothing is read.
     const again = { from: to, to: { bucket: 'other', key: 'again' }, owner: OWNER, algorithm }
     assert.equal((await costOf(() => store.copies.copy(again))).bytesRead, 0)
   }
@@ -215,7 +215,7 @@ test('R52: a copy that moves its bytes sums them as they pass', async () => {
     assert.deepEqual(version.checksum, wholeChecksum('SHA256', digestOf('SHA256', bodies[0]!)))
     assert.equal(version.parts, 2)
     const { parts } = await partsAfter(store.context, version, 0, 10)
-    // Of the same bytes as before, by what they were summed with then.
+    // Computed from the same bytes, with the checksums they had before.
     assert.deepEqual(
       parts.map(part => part.checksum),
       before,
@@ -241,7 +241,7 @@ test('R53: parts that were shared from elsewhere keep their tags when their byte
   const made = await store.completion.complete({ ...place, parts })
   const encryption = KINDS.service!
   const { version } = await store.copies.copy({ from: { bucket: 'bucket', key: 'many' }, to, owner: OWNER, encryption })
-  // Parts that were shared have tags of their own making: they stay, since the content did.
+  // Shared parts keep their ETags, since their content is the same.
   assert.equal(version.etag, made.etag)
   await remove(store, 'bucket', 'many')
   await remove(store, 'bucket', 'source')

@@ -1,4 +1,4 @@
-/** P23. To disable a key takes a look at every version. It may take long, be interrupted, and be called off. */
+/** P23. Disabling a key scans every version. The scan may take long, be interrupted, and be cancelled. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
@@ -35,10 +35,10 @@ const putUnder = (store: Store, name: string, key: string, lock = UNLOCKED) =>
 const beginUnder = (store: Store, name: string, key: string, lock: Lock) =>
   store.uploads.create({ bucket: 'bucket', key, initiator: OWNER, owner: OWNER, encryption: under(name), lock })
 
-/** A request of its own, as the console makes one. */
+/** A separate request, as the console makes one. */
 const asked = (store: Store): Store => store.forRequest(store.context.meta, SERVER_ACTOR)
 
-/** Stops each page of versions at a gate; `pages` counts them. */
+/** Pauses at each page of versions; `pages` counts them. */
 function slowed({ meta }: Pick<Fresh, 'meta'>): { pages: number; waiting: ReturnType<typeof gate>; undo(): void } {
   const seam = meta as { scan: Meta['scan'] }
   const { scan } = meta
@@ -53,12 +53,12 @@ function slowed({ meta }: Pick<Fresh, 'meta'>): { pages: number; waiting: Return
   return slow
 }
 
-/** Asks for a key to be disabled and hears that the look goes on, as it does until the gate is opened. */
+/** Disables a key and gets the response that the scan continues, which it does until the gate opens. */
 async function askedTooLong(fresh: Fresh): Promise<ReturnType<typeof slowed>> {
   const slow = slowed(fresh)
   const asking = asked(fresh.store).namedKeys.disable('one')
   while (slow.pages === 0) await turn()
-  // The answer waits for the look, which has begun before.
+  // The response waits for the scan, which has already started.
   for (let left = 5; left > 0; left--) await turn()
   fresh.clock.move(5_000)
   assert.equal(await asking, 'checking')
@@ -73,10 +73,10 @@ test('P23: a long look goes on by itself, nothing is sealed meanwhile, and whoev
   const slow = await askedTooLong(fresh)
   assert.deepEqual(asked(store).namedKeys.get('one'), { name: 'one', version: 1, disabled: false, checking: 0 })
   assert.equal(await faultOf(putUnder(store, 'one', 'more')), DISABLED)
-  // It might stand where the look has been already.
+  // It might be at a position that the scan has already passed.
   assert.equal(await faultOf(beginUnder(store, 'one', 'upload', HELD)), DISABLED)
   assert.ok((await bytesOf(store, { bucket: 'bucket', key: 'free' })).equals(payload(10)))
-  // Nobody else waits for it.
+  // No other operation waits for the scan.
   await asked(store).namedKeys.rotate({ of: 'service' })
   await asked(store).namedKeys.enable('other')
   const again = asked(store).namedKeys.disable('one')
@@ -104,7 +104,7 @@ test('P23: a refusal that came after the answer is told to whoever asks next, wi
   assert.equal(await asked(store).namedKeys.disable('one'), 'disabled')
 })
 
-/** Dies in the middle of a look at so many versions, of which the last is under the key. */
+/** Crashes in the middle of a scan of this many versions, of which the last uses the key. */
 async function killedInALook(versions: number, lock = UNLOCKED): Promise<Fresh> {
   const fresh = await freshStore()
   const { store, meta } = fresh

@@ -59,7 +59,7 @@ async function uploadAs(
   return store.completion.complete({ ...upload, parts })
 }
 
-/** The stages of an object's first bytes, made here from its keys, and those keys themselves. */
+/** The stages of an object's first bytes, computed from its keys, and those keys themselves. */
 async function stages(store: Store, version: Version, plain: Buffer, customerKey: Buffer | undefined) {
   const { context: engine } = store
   const contentKey = (await contentKeyOf(engine, version.encryption, customerKey))!
@@ -116,7 +116,7 @@ test('R25, R26: neither plaintext, nor what was sealed once, nor a key lies in t
     await close()
     const files = await everyFile(folder)
     for (const [what, bytes] of hidden) assert.ok(!files.some(file => file.includes(bytes)), `${what} is in the folder`)
-    // What must be there is found in the same way: so the search would have found the rest.
+    // Known contents are found in the same way, so the search would have found the rest.
     for (const [what, bytes] of shown)
       assert.ok(
         files.some(file => file.includes(bytes)),
@@ -334,7 +334,7 @@ test('P23: a process that has not heard of a rotation reads, copies and adds to 
   const begin = () =>
     store.uploads.create({ bucket: 'bucket', key: 'p', owner: OWNER, initiator: OWNER, ...asked(CHOICES.named) })
   for (const what of ['service', 'storage', 'named'] as const) {
-    // A keyring of its own, read before the rotation.
+    // A separate keyring, read before the rotation.
     const late = () => openOn(ground)
     const readers = [await late(), await late(), await late()] as const
     await store.context.keyring.rotate(what)

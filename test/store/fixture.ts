@@ -1,4 +1,4 @@
-/** How the tests of the store make one, feed it, look into it and break the ground under it. */
+/** Helpers that create a store, fill it, inspect it and make its disk and engine fail. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -28,13 +28,13 @@ import { Store } from '../../src/store/store.ts'
 export const OWNER = 'owner'
 export const FOLDER = '/data'
 export const PART_BYTES_MIN = 5 * 2 ** 20
-/** Small borders, so that a test meets every kind of place without moving many bytes. */
+/** Low limits, so that a test covers every kind of storage without moving many bytes. */
 export const PACKED_BYTES_MAX = 64 * 1024
 export const VOLUME_BYTES_MAX = 256 * 1024
 /** Any dead byte is worth a compaction. */
 export const ANY_DEAD = 1e-9
 
-/** Neighbouring seeds would begin alike, so they are spread first. */
+/** Neighbouring seeds would start alike, so they are spread first. */
 export function chance(seed: number): Random {
   const random = seededRandom(Math.imul(seed + 1, 0x9e3779b1))
   random.bytes(64)
@@ -44,7 +44,7 @@ export function chance(seed: number): Random {
 export const below = (random: Random, limit: number): number => Math.floor(random.fraction() * limit)
 export const oneOf = <T>(random: Random, list: readonly T[]): T => list[below(random, list.length)]!
 
-/** Bytes without a period that a misplaced read could hide in; long ones repeat a numbered block. */
+/** Bytes without a period that could hide a misplaced read; long ones repeat a numbered block. */
 export function payload(size: number, seed = 1): Buffer {
   const block = chance(seed * 7919 + size).bytes(Math.min(size, 4099))
   if (block.length === size) return block
@@ -63,7 +63,7 @@ export interface Ground {
   readonly random: Random
 }
 
-/** A store with small borders over the given ground: a start of the server, or a restart. */
+/** A store with low limits over the given ground: a start of the server, or a restart. */
 export async function openOn({ disk, meta, clock, random }: Ground): Promise<Store> {
   await disk.makeFolder(FOLDER)
   const keyring = await Keyring.open({ disk, folder: FOLDER, random })
@@ -105,7 +105,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
-/** A store over LMDB in a folder of its own, closed and cleared away afterwards. */
+/** A store over LMDB in a folder of its own, closed and removed afterwards. */
 export async function withFolderStore(
   use: (parts: ServerParts, clock: ManualClock, folder: string) => Promise<void>,
 ): Promise<void> {
@@ -141,7 +141,7 @@ export async function collect(body: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Bytes of an object, all or a range of them. */
+/** The bytes of an object, all or a range of them. */
 export async function bytesOf(
   store: Store,
   which: VersionSelector,
@@ -169,7 +169,7 @@ export async function makeBucket(
   if (versioning === 'suspended') await store.buckets.setVersioning(name, 'suspended')
 }
 
-/** The code of the fault that the promise ends with; anything else fails the test. */
+/** The code of the fault that the promise rejects with; any other outcome fails the test. */
 export async function faultOf(promise: Promise<unknown>): Promise<string> {
   const outcome = await promise.then(
     value => ({ value }),
@@ -191,7 +191,7 @@ export function verdict(promise: Promise<unknown>): Promise<string> {
   )
 }
 
-/** All upkeep until there is nothing left to do. */
+/** Runs all maintenance until nothing is left to do. */
 export async function settle({ context }: Store): Promise<void> {
   const workers = [new Reclaimer(context), new Compactor(context, ANY_DEAD), new Sweeper(context)]
   await context.blobs.closeVolume()
@@ -202,7 +202,7 @@ export async function settle({ context }: Store): Promise<void> {
   assert.fail('garbage is left although nothing is going on')
 }
 
-/** Every count is right, and the disk holds what records name and nothing else. Call it after `settle`. */
+/** Every count is right, and the disk holds exactly what records name. Call it after `settle`. */
 export async function assertWhole({ context }: Store): Promise<void> {
   const report = await fsck(context)
   assert.deepEqual(report.problems, [])
@@ -221,10 +221,10 @@ export async function assertWhole({ context }: Store): Promise<void> {
   assert.equal(context.readers.count, 0, 'readers are left')
 }
 
-/** Lets other work go first: no time passes, only turns. */
+/** Lets other work run: no time passes, only turns. */
 export const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 
-/** Something to wait for until a test opens it. */
+/** A promise that a test resolves. */
 export function gate(): { readonly opened: Promise<void>; readonly open: () => void } {
   let open = (): void => {}
   const opened = new Promise<void>(resolve => {
@@ -233,7 +233,7 @@ export function gate(): { readonly opened: Promise<void>; readonly open: () => v
   return { opened, open: () => open() }
 }
 
-/** A metadata engine whose answers come after a random number of turns, so that every schedule has its chance. */
+/** A metadata engine that responds after a random number of turns, so that every schedule can occur. */
 export function unhurried(meta: Meta, random: Random, turnsMax = 3): Meta {
   const dawdle = async (): Promise<void> => {
     for (let left = below(random, turnsMax + 1); left > 0; left--) await turn()

@@ -30,14 +30,14 @@ import {
   withFolder,
 } from './fixture.ts'
 
-/** Beside this file, with the ending that this file has. */
+/** In this folder, with the same extension as this file. */
 const CHILD = fileURLToPath(import.meta.url.replace(/folder-ownership\.test(\.\w+)$/, 'owner-child$1'))
 
 function startServer(folder: string, ...rest: readonly string[]): { child: ChildProcess; said: Promise<string> } {
   const child = spawn(process.execPath, [CHILD, folder, ...rest], { stdio: ['pipe', 'pipe', 'inherit'] })
   const said = new Promise<string>((resolve, reject) => {
     createInterface({ input: child.stdout! }).once('line', resolve)
-    // Not when it exits: what it said last may still be on its way.
+    // Not on `exit`: its last output may still be pending.
     child.once('close', code => reject(new Error(`the other server ended with ${code} and said nothing`)))
   })
   return { child, said }
@@ -118,7 +118,7 @@ test('closing lets the last commit land before anybody else can take the folder'
     const open = () => openFolder({ folder, durability: 'os' })
     const first = await open()
     const { drafts } = first.store.context
-    // The engine itself: a server closes that, not the guard in front of it.
+    // The engine itself: a server closes that, not the guard around it.
     const { meta } = unguarded(first.store.context)
     await makeBucket(first.store, 'bucket')
     await put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 1))
@@ -126,13 +126,13 @@ test('closing lets the last commit land before anybody else can take the folder'
     const close = meta.close.bind(meta)
     const [reached, landing] = [gate(), gate()]
     meta.commit = async tx => {
-      // Of this one alone: others may come behind it.
+      // For this commit only: others may follow it.
       meta.commit = commit
       reached.open()
       await landing.opened
       return commit(tx)
     }
-    // Its bytes are written, its commit is on its way.
+    // Its bytes are written, and its commit is pending.
     const last = verdict(put(first.store, 'bucket', 'key', payload(2 * 2 ** 20, 2)))
     await reached.opened
     assert.equal(drafts.count, 1)
@@ -167,7 +167,7 @@ test('behind the fence an owner commits as long as it is one, and nothing from t
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
     const old = await FencedMeta.over(meta)
     assert.equal(await old.commit(writing('old')), true)
-    // What somebody else changed is a conflict like any other.
+    // Another process's change is a conflict like any other.
     assert.equal(await old.commit({ ...writing('newer'), checks: [{ key: THING, stamp: undefined }] }), false)
     await before.end()
     const after = await takeOwnership(folder, meta, realDisk, systemRandom)

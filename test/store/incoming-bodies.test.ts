@@ -1,4 +1,4 @@
-/** Bodies on their way from a connection to the disk: hashed, checked, sealed and written as they arrive. */
+/** Bodies between connection and disk: hashed, verified, sealed and written as they arrive. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
@@ -17,11 +17,11 @@ import { ManualClock, systemClock } from '../../src/lib/clock.ts'
 import { shortOrLong } from '../long.ts'
 import { assertWhole, bytesOf, faultOf, freshStore, makeBucket, OWNER, payload } from './fixture.ts'
 
-/** Bytes as they come from a client: cut so, over and over. */
+/** Bytes as they arrive from a client, cut into these sizes in turn. */
 function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes[turn % sizes.length]!
-    // As from a socket: each in a buffer that nobody else has.
+    // As from a socket: each in a buffer of its own.
     yield Buffer.from(bytes.subarray(at, at + size))
     at += size
   }
@@ -42,7 +42,7 @@ function incoming(pieces: Iterable<Buffer>, length: number, timeouts = new Timeo
 const SIGNED_HOW = ['nothing', 'hash', 'chunks'] as const
 type SignedHow = (typeof SIGNED_HOW)[number]
 
-/** What is sent of this body, and how it is checked. */
+/** The bytes sent for this body, and how they are verified. */
 function sentAs(how: SignedHow, body: Buffer, chunkBytes: number): { bytes: Buffer; rule: PayloadRule } {
   if (how === 'nothing') return { bytes: body, rule: { kind: 'unsigned' } }
   if (how === 'hash') {
@@ -132,7 +132,7 @@ for (const chunkBytes of [65_536, 300_000]) {
       for (const end of [bytes.length, bytes.length - 1]) {
         const altered = Buffer.from(bytes)
         altered[at]! ^= 1
-        // Of two things that are wrong, the one that came first is told.
+        // Of two errors, the first in the stream is reported.
         const pieces = cut(altered.subarray(0, end), [65_536])
         const checked = checkedBody(incoming(pieces, bytes.length), rule)
         const put = store.objects.put({ bucket: 'bucket', key: 'k', owner: OWNER, body: checked })
@@ -142,7 +142,7 @@ for (const chunkBytes of [65_536, 300_000]) {
     const [first, second] = [bytes.indexOf(';chunk'), bytes.lastIndexOf('\r\n', bytes.lastIndexOf(';chunk'))]
     for (const [sent, code] of [
       [bytes.subarray(0, -1), 'IncompleteBody'],
-      // Without its data the last chunk follows another signature than it says, beside being too early.
+      // Without its data the last chunk has a wrong previous signature, besides being too early.
       [Buffer.concat([bytes.subarray(0, first - 5), bytes.subarray(second + 2)]), 'SignatureDoesNotMatch'],
     ] as const) {
       const checked = checkedBody(incoming(cut(sent, [65_536]), bytes.length), rule)

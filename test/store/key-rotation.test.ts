@@ -1,4 +1,4 @@
-/** A key that was rotated and the ledger that tells of it: never one without the other. */
+/** A key rotation and its ledger entry: never one without the other. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Disk } from '../../src/lib/disk.ts'
@@ -22,7 +22,7 @@ const told = async (store: Store): Promise<unknown[]> =>
     'version' in rest ? rest.version : undefined,
   ])
 
-/** Does not let a keyring take its place, once. */
+/** Fails once to replace the keyring. */
 function failingOnce(disk: Disk): Disk {
   let isOver = false
   const rename: Disk['rename'] = async (from, to) => {

@@ -20,7 +20,7 @@ import {
   settle,
 } from './fixture.ts'
 
-/** What went through a metadata engine: how much at once, and how large a record. */
+/** Measures the commits to a metadata engine: their total size, and the largest record. */
 class Weighed {
   commits = 0
   bytes = 0
@@ -58,7 +58,7 @@ async function begin(store: Store, key: string): Promise<{ bucket: string; key: 
   return { bucket: 'bucket', key, uploadId: id.toString('hex') }
 }
 
-/** An object of so many parts, every one a stretch of the same blob: part n starts one byte later than part n − 1. */
+/** An object of this many parts, each a range of the same blob: part n starts one byte later than part n − 1. */
 async function manyParts(store: Store, key: string, count: number): Promise<void> {
   const upload = await begin(store, key)
   const parts = []
@@ -137,7 +137,7 @@ test('R53: the copy of an object of a thousand parts is one commit of less than 
   await settle(store)
   await assertWhole(store)
   await expectRange(store, 'copy', 600 * PART_BYTES_MIN - 100, 600 * PART_BYTES_MIN + 100)
-  // A part that is most of it is one slice of the whole content.
+  // A part that is most of the object becomes one slice of the whole content.
   const upload = await begin(store, 'made')
   weighed.start()
   const range = { start: 1, end: 900 * PART_BYTES_MIN }

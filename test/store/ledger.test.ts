@@ -30,7 +30,7 @@ const BOB: Actor = { account: '222222222222', accessKey: 'AKBOB', request: 'R2' 
 
 const as = (store: Store, actor: Actor): Store => store.forRequest(store.context.meta, actor)
 
-/** The entries as short as they can be told. */
+/** The entries in short form. */
 async function told(store: Store, bucket = 'bucket'): Promise<unknown[][]> {
   return (await store.ledger.entries(bucket)).map(({ what, by, ...rest }) => {
     const version = 'key' in rest ? rest.key : ''
@@ -205,7 +205,7 @@ test('P31: entries are not overwritten because somebody took their end away', as
     await assert.rejects(store.objects.setHold(at, false), /has entries after its signed head/)
     assert.equal((await store.objects.head(at)).lock.hold, true)
     assert.deepEqual(await meta.get(address.ledgerEntry('bucket', 2)), held)
-    // What needs no entry goes on.
+    // Operations without an entry still work.
     await put(store, 'bucket', 'key', 'more')
     await remove(store, 'bucket', 'key', (await store.objects.head(at)).id)
   }
@@ -262,7 +262,7 @@ test('P31: who holds a version is found behind any number of refused deletes and
   }
   const held = await store.ledger.heldSince('bucket', version)
   assert.deepEqual([held?.by, held?.sequence], [ALICE, 2])
-  // As stores have them that were written before: every refusal among the changes.
+  // As in stores written by older versions: every refusal among the changes.
   const value = ledgerIndexFormat.encode({})
   for (const { sequence, what } of await store.ledger.entries('bucket', 0, 2000)) {
     if (what !== 'delete refused') continue
@@ -290,7 +290,7 @@ test('P31: a flood of refused deletes costs few commits and loses none of them',
     scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     async commit(tx) {
       commits++
-      // A commit takes its time: whoever comes meanwhile waits for the next.
+      // A commit takes time: later arrivals wait for the next.
       for (let turns = 0; turns < 20; turns++) await turn()
       return meta.commit(tx)
     },
@@ -322,13 +322,13 @@ test('P31: lock changes that arrive together share commits, and each is there', 
       keys.map(key => store.objects.put({ bucket: 'bucket', key, owner: OWNER, body: [payload(10)], lock })),
     )
     await Promise.all(keys.map(key => store.objects.setHold({ bucket: 'bucket', key }, false)))
-    // All on one version: each sees what the one before it left.
+    // All on one version: each sees the state that the previous one left.
     await Promise.all(keys.map((_, i) => store.objects.setHold({ bucket: 'bucket', key: 'k0' }, i % 2 === 0)))
     const entries = await store.ledger.entries('bucket', 0, 1000)
     assert.equal(entries.filter(({ what }) => what === 'created').length, 200)
     const others = entries.filter(entry => entry.what === 'hold' && entry.key !== 'k0')
     assert.equal(others.length, 199)
-    // Newest first: each begins where the one before it ended, and the last is what the version says.
+    // Newest first: each starts where the previous one ended, and the last is the version's state.
     const { id, lock: left } = await store.objects.head({ bucket: 'bucket', key: 'k0' })
     let after: unknown = lockForLedger(left)
     for await (const entry of store.ledger.changesOf('bucket', { key: 'k0', versionId: id })) {
@@ -358,7 +358,7 @@ test('P19 P31: the ledger of the store tells who said that the clock is right, i
   assert.deepEqual((await fsck(store.context)).problems, [])
   assert.deepEqual(await store.ledger.buckets(), [STORE_LEDGER])
   assert(!isBucketName(STORE_LEDGER))
-  // Without its entry it does not count.
+  // Without its entry it has no effect.
   const meta = store.context.meta as { commit: Meta['commit'] }
   meta.commit = async () => assert.fail('the disk does not answer')
   clock.jump(30 * 86_400_000)

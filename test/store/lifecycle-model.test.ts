@@ -1,6 +1,6 @@
 /**
- * Lifecycle beside a model: random histories, locks and rules. The model knows a bucket as the listing shows it and
- * applies the rules one version after the other, in its own words.
+ * Lifecycle compared with a model: random histories, locks and rules. The model knows a bucket as the listing shows it
+ * and applies the rules one version at a time, in an independent implementation.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -86,7 +86,7 @@ async function lookAt(store: Store): Promise<Seen[]> {
   return Promise.all(seen)
 }
 
-/** The first midnight that is not before so many days from then. */
+/** The first midnight at least this many days later. */
 function midnightAfter(from: number, days: number): number {
   const date = new Date(from)
   date.setUTCDate(date.getUTCDate() + days)
@@ -104,7 +104,7 @@ function fits(rule: Rule, seen: Seen): boolean {
 const isLocked = ({ lock }: Seen, now: number): boolean =>
   lock.hold === true || (lock.retention !== undefined && lock.retention.until > now)
 
-/** What is left of one key's versions, newest first. */
+/** The remaining versions of one key, newest first. */
 function survivors(
   versions: readonly Seen[],
   rules: readonly Rule[],

@@ -1,4 +1,4 @@
-/** Lifecycle among others: what changes between a look and its commit, races, failures, a clock that jumps. */
+/** Lifecycle under concurrency: changes between a read and its commit, races, failures, clock jumps. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
@@ -29,7 +29,7 @@ test('what is due is judged again when it goes: rules and objects may have chang
       scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
       scan: async (range, limit, reverse) => {
         const found = await meta.scan(range, limit, reverse)
-        // The page of current objects has been read, and what it holds is due.
+        // The page of current objects has been read, and its objects are due.
         if (during !== undefined && found[0]?.key[0] === 'o'.charCodeAt(0)) {
           const act = during
           during = undefined
@@ -102,7 +102,7 @@ test('a version that became one of the newest while it was being judged stays', 
     scan: (range, limit, reverse) => meta.scan(range, limit, reverse),
     scanMap: (range, limit, make) => meta.scanMap(range, limit, make),
     commit: async tx => {
-      // Behind the current one stand 2, 1 and 0; when 0 is about to go, the client takes 1 away.
+      // Noncurrent versions are 2, 1 and 0; when 0 is about to be removed, the client removes 1.
       if (!taken) await remove(store, 'bucket', 'a', ids[1])
       taken = true
       return meta.commit(tx)

@@ -1,4 +1,4 @@
-/** Lifecycle rules as tests write them, and a look at what they leave. */
+/** Lifecycle rules for tests, and the versions that they leave. */
 import assert from 'node:assert/strict'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
@@ -26,7 +26,7 @@ export const setRules = (store: Store, ...rules: string[]): Promise<void> =>
 export const keysOf = async (store: Store): Promise<string[]> =>
   (await store.listing.objects({ bucket: 'bucket', limit: 1000 })).items.map(({ key }) => key)
 
-/** Every version as `key`, `key*` for the latest, `!` for a marker. */
+/** Every version as `key`, `key*` for the latest, `!` for a delete marker. */
 export async function versionsOf(store: Store): Promise<string[]> {
   const { items } = await store.listing.versions({ bucket: 'bucket', limit: 1000 })
   return items.map(({ key, version, latest }) => `${version.marker ? '!' : ''}${key}${latest ? '*' : ''}`)
@@ -43,7 +43,7 @@ export const putWith = (store: Store, key: string, size: number, tags: Pairs = [
 
 export const held: Lock = { retention: undefined, hold: true }
 
-/** A round now. */
+/** Runs one round. */
 export async function round(store: Store, worker = new Lifecycle(store.context)): Promise<Lifecycle> {
   await runUntilIdle(worker)
   assert.equal(worker.failures, 0, String(worker.lastFailure))

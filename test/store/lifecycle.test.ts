@@ -74,7 +74,7 @@ inEngines('P11: with versions a marker hides what expired, and later the lone ma
   const worker = await round(store)
   assert.deepEqual([worker.marked, worker.removed], [1, 0])
   assert.deepEqual(await versionsOf(store), ['!a*', 'a', 'b*'])
-  // The version has been behind the marker for a day; the marker is then alone and as old as an object that expires.
+  // The version has been noncurrent for a day; then the marker is alone and as old as an object that expires.
   clock.move(DAY_MS)
   const later = await round(store)
   assert.deepEqual([later.marked, later.removed], [1, 2])
@@ -129,7 +129,7 @@ inEngines('noncurrent versions go so many days after the next one came, but the 
       ),
     )
   }
-  // Five are noncurrent, made at days 0–4 and replaced at days 1–5; it is day 6.
+  // Five are noncurrent, created on days 0–4 and replaced on days 1–5; it is day 6.
   assert.deepEqual(await left('kept/a'), ['5', '4', '3', '2'])
   assert.deepEqual(await left('plain/a'), ['!', '5', '4'])
   clock.move(10 * DAY_MS)
@@ -177,7 +177,7 @@ inEngines('P11: locked versions are skipped and counted, and go after their rele
   await setRules(store, rule('', days(1)), rule('', noncurrent(1)))
   clock.move(DAY_MS)
   const worker = await round(store)
-  // R39: a held object stays in sight; three newer ones got markers, and the three behind them are locked.
+  // R39: a held object stays current; three newer ones got markers, and the three versions below them are locked.
   assert.deepEqual([worker.marked, worker.removed, worker.locked], [3, 0, 4])
   assert.deepEqual(await keysOf(store), ['seen'])
   await store.objects.setHold({ bucket: 'bucket', key: 'hold', versionId: hold.id }, false)

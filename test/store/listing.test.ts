@@ -21,7 +21,7 @@ async function shown(
   return { keys: items.map(({ key }) => key), prefixes, next: next?.key }
 }
 
-/** All pages of a listing, joined in the order they came. */
+/** All pages of a listing, joined in order. */
 async function paged(store: Store, wish: Wish & { limit: number }): Promise<string[]> {
   const out: string[] = []
   for (let after = wish.after; ; ) {
@@ -34,7 +34,7 @@ async function paged(store: Store, wish: Wish & { limit: number }): Promise<stri
   }
 }
 
-/** Every border of UTF-8 and of the encoding of keys, and what UTF-16 would sort otherwise. */
+/** Every boundary of UTF-8 and of the key encoding, and keys that UTF-16 would sort differently. */
 const ODD = [
   '\x01',
   ' ',
@@ -111,7 +111,7 @@ test('ListObjects: common prefixes count as one each and are passed as one', asy
     next: 'd/',
   })
   assert.deepEqual(await shown(store, { delimiter: '/', after: 'd/' }), { keys: ['e'], prefixes: [], next: undefined })
-  // A marker in the middle: whoever has come so far has seen the prefix.
+  // A marker inside a prefix: a client that got this far has seen the prefix.
   assert.deepEqual(await shown(store, { delimiter: '/', after: 'b/1' }), {
     keys: ['c', 'e'],
     prefixes: ['d/'],
@@ -233,7 +233,7 @@ test('ListObjectVersions: what lies behind a null version that is gone is listed
   await store.buckets.setVersioning(bucket, 'on')
   await put(store, bucket, 'key', '4')
   await put(store, bucket, 'later', '5')
-  // Whoever empties a bucket page by page goes on behind what he has just removed.
+  // A client that empties a bucket page by page continues after the versions it has just removed.
   const page = await store.listing.versions({ bucket, limit: 2 })
   assert.equal(page.items.at(-1)!.version.id, 'null')
   for (const { key, version } of page.items) await remove(store, bucket, key, version.id)
@@ -271,7 +271,7 @@ test('ListMultipartUploads: by key, then by when they were begun', async () => {
   assert.deepEqual([rolled.items.length, rolled.prefixes], [0, ['c/']])
 })
 
-/** A store, and how many records its scans find while something is done. */
+/** A store, and the number of records that its scans read during an action. */
 async function countingStore(): Promise<{ store: Store; read: (during: () => Promise<void>) => Promise<number> }> {
   let found = 0
   const { store } = await freshStore(1, meta => ({

@@ -1,16 +1,16 @@
-/** What the stories of locks have in common, whatever they are played against. */
+/** Shared by the lock scenarios of the store and of HTTP. */
 import assert from 'node:assert/strict'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { ModelLock } from './lock-model.ts'
 
-/** A day after something newer came, an old version goes, and what is current is hidden. */
+/** An old version expires a day after it was replaced, and a current one gets a delete marker. */
 export const RULES = `<LifecycleConfiguration><Rule><ID>all</ID><Status>Enabled</Status><Filter/>
   <Expiration><Days>1</Days></Expiration>
   <NoncurrentVersionExpiration><NoncurrentDays>1</NoncurrentDays></NoncurrentVersionExpiration>
 </Rule></LifecycleConfiguration>`
 
-/** P31. Whoever replays the ledger over the bucket's defaults gets the locks that are there. */
+/** P31. Replaying the ledger over the bucket's defaults gives the current locks. */
 export async function auditLedger(store: Store, bucket: string, locks: ReadonlyMap<string, ModelLock>): Promise<void> {
   assert.deepEqual((await fsck(store.context)).problems, [])
   const replayed = new Map<string, unknown>()
@@ -26,7 +26,7 @@ export async function auditLedger(store: Store, bucket: string, locks: ReadonlyM
   for (const [name, { hold, retention }] of locks) {
     const shown = { hold, retention: retention && { ...retention, until: new Date(retention.until).toISOString() } }
     if (replayed.has(name)) assert.deepEqual(replayed.get(name), shown, name)
-    // Only what nobody asked for is not in there.
+    // Only default locks are missing from the ledger.
     else assert.equal(hold, null, `${name} is held, and the ledger does not know`)
   }
 }

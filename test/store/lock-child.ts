@@ -1,10 +1,10 @@
-/** Sets and lifts holds on the folder that is named, saying before and after each, until it is killed. */
+/** Sets and removes holds in the given folder, printing a line before and after each, until it is killed. */
 import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/server/compose.ts'
 
 const [folder, keys] = process.argv.slice(2)
 const { store } = await openFolder({ folder: folder!, durability: 'os' })
-/** At once: what waits in this process when it is killed was done and never told. */
+/** Synchronous: output buffered at the kill would be lost, though its change was made. */
 const say = (line: string): void => void writeSync(1, `${line}\n`)
 
 async function toggle(key: string): Promise<void> {

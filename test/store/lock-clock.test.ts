@@ -9,7 +9,7 @@ const HOUR = 3_600_000
 const DAY = 24 * HOUR
 const at = { bucket: 'bucket', key: 'key' }
 
-/** A version that is retained for so long, and a mark in the store. */
+/** A version that is retained for this long, and a lock clock mark in the store. */
 async function retained(store: Store, clock: ManualClock, ms: number): Promise<string> {
   await makeBucket(store, 'bucket', 'locked')
   const lock = { hold: undefined, retention: { mode: 'compliance', until: clock.now() + ms } } as const
@@ -199,7 +199,7 @@ for (const { name, run } of ENGINES) {
       const { etag } = await store.uploads.putPart({ ...place, number: 1, body: [payload(10)] })
       const made = await store.completion.complete({ ...place, parts: [{ number: 1, etag }] })
       assert.equal(made.lock.retention?.until, start + HOUR + 10 * DAY)
-      // Set right again, nothing is over before its time.
+      // Once the clock is corrected, no retention ends early.
       clock.jump(5000 * DAY)
       clock.move(10 * DAY - 1)
       const { id } = await store.objects.head(from)

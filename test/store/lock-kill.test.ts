@@ -8,20 +8,20 @@ import { fsck } from '../../src/maintenance/fsck.ts'
 import { openFolder } from '../../src/server/compose.ts'
 import { below, chance, makeBucket, put, withFolder } from './fixture.ts'
 
-/** Beside this file, with the ending that this file has. */
+/** In this folder, with the same extension as this file. */
 const CHILD = fileURLToPath(import.meta.url.replace(/lock-kill\.test(\.\w+)$/, 'lock-child$1'))
 const KEYS = 8
 const ROUNDS = 4
 
 interface Told {
-  /** The last change that was answered; undefined when none was. */
+  /** The last acknowledged change; undefined when there was none. */
   done: boolean | undefined
-  /** One that was begun after it. */
+  /** A change that was started after it. */
   begun: boolean | undefined
   changes: number
 }
 
-/** Lets a process change holds and kills it after so many answers; resolves to what it said. */
+/** Lets a process change holds and kills it after this many acknowledgements; resolves to its output. */
 async function changeUntilKilled(folder: string, answers: number): Promise<Map<string, Told>> {
   const child = spawn(process.execPath, [CHILD, folder, String(KEYS)], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
@@ -59,7 +59,7 @@ test('P21 P31: after kill -9 every answered change of a hold is there, the other
           const last = noted.at(-1)
           const shown = lock.hold === undefined ? undefined : lock.hold ? 'ON' : 'OFF'
           assert.equal(last && 'after' in last && 'hold' in last.after! ? last.after.hold : undefined, shown, key)
-          // As many entries as changes: one more when the one under way came through.
+          // As many entries as changes: one more if the pending one was committed.
           assert.equal(noted.length, changes + (lock.hold === done ? 0 : 1), key)
         }
       } finally {

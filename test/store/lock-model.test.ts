@@ -58,7 +58,7 @@ class StoreStage implements Stage {
     if (this.#store !== undefined) this.#disk = this.#disk.powerCut(this.#random)
     const ground = { disk: this.#disk, meta: await this.#meta, clock: this.#clock, random: this.#random }
     this.#store = await openOn(ground)
-    // As every server does when it starts.
+    // As every server does at its start.
     await this.mark()
   }
 

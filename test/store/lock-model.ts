@@ -1,7 +1,7 @@
 /**
- * A small model of locks, and random stories that are told to it and to the real thing. It knows nothing of how the
- * store decides: what is locked is written down here once more, from the specification. The same stories are played
- * against the store and over HTTP.
+ * A small model of locks, and random scenarios that run on it and on the real store. It does not share the store's
+ * decisions: the lock rules are implemented here again, from the specification. The same scenarios run against the
+ * store and over HTTP.
  */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
@@ -16,19 +16,19 @@ export interface Wish {
   readonly retention: { readonly mode: 'governance' | 'compliance'; readonly hours: number } | null
 }
 
-/** A version as whoever plays the story sees it. */
+/** A version as the scenario sees it. */
 export interface Seen {
   readonly key: string
   readonly id: string
   readonly marker: boolean
 }
 
-/** What a story is played against. Whatever is refused resolves to its code, everything else to `ok` or an id. */
+/** The system that a scenario runs against. A refusal resolves to its code, everything else to `ok` or an id. */
 export interface Stage {
-  /** D10. Whether a held object can be hidden, where that is not up to the story. */
+  /** D10. Whether a held object can be hidden, where the scenario does not decide that. */
   readonly keepsHeld?: boolean
   now(): number
-  /** Where the clock would be had nobody ever set it back. */
+  /** The time if the clock had never been set back. */
   lived(): number
   put(key: string, bytes: Buffer, lock: ModelLock | undefined): Promise<string>
   copy(from: Seen, key: string): Promise<string>
@@ -44,18 +44,18 @@ export interface Stage {
   /** The lock of a version, and its bytes. */
   look(version: Seen): Promise<{ lock: ModelLock; bytes: Buffer }>
   versions(): Promise<Seen[]>
-  /** Runs lifecycle rules that take away whatever is due and free. */
+  /** Runs lifecycle rules that remove everything due and unlocked. */
   expire(): Promise<void>
   /** Reclaims and compacts. */
   upkeep(): Promise<void>
-  /** The power goes and comes back. */
+  /** Cuts the power and restarts. */
   crash(): Promise<void>
   move(ms: number): void
-  /** What upkeep does every minute: looks at the clock. */
+  /** Records the lock clock, as maintenance does every minute. */
   mark(): Promise<void>
-  /** Somebody sets the clock. */
+  /** Sets the clock. */
   jump(ms: number): void
-  /** Told at the end, with every version's lock: the ledger agrees. */
+  /** Called at the end with every version's lock: the ledger must agree. */
   audit(locks: ReadonlyMap<string, ModelLock>): Promise<void>
 }
 
@@ -112,7 +112,7 @@ export const stories = fc.array(command, { minLength: 5, maxLength: 40 })
 export class LockModel {
   readonly #stage: Stage
   readonly #versions: Held[] = []
-  /** What every version that ever was had at last. */
+  /** The final lock of every version that ever existed. */
   #default: { mode: 'governance' | 'compliance'; days: number } | undefined
   #made = 0
 
@@ -130,7 +130,7 @@ export class LockModel {
     await this.#stage.audit(new Map(this.#versions.map(({ key, id, lock }) => [`${key}@${id}`, lock])))
   }
 
-  /** G19, once more. */
+  /** G19, implemented again. */
   #refusesRemoval({ lock, marker }: Held, bypassing: boolean): boolean {
     if (marker) return false
     if (lock.hold === 'ON') return true
@@ -144,7 +144,7 @@ export class LockModel {
     return all[index % Math.max(1, all.length)]
   }
 
-  /** The newest first. */
+  /** Newest first. */
   #of(name: string): Held[] {
     return this.#versions.filter(version => version.key === name).reverse()
   }
@@ -161,7 +161,7 @@ export class LockModel {
     this.#versions.push({ ...seen, bytes, lock: { hold: asked?.hold ?? null, retention } })
   }
 
-  /** P19, P26. A default counts from now, or from where time had got before somebody set the clock back. */
+  /** P19, P26. A default starts now, or at the latest time reached before the clock was set back. */
   async #given(version: Seen): Promise<ModelLock['retention'] | undefined> {
     if (this.#default === undefined) return undefined
     const { mode, days } = this.#default
@@ -281,7 +281,7 @@ export class LockModel {
     }
   }
 
-  /** P11. What is locked is there afterwards; what is gone was free. */
+  /** P11. Locked versions remain; removed ones were unlocked. */
   async #expire(): Promise<void> {
     await this.#stage.expire()
     const left = await this.#stage.versions()
@@ -299,7 +299,7 @@ export class LockModel {
     }
   }
 
-  /** P19. A clock that is set ahead opens nothing. */
+  /** P19. Setting the clock ahead unlocks nothing. */
   async #jump(): Promise<void> {
     const locked = this.#versions.filter(version => this.#refusesRemoval(version, true))
     this.#stage.jump(1000 * 24 * HOUR)

@@ -1,6 +1,6 @@
 /**
- * P20. Whoever sets a lock races whoever would break it; every call of the metadata engine takes a random number of
- * turns, so that each round is another schedule. HOLDFAST_ROUNDS sets how many.
+ * P20. Setting a lock races with an operation that would violate it; every call of the metadata engine takes a random
+ * number of turns, so that each round has another schedule. HOLDFAST_ROUNDS sets the number of rounds.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,7 +40,7 @@ interface Round {
   readonly store: Store
   readonly random: Random
   readonly clock: ManualClock
-  /** The version that is fought over. */
+  /** The version that both sides act on. */
   readonly id: string
 }
 
@@ -54,7 +54,7 @@ async function begin(seed: number): Promise<Round> {
   return { store, random, clock, id }
 }
 
-/** Plays a race, and holds that both ends of it were seen: what never happens proves nothing. */
+/** Runs a race and checks that every outcome occurred: an outcome that never occurs proves nothing. */
 function race(name: string, ends: readonly string[], play: (round: Round) => Promise<string>): void {
   test(`P20: ${name}`, async t => {
     const seen = new Map<string, number>()
@@ -78,7 +78,7 @@ async function turns(count: number): Promise<void> {
 const readsAsBefore = async ({ store, id }: Round): Promise<void> =>
   assert.ok((await bytesOf(store, { ...at, versionId: id })).equals(BYTES))
 
-/** Sets a lock and deletes at the same time, each first now and then. */
+/** Sets a lock and deletes concurrently; either may be first. */
 async function lockOrDelete(round: Round, lock: () => Promise<unknown>, bypass = false): Promise<string> {
   const { store, random, id } = round
   let locked = false
@@ -113,7 +113,7 @@ race('a retention and a delete of the same version: one order or the other', ['l
 })
 
 race('a hold that was acknowledged before the delete began stands', ['refused'], async ({ store, id }) => {
-  // Others change the key all the while, so that the delete has to try again.
+  // Concurrent writes to the key make the delete retry.
   const busy = Promise.all([put(store, 'bucket', 'key', 'more'), put(store, 'bucket', 'key', 'most')])
   await store.objects.setHold({ ...at, versionId: id }, true)
   assert.equal(await verdict(remove(store, 'bucket', 'key', id)), 'AccessDenied')

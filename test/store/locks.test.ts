@@ -160,7 +160,7 @@ test('P25, R113: no locks without a bucket for them, and that is said before any
   const create = store.uploads.create({ ...at, initiator: OWNER, owner: OWNER, lock: { hold: undefined, retention } })
   assert.equal(await faultOf(create), 'InvalidRequest')
   assert.equal(await faultOf(store.objects.head(at)), 'NoSuchKey')
-  // There is no such key either, but that is not what is wrong (R113).
+  // The key is missing as well, but the missing configuration is reported first (R113).
   assert.equal(await faultOf(store.objects.setHold(at, true)), 'ObjectLockConfigurationNotFoundError')
   assert.equal(await faultOf(store.objects.setRetention(at, retention)), 'ObjectLockConfigurationNotFoundError')
   await store.buckets.setLock('bucket', undefined)

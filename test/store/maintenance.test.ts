@@ -93,7 +93,7 @@ test('the sweep leaves a body alone that is still coming in', async () => {
   const body = async function* () {
     yield payload(600_000, 1)
     yield payload(600_000, 2)
-    // By now a file has been made for it, and no record names that.
+    // Its file exists by now, and no record names it.
     assert.equal(await count(store.context.blobs.solos()), 1)
     await runUntilIdle(swept)
     yield payload(600_000, 3)
@@ -213,7 +213,7 @@ test('compaction goes on where a crash stopped it', async () => {
   }
 })
 
-/** Turns one bit of a stored file around. */
+/** Flips one bit of a stored file. */
 async function flip(disk: Disk, path: string, at: number): Promise<void> {
   const file = await disk.open(path, 'read')
   const bytes = Buffer.alloc(await file.size())
@@ -299,7 +299,7 @@ test('a step of the scrub is bounded in bytes, and a round reads everything once
   const { context } = store
   await makeBucket(store, 'bucket')
   for (let n = 0; n < 100; n++) await put(store, 'bucket', `key-${n}`, payload(5000, n))
-  // Each of them as long as a test would not like to write it.
+  // Each of them is too long for a test to write.
   const megabyte = Buffer.alloc(2 ** 20)
   const seen: string[] = []
   const long = async function* (id: Buffer) {

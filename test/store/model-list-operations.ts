@@ -1,4 +1,4 @@
-/** Listings of a random sequence, each walked page by page to its end. */
+/** Listings of a random sequence, each read page by page to its end. */
 import assert from 'node:assert/strict'
 import type { ListPage } from '../../src/store/listing/listing-page.ts'
 import { oneOf } from './fixture.ts'

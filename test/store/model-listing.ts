@@ -1,4 +1,4 @@
-/** Listings of the model: everything is collected, sorted by bytes, and cut into pages afterwards. */
+/** Listings of the model: everything is collected, sorted by bytes, and then cut into pages. */
 import type { ModelBucket, ModelUpload, ModelVersion } from './model.ts'
 
 export interface ModelListRequest {
@@ -10,7 +10,7 @@ export interface ModelListRequest {
 export interface ModelPage<T> {
   readonly items: readonly T[]
   readonly prefixes: readonly string[]
-  /** The last key or common prefix of a page that has a successor. */
+  /** The last key or common prefix of a page that is not the last. */
   readonly next: string | undefined
 }
 
@@ -28,7 +28,7 @@ function commonPrefix(key: string, { prefix, delimiter }: ModelListRequest): str
   return at < 0 ? undefined : key.slice(0, prefix.length + at + delimiter.length)
 }
 
-/** A marker that is a common prefix, or lies in one, stands for everything under it. */
+/** A marker that is a common prefix, or is under one, covers everything under it. */
 function isBehind(key: string, after: string | undefined, request: ModelListRequest): boolean {
   if (after === undefined) return true
   const rolledUp = key.startsWith(request.prefix) ? commonPrefix(key, request) : undefined

@@ -1,4 +1,4 @@
-/** The operations that a random sequence is made of, each with its weight. */
+/** The operations of a random sequence, each with its weight. */
 import assert from 'node:assert/strict'
 import { below, collect, OWNER, oneOf, PART_BYTES_MIN, payload } from './fixture.ts'
 import { type Condition, type ModelLock, type ModelRetention, md5, NO_LOCK } from './model.ts'
@@ -73,7 +73,7 @@ async function getRange(run: Run): Promise<void> {
 async function copyObject(run: Run): Promise<void> {
   const from = { bucket: run.bucket(), key: run.key(), versionId: undefined as string | undefined }
   if (run.chance(0.3)) from.versionId = run.versionId(from.bucket, from.key)
-  // Often onto itself: that is where source and target meet in one commit.
+  // Often onto itself: then one commit has both source and target.
   const to = run.chance(0.2) ? { bucket: from.bucket, key: from.key } : { bucket: run.bucket(), key: run.key() }
   const seal = run.seal()
   const lock = lockWish(run)
@@ -160,7 +160,7 @@ async function changeBucket(run: Run): Promise<void> {
   } else if (what === 'default') {
     const days = oneOf(run.random, [undefined, undefined, 1])
     const retention = days === undefined ? undefined : { mode: 'governance' as const, days }
-    // The other buckets stay without locks, so that suspended versioning is met too.
+    // The other buckets have no object lock, so that suspended versioning occurs too.
     await run.both(
       () => buckets.setLock('locked', retention),
       () => model.setDefaultRetention('locked', days),
@@ -173,7 +173,7 @@ async function changeBucket(run: Run): Promise<void> {
   }
 }
 
-/** An upload in progress most of the time; else names that no upload has. */
+/** Usually an upload in progress; else ids that no upload has. */
 function someUpload(run: Run): { bucket: string; key: string; id: string } {
   const all = [...run.model.buckets.values()].flatMap(bucket => bucket.uploads)
   if (all.length > 0 && run.chance(0.9)) {
@@ -273,7 +273,7 @@ async function abort(run: Run): Promise<void> {
   )
 }
 
-/** A first part that is long enough to be followed by others, made without moving its bytes twice. */
+/** A first part long enough to be followed by others, created without moving its bytes twice. */
 async function bigObject(run: Run): Promise<void> {
   if (!run.long) return
   const [bucket, key] = [run.bucket(), run.key()]
@@ -293,7 +293,7 @@ async function openRead(run: Run): Promise<void> {
 }
 
 async function moveClock(run: Run): Promise<void> {
-  // Also back: locks must not open early, and nothing that was acknowledged may be forgotten.
+  // Also backwards: locks must not end early, and nothing acknowledged may be lost.
   run.tick(oneOf(run.random, [1, 500, 2000, 86_400_000, -400, -5000]))
 }
 

@@ -1,7 +1,6 @@
 /**
- * One random sequence of operations on the store and on the model beside it. Every answer is compared, and whatever
- * only the store can know (names of versions and uploads, keyed tags) is taken over into the model and stays fixed from
- * then.
+ * One random sequence of operations on the store and on the model. Every result is compared, and values that only the
+ * store can choose (version and upload ids, keyed ETags) are copied into the model and must not change afterwards.
  */
 import assert from 'node:assert/strict'
 import type { ManualClock } from '../../src/lib/clock.ts'
@@ -19,7 +18,7 @@ import { ANY_DEAD, below, collect, oneOf, payload } from './fixture.ts'
 import { Model, type ModelSeal, type ModelVersion, Refusal } from './model.ts'
 
 export const BUCKETS = ['first', 'second', 'locked'] as const
-/** In UTF-16 order the last two would change places. */
+/** In UTF-16 order the last two would be swapped. */
 export const KEYS = ['a', 'a/b', 'a/c/d', 'b', 'ü/1', '\u{ffff}', '\u{10000}'] as const
 const SIZES = [0, 1, 10, 4096, 4097, 5000, 65_536, 70_000] as const
 
@@ -41,7 +40,7 @@ export const customerKeyOf = (seal: ModelSeal | undefined): Buffer | undefined =
 export const encryptionOf = (seal: ModelSeal | undefined): { encryption?: KeyChoice } =>
   seal === undefined ? {} : { encryption: choiceOf(seal) }
 
-/** A read that began and goes on later, whatever happens to its object. */
+/** A read that continues later, whatever happens to its object. */
 interface OpenRead {
   readonly handle: ObjectHandle
   readonly bytes: Buffer
@@ -54,16 +53,16 @@ export class Run {
   readonly clock: ManualClock
   readonly model = new Model()
   readonly log: string[] = []
-  /** Also with parts that are long enough to be followed by others: they take most of the time. */
+  /** Includes parts long enough to be followed by others, which take most of the time. */
   readonly long: boolean
   store: Store
   #reads: OpenRead[] = []
   #workers: { step(): Promise<'busy' | 'idle'> }[] = []
   readonly #seen = new Set<string>()
-  /** The clock when nothing had passed on it. */
+  /** The initial time of the clock. */
   readonly #start: number
   #payloads = 0
-  /** Few in one sequence, so that its operations meet; other ones in the next. */
+  /** Few per sequence, so that operations meet on the same keys; the next sequence has others. */
   readonly #keys: readonly string[]
 
   constructor(store: Store, random: Random, clock: ManualClock, long = false) {
@@ -76,7 +75,7 @@ export class Run {
     this.take(store)
   }
 
-  /** Goes on with a store that was opened anew; open reads belonged to the old process. */
+  /** Continues with a reopened store; open reads belonged to the old process. */
   take(store: Store): void {
     this.store = store
     this.#reads = []
@@ -121,14 +120,14 @@ export class Run {
     ])
   }
 
-  /** An existing version's name more often than not; else none, `null`, a name nobody has, or no name at all. */
+  /** Usually the id of an existing version; else none, `null`, an unused id, or an invalid one. */
   versionId(bucket: string, key: string): string | undefined {
     const versions = this.model.buckets.get(bucket)?.keys.get(key) ?? []
     if (versions.length > 0 && this.chance(0.6)) return oneOf(this.random, versions).id
     return oneOf(this.random, [undefined, undefined, 'null', 'f'.repeat(32), 'no-such-name'])
   }
 
-  /** Both sides do it: both say no with the same code, or both answer. */
+  /** Runs both: they must fail with the same code, or both succeed. */
   async both<T, M>(real: () => Promise<T>, model: () => M): Promise<{ real: T; model: M } | undefined> {
     let expected: { model: M } | { code: string }
     try {
@@ -149,7 +148,7 @@ export class Run {
     return 'value' in got && 'model' in expected ? { real: got.value, model: expected.model } : undefined
   }
 
-  /** The version that the store made is the one that the model expected. */
+  /** The version that the store created must be the one that the model expects. */
   adopt(real: Version, model: ModelVersion, versioning: 'off' | 'on' | 'suspended'): void {
     if (versioning === 'on') {
       assert.match(real.id, /^[0-9a-f]{32}$/)
@@ -166,7 +165,7 @@ export class Run {
     this.same(real, model)
   }
 
-  /** P19. A default counts from now, or from where time had got before somebody set the clock back. */
+  /** P19. A default starts now, or at the latest time reached before the clock was set back. */
   #adoptDefault(real: Version, model: ModelVersion): void {
     const { mode, until } = model.lock.retention!
     const setBack = this.#start + this.clock.elapsed() - this.clock.now()
@@ -233,7 +232,7 @@ export class Run {
     for (let steps = 1 + below(this.random, 4); steps > 0; steps--) await worker.step()
   }
 
-  /** Every version of every key, by its record and by its bytes. */
+  /** Compares every version of every key, by its record and by its bytes. */
   async compareAll(): Promise<void> {
     for (const bucket of this.model.buckets.values()) {
       for (const [key, versions] of bucket.keys) {

@@ -34,14 +34,14 @@ const LONG_EVERY = 5
 const RUNS = shortOrLong(80, 600, 'HOLDFAST_RUNS')
 const LMDB_RUNS = Math.max(2, Math.floor(RUNS / 40))
 const SEED = process.env.HOLDFAST_SEED
-/** Another stretch of sequences every day would hide a failure from whoever looks for it the next day. */
+/** Fixed: with daily seeds a failure could not be reproduced the next day. */
 const FIRST_SEED = 1
 
 function seeds(runs: number): number[] {
   return SEED === undefined ? Array.from({ length: runs }, (_, i) => FIRST_SEED + i) : [Number(SEED)]
 }
 
-/** Runs one sequence; a failure says how to see it again and what led to it. */
+/** Runs one sequence; a failure reports how to reproduce it and the operations before it. */
 async function replayable(seed: number, run: Run, sequence: () => Promise<void>): Promise<void> {
   try {
     await sequence()
@@ -69,7 +69,7 @@ async function end(run: Run): Promise<void> {
   await run.compareAll()
 }
 
-/** A process that lost its power: whatever it still wants to commit never reaches the engine. */
+/** A process that lost its power: its later commits never reach the engine. */
 class Fenced {
   #down = false
   readonly meta: Meta
@@ -92,7 +92,7 @@ class Fenced {
   }
 }
 
-/** A store in memory whose power can be cut in the middle of a write. */
+/** An in-memory store whose power can be cut in the middle of a write. */
 class Machine {
   readonly #meta: Meta
   readonly #seed: number
@@ -122,7 +122,7 @@ class Machine {
     return new Machine(seed, meta, first, disk, new Run(store, random, clock, seed % LONG_EVERY === 0))
   }
 
-  /** Cuts the power while a put is under way: it happened whole or not at all. */
+  /** Cuts the power during a put, which must have happened completely or not at all. */
   async powerCut(): Promise<void> {
     const { run } = this
     const [bucket, key, bytes, seal] = [run.bucket(), run.key(), run.bytes(), undefined]
@@ -187,7 +187,7 @@ test(`the store over LMDB does what the model does, through ${LMDB_RUNS} sequenc
   }
 })
 
-/** Known to be bad: loses one write of a commit now and then, and says that all went well. */
+/** Known bad: loses one write of a commit now and then, and reports success. */
 class Forgetful {
   lost = 0
   readonly meta: Meta
@@ -198,7 +198,7 @@ class Forgetful {
       scan: (range, limit, reverse) => inner.scan(range, limit, reverse),
       scanMap: (range, limit, make) => inner.scanMap(range, limit, make),
       commit: tx => {
-        // The next commit through a usage counter writes the whole sum again: losing one of those heals by itself.
+        // The next commit of a usage counter writes the whole sum again: a lost write of it heals by itself.
         const losable = tx.writes.filter(({ key }) => key[0] !== 'U'.charCodeAt(0)).length
         if (losable === 0 || random.fraction() >= share) return inner.commit(tx)
         this.lost++
@@ -231,7 +231,7 @@ test('control: a metadata engine that loses one write in twenty commits does not
     if (engine!.lost > 0) outcomes.push(noticed)
     else assert.ok(!noticed, `sequence ${seed} failed although nothing was lost`)
   }
-  // Now and then the lost write is overwritten by the next one, and nothing is amiss.
+  // Sometimes the next write overwrites the lost one, and there is nothing to notice.
   assert.ok(outcomes.filter(noticed => noticed).length >= 6, `noticed: ${outcomes}`)
 })
 

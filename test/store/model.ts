@@ -1,11 +1,11 @@
 /**
- * What the store should do, as plainly as it can be said: arrays that are searched, filtered and sorted. Written from
- * the requirements, not from the store. Names that only the store can choose (versions, uploads, keyed tags) are taken
- * over from its answers by whoever compares the two.
+ * The specified behaviour of the store, as simply as possible: arrays that are searched, filtered and sorted. Written
+ * from the requirements, not from the store. Ids that only the store can choose (versions, uploads, keyed ETags) are
+ * copied from its results by the comparing code.
  */
 import { createHash } from 'node:crypto'
 
-/** The model says no, with the code that the store has to answer with. */
+/** The model refuses, with the code that the store must report. */
 export class Refusal extends Error {
   readonly code: string
   constructor(code: string) {
@@ -21,7 +21,7 @@ export interface ModelLock {
   readonly retention: ModelRetention
 }
 
-/** Which key seals the bytes; customers' keys and named keys are told apart by `name`. */
+/** The key that seals the bytes; `name` distinguishes customer keys and named keys. */
 export interface ModelSeal {
   readonly by: 'service' | 'named' | 'customer'
   readonly name: string
@@ -71,14 +71,14 @@ const PART_BYTES_MIN = 5 * 1024 * 1024
 
 const digests = new WeakMap<Buffer, string>()
 
-/** Remembered: long contents come again and again. */
+/** Cached: long contents recur. */
 export function md5(bytes: Buffer): string {
   const digest = digests.get(bytes) ?? createHash('md5').update(bytes).digest('hex')
   digests.set(bytes, digest)
   return digest
 }
 
-/** The tag is the digest of the bytes, unless a key has to hide it. */
+/** The ETag is the digest of the bytes, unless it is keyed. */
 export function tagOf(bytes: Buffer, seal: ModelSeal | undefined): string | undefined {
   return seal === undefined || seal.by === 'service' ? md5(bytes) : undefined
 }
@@ -91,9 +91,9 @@ function locked({ hold, retention }: ModelLock, now: number, bypass: boolean): b
 
 export class Model {
   readonly buckets = new Map<string, ModelBucket>()
-  /** The model's present, moved by whoever moves the store's clock. */
+  /** The model's current time, moved together with the store's clock. */
   now = 0
-  /** Locks that nobody asked for. */
+  /** Default locks. */
   readonly byDefault = new WeakSet<ModelLock>()
 
   createBucket(name: string, lockEnabled: boolean): void {
@@ -126,7 +126,7 @@ export class Model {
     bucket.defaultDays = days
   }
 
-  /** A version by name, or the current one. */
+  /** A version by id, or the current one. */
   find(bucketName: string, key: string, versionId?: string): ModelVersion {
     const { keys, versioning } = this.bucket(bucketName)
     const versions = keys.get(key) ?? []
@@ -135,7 +135,7 @@ export class Model {
       if (newest === undefined || newest.marker) throw new Refusal('NoSuchKey')
       return newest
     }
-    // R118: without versions every other name is the name of none.
+    // R118: without versioning any other id is valid and names no version.
     const isName = versionId === 'null' || versioning === 'off' || /^[0-9a-f]{32}$/.test(versionId)
     if (!isName) throw new Refusal('InvalidArgument')
     const found = versions.find(version => version.id === versionId)
@@ -144,7 +144,7 @@ export class Model {
     return found
   }
 
-  /** The bytes that a part is to be made of; a range has to lie within its source. */
+  /** The bytes of a copied part; a range must be within its source. */
   range(from: { bucket: string; key: string }, range: { start: number; end: number } | undefined): Buffer {
     const { bytes } = this.find(from.bucket, from.key)
     if (range === undefined) return bytes
@@ -179,7 +179,7 @@ export class Model {
     return lock
   }
 
-  /** Puts a version or a marker on top of a key; the null version goes where there are no names for new ones. */
+  /** Adds a version or a delete marker to a key; it replaces the null version unless versioning is on. */
   #stack(bucket: ModelBucket, key: string, version: Omit<ModelVersion, 'id' | 'modifiedAt'>): ModelVersion {
     const versions = bucket.keys.get(key) ?? []
     const kept = bucket.versioning === 'on' ? versions : versions.filter(old => old.id !== 'null')
@@ -202,7 +202,7 @@ export class Model {
     return this.#stack(bucket, key, { ...object, lock, etag, parts: 0, marker: false })
   }
 
-  /** Data and tags are the source's; its locks are not. */
+  /** Data and tags come from the source; locks do not. */
   copy(
     from: { bucket: string; key: string; versionId: string | undefined },
     to: { bucket: string; key: string; seal: ModelSeal | undefined; lock: ModelLock },
@@ -220,7 +220,7 @@ export class Model {
     return this.#stack(bucket, to.key, { bytes, seal, tags, lock, etag, parts, marker: false })
   }
 
-  /** Answers what went or the marker that came. */
+  /** Returns the removed version or the new delete marker. */
   remove(
     bucketName: string,
     key: string,
@@ -312,7 +312,7 @@ export class Model {
     const parts = listed.map(({ number }) => upload.parts.get(number)!)
     if (parts.slice(0, -1).some(part => part.bytes.length < PART_BYTES_MIN)) throw new Refusal('EntityTooSmall')
     this.#require(bucket, name.key, condition)
-    // What was asked for at the beginning was looked at then; only the bucket's default counts from completion.
+    // A requested lock was checked at creation; only the bucket's default starts at completion.
     const lock = upload.lock.retention === undefined ? this.newLock(bucket, upload.lock) : upload.lock
     this.abort(name.bucket, name.key, name.id)
     const digests = Buffer.concat(parts.map(part => Buffer.from(part.etag!, 'hex')))
@@ -328,7 +328,7 @@ export class Model {
   }
 }
 
-/** A copy in one piece under another key: its digest again, unless the old tag was keyed or the new one has to be. */
+/** A copy in one piece under another key: the digest is computed again, unless the old or the new ETag is keyed. */
 function tagFrom(source: ModelVersion, seal: ModelSeal | undefined): string | undefined {
   const keyed = source.seal?.by === 'named' && seal?.by === 'service'
   return keyed ? undefined : tagOf(source.bytes, seal)

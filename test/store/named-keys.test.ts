@@ -41,7 +41,7 @@ for (const { name, run } of ENGINES) {
       const held = await putUnder(store, 'one', { hold: true, retention: undefined })
       await putUnder(store, 'two', { hold: undefined, retention }, 'other')
       await putUnder(store, 'three', UNLOCKED, 'free')
-      // Behind a newer version it is no less locked.
+      // A noncurrent version is locked as well.
       await putUnder(store, 'three')
       for (const key of ['one', 'two']) assert.equal(await faultOf(store.namedKeys.disable(key)), 'KeyInUse')
       const which = { ...at, versionId: held.id }
@@ -55,7 +55,7 @@ for (const { name, run } of ENGINES) {
       await store.objects.setHold(which, false)
       await store.namedKeys.disable('one')
       assert.equal(await faultOf(bytesOf(store, which)), DISABLED)
-      // A lock promises that something can be read.
+      // A lock promises readability.
       assert.equal(await faultOf(store.objects.setHold(which, true)), DISABLED)
       await store.namedKeys.enable('one')
       await store.objects.setHold(which, true)

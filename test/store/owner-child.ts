@@ -1,4 +1,4 @@
-/** Another server on the folder that is named: says `owner` or why not, and stays until its input ends. */
+/** Another server on the given folder: prints `owner` or why not, and runs until its input ends. */
 import { openFolder } from '../../src/server/compose.ts'
 
 const [folder, key] = process.argv.slice(2)

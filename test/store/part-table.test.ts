@@ -14,7 +14,7 @@ import { transact } from '../../src/store/commit/transaction.ts'
 import { partsAfter } from '../../src/store/content/part-table.ts'
 import { freshStore } from './fixture.ts'
 
-/** Part numbers page by page, with a gap, each part as long as its number. */
+/** Part numbers page by page, with a gap; each part is as long as its number. */
 const PAGES = [[1, 2], [5, 7], [8]] as const
 
 test('R90: a content from before it said what the checksums of its parts are is read', async () => {

@@ -1,4 +1,4 @@
-/** What lies in a data folder is for the owner of the process alone, whoever may look into the folder. */
+/** Files in a data folder are accessible only to the owner of the process, whatever the mode of the folder. */
 import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { openFolder } from '../../src/server/compose.ts'
 import { round } from '../journal/round.ts'
 import { bytesOf, makeBucket, payload, put, withFolder } from './fixture.ts'
 
-/** Every file below a folder that others than its owner may do anything with. */
+/** Every file below a folder with any permission for group or others. */
 function open(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(name => {
     const stat = statSync(join(folder, name))

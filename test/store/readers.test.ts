@@ -24,7 +24,7 @@ import {
   settle,
 } from './fixture.ts'
 
-/** One round of all upkeep, which leaves alone what somebody reads. */
+/** One round of all maintenance, which spares the bytes of open readers. */
 async function upkeep({ context }: Store): Promise<void> {
   await context.blobs.closeVolume()
   for (let round = 0; round < 3; round++) {

@@ -14,7 +14,7 @@ const COUNT = 10
 const garbageOf = async ({ context }: Store): Promise<readonly Entry[]> => context.meta.scan(keyRanges.kind('g'), 1000)
 const blobsOf = async ({ context }: Store): Promise<readonly Entry[]> => context.meta.scan(keyRanges.kind('b'), 1000)
 
-/** Ten objects, each with a file of its own, all of them removed: ten records of garbage. */
+/** Ten objects in files of their own, all removed: ten garbage records. */
 async function litter(store: Store): Promise<readonly Entry[]> {
   await makeBucket(store, 'bucket')
   for (let n = 0; n < COUNT; n++) await put(store, 'bucket', `key-${n}`, payload(70_000, n))
@@ -36,7 +36,7 @@ test('garbage that cannot be freed is noted and stays, and the rest does not wai
     assert.deepEqual(await blobsOf(store), [])
     assert.ok(reclaimer.failures > 0)
     assert.equal((reclaimer.lastFailure as Error).name, 'BrokenReference')
-    // Mended, it goes as well.
+    // Once repaired, it is reclaimed as well.
     await meta.commit({ checks: [], writes: [{ key: blob.key, value: blob.value }] })
     await runUntilIdle(reclaimer)
     await settle(store)
@@ -44,7 +44,7 @@ test('garbage that cannot be freed is noted and stays, and the rest does not wai
   }
 })
 
-/** Scans that come upon this record fail, as those of a driver do. */
+/** Scans that reach this record fail, as those of a driver do. */
 function damaging(meta: Meta, bad: () => Buffer | undefined): Meta {
   return {
     get: key => meta.get(key),

@@ -1,4 +1,4 @@
-/** Two processes on one folder, as far as one process can play both: one serves, the other does the upkeep. */
+/** Two processes on one folder, simulated in one: one serves, the other runs maintenance. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
@@ -30,11 +30,11 @@ import {
 } from './fixture.ts'
 
 interface Pair {
-  /** Serves. */
+  /** Serves requests. */
   readonly worker: Store
-  /** Does the upkeep, and knows the worker by its lines alone. */
+  /** Runs maintenance, and knows the worker only through its epochs. */
   readonly upkeeper: Store
-  /** From now on the upkeeper knows that the worker is dead. */
+  /** From now on the maintaining process knows that the worker is dead. */
   readonly bury: () => void
 }
 
@@ -70,7 +70,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
   return { worker, upkeeper, bury }
 }
 
-/** All upkeep, several times over. */
+/** All maintenance, several times. */
 async function tidyUp({ context }: Store, compactor = new Compactor(context, ANY_DEAD)): Promise<void> {
   const workers = [new Sweeper(context), compactor, new Reclaimer(context)]
   for (let round = 0; round < 3; round++) for (const worker of workers) await runUntilIdle(worker)
@@ -116,7 +116,7 @@ for (const size of [50_000, 3 * 2 ** 20]) {
     await written.opened
     await remove(worker, 'bucket', 'first')
     await tidyUp(upkeeper, compactor)
-    // Its volume closes while its name is on the way.
+    // Its volume closes while its commit is pending.
     await worker.context.blobs.closeVolume()
     await tidyUp(upkeeper, compactor)
     committing.open()
@@ -135,7 +135,7 @@ test('the volume that a process appends to is left alone while it lives, and com
   const before = await names()
   await tidyUp(upkeeper)
   assert.deepEqual(await names(), before)
-  // What it appends from now on has to lie where its record says.
+  // Bytes appended from now on must be where their record says.
   await put(worker, 'bucket', 'later', payload(50_000, 3))
   bury()
   await tidyUp(upkeeper)

@@ -1,4 +1,4 @@
-/** After a rotation everything that is stored can be wrapped by the new key, and nothing else of it changes. */
+/** After a rotation everything stored can be rewrapped with the new key, and nothing else about it changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Meta } from '../../src/meta/meta.ts'
@@ -21,7 +21,7 @@ async function putUnder(store: Store, key: string, encryption?: KeyChoice, hold 
   return store.objects.put({ bucket: 'bucket', key, owner: OWNER, body, lock, ...sealed })
 }
 
-/** Every record of this kind, by its address. */
+/** Every record of this kind, by key. */
 async function records(store: Store, kind: 'o' | 'v' | 'u'): Promise<Map<string, { encryption?: Encryption }>> {
   const decode = kind === 'u' ? uploadFormat.decode : versionFormat.decode
   const entries = await store.context.meta.scan(keyRanges.kind(kind), 10_000)
@@ -33,7 +33,7 @@ const KINDS = ['o', 'v', 'u'] as const
 const everything = async (store: Store) =>
   new Map((await Promise.all(KINDS.map(kind => records(store, kind)))).flatMap(found => [...found]))
 
-/** What a record says, without how its key is wrapped at the moment. */
+/** A record without its wrapped key. */
 const unwrapped = (found: Awaited<ReturnType<typeof everything>>): unknown =>
   [...found].map(([key, record]) => [
     key,
@@ -47,7 +47,7 @@ async function outdated(store: Store): Promise<number> {
   ).length
 }
 
-/** A whole round, with how many steps it took. */
+/** A whole round, with the number of steps it took. */
 async function round(store: Store): Promise<Omit<RewrapProgress, 'next'> & { readonly steps: number }> {
   const sum = { looked: 0, rewrapped: 0, left: 0, steps: 0 }
   for (let from: Buffer | undefined; ; ) {
@@ -59,7 +59,7 @@ async function round(store: Store): Promise<Omit<RewrapProgress, 'next'> & { rea
   }
 }
 
-/** Current and older versions, locked ones, an upload that is under way, and what no key of ours wraps. */
+/** Current and older versions, locked ones, an upload in progress, and content under keys that are not ours. */
 async function filled(store: Store): Promise<void> {
   await makeBucket(store, 'bucket', 'locked')
   await putUnder(store, 'plain')
@@ -133,7 +133,7 @@ test('a round goes on step by step, and one that was broken off is done again wi
   commits = Number.POSITIVE_INFINITY
   const left = await outdated(store)
   assert(left > 0 && left < count, `${left} left`)
-  // Each look at the clock is a second later: every step does one page.
+  // Each reading of the clock is a second later: every step does one page.
   clock.elapsed = () => seconds++ * 1_000
   let seconds = 0
   assert.deepEqual(await round(store), { looked: count, rewrapped: left, left: 0, steps: 5 })

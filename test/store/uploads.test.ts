@@ -34,7 +34,7 @@ for (const { name, run } of ENGINES) {
       const upload = await begin(store)
       const bodies = [payload(PART_BYTES_MIN, 1), payload(PART_BYTES_MIN + 1, 2), payload(10, 3)]
       const parts = []
-      // Uploaded backwards: only the order of the list counts (R77).
+      // Uploaded in reverse: only the order of the list counts (R77).
       for (const number of [3, 2, 1]) {
         const { etag } = await store.uploads.putPart({ ...upload, number, body: [bodies[number - 1]!] })
         assert.equal(etag, md5(bodies[number - 1]!))
@@ -231,7 +231,7 @@ test('UploadPartCopy: a range lies within its source, whatever became of that me
 })
 
 test('R34, R35: a completion never commits parts that it read before one of them was replaced', async () => {
-  // Called after the first and after the second time that parts were read, before the reader gets them.
+  // Called after the first and second read of the parts, before the reader gets them.
   const afterRead: (() => Promise<void>)[] = []
   const { store } = await freshStore(1, meta => ({
     get: key => meta.get(key),
@@ -252,7 +252,7 @@ test('R34, R35: a completion never commits parts that it read before one of them
   afterRead.push(
     async () => {
       const second = await store.uploads.putPart({ ...upload, number: 1, body: [payload(20_000, 2)] })
-      // A second completion announces itself, so that the upload looks as it did to the first one.
+      // A second completion starts, so that the upload looks as it did to the first one.
       later = verdict(store.completion.complete({ ...upload, parts: [second] }))
       await announced.opened
     },

@@ -1,4 +1,4 @@
-/** Changes what three buckets hold in the folder that is named, saying how often, until it is killed. */
+/** Changes the contents of three buckets in the given folder, printing the number of changes, until it is killed. */
 import { writeSync } from 'node:fs'
 import { openFolder } from '../../src/server/compose.ts'
 import { chance } from './fixture.ts'

@@ -18,7 +18,7 @@ import { chance, makeBucket, put, remove, withFolder } from './fixture.ts'
 import { changeSomething, makeBuckets } from './usage-operations.ts'
 import { assertExact, usageRecordCount } from './usage-reference.ts'
 
-/** Beside this file, with the ending that this file has. */
+/** In this folder, with the same extension as this file. */
 const CHILD = fileURLToPath(import.meta.url.replace(/usage-lives\.test(\.\w+)$/, 'usage-child$1'))
 
 async function inFolder<T>(folder: string, use: (parts: ServerParts) => Promise<T>): Promise<T> {
@@ -30,7 +30,7 @@ async function inFolder<T>(folder: string, use: (parts: ServerParts) => Promise<
   }
 }
 
-/** The records alone, as a tool would change them that knows nothing of counters. */
+/** Opens only the records, as a tool that does not know the counters would. */
 async function inRecords(folder: string, use: (meta: MetaEngine) => Promise<void>): Promise<void> {
   const meta = await openMeta({ folder, durability: 'os' })
   try {
@@ -63,7 +63,7 @@ test('after kill -9 counters equal a recount, and those of the dead are folded',
     }
   }))
 
-/** As a version from before there were counters leaves a folder. */
+/** A folder as a version from before the counters leaves it. */
 async function forgetCounters(folder: string): Promise<void> {
   await inRecords(folder, async meta => {
     const counters = await meta.scan(keyRanges.kind('U'), 1000)

@@ -1,4 +1,4 @@
-/** Random changes of a few keys in a few buckets: every way to change what a bucket holds. */
+/** Random changes of a few keys in a few buckets, by every operation that changes usage. */
 import type { Random } from '../../src/lib/random.ts'
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'
@@ -55,7 +55,7 @@ const CHANGES: readonly Change[] = [
     const upload = await someUpload(store, random, at.bucket)
     if (upload === undefined) return
     const parts = await store.uploads.parts(await store.uploads.find(upload), 0, 10)
-    // The last part may be small; the others stay behind.
+    // The last part may be small; the others are discarded.
     const last = parts.at(-1)
     if (last === undefined) return
     await store.completion.complete({ ...upload, parts: [{ number: last.number, etag: last.etag }] })
@@ -66,7 +66,7 @@ const CHANGES: readonly Change[] = [
   },
 ]
 
-/** One change; refusals are part of it, and an outcome that nobody knows is the end of a process. */
+/** One change; refusals are normal, and an unknown outcome ends the process. */
 export async function changeSomething(store: Store, random: Random): Promise<void> {
   const at = { bucket: oneOf(random, BUCKETS), key: oneOf(random, KEYS) }
   try {

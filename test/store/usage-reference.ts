@@ -1,4 +1,4 @@
-/** Usage of buckets, counted the slow way: by reading every record of one snapshot. */
+/** Usage of buckets, computed the slow way: by reading every record of one snapshot. */
 import assert from 'node:assert/strict'
 import type { Entry, MetaEngine, Snapshot } from '../../src/meta/meta.ts'
 import { bucketFormat } from '../../src/model/bucket.ts'
@@ -13,7 +13,7 @@ const EVERYTHING = 1_000_000
 const of = (snapshot: Snapshot, kind: string): Promise<readonly Entry[]> =>
   snapshot.scan(keyRanges.kind(kind), EVERYTHING)
 
-/** By the names of buckets. */
+/** By bucket name. */
 async function counted(snapshot: Snapshot): Promise<Map<string, UsageDelta>> {
   const out = new Map<string, UsageDelta>()
   for (const { value } of await of(snapshot, 'B')) out.set(bucketFormat.decode(value).name, noUsage())
@@ -49,7 +49,7 @@ async function recorded(snapshot: Snapshot): Promise<Map<string, Usage>> {
   return out
 }
 
-/** At one moment, however much goes on: what the counters say is what a recount finds. Returns that. */
+/** In one snapshot, under any load, the counters equal a recount. Returns that. */
 export async function assertExact(meta: Pick<MetaEngine, 'snapshot'>, when: string): Promise<Map<string, Usage>> {
   const snapshot = await meta.snapshot()
   try {

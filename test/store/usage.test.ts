@@ -1,4 +1,4 @@
-/** Usage counters: exact at every moment, whatever goes on beside them, and never a reason for commits to conflict. */
+/** Usage counters: exact at every moment, under any load, and never a cause of conflicts. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -50,7 +50,7 @@ for (const { name, run } of DRIVERS) {
     run(async meta => {
       const disk = new MemoryDisk()
       for (let seed = 1; seed <= 3; seed++) {
-        // Commits come late and in any order, so that decisions conflict and are made again.
+        // Commits are delayed and reordered, so that transactions conflict and are retried.
         const slow = unhurried(meta, chance(seed + 100))
         const base = ground(slow, seed, disk)
         const stores = [await openOn(base), await openOn({ ...base, random: chance(seed + 50) })]
@@ -119,7 +119,7 @@ test('R100: with the answer to an abort its bytes no longer count, also when a p
   assert.deepEqual({ ...(await usage(store, 'box')) }, noUsage())
   const another = await create()
   await store.uploads.putPart({ ...another, number: 1, body: [Buffer.alloc(10)] })
-  // Between the look at the parts and the commit that ends the upload.
+  // Between reading the parts and the commit that completes the upload.
   let isLate = true
   const late: Meta = {
     ...meta,
@@ -223,7 +223,7 @@ test('a process that remembers few buckets goes on in the counters that it had',
   }
   const engine = { snapshot: () => (meta as MetaEngine).snapshot() }
   await assertExact(engine, 'after forgetting and reading again')
-  // A base and two slots for each: what was forgotten is used again, not left behind.
+  // A base and two slots for each: released slots are reused, not leaked.
   assert.equal(await usageRecordCount(engine), names.length * 3)
 })
 
@@ -243,7 +243,7 @@ test('counters of processes that are gone are folded, those of a removed bucket 
   await store.buckets.remove('short-lived')
   const before = await assertExact(meta, 'before')
   assert((await usageRecordCount(meta)) > 12)
-  // The last process is still alive: one whose commit is under way must not lose the counter under its feet.
+  // The last process is still alive: its slot must not be removed during a commit.
   const alive = store.context.ids.writer
   const keeper = Store.open({
     ...{ ...base, blobs: store.context.blobs, keyring: store.context.keyring },
@@ -257,6 +257,6 @@ test('counters of processes that are gone are folded, those of a removed bucket 
   await put(store, 'versioned', 'a', 'by the one that is alive')
   await assertExact(meta, 'after more work')
   const left = await usageRecordCount(meta)
-  // Three bases, and at most four counters in one bucket and a few in the others of the one that is alive.
+  // Three bases, at most four slots in one bucket, and a few in the others for the live process.
   assert(left <= 3 + 4 + 8, `${left} records are left`)
 })

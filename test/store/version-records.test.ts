@@ -1,4 +1,4 @@
-/** Records of versions: those of the first format, and what is noticed when a bit of one turns on the disk. */
+/** Version records: those of the first format, and detection of flipped bits on the disk. */
 import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { bytesOf, ENGINES, makeBucket, payload, put, remove, withFolder } from '
 
 const bucket = 'bucket'
 
-/** Everything listings say about a bucket, by every way of theirs. */
+/** Everything that all forms of listing show about a bucket. */
 async function listed(store: Store) {
   return {
     objects: await store.listing.objects({ bucket, limit: 10 }),
@@ -61,7 +61,7 @@ for (const { name, run } of ENGINES) {
     }))
 }
 
-/** Turns a bit wherever these bytes stand in the file of the metadata, once a store has been there and has left. */
+/** Flips a bit wherever these bytes occur in the metadata file, after a store was open and closed again. */
 async function afterTurning(what: (store: Store) => Promise<Buffer>, use: (parts: ServerParts) => Promise<void>) {
   await withFolder(async folder => {
     const first = await openFolder({ folder, durability: 'os' })

@@ -1,4 +1,4 @@
-/** The workers of a folder's owner: they come with it, and whoever takes the folder over waits until they are gone. */
+/** The workers of a folder's owner: they start with it, and a new owner waits until they are gone. */
 import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { test } from 'node:test'
@@ -34,7 +34,7 @@ test('whoever takes a folder over waits until the last worker of the one before 
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
     const workers = [await joinOwner(folder, meta, 1, writer()), await joinOwner(folder, meta, 1, writer())]
-    // As if it had been killed: its socket is gone, its workers have not noticed yet.
+    // As if it had been killed: its socket is gone, and its workers have not noticed yet.
     await before.end()
     let waits = 0
     class Waiting extends ManualClock {
