@@ -1,6 +1,6 @@
 /**
- * Each record of a store damaged in its turn: what does not need it stays readable, what needs it answers with an
- * error, and upkeep, which meets the damage too, takes nothing along that was whole.
+ * Damages each record of a store in turn: objects that do not need it stay readable, those that do fail with an error,
+ * and maintenance, which meets the damage too, removes nothing intact.
  */
 
 import { Compactor } from '../../src/maintenance/compact.ts'
@@ -26,7 +26,7 @@ export interface BadRecordTotal {
   readonly problems: string[]
 }
 
-/** A store with garbage to release, volumes to compact and objects of every kind. */
+/** A store with garbage to reclaim, volumes to compact and objects of every kind. */
 async function prepare(): Promise<{ world: World; expectation: Expectation }> {
   const world = await World.create(chance(1))
   const process = await world.start()

@@ -1,6 +1,6 @@
 /**
- * Single bits turned in the metadata file of a closed store, each looked at by a process that may die of it. Nothing
- * vanishes without being found, and whatever is hurt is whole again after a rebuild.
+ * Single bits flipped in the metadata file of a closed store, each checked by a process that may die of it. No loss
+ * goes undetected, and a rebuild repairs all damage.
  */
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { judge, type Suite } from './suite.ts'
 const FLIPS = 100
 const PAGE_BYTES = 4096
 const HEAD_BYTES = 48
-/** A damaged tree may lead in circles. */
+/** A damaged tree may contain cycles. */
 const PATIENCE_MS = 10_000
 
 type Verdict = FlipVerdict | 'died' | 'hung'
@@ -45,7 +45,7 @@ class Looker {
     return verdict
   }
 
-  /** In a process of its own: the one before may still have the folder. */
+  /** In a separate process: the previous one may still have the folder open. */
   async rebuild(): Promise<RebuildVerdict> {
     await this.end()
     this.#child = new Program('rot-child', this.#args)
@@ -60,7 +60,7 @@ class Looker {
   }
 }
 
-/** Every other bit is one of a page's head and pointers: there records get lost that are whole themselves. */
+/** Half of the bits are in a page's header and pointers, where a flip loses records that are themselves intact. */
 function offsetIn(size: number, random: Random): number {
   const anywhere = Math.floor(random.fraction() * size)
   if (random.fraction() < 0.5) return anywhere

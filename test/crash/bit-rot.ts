@@ -1,6 +1,6 @@
 /**
- * Damage to files of object bytes: bits, blocks, ends, whole files. Whatever is hurt answers with an error, never with
- * other bytes; the scrubber names every hurt object; upkeep over a damaged store hurts nothing else.
+ * Damage to files of object bytes: bits, blocks, ends, whole files. A damaged object fails with an error and never
+ * returns wrong bytes; the scrubber reports every damaged object; maintenance of a damaged store damages nothing else.
  */
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,14 +31,14 @@ function blobFiles(folder: string): string[] {
   return names.map(name => join(blobs, name)).filter(path => statSync(path).isFile())
 }
 
-/** Hurts one file and says how. */
+/** Damages one file and describes how. */
 function damage(folder: string, random: Random): string {
   const below = (limit: number): number => Math.floor(random.fraction() * limit)
   const files = blobFiles(folder)
   const path = files[below(files.length)]!
   const kind = KINDS[below(KINDS.length)]!
   const bytes = readFileSync(path)
-  // The first record's head is as likely to be hit as all the rest: a walk through the file begins with it.
+  // The first record's header is hit more often than its size suggests: a walk through the file starts with it.
   const at = random.fraction() < 0.2 ? BLOCK_BYTES + below(36) : below(bytes.length)
   const label = `${kind} ${path.slice(folder.length)} at ${at}`
   if (kind === 'delete') rmSync(path)
@@ -51,7 +51,7 @@ function damage(folder: string, random: Random): string {
   return label
 }
 
-/** Hurts one file of a copy of the store and looks at everything, before and after upkeep. */
+/** Damages one file of a copy of the store and checks everything, before and after maintenance. */
 export async function hurtOnce(
   pristine: string,
   folder: string,

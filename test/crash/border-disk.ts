@@ -1,4 +1,4 @@
-/** A disk that stops before every call and lets somebody look at the world. */
+/** A disk that pauses before every call, so that the world can be inspected. */
 import type { Disk, DiskFile } from '../../src/lib/disk.ts'
 
 class BorderFile implements DiskFile {
@@ -33,7 +33,7 @@ class BorderFile implements DiskFile {
   }
 }
 
-/** Calls that change nothing pass without a stop: the world before them is the world after them. */
+/** Calls that change nothing do not pause: the world is the same before and after them. */
 export function borderDisk(disk: Disk, border: () => Promise<void>): Disk {
   return {
     async open(path, how) {

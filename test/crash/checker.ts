@@ -1,6 +1,6 @@
 /**
- * The process that looks afterwards: `checker <folder> <journal> <expected states>`. Opens the folder as the next
- * server would, compares, does upkeep, compares again; prints a report and puts the settled states back.
+ * The process that checks afterwards: `checker <folder> <journal> <expected states>`. Opens the folder as the next
+ * server would, compares, runs maintenance, compares again; prints a report and writes the settled states back.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -19,7 +19,7 @@ export interface CheckReport {
   readonly failures: readonly string[]
   readonly acknowledged: number
   readonly refused: number
-  /** Operations that were begun and never answered. */
+  /** Operations that were started and never acknowledged. */
   readonly open: number
   readonly versions: number
   readonly bytes: number
@@ -34,11 +34,11 @@ const startedAt = performance.now()
 const parts = await openFolder({ folder: folder! })
 const { store, close } = parts
 const openingMs = performance.now() - startedAt
-// A writer that was killed while it opened the folder may not have come to make them.
+// A writer killed while it opened the folder may not have created them.
 await makeBuckets(store)
 const first = await observe(store, expectation)
 const problems = [...first.problems]
-// What a crash took from the end of a journal must not look like something that is lost.
+// Rows that a crash cut from the end of a journal must not look like lost records.
 problems.push(...(await compareWithCopy(parts.copy!)))
 if (problems.length === 0) {
   problems.push(...(await round(parts)))

@@ -1,4 +1,6 @@
-/** What a lane does next. A lane has keys of its own, so that nobody else changes what it expects. */
+/**
+ * Chooses the next operation of a lane. Each lane has its own keys, so that no other lane changes their expected state.
+ */
 import type { Random } from '../../src/lib/random.ts'
 import { type Expectation, type KeyState, type Name, NULL_ID, type Operation, type Stored } from './model.ts'
 import type { Piece } from './payload.ts'
@@ -10,9 +12,9 @@ export interface Sizes {
   readonly inlineMax: number
   readonly packedMax: number
   readonly soloMax: number
-  /** How many of all bodies are long enough for a file of their own. */
+  /** The share of bodies that are long enough for a file of their own. */
   readonly soloShare: number
-  /** A part that is not the last one of its upload. */
+  /** The minimum size of a part that is not the last of its upload. */
   readonly partMin: number
 }
 
@@ -42,7 +44,7 @@ export class Lane {
     return { seed: this.#below(2 ** 31), size: least + this.#below(most - least + 1) }
   }
 
-  /** Mostly small ones, as in life. */
+  /** Mostly small, as in practice. */
   #body(): Piece {
     const { inlineMax, packedMax, soloMax, soloShare } = this.#sizes
     if (this.#random.fraction() < soloShare) return this.#piece(packedMax + 1, soloMax)
@@ -78,7 +80,7 @@ export class Lane {
     return { kind: 'copy', to, from: id === NULL_ID ? from : { ...from, versionId: id }, pieces, sealed }
   }
 
-  /** Holds a version, or takes one out, which must be refused while it is held. */
+  /** Sets a hold on a version, or deletes one, which must be refused while it is held. */
   #change(to: Name, state: KeyState): Operation | undefined {
     if (to.bucket === 'plain' || state.length === 0) return undefined
     const { id: versionId, hold, marker } = this.#pick(state)

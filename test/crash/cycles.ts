@@ -1,11 +1,11 @@
-/** A data folder that goes through many lives: a writer works on it until it is ended, then a checker looks. */
+/** A data folder over many cycles: a writer works on it until it is killed, then a checker inspects it. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CheckReport } from './checker.ts'
 import { type Ending, Program } from './program.ts'
 
 export interface CycleOptions {
-  /** The data folder, which may lie on the filesystem under test. */
+  /** The data folder, which may be on the filesystem under test. */
   readonly folder: string
   /** Journals and expectations, which may not. */
   readonly notes: string
@@ -42,21 +42,21 @@ export class Cycles {
     writeFileSync(this.#states, '[]')
   }
 
-  /** A writer at work; whoever started it ends it. */
+  /** A running writer; the caller ends it. */
   startWriter(seed: number): Program {
     const { folder, durability } = this.#options
     const { journal, states } = this.begin()
     return new Program('writer', [folder, journal, states, String(seed), durability])
   }
 
-  /** An empty journal, and what is expected so far, for whoever writes in this cycle. */
+  /** An empty journal, and the current expectation, for the writer of this cycle. */
   begin(): { readonly journal: string; readonly states: string } {
     rmSync(this.#journal, { force: true })
     writeFileSync(this.#journal, '')
     return { journal: this.#journal, states: this.#states }
   }
 
-  /** What a fresh process makes of the folder. A checker that dies has found something, too. */
+  /** The report of a fresh process on the folder. A checker that dies is a finding, too. */
   async check(): Promise<CheckReport | Ending> {
     const checker = new Program('checker', [this.#options.folder, this.#journal, this.#states])
     const ending = await checker.ended

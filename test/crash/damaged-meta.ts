@@ -8,7 +8,7 @@ import {
   scanMapAll,
 } from '../../src/meta/meta.ts'
 
-/** An engine in which one record does not match its checksum any more. */
+/** An engine in which one record fails its checksum. */
 export class DamagedMeta implements Meta {
   readonly #below: Meta
   readonly #damaged: Buffer

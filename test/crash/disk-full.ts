@@ -1,11 +1,11 @@
-/** A small disk, filled to the end: with bytes, then with records. */
+/** A small disk, filled completely: with bytes, then with records. */
 import { join } from 'node:path'
 import type { FullReport } from './full-child.ts'
 import { LoopMount } from './loop-mount.ts'
 import { Program } from './program.ts'
 import { judge, type Suite } from './suite.ts'
 
-/** The reserve that bytes leave free is a third of it. */
+/** The reserve is a third of it. */
 const IMAGE_BYTES = 192 * 2 ** 20
 
 export const diskFull: Suite = {

@@ -11,14 +11,16 @@ import {
   type Projection,
 } from '../../src/meta/meta.ts'
 
-/** `full`: nothing was written, and life goes on. Of an unknown outcome, either half: `lost` or `applied`. */
+/**
+ * `full`: nothing was written, and the engine still works. `lost` and `applied`: the two cases of an unknown outcome.
+ */
 export type CommitFault = 'full' | 'lost' | 'applied'
 
 export const COMMIT_FAULTS: readonly CommitFault[] = ['full', 'lost', 'applied']
 
 export class FailingMeta implements Meta {
   readonly #below: Meta
-  /** Called before each commit and after it. */
+  /** Called before and after each commit. */
   readonly #border: () => Promise<void>
   commits = 0
   #failAtCommit = 0
@@ -36,7 +38,7 @@ export class FailingMeta implements Meta {
     this.#fault = fault
   }
 
-  /** From now on as after an unknown outcome: the process that uses this engine counts as dead. */
+  /** Behaves as after an unknown outcome from now on: the process that uses this engine counts as dead. */
   end(): void {
     this.#broken ??= new OutcomeUnknown('the process is gone')
   }
@@ -72,13 +74,13 @@ export class FailingMeta implements Meta {
   async close(): Promise<void> {}
 }
 
-/** Everything in the engine. An engine in memory answers with what is there at the moment of the call. */
+/** Everything in the engine. An in-memory engine returns its state at the moment of the call. */
 export const entriesOf = (meta: Meta): Promise<readonly Entry[]> =>
   meta.scan({ start: Buffer.alloc(0), end: undefined }, Number.MAX_SAFE_INTEGER)
 
 const ENTRIES_PER_COMMIT = 8
 
-/** The same records in an engine of their own. */
+/** The same records in a separate engine. */
 export async function metaOf(entries: readonly Entry[]): Promise<Meta> {
   const copy = await openMemoryMeta()
   for (let from = 0; from < entries.length; from += ENTRIES_PER_COMMIT) {

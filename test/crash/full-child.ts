@@ -15,7 +15,7 @@ export interface FullReport {
   readonly stored: number
   readonly refusals: number
   readonly removed: number
-  /** Of the removed, how many were refused while others went on beside them. */
+  /** Of the removed, how many were refused while others proceeded concurrently. */
   readonly retried: number
   readonly backAfterMs: number
 }
@@ -34,7 +34,7 @@ let count = 0
 let stored = 0
 let refusals = 0
 
-/** True when it was acknowledged; a refusal must be the one for a full disk, and must leave nothing. */
+/** True when it was acknowledged; a refusal must be the one for a full disk, and must have no effect. */
 async function attempt(operation: Operation): Promise<boolean> {
   expectation.begin(operation)
   try {
@@ -83,7 +83,7 @@ let retried = 0
 for (let from = 0; from < removals.length; from += AT_ONCE) {
   const operations = removals.slice(from, from + AT_ONCE).map(label => ({ kind: 'remove', to: nameOf(label) }) as const)
   const answers = await Promise.all(operations.map(attempt))
-  // Many deletes in one transaction may need more pages than a full engine has left; one by one they must go through.
+  // Many deletes in one transaction may need more pages than a full engine has left; one at a time they must succeed.
   for (const [index, done] of answers.entries()) {
     if (!done) retried++
     if (done || (await attempt(operations[index]!))) removed++

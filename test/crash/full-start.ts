@@ -1,4 +1,4 @@
-/** The whole program on a disk without a free block: it starts, reads and deletes, and its second copy is whole. */
+/** The whole program on a disk without a free block: it starts, reads and deletes, and its second copy is intact. */
 import assert from 'node:assert/strict'
 import { closeSync, existsSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,13 +9,13 @@ import { BUCKET, clientOf, ROOT, until } from '../workers/program.ts'
 import { type Filesystem, LoopMount } from './loop-mount.ts'
 import type { Suite } from './suite.ts'
 
-/** xfs makes no smaller one. */
+/** The smallest size that xfs supports. */
 const IMAGE_BYTES = 320 * 2 ** 20
 const OBJECTS = 200
 const BODY = Buffer.alloc(60_000, 'full')
 const ENV = { HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey }
 
-/** Until not a byte more is taken. */
+/** Writes until not a single byte fits. */
 function fillUp(path: string): void {
   const file = openSync(path, 'w')
   for (const size of [2 ** 20, 4096, 512]) {

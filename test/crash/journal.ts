@@ -1,6 +1,6 @@
 /**
- * What a writer process tells about its operations: each one before it is begun and after it was answered. Written with
- * one system call per line to a file on another filesystem than the one under test, so that a kill loses no line.
+ * The journal of a writer process: each operation before it is started and after it is acknowledged. Written with one
+ * system call per line to a file on another filesystem than the one under test, so that a kill loses no line.
  */
 import { openSync, readFileSync, writeSync } from 'node:fs'
 import type { Expectation, Operation } from './model.ts'
@@ -42,12 +42,12 @@ export class Journal {
   }
 }
 
-/** Adds a journal to what is expected; returns the failures that the writer met. */
+/** Applies a journal to the expectation; returns the failures that the writer met. */
 export function replayJournal(path: string, expectation: Expectation): readonly string[] {
   const open = new Map<number, Operation>()
   const failures: string[] = []
   const lines = readFileSync(path, 'utf8').split('\n')
-  // Without its line feed the last line was cut by the kill, and what it would have said was never said.
+  // A last line without a line feed was truncated by the kill and does not count.
   for (const text of lines.slice(0, -1)) {
     const line = JSON.parse(text) as Line
     if ('begin' in line) {

@@ -1,6 +1,6 @@
 /**
- * kill -9 under load of a server with two workers, over HTTP: of a worker, which is replaced while the load goes on,
- * and of the supervisor, which takes its workers along. Then a fresh process looks at the folder, as after `kill`.
+ * kill -9 under load of a server with two workers, over HTTP: of a worker, which is replaced under load, and of the
+ * supervisor, which takes its workers along. Then a fresh process checks the folder, as after `kill`.
  */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ const MIB = 2 ** 20
 const SIZES = { inlineMax: 4096, packedMax: MIB, soloMax: 2 * MIB, soloShare: 0.05, partMin: 5 * MIB }
 const LOCKED: readonly (readonly [string, string])[] = [[':bucket-object-lock-enabled', 'true']]
 
-/** What one request can do; holds and uploads are the business of the other suite. */
+/** Operations of a single request; the other suite covers holds and uploads. */
 type Sent = Exclude<Operation, { kind: 'hold' | 'expire' }>
 const SENT: ReadonlySet<Operation['kind']> = new Set(['put', 'copy', 'remove'])
 const isSent = (operation: Operation): operation is Sent => SENT.has(operation.kind)
@@ -31,7 +31,7 @@ const isSent = (operation: Operation): operation is Sent => SENT.has(operation.k
 const versionQuery = (versionId: string | undefined): string =>
   versionId === undefined ? '' : `?versionId=${versionId}`
 
-/** The name of the version or marker it made, once it is acknowledged. */
+/** The id of the version or marker it created, once it is acknowledged. */
 async function send(client: Client, operation: Sent): Promise<string> {
   const { bucket, key } = operation.to
   const to = { bucket, path: `/${key}`, as: ROOT }
@@ -57,7 +57,7 @@ class Load {
   readonly #program: Program
   readonly #journal: Journal
   readonly #expectation: Expectation
-  /** Nobody knows what became of the last request for these. */
+  /** Keys whose last request has an unknown outcome. */
   readonly #open = new Set<string>()
   #running = true
   cuts = 0
@@ -77,7 +77,7 @@ class Load {
     while (this.#running) {
       const operation = lane.next()
       if (!isSent(operation) || this.#isOut(operation)) {
-        // Lets the others go first, also when there is nothing left to choose.
+        // Lets the other lanes run, even when there is nothing left to choose.
         await wait(1)
         continue
       }
@@ -136,7 +136,7 @@ export const killWorkers: Suite = {
         killed++
       }
       await wait(random.fraction() * LIFE_MS_MAX)
-      // Every other time the supervisor is killed under load; else it is told to end, and nothing is cut off.
+      // The supervisor is alternately killed under load and shut down gracefully, which aborts nothing.
       if (cycle % 2 === 0) await program.end('SIGKILL')
       load.end()
       await Promise.all(running)

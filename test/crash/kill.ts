@@ -1,6 +1,6 @@
 /**
- * kill -9 under load. It shows that every moment is a good one to die and that recovery can itself be cut off; it says
- * nothing about syncs, since the kernel keeps what a dead process has written.
+ * kill -9 under load. It shows that a process may die at any moment, even during recovery; it proves nothing about
+ * syncs, since the kernel keeps the writes of a dead process.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
- * A filesystem in a file, mounted by a loop device, whose power can be cut: the filesystem is told to shut down at once
- * without writing its log, so that everything the page cache still had is gone, as it would be with the machine.
+ * A filesystem in a file, mounted by a loop device, whose power can be cut: the filesystem shuts down at once without
+ * writing its log, so that the page cache is lost, as with the machine.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
@@ -74,7 +74,7 @@ export class LoopMount {
     must('python3', ['-c', SHUTDOWN, this.folder])
   }
 
-  /** After a power cut this is where the filesystem replays its log. */
+  /** After a power cut the filesystem replays its log here. */
   async remount(): Promise<void> {
     await this.#unmount()
     const failure = this.#tryMount()
@@ -82,7 +82,7 @@ export class LoopMount {
   }
 
   async #unmount(): Promise<void> {
-    // The kernel may still be closing the files of a process that has just been killed.
+    // The kernel may still be closing the files of a process that was just killed.
     for (let tries = 1; ; tries++) {
       const failure = run('umount', [this.folder])
       if (failure === undefined) break
@@ -101,7 +101,7 @@ export class LoopMount {
     rmSync(this.#image, { force: true })
   }
 
-  /** Out of sight at once; the kernel lets go when the last file is closed. */
+  /** A lazy unmount; the kernel detaches it when the last file is closed. */
   abandon(): void {
     run('umount', ['-l', this.folder])
     mounted.delete(this)

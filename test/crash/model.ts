@@ -1,12 +1,12 @@
 /**
- * What a store must hold, told by the operations that were begun and answered. An operation that was begun and never
- * answered leaves two states that are both right: before it and after it. Nothing in between is.
+ * The expected contents of a store, derived from the operations started and acknowledged. An operation that was started
+ * and never acknowledged leaves two valid states: before it and after it. Nothing in between is valid.
  */
 import type { Piece } from './payload.ts'
 
 export type BucketName = 'plain' | 'versioned'
 
-/** Versions are kept in one bucket and not in the other. */
+/** One bucket is versioned and the other is not. */
 export const BUCKETS: readonly BucketName[] = ['plain', 'versioned']
 
 export interface Name {
@@ -29,7 +29,7 @@ export type Operation =
       readonly sealed: boolean
     }
   | { readonly kind: 'remove'; readonly to: Name; readonly versionId?: string }
-  /** By a lifecycle rule; only where no versions are kept. */
+  /** By a lifecycle rule; only in the unversioned bucket. */
   | { readonly kind: 'expire'; readonly to: Name }
   | { readonly kind: 'hold'; readonly to: Name; readonly versionId: string; readonly on: boolean }
 
@@ -43,7 +43,7 @@ export interface Stored {
 /** The versions of one key, newest first. */
 export type KeyState = readonly Stored[]
 
-/** A version whose name was never told. */
+/** A version whose id was never reported. */
 export const UNKNOWN = '?'
 export const NULL_ID = 'null'
 
@@ -90,7 +90,7 @@ export class Expectation {
 
   begin(operation: Operation): void {
     const label = labelOf(operation.to)
-    // One writer per key, which waits for its answer: that is what makes the expected state exact.
+    // Each key has one writer, which waits for each result: that makes the expected state exact.
     if (this.#open.has(label)) throw new Error(`${label}: two operations at once`)
     this.#open.set(label, operation)
   }
@@ -100,7 +100,7 @@ export class Expectation {
     this.#close(operation, after(this.state(operation.to), operation, id))
   }
 
-  /** The operation was answered with a refusal: nothing has changed. */
+  /** The operation was refused: nothing has changed. */
   refuse(operation: Operation): void {
     this.refused++
     this.#close(operation, this.state(operation.to))
@@ -111,21 +111,21 @@ export class Expectation {
     this.settle(operation.to, state)
   }
 
-  /** What was found to be there from now on is what must be there. */
+  /** The state that was found is the expected one from now on. */
   settle(name: Name, state: KeyState): void {
     this.#open.delete(labelOf(name))
     if (state.length === 0) this.#states.delete(labelOf(name))
     else this.#states.set(labelOf(name), state)
   }
 
-  /** The states that are right for this key. */
+  /** The valid states of this key. */
   candidates(name: Name): readonly KeyState[] {
     const before = this.state(name)
     const open = this.#open.get(labelOf(name))
     return open === undefined ? [before] : [before, after(before, open, UNKNOWN)]
   }
 
-  /** The same expectation from here on by itself. */
+  /** An independent copy. */
   copy(): Expectation {
     const copy = new Expectation([...this.#states])
     for (const operation of this.#open.values()) copy.begin(operation)

@@ -1,7 +1,7 @@
 /**
- * Every call fails once. For each piece of work the first disk call fails, then the second, and so on until none of the
- * calls is reached; the same with commits. After each failure, what was acknowledged must be there after a restart and
- * after a power cut, what was not must be wholly there or not at all, and upkeep must leave nothing behind.
+ * Every call fails once. For each workload the first disk call fails, then the second, and so on until none is left;
+ * the same with commits. After each failure, acknowledged writes must survive a restart and a power cut, others must be
+ * there completely or not at all, and maintenance must leave nothing behind.
  */
 import type { DiskFault } from '../../src/lib/memory-disk.ts'
 import { chance } from './chance.ts'
@@ -37,7 +37,7 @@ export interface NthTotal {
 
 export const newNthTotal = (): NthTotal => ({ runs: 0, acknowledged: 0, failed: 0, problems: [] })
 
-/** Checks a machine that was started again. */
+/** Checks a restarted machine. */
 export async function inspect(world: World, expectation: Expectation): Promise<string[]> {
   const process = await world.start()
   const problems: string[] = []
@@ -87,7 +87,7 @@ export async function failEachCall(workload: Workload, faults: readonly CallFaul
   }
 }
 
-/** The known-bad control: without syncs the same look after a power cut must find something lost. */
+/** The known-bad control: without syncs the same check after a power cut must find a loss. */
 export async function lossesWithoutSyncs(runs: number): Promise<number> {
   let losses = 0
   for (let n = 1; n <= runs; n++) {

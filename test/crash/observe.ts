@@ -1,4 +1,4 @@
-/** Compares what a store shows, by listings and by reading every byte, with what is expected of it. */
+/** Compares the contents of a store, by listings and by reading every byte, with the expectation. */
 import { createHash } from 'node:crypto'
 import type { ListedVersion } from '../../src/store/listing/listing.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -14,7 +14,7 @@ import {
 } from './model.ts'
 import { digestOf, sizeOf } from './payload.ts'
 
-/** Small, so that every look goes over the borders of pages. */
+/** Small, so that every check crosses page boundaries. */
 const PAGE = 50
 
 export interface Observation {
@@ -53,7 +53,7 @@ async function currentKeys(store: Store, bucket: BucketName): Promise<string[]> 
   }
 }
 
-/** Everything a client can see of a version: its record as it is found by name, and all its bytes. */
+/** Everything a client can see of a version: its record as found by name, and all its bytes. */
 async function look(store: Store, name: Name, { version }: ListedVersion): Promise<Found> {
   const { id, marker, size } = version
   if (marker) return { id, marker, size, hold: false, digest: digestOf([]) }
@@ -69,7 +69,7 @@ async function look(store: Store, name: Name, { version }: ListedVersion): Promi
   return { id, marker, hold, size, digest: hash.digest('hex') }
 }
 
-/** Undefined when this is the state, else the first difference. */
+/** Undefined when the state matches, else the first difference. */
 function difference(found: readonly Found[], state: KeyState): string | undefined {
   const ids = found.map(one => one.id).join()
   if (found.length !== state.length) return `${found.length} versions (${ids}) instead of ${state.length}`
@@ -87,7 +87,7 @@ function difference(found: readonly Found[], state: KeyState): string | undefine
   return undefined
 }
 
-/** Finds which of the right states a key is in, and settles the expectation on it; or says what is wrong. */
+/** Finds which of the valid states a key is in, and settles the expectation on it; or returns the problem. */
 function compare(expectation: Expectation, name: Name, found: readonly Found[]): string | undefined {
   const differences: string[] = []
   for (const state of expectation.candidates(name)) {
@@ -132,7 +132,7 @@ export async function observe(store: Store, expectation: Expectation): Promise<O
   return { problems, versions, bytes }
 }
 
-/** One key alone. */
+/** Checks a single key. */
 export async function observeKey(store: Store, expectation: Expectation, name: Name): Promise<string | undefined> {
   const found: Found[] = []
   for (const item of await allVersions(store, name.bucket, name.key)) {

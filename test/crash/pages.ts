@@ -1,6 +1,6 @@
 /**
- * Uploads of so many parts that their list takes many records: completing one, and letting one go, with every commit
- * failing once. The parts are ranges of one stored object, so that no bytes are needed for them.
+ * Uploads with so many parts that their list takes many records: completing one and reclaiming one, with every commit
+ * failing once. The parts are ranges of one stored object, so that they need no bytes of their own.
  */
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'
@@ -13,9 +13,9 @@ import { abortUploads, audit, settle } from './upkeep.ts'
 import { type Process, World } from './world.ts'
 
 const PART_BYTES = 5 * 2 ** 20
-/** The list is written ahead in more than one commit. */
+/** Enough that the list is written ahead in more than one commit. */
 const PARTS_MANY = 4_200
-/** Enough for three records, and few enough to let go over and over. */
+/** Enough for three records, and few enough to reclaim many times. */
 const PARTS_SOME = 1_000
 const SAMPLE_BYTES = 40
 export const AT = { bucket: 'plain', key: 'pages' } as const
@@ -52,7 +52,7 @@ async function copyOf({ world }: Template): Promise<World> {
 export const complete = ({ store }: Process, { uploadId, parts }: Template): Promise<unknown> =>
   store.completion.complete({ ...AT, uploadId, parts })
 
-/** True when the object is there, whole; looks at the borders of some parts, since the whole would be gigabytes. */
+/** True when the object is complete; checks the boundaries of some parts, since the whole would be gigabytes. */
 export async function isThere({ store }: Process, { parts }: Template, problems: string[]): Promise<boolean> {
   const version = await store.objects.head(AT).catch(error => {
     if (error instanceof Fault && error.code === 'NoSuchKey') return undefined
@@ -93,7 +93,7 @@ async function attempt(
   return { untouched: process.meta.commits - before < n, error }
 }
 
-/** Completing with the n-th commit failing. */
+/** Completes with the n-th commit failing. */
 async function completeOnce(template: Template, fault: CommitFault, n: number, problems: string[]): Promise<boolean> {
   const world = await copyOf(template)
   const process = await world.start()
@@ -104,7 +104,7 @@ async function completeOnce(template: Template, fault: CommitFault, n: number, p
   if (error === undefined && !there) problems.push('acknowledged, and not there')
   if (error !== undefined && !(error instanceof OutcomeUnknown) && there) problems.push(`there, despite ${error}`)
   if (!there) {
-    // Whatever failed, the upload is still there and can be completed.
+    // After any failure the upload still exists and can be completed.
     await settle(next.store)
     await complete(next, template)
     there = await isThere(next, template, problems)
@@ -116,7 +116,7 @@ async function completeOnce(template: Template, fault: CommitFault, n: number, p
   return untouched
 }
 
-/** Letting go of a completed or an aborted upload with the n-th commit failing. */
+/** Reclaims a completed or an aborted upload with the n-th commit failing. */
 async function releaseOnce(template: Template, fault: CommitFault, n: number, problems: string[]): Promise<boolean> {
   const world = await copyOf(template)
   const process = await world.start()

@@ -1,7 +1,7 @@
-/** Bytes that can be made again from two numbers, so that a journal can say what an object holds without holding it. */
+/** Bytes that can be generated from two numbers, so that a journal can describe an object without containing it. */
 import { createCipheriv, createHash } from 'node:crypto'
 
-/** A content is a row of pieces; one made in one go has one, an upload one for each part. */
+/** A content is a list of pieces: one for a single write, one per part for an upload. */
 export interface Piece {
   readonly seed: number
   readonly size: number
@@ -21,7 +21,7 @@ function sharedPool(): Buffer {
   return pool
 }
 
-/** No two pieces are alike: each begins with its own name and goes on at its own place of the pool. */
+/** No two pieces are alike: each starts with its own name and continues at its own offset in the pool. */
 export function bytesOf({ seed, size }: Piece): Buffer[] {
   const head = Buffer.from(`${seed}:${size}`.padEnd(HEAD_BYTES, '.')).subarray(0, size)
   const start = Math.imul(seed, 7919) >>> 10

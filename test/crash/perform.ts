@@ -1,4 +1,4 @@
-/** Operations of the model, carried out on a store. */
+/** Runs operations of the model on a store. */
 import { Fault } from '../../src/model/faults.ts'
 import type { KeyChoice } from '../../src/store/keys/content-keys.ts'
 import { Expiry } from '../../src/store/objects/expiry.ts'
@@ -22,7 +22,7 @@ export async function makeBuckets(store: Store): Promise<void> {
   }
 }
 
-/** Resolves, once the operation was acknowledged, to the name of the version or marker it made, if it made one. */
+/** Resolves when the operation is acknowledged, to the id of the version or marker it created, if any. */
 export async function perform(store: Store, operation: Operation): Promise<string> {
   const { to } = operation
   switch (operation.kind) {

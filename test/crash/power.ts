@@ -1,5 +1,5 @@
 /**
- * Power loss under load, on a real filesystem and a real LMDB. Each filesystem comes with a known-bad control: the same
+ * Power loss under load, on a real filesystem and a real LMDB. Each filesystem has a known-bad control: the same
  * without syncs, which the same check must catch.
  */
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const CONTROL_CYCLES_MAX = 5
 const IMAGE_BYTES = 1024 * 2 ** 20
 const LIFE_MS_MIN = 100
 const LIFE_MS_MAX = 1500
-/** The writer lives on over the dead disk for a while: whatever it acknowledges now is acknowledged falsely. */
+/** The writer runs on over the dead disk for a while: anything it acknowledges now is falsely acknowledged. */
 const AFTERLIFE_MS = 100
 
 type Use = (mount: LoopMount, options: SuiteOptions) => Promise<Outcome>
@@ -29,7 +29,7 @@ async function onMount(filesystem: Filesystem, options: SuiteOptions, use: Use):
   }
 }
 
-/** Lets a writer work, cuts the power under it, and brings the filesystem back. */
+/** Lets a writer work, cuts the power under it, and remounts the filesystem. */
 async function cycle(life: Cycles, mount: LoopMount, seed: number): Promise<string | undefined> {
   const writer = life.startWriter(seed)
   await writer.said('open')

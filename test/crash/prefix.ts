@@ -1,6 +1,6 @@
 /**
- * Every prefix of what a scenario does to its disk and its records. Before each call and around each commit the power
- * is lost, in several ways, and a machine is started on what is left: it must hold all that was acknowledged by then.
+ * Every prefix of a scenario's disk calls and commits. Before each call and around each commit the power is lost, in
+ * several ways, and a machine starts on the remains: it must hold all that was acknowledged by then.
  */
 import type { Random } from '../../src/lib/random.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
@@ -22,7 +22,7 @@ const UPKEEP_STEPS = 3
 
 const always = (fraction: number): Random => ({ fraction: () => fraction, bytes: count => Buffer.alloc(count) })
 
-/** What a power cut makes of unsynced names and bytes: both lost, both kept, names without bytes; or chance. */
+/** What a power cut does to unsynced names and bytes: both lost, both kept, names without bytes; or random. */
 const FATES: readonly ((seed: number) => Random)[] = [
   () => always(0.99),
   () => always(0.4),

@@ -1,4 +1,4 @@
-/** Child processes: started beside this file, listened to by lines, ended by their id. */
+/** Child processes: scripts in this folder, read line by line, killed by their id. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
@@ -21,7 +21,7 @@ export class Program {
   #stderr = ''
   hasEnded = false
 
-  /** `name` is a file beside this one, with the ending that this one has. */
+  /** `name` is a file in this folder, with the same extension as this one. */
   constructor(name: string, args: readonly string[]) {
     const path = fileURLToPath(import.meta.url.replace(/program(\.\w+)$/, `${name}$1`))
     this.#child = spawn(process.execPath, [path, ...args], { stdio: ['pipe', 'pipe', 'pipe'] })
@@ -49,13 +49,13 @@ export class Program {
     this.#child.stdin!.write(`${line}\n`)
   }
 
-  /** Resolves when the program has said this, or has ended without. */
+  /** Resolves when the program has printed this line, or has exited without. */
   async said(line: string): Promise<void> {
     if (this.#lines.includes(line)) return
     await Promise.race([new Promise<void>(resolve => this.#waiting.set(line, resolve)), this.ended])
   }
 
-  /** The next line it says, or nothing when it ends without. */
+  /** The next line it prints; undefined when it exits without. */
   nextLine(): Promise<string | undefined> {
     const line = new Promise<string>(resolve => {
       this.#next = resolve

@@ -1,7 +1,7 @@
 /**
- * Looks at a store with one bit of its metadata file turned: `rot-child <pristine folder> <folder>`, then one line
- * `offset bit` after the other. Answers each with a verdict. LMDB may end this process on a damaged page: that counts.
- * With the line `rebuild` it makes the metadata of the folder anew, and says whether everything is there again.
+ * Checks a store with one bit of its metadata file flipped: `rot-child <pristine folder> <folder>`, then lines of
+ * `offset bit`. Prints a verdict for each. LMDB may end this process on a damaged page: that counts. On the line
+ * `rebuild` it rebuilds the metadata of the folder and reports whether everything is restored.
  */
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,9 +13,9 @@ import { Expectation, type Saved } from './model.ts'
 import { countsDiffer, lookAtAll, scrubAll } from './rot.ts'
 
 /**
- * `harmless`: all is right and nothing is found. `detected`: something answered with an error, or a check found it.
- * `refused`: the store does not open. `missing`: something is said not to be there, and counting or scrubbing finds
- * that. `vanished`: they do not, and the second copy does. `silent`: nobody finds it.
+ * `harmless`: everything is right and nothing is found. `detected`: an operation failed with an error, or a check found
+ * it. `refused`: the store does not open. `missing`: something is reported as absent, and counting or scrubbing finds
+ * that. `vanished`: they do not, and the second copy does. `silent`: no check finds it.
  */
 export type FlipVerdict = 'harmless' | 'refused' | 'detected' | 'missing' | 'vanished' | 'silent' | 'wrong'
 export type RebuildVerdict = 'repaired' | 'not repaired'
@@ -54,7 +54,7 @@ async function rebuild(): Promise<RebuildVerdict> {
   const { store, close } = await openFolder({ folder: folder! })
   const { missing, unreadable, wrong } = await lookAtAll(store, expectation)
   await close()
-  // A journal of a process that a damaged page has just ended is cut off, as it should be.
+  // The journal of a process that a damaged page has just ended is truncated, as expected.
   const lacking = shortcomings.filter(line => !line.includes('was cut off'))
   const isWhole = [problems, lacking, missing, unreadable, wrong].every(list => list.length === 0)
   return isWhole ? 'repaired' : 'not repaired'

@@ -1,4 +1,4 @@
-/** A stored world to be damaged, and the look that tells right bytes, errors and wrong bytes apart. */
+/** A stored world to be damaged, and the check that distinguishes right bytes, errors and wrong bytes. */
 import { createHash } from 'node:crypto'
 import { fsck } from '../../src/maintenance/fsck.ts'
 import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
@@ -42,11 +42,11 @@ export async function build(folder: string): Promise<Expectation> {
 }
 
 export interface Look {
-  /** Versions that came back with an error, as bucket/key@version. */
+  /** Versions that failed with an error, as bucket/key@version. */
   readonly unreadable: readonly string[]
-  /** Versions that are said not to be there. */
+  /** Versions that are reported as absent. */
   readonly missing: readonly string[]
-  /** Versions that came back with other bytes or another hold. */
+  /** Versions with wrong bytes or a wrong hold. */
   readonly wrong: readonly string[]
   readonly right: number
 }
@@ -83,7 +83,7 @@ export async function lookAtAll(store: Store, expectation: Expectation): Promise
 
 export interface Scrubbed {
   readonly damages: number
-  /** Everything that the scrubber says is hurt, as bucket/key@version. */
+  /** Everything that the scrubber reports as damaged, as bucket/key@version. */
   readonly hurt: ReadonlySet<string>
 }
 
@@ -98,7 +98,7 @@ export async function scrubAll(store: Store): Promise<Scrubbed> {
   }
 }
 
-/** True when counting everything finds that something is not as it should be. */
+/** True when counting finds a discrepancy. */
 export async function countsDiffer(store: Store): Promise<boolean> {
   try {
     return (await fsck(store.context)).problems.length > 0

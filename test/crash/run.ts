@@ -48,7 +48,7 @@ if (chosen.length === 0) throw new Error(`no such suite; there are ${SUITES.map(
 
 const scratch = mkdtempSync(join(tmpdir(), 'holdfast-crash-'))
 const tally = { passed: 0, failed: 0, skipped: 0 }
-// At the very end and also when a signal ends the run: by then nothing is mounted below it.
+// On exit, also by a signal: by then nothing is mounted below it.
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 console.log(`seed ${seed}`)
 for (const suite of chosen) {

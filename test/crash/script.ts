@@ -1,4 +1,4 @@
-/** Runs operations on one store, one after the other, and keeps what must be there. */
+/** Runs operations on one store, one at a time, and records the expected state. */
 import { OutcomeUnknown } from '../../src/meta/meta.ts'
 import { Fault } from '../../src/model/faults.ts'
 import { mustRefuse } from './choose.ts'
@@ -47,7 +47,7 @@ export class Script {
     if (different !== undefined) this.problems.push(`after ${error}: ${different}`)
   }
 
-  /** Upkeep and the like: a failure is somebody's to log, and the next round goes on. */
+  /** For maintenance and the like: a failure would only be logged, and the next round continues. */
   async attempt(step: () => Promise<unknown>): Promise<void> {
     if (this.stopped) return
     try {

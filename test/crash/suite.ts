@@ -1,15 +1,15 @@
-/** What a suite is to the runner. */
+/** A suite as the runner sees it. */
 export interface SuiteOptions {
   readonly seed: number
-  /** How often, for suites that go round; each has its own default. */
+  /** The number of cycles, for suites that have them; each has its own default. */
   readonly cycles: number | undefined
-  /** A folder for what the suite needs; removed afterwards. */
+  /** A folder for the suite's files; removed afterwards. */
   readonly scratch: string
 }
 
 export interface Outcome {
   readonly verdict: 'passed' | 'failed' | 'skipped'
-  /** One line of figures, or why. */
+  /** One line of figures, or the reason for skipping. */
   readonly text: string
   /** More lines, for a failure. */
   readonly problems?: readonly string[]

@@ -1,4 +1,4 @@
-/** Upkeep until nothing is left to do, and the checks that must hold then. */
+/** Maintenance until nothing is left to do, and the checks that must hold then. */
 
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { fsck } from '../../src/maintenance/fsck.ts'
@@ -12,12 +12,12 @@ import type { Store } from '../../src/store/store.ts'
 
 const ROUNDS_MAX = 50
 
-/** Ends uploads that their writer did not live to complete. */
+/** Aborts uploads that their writer did not live to complete. */
 export async function abortUploads(store: Store): Promise<void> {
   for (const { name } of await store.buckets.list()) await store.uploads.abortAll(name)
 }
 
-/** Releasing makes new garbage and compaction empties volumes, so each goes round until none finds anything. */
+/** Reclaiming creates new garbage and compaction empties volumes, so each repeats until none finds anything. */
 export async function settle(store: Store): Promise<void> {
   const { context } = store
   const compactor = new Compactor(context)
@@ -45,7 +45,7 @@ export async function scrub(store: Store): Promise<readonly string[]> {
   return damaged.map(({ message, objects }) => `scrub: ${message}, hurts ${objects.map(o => o.key).join()}`)
 }
 
-/** After a sweep each file of its own has a record. */
+/** After a sweep every solo file has a record. */
 export async function leaks(store: Store): Promise<readonly string[]> {
   const named = new Set<string>()
   for await (const entry of recordsOf(store.context, 'b')) {
@@ -59,7 +59,7 @@ export async function leaks(store: Store): Promise<readonly string[]> {
   return problems
 }
 
-/** The whole check of a store at rest: counts, upkeep, counts again, leaks, every byte. */
+/** The whole check of an idle store: counts, maintenance, counts again, leaks, every byte. */
 export async function audit(store: Store): Promise<readonly string[]> {
   const problems = [...(await counts(store))]
   await abortUploads(store)

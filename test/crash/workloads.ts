@@ -1,4 +1,4 @@
-/** Small pieces of work whose every call and commit is made to fail once. */
+/** Small workloads, each of whose calls and commits is made to fail once. */
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { Lifecycle } from '../../src/maintenance/lifecycle.ts'
 import { Reclaimer } from '../../src/maintenance/reclaim.ts'
@@ -8,7 +8,7 @@ import type { Script } from './script.ts'
 
 export interface Workload {
   readonly name: string
-  /** Done before anything fails. */
+  /** Runs before anything fails. */
   prepare?(script: Script): Promise<void>
   run(script: Script): Promise<void>
 }
@@ -95,7 +95,7 @@ const uploads: Workload = {
   },
 }
 
-/** Upkeep as a server runs it: step after step, whatever one of them may have met. */
+/** Maintenance as a server runs it: step after step, even if one of them fails. */
 async function upkeep(script: Script): Promise<void> {
   const { context } = script.process.store
   await script.attempt(() => context.blobs.closeVolume())
@@ -118,7 +118,7 @@ const housekeeping: Workload = {
   run: upkeep,
 }
 
-/** Everything under `old/` is due since long ago. */
+/** Everything under `old/` is long due. */
 const RULES =
   '<LifecycleConfiguration><Rule><Status>Enabled</Status><Filter><Prefix>old/</Prefix></Filter>' +
   '<Expiration><Date>2000-01-01T00:00:00Z</Date></Expiration></Rule></LifecycleConfiguration>'
@@ -136,9 +136,9 @@ const lifecycle: Workload = {
   },
   async run(script) {
     for (const n of [0, 1, 2]) await script.run({ kind: 'expire', to: at(`old/${n}`) })
-    // What was refused for want of room goes in the next round, and rightly so.
+    // Removals refused for lack of space rightly happen in the next round.
     if ([0, 1, 2].some(n => script.expectation.state(at(`old/${n}`)).length > 0)) return
-    // A whole round besides: nothing more may go, least of all what is held.
+    // One more whole round: nothing else may be removed, least of all held versions.
     const worker = new Lifecycle(script.process.store.context)
     for (let step = 0; step < UPKEEP_STEPS; step++) await script.attempt(() => worker.step())
   },

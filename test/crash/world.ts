@@ -1,4 +1,4 @@
-/** A whole machine in memory: a disk that can lose its power, records, and the processes that come and go on them. */
+/** A whole machine in memory: a disk that can lose its power, records, and the processes that start and end on them. */
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
 import { Keyring } from '../../src/crypto/keyring.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
@@ -13,11 +13,11 @@ import type { Sizes } from './choose.ts'
 import { FailingMeta } from './failing-meta.ts'
 
 const FOLDER = '/data'
-/** So short that a handful of small writes goes through every way of storing bytes. */
+/** So short that a handful of small writes covers every way of storing bytes. */
 const PACKED_BYTES_MAX = 12 * 1024
 const VOLUME_BYTES_MAX = 48 * 1024
 
-/** Sizes that go with these limits. */
+/** Sizes that match these limits. */
 export const SMALL: Sizes = {
   inlineMax: 4096,
   packedMax: PACKED_BYTES_MAX,
@@ -35,7 +35,7 @@ export interface ProcessOptions {
   readonly durability?: 'fsync' | 'os'
   /** Called around every commit. */
   readonly border?: () => Promise<void>
-  /** Stands before the world's own disk. */
+  /** Wraps the world's own disk. */
   readonly through?: (disk: Disk) => Disk
 }
 
@@ -72,14 +72,14 @@ export class World {
     return { store: Store.open({ meta, blobs, keyring, clock: new ManualClock(), random, ids }), meta }
   }
 
-  /** The same records on the disk as it may look after the power was lost now. */
+  /** The same records on the disk as it may look after a power cut now. */
   afterPowerCut(random: Random): World {
     return new World(this.disk.powerCut(random), this.records, this.#random)
   }
 
   /** A copy of the machine after everything has reached its disk. */
   afterRest(): World {
-    // Nothing is unsynced after a rest, so that no chance is asked.
+    // Nothing is unsynced after a rest, so randomness is never used.
     return this.afterPowerCut({ fraction: () => 0.4, bytes: count => Buffer.alloc(count) })
   }
 
@@ -88,7 +88,7 @@ export class World {
     return new World(this.disk, records, this.#random)
   }
 
-  /** As after a kill: what the dead process still does reaches nobody. */
+  /** As after a kill: later calls of the dead process have no effect. */
   async end({ store, meta }: Process): Promise<void> {
     meta.end()
     await store.context.blobs.close()

@@ -1,6 +1,6 @@
 /**
- * The process that is killed: opens a folder and works on it without end, many operations at a time, with upkeep beside
- * them. `writer <folder> <journal> <expected states> <seed> <fsync|os>`. Says `opening` and `open` on its way.
+ * The process that is killed: opens a folder and works on it forever, many operations at a time, with concurrent
+ * maintenance. `writer <folder> <journal> <expected states> <seed> <fsync|os>`. Prints `opening` and `open`.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -48,7 +48,7 @@ async function upkeep(store: Store): Promise<void> {
   const { context } = store
   const workers = [new Reclaimer(context), new Compactor(context), new Sweeper(context)]
   for (let round = 1; ; round++) {
-    // Only a sealed volume is compacted, and nothing else would fill one in so short a life.
+    // Only a closed volume is compacted, and nothing else would fill one in such a short life.
     if (round % ROUNDS_BETWEEN_SEALS === 0) await context.blobs.closeVolume()
     let busy = false
     for (const worker of workers) busy = (await worker.step()) === 'busy' || busy
@@ -57,7 +57,7 @@ async function upkeep(store: Store): Promise<void> {
 }
 
 const [folder, journalPath, expectedPath, seed, durability] = process.argv.slice(2)
-// Whoever started this process holds the other end: without him it does not go on.
+// The parent holds the other end: this process must not outlive it.
 process.stdin.resume().on('end', () => process.exit(1))
 const random = chance(Number(seed))
 const expectation = new Expectation(JSON.parse(readFileSync(expectedPath!, 'utf8')) as Saved)
