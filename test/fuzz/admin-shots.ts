@@ -1,4 +1,4 @@
-/** Shots at the console's port: every route of the admin API, rightly signed, with fields that are right or odd. */
+/** Shots at the console's port: every route of the admin API, correctly signed, with valid or odd fields. */
 import { ADMIN_ROUTES } from '../../src/admin/index.ts'
 import type { Route } from '../../src/admin/route.ts'
 import { policy } from '../specimens/documents.ts'
@@ -9,7 +9,7 @@ import { oddValue } from './odd.ts'
 import { type Shot, written } from './shots.ts'
 import { spoilJson, spoilText } from './spoil.ts'
 
-/** Nothing that the other shots need is among these. */
+/** None of these affects what other shots need. */
 const RIGHT: Readonly<Record<string, readonly unknown[]>> = {
   accountId: ['333333333333', '444444444444'],
   accessKey: ['AKADMINMADE', 'AKADMINMADE2'],

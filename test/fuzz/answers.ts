@@ -1,14 +1,14 @@
-/** Reads answers off a connection as they come, trusting nothing. */
+/** Reads responses from a connection, trusting nothing. */
 
 export interface Answer {
   readonly status: number
   readonly head: string
   readonly body: Buffer
-  /** The server says that it ends the connection. */
+  /** The server announces that it closes the connection. */
   readonly closes: boolean
 }
 
-/** What came is not an answer of HTTP/1.1. */
+/** The bytes are not an HTTP/1.1 response. */
 export class NoAnswer extends Error {}
 
 interface Head {
@@ -30,7 +30,7 @@ function headOf(text: string, method: string): Head {
   return { status, text, length: length === undefined ? 'to the end' : Number(length) }
 }
 
-/** The body in chunks that begins here; undefined while it is not whole. */
+/** The chunked body that starts here; undefined while it is incomplete. */
 function unchunked(bytes: Buffer, from: number): { readonly body: Buffer; readonly next: number } | undefined {
   const pieces: Buffer[] = []
   for (let at = from; ; ) {
@@ -60,7 +60,7 @@ export class AnswerReader {
     while (this.#take(false));
   }
 
-  /** The connection has ended: what needed its end is whole now. */
+  /** The connection has closed: a body that ends with it is complete now. */
   end(): void {
     this.#take(true)
     if (this.#held.length > 0) throw new NoAnswer(`${this.#held.length} bytes that are no whole answer`)

@@ -1,4 +1,4 @@
-/** Shoots at a server that somebody started, and judges what comes back. */
+/** Shoots at a running server and checks its responses. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Answer } from './answers.ts'
@@ -13,11 +13,11 @@ export interface Campaign {
   readonly consolePort?: number
   readonly seed: number
   readonly target: Target
-  /** Must never come back. */
+  /** Must never appear in a response. */
   readonly secret: string
   readonly answerMsMax: number
   readonly lanes: number
-  /** Where requests go that were not answered well, as hex. */
+  /** Where failing requests are saved, as hex. */
   readonly folder: string
 }
 
@@ -32,7 +32,7 @@ export class Tally {
   readonly failures: Failure[] = []
   readonly statuses = new Map<number, number>()
   readonly kinds = new Map<string, number>()
-  /** Shots that came to nothing but an end of the connection. */
+  /** Shots whose connection closed without a response. */
   closed = 0
   shots = 0
 
@@ -43,15 +43,15 @@ export class Tally {
 
 const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.get(key) ?? 0) + 1)
 
-/** The one answer above 499 that says: this server does not do that. */
+/** The one valid status above 499: the server does not implement the request. */
 const NOT_IMPLEMENTED = 501
 
 const LEAKS = /node:internal|\/dist\/src\/|\.ts:\d+|\bat [A-Za-z.#<>]+ \(/
 
-/** XML; a page where a website answers, JSON where administrators ask. */
+/** XML; HTML from a website, JSON from the admin API. */
 const DOCUMENT = /^(<\?xml|<!DOCTYPE html>|\{)/
 
-/** What no answer may be, whatever was asked. */
+/** Properties that no response may have, whatever the request. */
 export function problemsOf({ status, head, body }: Answer, secret: string): string[] {
   const problems: string[] = []
   if (status < 200 || (status >= 500 && status !== NOT_IMPLEMENTED)) problems.push(`status ${status}: ${body}`)

@@ -1,4 +1,4 @@
-/** A fuzzer that finds nothing proves nothing: servers that are known to be bad must be caught, and a good one not. */
+/** A fuzzer that finds nothing proves nothing: known-bad servers must be caught, and a good one must not. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -40,11 +40,11 @@ const target: Target = {
 type Handler = (message: IncomingMessage, response: ServerResponse) => void
 
 const SHOTS = 120
-/** Nobody waits so long for anything but a server that never answers, however busy the machine is. */
+/** Long enough that only a server that never responds exceeds it, however busy the machine is. */
 const PATIENT_MS = 60_000
 const IMPATIENT_MS = 500
 
-/** What the campaign says of a server that does this to every PUT, and answers well to the others. */
+/** The tally for a server that does this to every PUT, and handles all others well. */
 async function campaignAgainst(bad: Handler | undefined, answerMsMax = PATIENT_MS): Promise<Tally> {
   const server = createServer({ requireHostHeader: false }, (message, response) => {
     message.resume()

@@ -1,21 +1,20 @@
 /**
- * What open descriptors of a process say of requests that are over. A server also opens things once and keeps them,
- * each at the first request that needs it, in whichever process that request reached: a plain count before and after
- * would blame it for those.
+ * Finds descriptors that finished requests left open. A server also opens some once and keeps them, each at the first
+ * request that needs it, in whichever process that request reached: a plain count before and after would include those.
  */
 
-/** What the system says stands behind each descriptor of one process. */
+/** The target of each descriptor of one process, as the system reports it. */
 export type Descriptors = readonly string[]
 
 /** A volume is open once for reading, and once more where it is appended to. */
 const OPEN_PER_VOLUME = 2
 const VOLUME = /\/blobs\/volumes\/[^/ ]+$/
-/** Event loops and the threads beside them talk through these; each thread brings a few. */
+/** Event loops and their threads communicate through these; each thread adds a few. */
 const PLUMBING = /^(anon_inode|pipe):/
-/** Two threads for digests, each with four or five. */
+/** Two digest threads, each with four or five. */
 const PLUMBING_MORE_MAX = 12
 
-/** How many descriptors the second has over the first that requests may have left behind. */
+/** How many descriptors that requests may have left behind were added between the two. */
 export function leftOpen(before: Descriptors, now: Descriptors): number {
   const plumbing = now.filter(isPlumbing).length - before.filter(isPlumbing).length
   return (
@@ -30,7 +29,7 @@ function isPlumbing(target: string): boolean {
   return PLUMBING.test(target)
 }
 
-/** Connections, and files that are neither volumes nor removed ones that still take room. */
+/** Connections, and files other than volumes; removed files that still occupy space count. */
 function isOfRequests(target: string): boolean {
   return !isPlumbing(target) && !VOLUME.test(target)
 }

@@ -1,4 +1,4 @@
-/** Repeatable chance: the same seed and the same shot give the same request. */
+/** Repeatable randomness: the same seed and shot number give the same request. */
 import { type Random, seededRandom } from '../../src/lib/random.ts'
 
 export class Dice {

@@ -1,4 +1,4 @@
-/** A request before it is signed, and what can be done to it while its signature will still be right. */
+/** A request before it is signed, and the changes that keep its signature valid. */
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import type { Pair, Signer } from '../specimens/signing.ts'
 import { type Case, contentMd5, type DialectName, type Place } from '../specimens/specimens.ts'
@@ -6,17 +6,17 @@ import type { Dice } from './dice.ts'
 import { METHODS, oddHeader, oddQuery, oddValue } from './odd.ts'
 import { spoilBody, spoilText } from './spoil.ts'
 
-/** What a shot is aimed at. */
+/** The target of a shot. */
 export interface Target {
   readonly place: Place
-  /** A bucket of somebody else's that nothing may change. */
+  /** Another account's bucket that no shot may change. */
   readonly foreign: string
   readonly baseHost: string
   readonly cases: readonly Case[]
-  /** Versions of the key that stand in the locked bucket. */
+  /** Versions of the key in the locked bucket. */
   readonly versions: readonly string[]
   signer(dialect: DialectName): Signer
-  /** Signs for the admin API; undefined where none is shot at. */
+  /** Signs for the admin API; undefined where that is not a target. */
   admin?(): Signer
 }
 
@@ -26,7 +26,7 @@ export interface Draft {
   bucket: string | undefined
   /** Path on the bucket's host, as sent. */
   path: string
-  /** Pieces of the query, as sent. */
+  /** Parts of the query, as sent. */
   query: string[]
   /** `:name` is a header of the dialect. */
   headers: Pair[]
@@ -50,13 +50,13 @@ export function draftOf({ operation, specimen }: Case, target: Target, dice: Dic
 
 type Change = (draft: Draft, dice: Dice, target: Target) => void
 
-/** Only what may stand in a request line: anything else as an escape. */
+/** Escapes every character that is invalid in a request line. */
 export const inTarget = (text: string): string =>
   text.replace(/[^!-~]|#/g, c => `%${c.charCodeAt(0).toString(16).padStart(2, '0')}`)
 
 const inQuery = (text: string): string => inTarget(text).replace(/[&?]/g, c => (c === '&' ? '%26' : '%3F'))
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
 const inHeader = (text: string): string => text.replace(/[\0-\x08\x0a-\x1f\x7f]/g, '')
 
 function plausible(name: string, target: Target, dice: Dice): string {
@@ -87,7 +87,7 @@ const addAHeader: Change = (draft, dice, target) => {
   draft.headers.push([name, inHeader(plausible(name, target, dice))])
 }
 
-/** A customer's key that is right but for one thing, or quite right. */
+/** A customer key that is valid, or has one error. */
 const addACustomerKey: Change = (draft, dice) => {
   const key = dice.bytes(dice.pick([32, 32, 32, 31, 0]))
   const start = dice.pick([':', ':copy-source-'])
@@ -127,7 +127,7 @@ const CHANGES: readonly (readonly [number, Change])[] = [
   [1, (draft, dice) => void (draft.method = dice.pick(METHODS))],
 ]
 
-/** A body that is not proven is refused before it is read: most get their right digest. */
+/** A body without a checksum is refused before it is read, so most get a correct one. */
 function proven(draft: Draft, body: Buffer, dice: Dice): Buffer {
   if (dice.chance(0.1)) return body
   const others = draft.headers.filter(([name]) => name !== 'Content-MD5')
@@ -147,7 +147,7 @@ export interface Addressed {
   readonly target: string
 }
 
-/** By the bucket's host, or that of its website, where its name can be one; by path else. */
+/** By the bucket's host, or that of its website, if its name is a valid host; else by path. */
 export function addressed({ bucket, path, query }: Draft, baseHost: string, dice: Dice): Addressed {
   const suffix = query.length === 0 ? '' : `?${query.join('&')}`
   if (bucket === undefined) return { host: baseHost, target: path + suffix }
@@ -158,7 +158,7 @@ export function addressed({ bucket, path, query }: Draft, baseHost: string, dice
   return { host: baseHost, target: `/${bucket}${path}${suffix}` }
 }
 
-/** Headers as they go over the wire. */
+/** Headers as sent over the wire. */
 export function wireHeaders({ headers, dialect }: Draft): Pair[] {
   const prefix = SCHEMES[dialect].headerPrefix
   return headers.map(([name, value]) => [name.startsWith(':') ? prefix + name.slice(1) : name, value])

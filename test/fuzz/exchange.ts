@@ -1,17 +1,17 @@
-/** One connection of the fuzzer: sends a shot and waits for what must come back, but never for long. */
+/** One connection of the fuzzer: sends a shot and waits for the response, but never for long. */
 import { connect, type Socket } from 'node:net'
 import { type Answer, AnswerReader, NoAnswer } from './answers.ts'
 import type { Shot } from './shots.ts'
 
 export interface Result {
   readonly answers: readonly Answer[]
-  /** What is wrong with the exchange itself; undefined when nothing is. */
+  /** A problem of the exchange itself, if any. */
   readonly problem: string | undefined
-  /** The connection ended before there was any answer. */
+  /** The connection closed before any response. */
   readonly cutOff: boolean
 }
 
-/** A lane of shots: good ones follow each other on one connection, the others get one of their own. */
+/** A lane of shots: good ones share a connection, the others get a separate one. */
 export class Lane {
   readonly #port: number
   readonly #answerMsMax: number
@@ -31,7 +31,7 @@ export class Lane {
     }
     const isUsed = this.#socket !== undefined
     const result = await this.#exchange(shot)
-    // A server may end a quiet connection at any moment, also at this one.
+    // A server may close an idle connection at any moment, including this one.
     return isUsed && result.cutOff ? this.#exchange(shot) : result
   }
 
@@ -83,7 +83,9 @@ const NOTHING = 'the connection ended without an answer'
 
 const said = (error: unknown): string => (error instanceof NoAnswer ? error.message : String(error))
 
-/** Ending is an answer to what is not HTTP, and to what follows a request that ended the connection. */
+/**
+ * Closing is a valid response to bytes that are not HTTP, and to anything after a request that closed the connection.
+ */
 function endOf(reader: AnswerReader, shot: Shot): string | undefined {
   try {
     reader.end()
@@ -97,7 +99,7 @@ function endOf(reader: AnswerReader, shot: Shot): string | undefined {
   return isWhole ? undefined : `the connection ended after ${answers.length} of ${shot.methods.length} answers`
 }
 
-/** Sends and is gone, without a word. */
+/** Sends and disconnects without waiting. */
 function abandoned(socket: Socket, bytes: Buffer): Promise<Result> {
   return new Promise(resolve => {
     const done = (): void => {

@@ -1,4 +1,4 @@
-/** What has broken servers before, and what is nearly right: names and values to put where others belong. */
+/** Names and values that have broken servers before, or are nearly valid. */
 import type { Dice } from './dice.ts'
 
 const NUMBERS = [
@@ -280,7 +280,7 @@ export const METHODS = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'OPTIONS', 'PATC
 
 const LONG_MAX = 4_000
 
-/** A value as latin1 text; anything may be in it. */
+/** A value as latin1 text; it may contain anything. */
 export function oddValue(dice: Dice): string {
   return dice.weighed<() => string>([
     [6, () => dice.pick(WORDS)],

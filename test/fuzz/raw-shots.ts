@@ -1,4 +1,4 @@
-/** What is not HTTP, or not all of it, or more than one of it. */
+/** Input that is not HTTP, incomplete, or more than one request. */
 import { adminShot } from './admin-shots.ts'
 import type { Dice } from './dice.ts'
 import type { Target } from './draft.ts'
@@ -11,7 +11,7 @@ const aGood: Gun = (target, dice) => dice.weighed(WELL_FORMED)(target, dice)
 
 const may = (kind: string, bytes: Buffer, methods: readonly string[]): Shot => ({ kind, bytes, methods, answer: 'may' })
 
-/** Lines that do not belong there, or belong there once. */
+/** Lines that are invalid there, or valid only once. */
 const LINES = [
   'Content-Length: 5',
   'Content-Length: -1',
@@ -44,7 +44,7 @@ const LINES = [
   '__proto__: x',
 ]
 
-/** One line of the head put in, taken out, doubled or spoilt. */
+/** One line of the head inserted, removed, doubled or corrupted. */
 const badHead: Gun = (target, dice) => {
   const { bytes, methods } = aGood(target, dice)
   const end = bytes.indexOf('\r\n\r\n')
@@ -98,7 +98,7 @@ function oddLine(line: string, dice: Dice): string {
   ])
 }
 
-/** Any byte of it changed. */
+/** Changes any byte. */
 const flipped: Gun = (target, dice) => {
   const { bytes, methods } = aGood(target, dice)
   const out = Buffer.from(bytes)
@@ -106,24 +106,24 @@ const flipped: Gun = (target, dice) => {
   return may('flipped', out, methods)
 }
 
-/** Cut off anywhere; then the client ends its side, or is gone. */
+/** Truncated anywhere; then the client closes its side, or disconnects. */
 const half: Gun = (target, dice) => {
   const { bytes, methods } = aGood(target, dice)
   const part = bytes.subarray(0, dice.below(bytes.length + 1))
   return { kind: 'half', bytes: part, methods, answer: dice.chance(0.5) ? 'may' : 'gone' }
 }
 
-/** Whole, and gone before the answer. */
+/** Complete, but disconnects before the response. */
 const gone: Gun = (target, dice) => ({ ...aGood(target, dice), kind: 'gone', answer: 'gone' })
 
-/** Several at once on one connection. */
+/** Several pipelined requests. */
 const pipelined: Gun = (target, dice) => {
   const all = Array.from({ length: 2 + dice.below(4) }, () => aGood(target, dice))
   const methods = all.flatMap(shot => shot.methods)
   return { kind: 'pipelined', bytes: Buffer.concat(all.map(({ bytes }) => bytes)), methods, answer: all[0]!.answer }
 }
 
-/** The body in the transfer coding of HTTP itself, right or not. */
+/** A body with HTTP transfer coding, valid or not. */
 const transferred: Gun = (target, dice) => {
   const { bytes, methods } = aGood(target, dice)
   const end = bytes.indexOf('\r\n\r\n')
@@ -156,7 +156,7 @@ export const RAW: readonly (readonly [number, Gun])[] = [
 
 const ADMIN_PART = 0.04
 
-/** Mostly good HTTP: what is not, does not get far. */
+/** Mostly valid HTTP: anything else is refused early. */
 export const aimed: Gun = (target, dice) => {
   const admin = target.admin?.()
   if (admin !== undefined && dice.chance(ADMIN_PART)) return adminShot(admin, dice)

@@ -1,6 +1,5 @@
 /**
- * `run --server COMMAND [--count N] [--seed N] [--only SHOT]`: starts a server, shoots at it, and looks whether
- * anything came to harm.
+ * `run --server COMMAND [--count N] [--seed N] [--only SHOT]`: starts a server, shoots at it, and checks for damage.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,15 +16,15 @@ import { ACCOUNTS, BASE_HOST, ROOT, SECRET, World } from './world.ts'
 
 const ANSWER_MS_MAX = 5_000
 const LANES = 16
-/** After so many shots the place is put right again. */
+/** After this many shots the world is restored. */
 const ROUND = 250
-/** Buffers, caches and compiled code have their size by then. */
+/** By then buffers, caches and compiled code have reached their size. */
 const WARM_UP = 2_000
 const BYTES_MORE_MAX = 50 * 2 ** 20
-/** Collectors give memory back seldom where nothing happens any more: over half a minute, on a busy machine longer. */
+/** An idle collector rarely returns memory: after over half a minute, or longer on a busy machine. */
 const SETTLE_MS_MAX = 120_000
 const FAILURES_SHOWN = 20
-/** Long runs say how far they are. */
+/** Long runs report their progress. */
 const PROGRESS = 10_000
 
 const { values } = parseArgs({
@@ -71,7 +70,7 @@ async function attack(running: Server): Promise<string[]> {
     if (at > first) await world.restore()
     await shoot(campaign(), tally, at, Math.min(end, at + ROUND))
     if ((at + ROUND) % PROGRESS === 0) console.log(`${tally.shots} shots, ${tally.failed} failed`)
-    // One figure is taken before anybody shot, the other once everything that stays has been made.
+    // One figure is taken before any shot, the other once all permanent resources exist.
     if (at - first < WARM_UP) before = warmed(before, running.figures())
   }
   const found = [...running.complaints]
@@ -91,7 +90,7 @@ function warmed(cold: Figures | undefined, now: Figures | undefined): Figures | 
   return cold && now && { descriptors: cold.descriptors, bytes: now.bytes }
 }
 
-/** Whether the server holds on to what the shots made it take; it gets some time to let go. */
+/** Checks whether the server retains resources of the shots; it gets some time to release them. */
 async function settled(running: Server, before: Figures | undefined): Promise<string[]> {
   if (before === undefined) {
     console.log('descriptors and memory are not looked at: this system does not tell them')
@@ -117,7 +116,7 @@ function stayed(before: Figures, now: Figures): number {
   return left.reduce((sum, one) => sum + Math.max(0, one), 0)
 }
 
-/** How much more the process has that grew the most. */
+/** The growth of the process that grew the most. */
 function grown(before: Figures, now: Figures): number {
   return Math.max(...[...now.bytes].map(([pid, bytes]) => bytes - (before.bytes.get(pid) ?? 0)))
 }

@@ -1,4 +1,4 @@
-/** A server as a user starts it: a process of its own, a folder, a free port. And what it costs the machine. */
+/** A server as a user starts it: a separate process, a folder, a free port. Also measures its resources. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -6,24 +6,24 @@ import { createInterface } from 'node:readline'
 import type { Descriptors } from './descriptors.ts'
 
 export interface Figures {
-  /** What is open, by process. */
+  /** Open descriptors, by process. */
   readonly descriptors: ReadonlyMap<number, Descriptors>
-  /** Memory of its own, by process; files that it has mapped are not counted. */
+  /** Private memory, by process; mapped files are not counted. */
   readonly bytes: ReadonlyMap<number, number>
 }
 
 export interface Server {
   readonly port: number
   readonly consolePort: number
-  /** Errors that the server logged, and why it ended if it has. */
+  /** Errors that the server logged, and why it exited if it has. */
   readonly complaints: readonly string[]
-  /** Undefined where the system does not tell. */
+  /** Undefined where the system does not report them. */
   figures(): Figures | undefined
   stop(): Promise<number | null>
 }
 
 export interface Starting {
-  /** The program and what stands before our own arguments. */
+  /** The program and the arguments before our own. */
   readonly command: readonly string[]
   readonly data: string
   readonly accounts: string
@@ -37,7 +37,7 @@ const STOP_MS_MAX = 40_000
 export async function startServer({ command, data, accounts, baseHost, rootKey }: Starting): Promise<Server> {
   const [program = '', ...before] = command
   const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
-  // This is not about what lasts: a disk that others keep busy must not look like a server that hangs.
+  // Durability is not tested here: a disk kept busy by others must not look like a hanging server.
   const flags = ['--data', data, ...listen, '--accounts', accounts, '--durability', 'os']
   const { PATH = '' } = process.env
   const child = spawn(program, [...before, 'serve', '--base-host', baseHost, ...flags], {
@@ -47,7 +47,7 @@ export async function startServer({ command, data, accounts, baseHost, rootKey }
   const complaints: string[] = []
   let isStopping = false
   createInterface(child.stderr).on('line', line => {
-    // Every request is a line, and the program has a few words of its own; anything else went wrong.
+    // Every request is a log line, and the program has a few messages of its own; anything else is an error.
     const isUsual = line.startsWith('{') ? !line.includes('"level":"error"') : line.startsWith('holdfast: ')
     if (!isUsual) complaints.push(line)
   })
@@ -86,7 +86,7 @@ function ready(child: ChildProcess, complaints: readonly string[]): Promise<[num
   })
 }
 
-/** The process and all that it started. */
+/** The process and all its descendants. */
 function family(pid: number): number[] {
   const path = `/proc/${pid}/task/${pid}/children`
   if (!existsSync(path)) return [pid]

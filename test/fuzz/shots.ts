@@ -1,4 +1,7 @@
-/** Shots: what goes over one connection, and what must come back. Most are signed well, so that they get far. */
+/**
+ * Shots: the bytes sent on one connection, and the response they must get. Most are correctly signed, so that they get
+ * far.
+ */
 import { SCHEMES } from '../../src/auth/schemes.ts'
 import { digestOf } from '../../src/rules/checksum.ts'
 import { FORM_TYPE, formBody, signedFields } from '../specimens/forms.ts'
@@ -11,14 +14,14 @@ import { spoilBody, spoilJson, spoilText } from './spoil.ts'
 export interface Shot {
   readonly kind: string
   readonly bytes: Buffer
-  /** Of the requests in it; an answer to HEAD has no body. */
+  /** The methods of its requests; a response to HEAD has no body. */
   readonly methods: readonly string[]
   /**
-   * `must`: the first request is good HTTP and gets an answer. `may`: ending the connection is an answer too. `gone`:
-   * nobody waits for one.
+   * `must`: the first request is valid HTTP and gets a response. `may`: closing the connection is valid too. `gone`:
+   * the client does not wait for one.
    */
   readonly answer: 'must' | 'may' | 'gone'
-  /** At the port of the object API without. */
+  /** Defaults to the port of the object API. */
   readonly at?: 'console'
 }
 
@@ -31,7 +34,7 @@ export function written({ method, target, headers }: Unsigned, body: Buffer): Bu
 
 const HEADER_BYTES_SAFE = 15_000
 
-/** Good HTTP, but a header section that is too long may be cut off instead of answered. */
+/** Valid HTTP, but the connection may be closed on a header section that is too long. */
 function shotOf(kind: string, request: Unsigned, body: Buffer): Shot {
   const bytes = written(request, body)
   const answer = bytes.length - body.length > HEADER_BYTES_SAFE ? 'may' : 'must'
@@ -49,7 +52,7 @@ function requestOf(draft: Draft, target: Target, dice: Dice): Unsigned {
   return { method: draft.method, target: path, headers: [['Host', host], ...wireHeaders(draft)] }
 }
 
-/** Signed over what is sent, whatever that is. */
+/** Signed over the bytes sent, whatever they are. */
 function signedShot(kind: string, draft: Draft, target: Target, dice: Dice): Shot {
   const request = requestOf(draft, target, dice)
   const signer = target.signer(draft.dialect)
@@ -77,7 +80,7 @@ const spoilt: Gun = (target, dice) => {
 
 const good: Gun = (target, dice) => signedShot('good', draftOf(dice.pick(target.cases), target, dice), target, dice)
 
-/** The signature itself: its parts, its date, its place. */
+/** Errors in the signature itself: its parts, its date, its place. */
 const badlySigned: Gun = (target, dice) => {
   const draft = draftOf(dice.pick(target.cases), target, dice)
   const signer = target.signer(draft.dialect)
@@ -99,7 +102,7 @@ const badlySigned: Gun = (target, dice) => {
 
 const CHUNKED = ['PUT object', 'PUT object ?partNumber ?uploadId', 'PUT bucket ?cors', 'POST bucket ?delete']
 
-/** Bodies in chunks: signed, unsigned, with trailers; right, or with one frame spoilt. */
+/** Chunked bodies: signed, unsigned, with trailers; valid, or with one corrupted frame. */
 const chunked: Gun = (target, dice) => {
   const one = dice.pick(target.cases.filter(({ route }) => CHUNKED.includes(route)))
   const draft = draftOf(one, target, dice)

@@ -1,4 +1,4 @@
-/** Spoils texts and documents: mostly in one place, so that what is left still gets far. */
+/** Corrupts texts and documents: mostly in one place, so that they still get far. */
 import type { Dice } from './dice.ts'
 import { oddNumber, oddValue } from './odd.ts'
 
@@ -82,7 +82,7 @@ function withPiece(
 const isTag = (piece: string): boolean => piece.startsWith('<')
 const isText = (piece: string): boolean => !isTag(piece)
 
-/** Whole elements: what stands between a start tag and its own end. */
+/** Whole elements: from a start tag to its end tag. */
 const ELEMENT = /<([A-Za-z]+)(?: [^>]*)?>(?:(?!<\1[ >]).)*?<\/\1>/gs
 
 function withElement(text: string, dice: Dice, change: (element: string) => string): string {
@@ -129,7 +129,7 @@ export const spoilXml: Spoil = (text, dice) => dice.weighed(XML)(text, dice)
 
 type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 
-/** The same with one value somewhere changed. */
+/** The document with one value changed. */
 function changed(value: Json, dice: Dice): Json {
   const isLeaf = typeof value !== 'object' || value === null
   if (isLeaf || dice.chance(0.2)) return replaced(value, dice)

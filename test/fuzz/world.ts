@@ -1,6 +1,6 @@
 /**
- * What stands on the server: a place of the fuzzer's own, which shots may ruin and which is put right again now and
- * then, and things that no shot may change: a bucket of another account, and a version that is retained for everybody.
+ * The fuzzer's own buckets, which shots may ruin and which are restored now and then, and data that no shot may change:
+ * a bucket of another account, and a version under compliance retention.
  */
 import { createHash } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
@@ -77,16 +77,16 @@ function ask(port: number, who: Who, what: Asking): Promise<Answered> {
 const DAY_MS = 86_400_000
 const NAMES = { bucket: 'range', locked: 'range-locked', empty: 'range-empty', fresh: 'range-fresh', key: 'k' }
 
-/** One of each kind of storage: in the record, packed, and in a file of its own. */
+/** One for each kind of storage: inline, packed, and in a file of its own. */
 const KEPT_SIZES = [10, 100_000, 1_500_000]
 const FOREIGN = 'canary'
 
-/** Everything of which nothing may change, as it is read back. */
+/** Reads back all data that must not change. */
 async function untouchable(port: number, kept: string): Promise<string> {
   const digests: string[] = []
   const read = async (who: Who, what: Omit<Asking, 'method'>): Promise<void> => {
     const { status, body } = await ask(port, who, { method: 'GET', ...what })
-    // A refusal has an id of its own each time.
+    // A refusal has a new id each time.
     const shown = status < 300 ? createHash('sha256').update(body).digest('hex') : ''
     digests.push(`${what.bucket}${what.path}: ${status} ${shown}`)
   }
@@ -152,7 +152,7 @@ export class World {
     }
   }
 
-  /** Shots forbid, encrypt and remove: what bars the way for the next ones is taken back. */
+  /** Shots add policies and encryption, and remove things: whatever would block later shots is undone. */
   async restore(): Promise<void> {
     const send = senderOf(this.#port)
     for (const bucket of [this.#place.bucket, this.#place.locked]) {
@@ -174,7 +174,7 @@ export class World {
     this.#versions = [this.#kept, made.header('x-amz-version-id') ?? 'null']
   }
 
-  /** What changed of that of which nothing may change. */
+  /** The differences in data that must not change. */
   async differences(): Promise<string[]> {
     await this.restore()
     const before = this.#before.split('\n')
