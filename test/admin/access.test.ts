@@ -1,4 +1,4 @@
-/** Who gets in at the console's port, and who does not. */
+/** Which callers are admitted at the console's port, and which are not. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
@@ -11,7 +11,7 @@ const ONE = '111111111111'
 const TWO = '222222222222'
 const THE_ROOT = '000000000000'
 
-/** A path of the route at which something could stand. */
+/** A path of the route with all parameters filled in. */
 const pathOf = (path: string): string => path.replaceAll(/\{\w+\}/g, 'x')
 
 test('a full disk is not ready, but for whoever only reads', () => {
@@ -152,7 +152,7 @@ test('A25 A26: neither an account without the mark nor any user administers, wha
     }
     assert.equal((await accounts.get(TWO)).admin, false)
     assert.equal((await accounts.keys({ accountId: TWO })).length, 1)
-    // The mark counts as it stands now, not as it stood.
+    // The current flag counts, not the one at creation.
     await accounts.change(ONE, { admin: false })
     assert.equal((await ask({ path: '/v1/accounts', as: admin })).status, 403)
   }))

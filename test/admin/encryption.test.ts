@@ -1,4 +1,4 @@
-/** Encryption keys as an administrator makes, disables and rotates them. */
+/** Encryption keys as an administrator creates, disables and rotates them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Invocation } from '../../src/cli/command.ts'

@@ -1,4 +1,4 @@
-/** Answers of the console whose source fails: an error while that is possible, otherwise a broken connection. */
+/** Console responses whose source fails: an error while that is still possible, otherwise a closed connection. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { AdminServerParts } from '../../src/admin/admin-server.ts'
@@ -48,7 +48,7 @@ class Failures {
     }
   }
 
-  /** The end of a ledger cannot be read, or its entries cannot. */
+  /** The head of a ledger, or its entries, cannot be read. */
   hurt({ meta }: Consoled['parts']['store']['context']): void {
     const [get, scan] = [meta.get.bind(meta), meta.scan.bind(meta)]
     meta.get = (key, known) => {
@@ -92,7 +92,7 @@ for (const transport of TRANSPORTS) {
             const head = asking(rawHead(REQUESTS[name], port, clock.now()), kind)
             const answer = await exchangeRaw(port, transport, head)
             const what = `${row.body}, ${failure}, ${kind}`
-            // A client of HTTP/1.0 gets a long answer only when all of it is there.
+            // An HTTP/1.0 client gets a long response only once it is complete.
             if (failure !== 'none') check(answer, kind === 'HTTP/1.0' ? '500' : row[failure], what)
             else assert(answer.kind === 'complete' && answer.status === 200 && answer.body.length > 0, what)
             const told = log.filter(line => line.status !== undefined).at(-1)

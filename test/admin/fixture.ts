@@ -1,4 +1,4 @@
-/** A console over a store in memory, and a client that signs, or signs wrongly, on purpose. */
+/** A console over an in-memory store, and a client that signs correctly or with deliberate errors. */
 import { createHash, createHmac } from 'node:crypto'
 import { request as httpRequest } from 'node:http'
 import { AdminServer, type AdminServerParts } from '../../src/admin/admin-server.ts'
@@ -29,9 +29,9 @@ export interface Asking {
   readonly dialect?: 'svc' | 's3'
   readonly service?: string
   readonly region?: string
-  /** Instead of the hash of the body. */
+  /** Replaces the hash of the body. */
   readonly hash?: string
-  /** Milliseconds that the client's clock is ahead. */
+  /** How far the client's clock is ahead, in milliseconds. */
   readonly ahead?: number
 }
 
@@ -79,7 +79,7 @@ export interface Consoled {
   readonly parts: ServerParts
   readonly accounts: Accounts
   readonly clock: ManualClock
-  /** What was logged, a line each. */
+  /** The parsed log lines. */
   readonly log: readonly Readonly<Record<string, unknown>>[]
 }
 

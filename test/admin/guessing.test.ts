@@ -1,4 +1,4 @@
-/** Guessing is slowed, and nobody who has the key is locked out by it. */
+/** Guessing is slowed down without locking out the holder of the key. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FailedAttempts } from '../../src/admin/failed-attempts.ts'
@@ -7,7 +7,7 @@ import { until } from '../http/wire.ts'
 import { type Answer, type Asking, type Consoled, ROOT, withConsole } from './fixture.ts'
 
 const PATH = '/v1/accounts'
-/** So many wrong signatures for one key are answered at once. */
+/** This many wrong signatures for one key get an immediate response. */
 const PROMPT = 5
 const WAITING = 8
 
@@ -20,7 +20,7 @@ async function guessed({ ask }: Consoled, times: number, accessKey?: string): Pr
   for (let i = 0; i < times; i++) assert.equal((await ask(guess(i, accessKey))).status, 403)
 }
 
-/** A clock that tells how many wait for it. */
+/** A clock that counts its waiters. */
 class WaitedClock extends ManualClock {
   waiting = 0
   override after(ms: number, call: () => void): () => void {
@@ -101,7 +101,7 @@ test('A33: a key that does not exist is slowed like one that does', () =>
       assert.equal((await asked).status, 403)
       clock.move(60_001)
     }
-    // Beyond what is looked at from one address, too.
+    // Also above the limit per address.
     for (let i = 0; i < 30; i++) await ask({ path: PATH, as: null })
     for (const accessKey of [ROOT.accessKey, 'AKNOBODY']) {
       const answer = await ask(guess(0, accessKey))

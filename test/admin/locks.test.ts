@@ -1,4 +1,4 @@
-/** Explanations, ledgers and the clock of locks, as an administrator asks for them. */
+/** Explanations, ledgers and the lock clock, as an administrator requests them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { LedgerCheck, verifyLedger } from '../../src/rules/ledger.ts'
@@ -46,7 +46,7 @@ test('what an administrator does to locks stands in the ledger with the name of 
 test('P19: a clock that jumped is told, and believed once an administrator confirms it', () =>
   withConsole(async ({ ask, clock }) => {
     assert.equal((await ask({ path: '/v1/clock' })).json().jumped, false)
-    // Only the clock on the wall: the one that nobody can set stands still.
+    // Moves only the wall clock: the monotonic clock does not advance.
     clock.jump(10 * DAY_MS)
     const jumped = (await ask({ path: '/v1/clock' })).json()
     assert.deepEqual([jumped.jumped, jumped.clock === jumped.lockTime], [true, false])

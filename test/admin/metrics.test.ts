@@ -1,4 +1,4 @@
-/** Who may read what is measured. */
+/** Access to the metrics. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { request } from 'node:http'

@@ -1,4 +1,4 @@
-/** What the admin API does. */
+/** The routes of the admin API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ADMIN_ROUTES } from '../../src/admin/index.ts'
@@ -120,7 +120,7 @@ test('a round of scrubbing is started once and tells what it read', () =>
     const started = await ask({ method: 'POST', path: '/v1/scrub' })
     assert.deepEqual([started.status, started.json().state], [202, 'running'])
     let state: Record<string, unknown> = {}
-    // Each question gives the round time to go on; it has one record to read.
+    // Each request gives the round time to continue; it has one record to read.
     for (let i = 0; i < 1000 && state.state !== 'done'; i++) state = (await ask({ path: '/v1/scrub' })).json()
     assert.equal(state.state, 'done')
     assert.deepEqual(state.damage, [])
@@ -165,7 +165,7 @@ test('a table in which two routes answer one request does not start', () => {
   assert.throws(() => twin('Odd', '/v1/{x}'), /its path parameters and its input differ/)
 })
 
-/** Fits nothing that is stored, and has broken what looks it up. */
+/** Matches nothing that is stored, and has broken lookups before. */
 const ODD = ['%00', 'a%00b', 'x'.repeat(3_000), '..', '%20', '__proto__', '%F0%9F%98%80', '%ED%A0%80']
 
 test('A87: a name that can be none is refused on every route, never an error of ours', () =>

@@ -1,4 +1,4 @@
-/** Whoever asks the console for something long and stops reading is not waited for without end. */
+/** The console does not wait forever for a client that requests a long response and stops reading. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -12,7 +12,7 @@ const PATH = '/v1/long'
 const PIECE = Buffer.alloc(2 ** 20, 'x')
 const UNTAKEN_MS_MAX = 60_000
 
-/** An answer of so many pieces, and whether it was let go of. */
+/** A response of this many chunks, and whether its source was released. */
 function longAnswer(pieces: number) {
   const seen = { pieces: 0, ended: false }
   async function* bytes(): AsyncGenerator<Buffer> {
@@ -54,7 +54,7 @@ test('A48: an answer that its client stops taking is given up after a minute, an
     async ({ port }) => {
       const socket = await asked(port, clock.now())
       const closed = once(socket, 'close')
-      // What the two systems keep for a client that does not read fills up first.
+      // The socket buffers of both sides fill up first.
       for (let before = -1; seen.pieces === 0 || before < seen.pieces; ) {
         before = seen.pieces
         for (let i = 0; i < 200; i++) await turn()
@@ -62,7 +62,7 @@ test('A48: an answer that its client stops taking is given up after a minute, an
       clock.move(UNTAKEN_MS_MAX - 1)
       for (let i = 0; i < 200; i++) await turn()
       assert.equal(seen.ended, false, 'not before its time')
-      // At once, unless a busy machine has only now taken what was on its way: then its time begins anew.
+      // At once, unless a busy machine has only now accepted pending bytes: then the timeout restarts.
       for (; !seen.ended; clock.move(1)) await turn()
       socket.resume()
       await closed
@@ -72,7 +72,7 @@ test('A48: an answer that its client stops taking is given up after a minute, an
 })
 
 test('an answer whose client goes on taking it takes as long as it takes', { timeout: 60_000 }, () => {
-  /** Whenever somebody waits, nearly all of the time that there is passes. */
+  /** Each wait advances the clock by nearly the whole timeout. */
   class HurriedClock extends ManualClock {
     waits = 0
 

@@ -1,4 +1,4 @@
-/** How much is stored, as the admin API and the measures tell it. */
+/** Stored bytes, as the admin API and the metrics report them. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
@@ -92,7 +92,7 @@ test('measures have totals always, and series for the largest buckets and accoun
   assert.equal(families.get('holdfast_bucket_objects')!.series.length, LABELLED_MAX)
   assert.equal(figure(families, 'holdfast_bucket_bytes', { bucket: `bucket-${many - 1}` }), many)
   await put(store, 'bucket-0', 'another', 'four')
-  // As old as a few seconds, and no older.
+  // A few seconds old, and no older.
   clock.move(5_000)
   assert.equal(figure(await read(), 'holdfast_store_bytes'), bytes + 4)
 })
