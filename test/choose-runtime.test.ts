@@ -1,4 +1,4 @@
-/** Which runtime the scripts take: Node, unless Bun is asked for. */
+/** The scripts use Node, unless Bun is requested. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** Which source and which tests stand behind which rule, as `docs/conformance.md` shows it. */
+/** The source and the tests that cite each rule, as `docs/conformance.md` shows them. */
 import { basename } from 'node:path'
 import { UNSUPPORTED_HEADERS, UNSUPPORTED_SUBRESOURCES } from '../src/edge/routes.ts'
 import { OPERATIONS } from '../src/operations/index.ts'
@@ -11,7 +11,7 @@ function headerRow(name: (typeof UNSUPPORTED_HEADERS)[number]): string {
   return `| \`x-amz-${name.slice(1)}\`, \`x-svc-${name.slice(1)}\` | ${where} |`
 }
 
-/** S3 features that are not offered: those the routes refuse by themselves, and those that documents refuse. */
+/** S3 features that are not offered: those that the routes refuse, and those that documents refuse. */
 function notOffered(): string {
   return [
     '## What is not offered',
@@ -37,7 +37,7 @@ function notOffered(): string {
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '\\<')
 
-/** Links to the files that cite a rule, each with how many tests do. */
+/** Links to the files that cite a rule, each with its number of tests. */
 function links(found: readonly Citation[], counted: boolean): string {
   const byFile = new Map<string, Set<string>>()
   for (const { file, text } of found) byFile.set(file, (byFile.get(file) ?? new Set()).add(text))

@@ -1,17 +1,19 @@
 /**
- * The outcome a client sees when the source fails, by the kind of its body and the moment of the failure. The tests
- * in broken-answers and failed-reads verify every row on the runtime that runs them, over plain connections and TLS,
- * kept alive or not; the table in docs/decisions/aborted-responses.md is made of it.
+ * The outcome a client sees when the source fails, by the kind of body and the moment of the failure. The tests in
+ * broken-answers and failed-reads verify every row on the current runtime, over plain connections and TLS, kept alive
+ * or not; the table in docs/decisions/aborted-responses.md is generated from it.
  */
 
-/** `500`: a whole error answer. `cut`: the connection ends before all of the announced body, or without a byte. */
+/**
+ * `500`: a complete error response. `cut`: the connection closes before all of the announced body, or without a byte.
+ */
 export type Seen = '500' | 'cut' | 'error document' | '–'
 
 export interface Failing {
   readonly body: string
-  /** No byte of the body was sent yet. */
+  /** Fails before any byte of the body was sent. */
   readonly first: Seen
-  /** Some of it was. */
+  /** Fails after some of the body was sent. */
   readonly later: Seen
 }
 

@@ -1,4 +1,4 @@
-/** The stamp of a data folder's format: an older program refuses what a newer one wrote, before it changes anything. */
+/** The format stamp of a data folder: an older program refuses a newer folder before it changes anything. */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ const withObject = (folder: string): Promise<void> =>
     await put(store, 'plain', 'key', 'text')
   })
 
-/** The record, as some version left it; undefined: as versions did that had none. */
+/** The record, as some version left it; undefined for versions that had none. */
 async function stampRecord(folder: string, stamp: typeof NEWER | undefined): Promise<void> {
   const meta = await openLmdbMeta({ path: join(folder, 'meta') })
   const value = stamp === undefined ? undefined : formatStamp.encode(stamp)
@@ -83,7 +83,7 @@ test('a folder of a newer format is refused by its metadata alone, before a jour
     assert.deepEqual(readdirSync(folder, { recursive: true }).sort(), before)
   }))
 
-// A server that does start would not end by itself.
+// A server that does start would not exit by itself.
 test('serve and every offline command refuse a newer folder with one line and exit code 2', { timeout: 120_000 }, () =>
   withFolder(async folder => {
     await withObject(folder)
@@ -92,7 +92,7 @@ test('serve and every offline command refuse a newer folder with one line and ex
     const offline = [['fsck'], ['scrub'], ['rebuild'], ['bucket', 'list'], ['backup', backups]]
     for (const words of [['serve', '--listen', '127.0.0.1:0', '--console', 'off'], ...offline]) {
       const { code, errors } = await holdfast([...words, '--data', folder])
-      // The log of a server begins before.
+      // The log of a server starts earlier.
       const lines = errors.split('\n').filter(line => line.startsWith('holdfast: '))
       assert.deepEqual([words[0], code, lines.length], [words[0], 2, 1], errors)
       assert.match(errors, REFUSED)
@@ -108,7 +108,7 @@ test('a version that knows no stamp does not start on a folder that this one has
   withFolder(async folder => {
     await withObject(folder)
     const meta = await openLmdbMeta({ path: join(folder, 'meta') })
-    // 0.1 reads this record first of all, and knows X1 alone.
+    // 0.1 reads this record first, and knows only X1.
     assert.equal((await meta.get(recordKey.owner()))!.value.toString('latin1', 0, 2), 'X2')
     await meta.close()
   }))

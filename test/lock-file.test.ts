@@ -1,4 +1,4 @@
-/** `npm ci` takes a lock file only when nothing is missing from it: also what other machines would install. */
+/** `npm ci` accepts a lock file only if it is complete, including packages for other platforms. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -4,7 +4,7 @@
  */
 const LONG = process.env.HOLDFAST_LONG === '1'
 
-/** How much to run: the short count, the long count, or the one that the environment sets by this name. */
+/** The number of runs: the short or the long count, or the value of this environment variable. */
 export function shortOrLong(short: number, long: number, variable?: string): number {
   const given = variable === undefined ? undefined : process.env[variable]
   return given === undefined ? (LONG ? long : short) : Number(given)

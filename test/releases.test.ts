@@ -1,4 +1,4 @@
-/** The number of a release is written in several files. They must agree, and each release has its section. */
+/** Several files contain the release number. They must agree, and each release has its section. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'

@@ -9,7 +9,7 @@ export interface Rule {
   readonly text: string
 }
 
-/** A page of rules; its rules stand in the order of the page. */
+/** A page of rules, in the order of the page. */
 export interface Page {
   readonly file: string
   readonly title: string
@@ -35,7 +35,7 @@ function readPage(root: string, file: string): Page {
   return { file, title: lines[0]!.replace(/^# /, ''), rules }
 }
 
-/** The pages in the order in which the index names them. */
+/** The pages in the order of the index. */
 export function rulePages(root: string): Page[] {
   const index = readFileSync(join(root, FOLDER, 'README.md'), 'utf8')
   const named = new Set([...index.matchAll(/\]\((\w[\w-]*\.md)\)/g)].map(([, file]) => file!))
@@ -46,16 +46,16 @@ export function rulePages(root: string): Page[] {
 }
 
 export interface Citation {
-  /** Of the rule; of a clause (`R30.2`), that of the rule before the dot. */
+  /** The rule's id; for a clause (`R30.2`), that of the rule before the dot. */
   readonly id: string
   readonly file: string
-  /** The name of the test, or the comment of the source. */
+  /** The name of the test, or the comment in the source. */
   readonly text: string
 }
 
 const REFERENCE = /\b([RGDPA])(\d+)(?:\.\d+)?(?:[–-][RGDPA]?(\d+))?\b/g
 
-/** `R75–R78` stands for each of them. */
+/** Expands ranges such as `R75–R78`. */
 function idsIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].flatMap(([, letter, first, last]) => {
     const from = Number(first)
@@ -63,11 +63,11 @@ function idsIn(text: string): string[] {
   })
 }
 
-/** A test's name begins with what it proves: `R13–R15 R19 PutObject: …`, after the variant that it is run for. */
+/** A test's name starts with the rules it proves: `R13–R15 R19 PutObject: …`, after the variant that it runs for. */
 const NAME = /(['"`])((?:\$\{[^}]+\}:? ?)?[RGDPA]\d+[^\n]*?[^\\])\1/g
 const LEADING = /^(?:\$\{[^}]+\}:? ?)?((?:[RGDPA]\d+(?:\.\d+)?(?:[–-][RGDPA]?\d+)?(?:, |[ /+:]+))+)\S/
 
-/** A slash and a star inside a string, as in the ARN of every object, begin no comment. */
+/** A slash and a star inside a string, as in the ARN of every object, start no comment. */
 const COMMENT = /(?<=^|\s)\/\*[\s\S]*?\*\/|(?<=^|[\s;{}])\/\/.*$/gm
 
 const isTestFile = (path: string): boolean => path.startsWith('test') || /\.test\.ts$|(^|\/)suite[^/]*\.ts$/.test(path)
@@ -93,7 +93,7 @@ function comments(file: string, code: string): Citation[] {
 
 export interface Citations {
   readonly inSource: readonly Citation[]
-  /** By the names of tests, which alone are proof. */
+  /** Citations in test names, which alone are evidence. */
   readonly inTests: readonly Citation[]
   readonly inTestComments: readonly Citation[]
 }

@@ -1,4 +1,4 @@
-/** The check at a start: passes on what works, and refuses a runtime that completes answers that were broken off. */
+/** The check at start: it accepts a working runtime, and refuses one that completes aborted responses. */
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
@@ -30,7 +30,7 @@ for (const [transport, certificate] of [
 
   test(`${transport}: destroying the response is no way to break off an answer on Bun`, async () => {
     const verdict = checkTruncatedResponses(certificate, response => void response.destroy())
-    // When Bun no longer does that, breakOff may destroy the response as everybody does.
+    // Once Bun no longer does that, breakOff may simply destroy the response.
     if (process.versions.bun === undefined) assert.equal(await verdict, true)
     else await assert.rejects(verdict, UnsafeRuntime)
   })

@@ -14,7 +14,7 @@ test('a server in memory serves, says so, and leaves nothing on the disk', () =>
     const listen = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--base-host', BASE_HOST]
     const child = spawn(process.execPath, [PROGRAM, 'serve', '--memory', '--buckets', 'photos', ...listen], {
       cwd,
-      // As a container's image sets it: the flag wins.
+      // As a container image sets it: the flag wins.
       env: { ...process.env, HOLDFAST_DATA: `${cwd}/data`, HOLDFAST_WORKERS: '2' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

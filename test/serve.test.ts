@@ -1,4 +1,4 @@
-/** The program as a script meets it: flags, the ready line, signals and exit codes. */
+/** The program as a script runs it: flags, the ready line, signals and exit codes. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ interface Started {
 }
 
 const children: ChildProcess[] = []
-/** A test that fails leaves none of them behind. */
+/** A failing test leaves no process behind. */
 after(() => {
   for (const child of children) child.kill('SIGKILL')
 })
@@ -51,7 +51,7 @@ async function start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Prom
   return { child, ready: out, errors: () => errors }
 }
 
-/** Resolves when it has said this on standard error. */
+/** Resolves when it has printed this on standard error. */
 async function told(child: ChildProcess, errors: () => string, words: string): Promise<void> {
   while (!errors().includes(words)) await once(child.stderr!, 'data')
 }
@@ -80,9 +80,9 @@ test('serve prints the ready line with the real ports, answers, and ends with 0 
     assert.equal(await statusOf(`${line[2]}/health/live`), 200)
     assert.equal(await statusOf(`${line[2]}/anything`), 404)
     assert.equal(await statusOf(`${line[1]}/`), 403)
-    // The key is shown at the first start, and kept for the owner alone.
+    // The key is shown at the first start, and stored readable by its owner only.
     assert.match(errors(), /root access key HF[0-9A-F]{18}, secret key \S{40}/)
-    // D24, A70: said once.
+    // D24, A70: printed once.
     assert.equal(errors().match(/customer keys \(SSE-C\) are accepted over plain HTTP/g)?.length, 1)
     assert.equal(statSync(join(folder, 'root-key')).mode & 0o777, 0o600)
     assert.equal(await stopped(child, 'SIGTERM'), 0)

@@ -1,4 +1,4 @@
-/** What is looked at when a server starts: variables, secrets, certificates, files that others could read. */
+/** The checks at server start: variables, secrets, certificates, file permissions. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -25,7 +25,7 @@ after(() => {
   for (const child of children) child.kill('SIGKILL')
 })
 
-/** A server on this folder, once it is ready or has ended, and everything that it said. */
+/** A server on this folder, once it is ready or has exited, with all its output. */
 async function started(data: string, ...more: readonly string[]) {
   const args = [PROGRAM, 'serve', '--data', data, ...LOOPBACK, '--workers', '1', '--durability', 'os', ...more]
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -95,7 +95,7 @@ test('what Kubernetes says of services named holdfast is no setting, and no mist
     }
     assert.deepEqual(warningsOf(env), [], service)
   }
-  // A number is nobody's but the operator's.
+  // Container runtimes set an address here; a plain number comes from the operator.
   assert.deepEqual(warningsOf({ HOLDFAST_PORT: '9000' }), ['unknown variable HOLDFAST_PORT is ignored'])
 })
 
@@ -179,11 +179,11 @@ test('a certificate and a key that do not belong together are refused, also when
       })
     }
     assert.equal((await read(TEST_CERTIFICATE))?.cert, TEST_CERTIFICATE.cert)
-    // Clients that do not look may still be served.
+    // Clients that do not verify may still be served.
     assert.equal((await read(EXPIRED))?.cert, EXPIRED.cert)
   }))
 
-/** The name in the certificate that is shown at this port. */
+/** The name in the certificate presented at this port. */
 async function shownAt(port: number): Promise<unknown> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')

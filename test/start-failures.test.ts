@@ -1,4 +1,4 @@
-/** Mistakes people make at a start: each ends the program with one line that says what to do. */
+/** Common mistakes at start: each ends the program with one line that says what to do. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,7 +13,7 @@ import { withFolder } from './store/fixture.ts'
 const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const PROGRAM = join(dirname(fileURLToPath(import.meta.url)), `../src/main.${extension}`)
 
-/** Its last words, without the log before them, and its exit code. Several workers need a process of their own. */
+/** Its last line, without the log before it, and its exit code. Several workers need a separate process. */
 async function failed(...args: readonly string[]): Promise<{ readonly code: unknown; readonly line: string }> {
   const start = args.join(' ').includes('--workers 2') ? spawned : holdfast
   const { code, errors } = await start(['serve', ...args], { env: {} })
@@ -21,7 +21,7 @@ async function failed(...args: readonly string[]): Promise<{ readonly code: unkn
   return { code, line: lines.join('\n') }
 }
 
-/** A port that somebody else has. */
+/** A port that is in use. */
 async function withTaken(use: (port: number) => Promise<void>): Promise<void> {
   const other = createServer()
   other.listen(0, '127.0.0.1')
@@ -108,7 +108,7 @@ test('a database server that is not there is told of at once, without its passwo
     }
     const ended = once(child, 'exit')
     child.kill('SIGTERM')
-    // Not by the signal itself, which the first process of a container would never get.
+    // Not by the signal itself, which process 1 of a container would never get.
     assert.deepEqual(await ended, [0, null])
     const line = said.split('\n').find(text => text.includes('Waiting')) ?? ''
     const { level, postgres } = JSON.parse(line) as Record<string, string>

@@ -61,13 +61,13 @@ test('parent', async t => {
 })
 `
 
-// The reporter is Node's. Under Bun there is no Node to be sure of, and Bun's own lines are read above.
+// The reporter is Node's. Under Bun, Node may be absent, and Bun's own lines are read above.
 if (process.versions.bun === undefined) {
   test('Node: failures once, reasons of skipped tests, counts and the exit code', () =>
     withFolder(async folder => {
       const file = join(folder, 'some.test.mjs')
       writeFileSync(file, FILE)
-      // The runner that runs this test would take the other for its own child.
+      // The runner of this test would take the other for its own child.
       const { NODE_TEST_CONTEXT: _, ...env } = process.env
       const reporter = [`--test-reporter=${REPORTER.href}`, '--test-reporter-destination=stdout']
       const child = spawn(process.execPath, ['--test', ...reporter, file], { env, stdio: ['ignore', 'pipe', 'ignore'] })

@@ -1,6 +1,4 @@
-/**
- * The house rules that nobody should have to remember: who may import whom, how long things get, what stays outside.
- */
+/** House rules, enforced: permitted imports, length limits, and constructs that are banned. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
@@ -11,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const here = dirname(fileURLToPath(import.meta.url))
 const root = resolve(here, basename(dirname(here)) === 'dist' ? '../..' : '..')
 
-/** Each floor may import only what stands below it. */
+/** Each layer may import only those below it. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   digest: ['lib'],
@@ -29,13 +27,13 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   edge: ['operations', 'auth', 'rules', 'http', 'model', 'lib'],
   telemetry: ['edge', 'operations', 'store', 'rules', 'http', 'model', 'lib'],
   admin: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
-  // Commands and what they are told by: a person's way in, above everything.
+  // Commands and their options: the user's entry point, above everything.
   cli: ['', 'server', 'admin', 'edge', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
-  // The server inside another process: a programmer's way in.
+  // The server inside another process: the programmer's entry point.
   embedded: ['server', 'edge', 'operations', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
-  // The entrances: what is run and what is imported.
+  // The entry points: the program and the package.
   '': ['embedded', 'server'],
-  // Composition: what a running server is put together from, and the only place that names a driver.
+  // Composition: assembles a running server, and is the only layer that names a driver.
   server: [
     '',
     'admin',
@@ -89,7 +87,7 @@ const code = sources('src')
 const everything = [...code, ...sources('test'), ...sources('bench')]
 const core = code.filter(source => !source.isTest)
 
-/** Without comments and strings' contents mattering: good enough to look for calls. */
+/** Approximate: good enough to look for calls. */
 const withoutComments = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
 
 function importsOf(source: Source): string[] {
@@ -143,7 +141,7 @@ test('runtimes: what is special for Bun is decided in one place, and no response
   for (const { path, text } of core) {
     const plain = withoutComments(text)
     if (/versions\.bun|\bBun\b/.test(plain) && path !== 'src/lib/runtime.ts') bad.push(`${path}: looks for Bun`)
-    // On Bun that completes the answer: http/break-off.ts closes the connection instead.
+    // On Bun that completes the response: http/break-off.ts closes the connection instead.
     if (/response\.destroy\(/.test(plain)) bad.push(`${path}: destroys a response`)
   }
   none(bad)
@@ -152,7 +150,7 @@ test('runtimes: what is special for Bun is decided in one place, and no response
 test('seams: nothing in the core calls fs, the clock or chance directly', () => {
   const bad: string[] = []
   const ABOVE = ['', 'server', 'cli']
-  // Composition and commands have nobody above them that could hand these down.
+  // Composition and commands have no layer above that could inject these.
   for (const { path, text } of core.filter(({ folder }) => !ABOVE.includes(folder))) {
     const plain = withoutComments(text)
     if (/from 'node:fs(\/promises)?'/.test(plain) && !/^src\/lib\/(disk|liveness-socket)\.ts$/.test(path)) {
@@ -174,7 +172,7 @@ test('seams: nothing in the core calls fs, the clock or chance directly', () => 
   none(bad)
 })
 
-/** What may be removed outside the gate: records that are no version's. */
+/** Records that may be removed outside the gate: those that are not versions. */
 const OTHERS =
   'deleted upload completed bucket document fence account formerAccount formerUser user accessKey keyOf owned ' +
   'rotation usageBase usageSlot'
@@ -184,7 +182,7 @@ test('P32: a version leaves its place through one gate only', () => {
   const bad: string[] = []
   for (const { path, text } of core) {
     const plain = withoutComments(text)
-    // Releasing garbage removes records of blobs, contents, parts and garbage: it does not even know versions.
+    // Reclaiming garbage removes records of blobs, contents, parts and garbage: it does not even know versions.
     const isRelease = path === 'src/store/reclaim/release-garbage.ts'
     if (isRelease && /versionFormat|recordKey\.(current|older)/.test(plain)) bad.push(`${path}: knows versions`)
     if (isRelease || path === 'src/store/objects/lock-gate.ts' || path === 'src/store/commit/transaction.ts') continue
@@ -213,7 +211,7 @@ test('rules are pure: no clock, no I/O, nothing asynchronous', () => {
   none(bad.map(({ path }) => path))
 })
 
-/** Constants and compiled patterns may stand at the top of a module; anything that changes belongs to a caller. */
+/** Constants and compiled patterns are allowed at module level; mutable state belongs to a caller. */
 test('rules are pure: no module state and no cache', () => {
   const bad: string[] = []
   for (const { path, text } of core.filter(({ folder }) => folder === 'rules')) {
@@ -236,7 +234,7 @@ test('dialect headers stay in edge', () => {
   none(bad.map(({ path }) => path))
 })
 
-/** A name that is exported twice would mean two things, and every import of it would have to be looked up. */
+/** A name exported twice would have two meanings, and every import of it would have to be looked up. */
 const EXPORTED =
   /^export (?:declare )?(?:async )?(?:abstract )?(?:function\*?|class|interface|type|const|let|enum) (\w+)/gm
 
@@ -286,7 +284,7 @@ function longFunctions(path: string, lines: readonly string[]): string[] {
     const opened = /^(\s*)(export )?(default )?(async )?(function\b|(static )?(async )?\*?#?\w+\(.*\{$)/.exec(line)
     if (opened === null || /^\s*(if|for|while|switch|return|await|test|else)\b/.test(line)) continue
     const indent = opened[1]!
-    // A method of an object has a comma behind it.
+    // A method of an object is followed by a comma.
     const length = lines.slice(start + 1).findIndex(end => end === `${indent}}` || end === `${indent}},`)
     if (length > FUNCTION_LINES_MAX) bad.push(`${path}:${start + 1}: a function of ${length} lines`)
   }

@@ -1,4 +1,4 @@
-/** Random access requests over a world small enough for rules to meet: three accounts, one bucket, a few keys. */
+/** Random access requests over a world small enough for rules to collide: three accounts, one bucket, a few keys. */
 import fc from 'fast-check'
 import type { Account, Caller } from '../../src/model/caller.ts'
 import type { Grant } from '../../src/model/version.ts'
@@ -20,7 +20,7 @@ const USERS = ['ann', 'Ann', '*', 'a']
 const KEYS = ['a', 'a/b', 'ann/x', 'Ann/x', '*/x', 'é', '😀/x']
 const some = <const T>(...items: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...items)
 
-/** A few actions come up often, so that policies and requests meet; the rest now and then. */
+/** A few actions are frequent, so that policies and requests match; the rest is rare. */
 const OFTEN: readonly Action[] = ['GetObject', 'PutObject', 'PutObjectAcl', 'ListBucket', 'DeleteObject']
 const action: fc.Arbitrary<Action> = fc.oneof(
   { weight: 4, arbitrary: some(...OFTEN) },

@@ -1,4 +1,4 @@
-/** The evaluator against a slow one that shares no code with it (G7), and what must hold whatever the policies are. */
+/** The evaluator against a slow one that shares no code with it (G7), and invariants for all policies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

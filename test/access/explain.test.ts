@@ -1,4 +1,4 @@
-/** Explanations: what decides, in words and as JSON, for questions whose answers are known. */
+/** Explanations of decisions, as text and as JSON, for questions with known results. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Fault } from '../../src/model/faults.ts'
@@ -118,7 +118,7 @@ test('explain: what depends on the rest of the request is said to, with what it 
     const near = await ask({ action: 'GetObject', accessKey: undefined, context: from('10.1.2.3') })
     const far = await ask({ action: 'GetObject', accessKey: undefined, context: from('192.168.0.1') })
     assert.deepEqual([short(near), short(far)], ['allowed access', 'refused access'])
-    // The owner is let in either way: it depends on nothing.
+    // The owner is allowed either way: it depends on nothing.
     assert.equal(short(await ask({ action: 'GetObject' })), 'allowed access')
     await setPolicy(served.svc, bucket, { ...everyone, Effect: 'Deny', Condition: inside })
     assert.equal(short(await ask({ action: 'GetObject' })), 'depends access')
@@ -144,7 +144,7 @@ test('explain: a lock that stops a delete: what kind, since when, by whom, and w
     assert(explanationText(held).includes(line), explanationText(held))
     const json = JSON.parse(JSON.stringify(explanationJson(held)))
     assert.deepEqual([json.lock.hold, json.lock.heldSince.time, json.lock.stops], ['ON', since, 'held'])
-    // D10: without a version, one dialect keeps what is held in sight and the other hides it.
+    // D10: without a version, one dialect keeps a held object current and the other hides it.
     assert.equal(short(await ask({ action: 'svc:DeleteObject' })), 'refused lock')
     assert.equal(short(await ask({ action: 's3:DeleteObject' })), 'allowed access')
     assert.equal(short(await ask({ action: 'PutObject' })), 'allowed access')

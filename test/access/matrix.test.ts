@@ -1,6 +1,6 @@
 /**
- * Every kind of caller × every grant, mode, block and policy × every operation: the evaluator on all of it, and real
- * requests on a part in which each meets each that matters. Expected is what the slow reference says.
+ * Every kind of caller × every grant, mode, block and policy × every operation: all of them on the evaluator, and real
+ * requests on a selection of the relevant pairs. The slow reference provides the expected results.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -29,10 +29,10 @@ import {
 } from './matrix.ts'
 import { referenceAllows } from './reference.ts'
 
-/** All of it takes minutes. One in so many is asked, and another one of them with each seed. */
+/** All of it takes minutes. One in this many is tested, a different one with each seed. */
 const STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 83)
 const REQUEST_STRIDE = Number(process.env.HOLDFAST_STRIDE ?? 19)
-/** Divides the length of none of the lists that states are made of, so that it passes over none of their members. */
+/** Coprime to the lengths of all lists that states are made of, so that no member is skipped. */
 const STATE_STRIDE = shortOrLong(5, 1)
 const SEED = Number(process.env.HOLDFAST_SEED ?? 0)
 
@@ -73,7 +73,10 @@ interface Asked {
   readonly needs: readonly Wanted[]
 }
 
-/** None of these has an effect: what would change something is spoilt where only those look who were let in. */
+/**
+ * None of these has an effect: a request that would change something is invalid in a way that only authorized callers
+ * see.
+ */
 const SPOILT: Headers = [[':storage-class', 'NONE']]
 const put = (path: string, headers: Headers = []): Asked['send'] => ({ method: 'PUT', path, headers })
 const read = (path: string, headers: Headers = []): Asked['send'] => ({ method: 'GET', path, headers })
@@ -107,7 +110,7 @@ const OPERATIONS: readonly Asked[] = [
   },
   { send: put('/new', SPOILT), needs: [{ action: 'PutObject', about: 'new', key: 'new' }] },
   {
-    // Whatever stands there now, and whoever owns it, has no say about what takes its place.
+    // The object now stored, and its owner, do not affect its replacement.
     send: put('/k', [...SPOILT, [':acl', 'private']]),
     needs: [
       { action: 'PutObject', about: 'new' },
@@ -158,7 +161,7 @@ const accountGiven = (of: Who) => ({
 })
 
 async function checkAsked(client: Client, state: State, asker: Asker, { send, needs }: Asked): Promise<boolean> {
-  // Without a signature, only a header says which dialect is spoken.
+  // Without a signature, only a header shows the dialect.
   const headers: Headers = [...(send.headers ?? []), [':expected-bucket-owner', MAIN.accountId]]
   const answer = await client.send({ ...send, headers, bucket: BUCKET, as: asker.as })
   const wanted = expected(state, asker.caller, needs)
@@ -171,7 +174,7 @@ async function checkAsked(client: Client, state: State, asker: Asker, { send, ne
   return wanted === 200
 }
 
-/** What is explained is what happens. */
+/** The explanation must match the real decision. */
 async function checkExplained(store: Store, state: State, { name, as, caller }: Asker, asked: Asked): Promise<void> {
   const [need, another] = asked.needs
   if (another !== undefined || need!.needsName) return

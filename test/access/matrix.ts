@@ -1,6 +1,6 @@
 /**
- * Who asks, for what, of a bucket in which state: the parts of which every combination is asked. What must come out is
- * the slow reference's word; nothing here knows the evaluator or the edge.
+ * Callers, requests and bucket states, of which every combination is tested. The slow reference provides the expected
+ * results; this file knows neither the evaluator nor the edge.
  */
 import { ANONYMOUS_CANONICAL_ID, type Caller } from '../../src/model/caller.ts'
 import type { Grant, Permission } from '../../src/model/grant.ts'
@@ -89,7 +89,7 @@ const statement = (effect: string, who: object, more: object = {}): object => ({
 const other = { SVC: OTHER.accountId }
 const user = (name: string): object => ({ Principal: { AWS: `arn:aws:iam::${OTHER.accountId}:user/${name}` } })
 
-/** By what each of them does. */
+/** By effect. */
 const POLICIES: Readonly<Record<string, readonly object[] | undefined>> = {
   none: undefined,
   'allows the other account': [statement('Allow', { Principal: other })],
@@ -170,7 +170,7 @@ const PUBLIC: Partial<Choice> = {
   objectGrants: GRANTS.filter(({ grantee }) => grantee === 'AllUsers'),
 }
 
-/** Every state there is: for the evaluator alone, which is quick. */
+/** Every possible state: for the evaluator alone, which is fast. */
 export function* allStates(): Generator<State> {
   for (const policy of Object.keys(POLICIES))
     for (const ownership of MODES)
@@ -179,7 +179,7 @@ export function* allStates(): Generator<State> {
           for (const granted of GRANTED) yield stateOf({ ...PLAIN, policy, ownership, block, owner, ...granted })
 }
 
-/** Each grant, mode, block, policy and owner with what it meets most: for real requests. */
+/** Each grant, mode, block, policy and owner with those it interacts with most: for real requests. */
 export function* fewStates(): Generator<State> {
   for (const owner of OWNERS) for (const granted of GRANTED) yield stateOf({ ...PLAIN, owner, ...granted })
   for (const ownership of MODES)
@@ -190,13 +190,13 @@ export function* fewStates(): Generator<State> {
       yield stateOf({ ...PLAIN, policy, owner, ...(owner === MAIN.canonicalId ? {} : PUBLIC) })
 }
 
-/** One right that a request needs. */
+/** One permission that a request requires. */
 export interface Wanted {
   readonly action: Action
-  /** `stored`: about the object that is there; `new`: about one that is being made; `own`: that its writer will own. */
+  /** `stored`: the existing object; `new`: the object being created; `own`: one that its writer will own. */
   readonly about: 'bucket' | 'stored' | 'new' | 'own'
   readonly key?: string
-  /** Callers without a name are not helped by lists. */
+  /** ACLs do not help anonymous callers. */
   readonly needsName?: boolean
 }
 
@@ -221,6 +221,6 @@ export function requestOf({ facts, objectOwner, objectGrants }: State, caller: C
   }
 }
 
-/** 200 stands for whatever those are told who may. */
+/** 200 represents any response to an authorized caller. */
 export const expected = (state: State, caller: Caller, wanted: readonly Wanted[]): 200 | 403 | 405 =>
   wanted.map(one => referenceStatus(requestOf(state, caller, one))).find(status => status !== 200) ?? 200

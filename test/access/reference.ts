@@ -1,6 +1,6 @@
 /**
- * A second evaluator, written apart from the first and as plainly as possible: it reads the policies' JSON anew for
- * every question, looks at everything, and shares no code with the rules. Slow, and only here to disagree.
+ * A second evaluator, written independently of the first and as simply as possible: it parses the policies' JSON for
+ * every question, evaluates everything, and shares no code with the rules. Slow, and used only for comparison.
  */
 import type { AccessRequest } from '../../src/rules/access/evaluate.ts'
 
@@ -33,7 +33,7 @@ export const plainSigns = (text: string): Sign[] => [...text].map(letter => ({ l
 export const wildSigns = (text: string): Sign[] =>
   [...text].map(letter => (letter === '*' ? { any: true } : letter === '?' ? { one: true } : { letter }))
 
-/** Undefined when a variable in the text has no value. The generated texts know two variables and one escape. */
+/** Undefined when a variable in the text has no value. The generated texts have two variables and one escape. */
 function signsOf(text: string, wild: boolean, values: Values): Sign[] | undefined {
   const signs: Sign[] = []
   for (const piece of text.split(/(\$\{[^}]*\})/)) {
@@ -94,7 +94,7 @@ function compares(operator: string, actual: string, wanted: string, values: Valu
   return left === right
 }
 
-/** The generated ranges are IPv4 only, and an IPv6 address lies in none of them. */
+/** The generated ranges are IPv4 only, and contain no IPv6 address. */
 function inRange(actual: string, wanted: string): boolean {
   if (actual.includes(':')) return false
   const bits = (text: string) => [...text.split('.')].map(n => Number(n).toString(2).padStart(8, '0')).join('')
@@ -227,13 +227,13 @@ function isPublic(statements: readonly Loose[]): boolean {
   })
 }
 
-/** D29. Changing a bucket, as its actions are named. */
+/** D29. Actions that configure a bucket, by name. */
 const CONFIGURES = /^(Put|Delete)(Bucket|EncryptionConfiguration$|LifecycleConfiguration$)/
 const OF_THE_POLICY = /^(Get|Put|Delete)BucketPolicy$/
 
 export const referenceAllows = (request: AccessRequest): boolean => referenceStatus(request) === 200
 
-/** D29. Who is outside the owner's account and would be let in to the policy is told that this is no way to it. */
+/** D29. A caller outside the owner's account whom the policy would admit gets 405 for the policy itself. */
 export function referenceStatus(request: AccessRequest): 200 | 403 | 405 {
   if (!wouldAllow(request)) return 403
   const { caller, action, bucket } = request
@@ -241,7 +241,7 @@ export function referenceStatus(request: AccessRequest): 200 | 403 | 405 {
   return OF_THE_POLICY.test(action) && !isInside ? 405 : 200
 }
 
-/** Whether a missing key is told of: it could have been listed by its own name, and nothing denies what was asked. */
+/** Whether a missing key is reported as such: the caller could list it by name, and nothing denies the request. */
 export function referenceTellsAbsence(request: AccessRequest): boolean {
   const { caller, resource, bucket } = request
   const own = caller.kind === 'user' ? caller.user.policies.flatMap(statementsOf) : []
@@ -284,7 +284,7 @@ function wouldAllow(request: AccessRequest): boolean {
     const theirs = said(bucketStatements, 'Allow', put, false, byOwn) && !said(bucketStatements, 'Deny', put, false)
     return mine || (theirs && !isRestricted)
   }
-  // A writer without a name owns nothing by which it could be told again, so the list it writes by speaks for it.
+  // An anonymous writer has no identity to own anything by, so the ACL that lets it write decides.
   const listed: AccessRequest = request.ofNewObject ? { ...request, action: 'PutObject' } : request
   if (caller.kind === 'anonymous') return policyAllow || listAllows(listed)
   return identityAllow && (policyAllow || listAllows(listed))

@@ -67,7 +67,7 @@ test('a second run copies only what is new, and both can be restored', () =>
     await opened(ground.target, async copy => assert.deepEqual(await rows(copy), before))
   }))
 
-/** A source that asks before it gives another piece. */
+/** A source that calls `ask` before it returns each chunk. */
 function asking(source: BackupSource, ask: () => void): BackupSource {
   async function* asked(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of pieces) {
@@ -82,7 +82,7 @@ function asking(source: BackupSource, ask: () => void): BackupSource {
   }
 }
 
-/** A source whose pieces end with an error after so many. */
+/** A source that fails after this many chunks. */
 function breaking(source: BackupSource, piecesMax: number): BackupSource {
   let left = piecesMax
   return asking(source, () => {
@@ -145,7 +145,7 @@ test('one flipped bit anywhere is found by verify, and restore makes no store of
         const { problems } = await verified(ground.vault)
         assert(problems.length > 0, `${path} at ${at}`)
         await assert.rejects(restore(ground), /match|written|begin|checksum|header|kind|longer|cut/, path)
-        // Refused before anything was begun, or left so that nobody serves it.
+        // Refused before anything was created, or left in a state that no server serves.
         const begun = await readdir(ground.target).catch(() => [])
         if (begun.length > 0) await assert.rejects(openFolder({ folder: ground.target }), /partly restored/)
         await rm(ground.target, { recursive: true, force: true })
@@ -293,7 +293,7 @@ test('P24: no backup comes over anything, and no other store into its place', ()
     assert.equal((await verified(ground.vault)).runs.length, 1)
   }))
 
-/** Where the blob lies that is restored last. */
+/** The location of the blob that is restored last. */
 const lastBlob = (vault: string) =>
   withVault(vault, 'read', async kept => {
     const { run, index } = await kept.manifest((await kept.runs()).at(-1)!)

@@ -1,4 +1,4 @@
-/** A store with some of everything in it, backups of it, and what is made of them. */
+/** A store with data of every kind, its backups, and the folders restored from them. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ import { payload, withFolder } from '../store/fixture.ts'
 
 export const sha = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Every kind of content, name, lock and leftover. */
+/** Every kind of content, name, lock and garbage. */
 export async function fill({ svc, clock, parts }: Served): Promise<void> {
   const plain = await makeBucket(svc, 'plain-bucket')
   for (const [i, size] of [0, 1, 4096, 4097, 70_000, 2 ** 20, 2 ** 20 + 1, 3_000_000].entries()) {
@@ -115,7 +115,7 @@ export const restoreInto = (vault: Vault, manifest: Manifest, folder: string) =>
     progress: () => {},
   })
 
-/** Every record that is about what is stored, and not about the folder it is stored in. */
+/** Every record about stored data, without those about the folder. */
 export async function rows({ store }: ServerParts): Promise<Map<string, string>> {
   const all = await store.context.meta.scan({ start: Buffer.alloc(0), end: undefined }, 1e6)
   const out = new Map<string, string>()
@@ -131,7 +131,7 @@ export async function rows({ store }: ServerParts): Promise<Map<string, string>>
   return out
 }
 
-/** Opens what was restored and looks at it. */
+/** Opens and inspects a restored folder. */
 export async function opened<T>(folder: string, use: (parts: ServerParts) => Promise<T>): Promise<T> {
   const parts = await openFolder({ folder, durability: 'os' })
   try {

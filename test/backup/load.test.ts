@@ -1,4 +1,4 @@
-/** Backups of the real program while it serves: taken, killed, taken again, and looked at from the other side. */
+/** Backups of the real program under load: taken, killed, taken again, and compared with what clients saw. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readdirSync, statSync } from 'node:fs'
@@ -18,7 +18,7 @@ const CLIENTS = 3
 const OLD_OBJECTS = 40
 const OLD_BYTES = 1_500_000
 
-/** What is there, by the names that clients know: digest of an object, or its hold. */
+/** The current state by the clients' names: the digest of an object, or its hold. */
 async function statesOf({ store }: ServerParts, names: readonly string[]): Promise<Map<string, string>> {
   const states = new Map<string, string>()
   for (const name of names) {
@@ -43,12 +43,12 @@ function bytesBelow(folder: string): number {
       .map(name => statSync(join(folder, name)))
       .reduce((sum, { size }) => sum + size, 0)
   } catch {
-    // Not there yet, or a file that was just removed.
+    // Not created yet, or just removed.
     return 0
   }
 }
 
-/** Kills a backup as soon as it has copied so much. */
+/** Kills a backup as soon as it has copied this much. */
 async function killedBackup(args: readonly string[], vault: string, bytes: number): Promise<void> {
   const child = launch(['backup', vault, ...args])
   const ended = once(child, 'exit')
@@ -87,13 +87,13 @@ test('under load, with two workers, a backup is one moment; killed, it goes on; 
       const all = Promise.all(working)
       all.catch(() => {})
       try {
-        // A few of the blobs and long before the last: a busy machine notices late how far it is.
+        // A few of the blobs, and long before the last: a busy machine notices the progress late.
         await killedBackup(at, vault, 4 * OLD_BYTES)
         for (const expected of ['rest', 'new']) {
           const start = performance.now()
           const { run, blobs } = await backup(at, vault)
           taken.push({ run, start, end: performance.now() })
-          // Which blobs the killed one had copied is a matter of chance; those from before stay for the next.
+          // Which blobs the killed backup had copied is random; earlier ones stay for the next.
           const kept = expected === 'rest' ? 1 : OLD_OBJECTS
           assert(blobs.count - blobs.copied >= kept, `${expected}: ${blobs.copied} of ${blobs.count} copied`)
         }
@@ -152,7 +152,7 @@ test('the moment of a backup is found where there is one, and missed where there
     assert.equal(at(a, b), undefined)
 })
 
-/** Signs with the root's key unless told otherwise. */
+/** Signs with the root key by default. */
 class RootClient extends Client {
   readonly #as: Who
 

@@ -1,4 +1,4 @@
-/** Clients that change things at random and remember what each name may have been at any moment. */
+/** Clients that make random changes and record the possible states of each name over time. */
 import assert from 'node:assert/strict'
 import { lockBucket } from '../http/actions.ts'
 import { hold, ok } from '../http/lock-requests.ts'
@@ -7,7 +7,7 @@ import { type Client, makeBucket } from '../http/server.ts'
 import { below, chance, payload } from '../store/fixture.ts'
 import { sha } from './fixture.ts'
 
-/** What a name was from some moment within [from, to] on. */
+/** The state of a name since some moment within [from, to]. */
 interface Change {
   readonly state: string
   readonly from: number
@@ -41,7 +41,7 @@ export class Histories {
     return [...this.#of.values()].reduce((sum, { length }) => sum + length - 1, 0)
   }
 
-  /** A moment within these at which everything may have been as it is said to be; undefined when there is none. */
+  /** A moment within this interval at which all states are possible; undefined when there is none. */
   momentOf(states: ReadonlyMap<string, string>, start: number, end: number): number | undefined {
     const stretches = [...this.#of].map(([name, changes]) =>
       changes.flatMap(({ state, from }, i) =>
@@ -61,7 +61,7 @@ export async function prepare(client: Client): Promise<void> {
   await lockBucket(client, LOCKED)
 }
 
-/** One client with names of its own, one change after the other until it is told to stop. */
+/** One client with its own names, one change at a time until it is stopped. */
 export async function work(client: Client, seed: number, histories: Histories, stopped: () => boolean): Promise<void> {
   const random = chance(seed)
   const path = (): string => `/${seed}-${below(random, KEYS)}`

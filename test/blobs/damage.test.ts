@@ -5,7 +5,7 @@ import { crc32 } from '../../src/lib/crc.ts'
 import { MemoryDisk } from '../../src/lib/memory-disk.ts'
 import { contentOf, idOf, isDamaged, open, pathOf, payload, readAll, replace } from './fixture.ts'
 
-/** A disk with one blob of three frames, and the blob's place. */
+/** A disk with one blob of three frames, and the blob's location. */
 async function stored(kind: 'packed' | 'solo') {
   const disk = new MemoryDisk()
   const blobs = await open(disk, { packedBytesMax: kind === 'packed' ? 1000 : 10 })
@@ -15,7 +15,7 @@ async function stored(kind: 'packed' | 'solo') {
   return { disk, bytes, place: location, path: pathOf(idOf(1), location) }
 }
 
-/** Both ways of reading tell the same, where there are two: of a volume that could be opened. */
+/** Both ways of reading give the same result, where there are two: for a volume that could be opened. */
 async function readAnew(disk: MemoryDisk, location: BlobLocation): Promise<Buffer> {
   const blobs = await open(disk)
   try {
@@ -44,7 +44,7 @@ for (const kind of ['packed', 'solo'] as const) {
   test(`A73: every flipped bit of a ${kind} blob is detected`, async () => {
     const { disk, place: location, path } = await stored(kind)
     const original = await contentOf(disk, path)
-    // Three frames behind the head, and the foot of a file of its own.
+    // Three frames after the header, and the footer of a solo file.
     const end = location.offset + 36 + 90 + 3 * 4 + (kind === 'solo' ? 16 : 0)
     if (kind === 'solo') assert.equal(end, original.length)
     for (let at = location.offset; at < end; at++) {
@@ -122,7 +122,7 @@ test('nothing of a damaged frame is handed on, and the frames before it are', as
 test('the walk of a volume ends at the torn tail, wherever it was torn', async () => {
   const disk = new MemoryDisk()
   const blobs = await open(disk)
-  // Three batches: two of one record and, in one turn, one of two records; the batches start on blocks of 4 KiB.
+  // Three batches: two of one record and, in one turn, one of two records; batches start at multiples of 4 KiB.
   const places = [await blobs.write(idOf(0), [payload(100)], 60)]
   places.push(await blobs.write(idOf(1), [payload(5000)]))
   places.push(...(await Promise.all([blobs.write(idOf(2), [payload(10)]), blobs.write(idOf(3), [payload(3000)])])))

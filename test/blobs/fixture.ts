@@ -7,7 +7,7 @@ import { type Random, seededRandom } from '../../src/lib/random.ts'
 export const FOLDER = '/data'
 export const WRITER = Buffer.from('0102030405a6', 'hex')
 
-/** A blob id of this writer; the last byte, which chooses the folder of a solo file, varies with the number. */
+/** A blob id of this writer; the last byte, which selects the folder of a solo file, varies with the number. */
 export function idOf(number: number): Buffer {
   const id = Buffer.alloc(16, 0x5a)
   id.set(WRITER)
@@ -15,14 +15,14 @@ export function idOf(number: number): Buffer {
   return id
 }
 
-/** Neighbouring seeds would begin alike, so they are spread first. */
+/** Neighbouring seeds would start alike, so they are spread first. */
 export function chance(seed: number): Random {
   const random = seededRandom(Math.imul(seed + 1, 0x9e3779b1))
   random.bytes(64)
   return random
 }
 
-/** Makes the calls of a disk overlap: each takes a few turns of the event loop, more or less by chance. */
+/** Makes the calls of a disk overlap: each takes a random number of turns of the event loop. */
 export function dawdle(disk: MemoryDisk, random: Random): void {
   disk.pause = async () => {
     for (let turns = Math.floor(random.fraction() * 6); turns > 0; turns--) await turn()
@@ -33,7 +33,7 @@ export function turn(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** Bytes without a period that a misplaced read could hide in; made once, since tests ask for the same ones often. */
+/** Bytes without a period that could hide a misplaced read; cached, since tests often use the same ones. */
 export function payload(length: number, seed = 1): Buffer {
   const name = `${length}/${seed}`
   const bytes = payloads.get(name) ?? chance(seed * 7919 + length).bytes(length)
@@ -59,7 +59,7 @@ export async function readAll(
   return Buffer.concat(parts)
 }
 
-/** The same bytes in pieces of the given sizes, over and over. */
+/** The same bytes in chunks of the given sizes in turn. */
 export function* cut(bytes: Buffer, sizes: readonly number[]): Generator<Buffer> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const size = sizes[turn % sizes.length]!
@@ -80,7 +80,7 @@ export async function contentOf(disk: Disk, path: string): Promise<Buffer> {
   return bytes
 }
 
-/** Puts other bytes in the place of a file. Whoever has it open keeps the old ones: open the blobs anew. */
+/** Replaces the bytes of a file. Open descriptors keep the old ones: reopen the blobs. */
 export async function replace(disk: Disk, path: string, bytes: Buffer): Promise<void> {
   await disk.remove(path)
   const file = await disk.open(path, 'create')
@@ -95,7 +95,7 @@ export function pathOf(id: Buffer, location: BlobLocation): string {
 
 export const isDamaged = (error: unknown): boolean => error instanceof DamagedBlob
 
-/** A disk that can tell how many bytes went each way. */
+/** A disk that counts the bytes read and written. */
 export class CountingDisk extends MemoryDisk {
   written = 0
   readBytes = 0

@@ -19,7 +19,7 @@ interface Workload {
   run(blobs: Blobs, acknowledged: Acknowledged[]): Promise<void>
 }
 
-/** Writes one blob; a refusal is no failure of the test, only a blob that was not acknowledged. */
+/** Writes one blob; a refusal does not fail the test, it only leaves the blob unacknowledged. */
 async function attempt(blobs: Blobs, acknowledged: Acknowledged[], number: number, length: number): Promise<void> {
   const id = idOf(number)
   const bytes = payload(length, number)
@@ -103,7 +103,7 @@ for (const [name, { options, count, run }] of Object.entries(WORKLOADS)) {
         else fewest = Math.min(fewest, total)
         await verify(disk, acknowledged, `call ${n}`)
         await verify(disk.powerCut(chance(n)), acknowledged, `call ${n}, power cut`)
-        // One bad call does not stop the store: the next write goes somewhere else and succeeds.
+        // One failed call does not stop the store: the next write goes elsewhere and succeeds.
         await attempt(blobs, acknowledged, 999, 50)
         await attempt(blobs, acknowledged, 998, 210_000)
         assert.equal(acknowledged.length, total + 2, `call ${n}: later writes succeed`)

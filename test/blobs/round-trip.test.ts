@@ -61,7 +61,7 @@ test('a range read answers what slicing would', async () => {
       const [start, end] = ends.map(fraction => Math.round(fraction * length)).sort((a, b) => a - b) as [number, number]
       assert.deepEqual(await readAll(blobs, id, location, start, end), bytes.subarray(start, end))
       const whole = await blobs.readAtOnce(id, location, start, end)
-      // Packed bytes need not be streamed, unless they have more frames than are read together.
+      // Packed bytes need no streaming, unless they have more frames than one read covers.
       const isShort = location.volume !== undefined && start < end && length / frameBytes < 200
       if (isShort || whole !== undefined) assert.deepEqual(whole, bytes.subarray(start, end))
     }),

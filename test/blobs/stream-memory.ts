@@ -1,6 +1,6 @@
 /**
- * Streams 256 MiB through a real file in the folder given and prints by how many MiB the process grew. A process of its
- * own, since the heap that other tests leave behind decides when a runtime collects.
+ * Streams 256 MiB through a real file in the given folder and prints by how many MiB the process grew. A separate
+ * process, since the heap that other tests leave behind determines when a runtime collects.
  */
 import { realDisk } from '../../src/lib/disk.ts'
 import { idOf, open, payload } from './fixture.ts'
@@ -11,7 +11,7 @@ let start = 0
 let most = 0
 
 async function* body(chunks: number): AsyncGenerator<Buffer> {
-  // The same chunk over and over, so that the body itself costs no memory.
+  // The same chunk repeated, so that the body itself costs no memory.
   for (let turn = 0; turn < chunks; turn++) {
     yield payload(65536)
     most = Math.max(most, process.memoryUsage.rss() - start)
@@ -28,7 +28,7 @@ async function through(number: number, chunks: number): Promise<void> {
   if (length !== chunks * 65536) throw new Error(`read ${length} bytes`)
 }
 
-// Once beforehand, so that what the runtime itself takes is not counted.
+// Once beforehand, so that the runtime's own memory is not counted.
 await through(1, 1024)
 start = process.memoryUsage.rss()
 most = 0

@@ -17,7 +17,7 @@ async function solosOf(blobs: Blobs): Promise<number> {
   return count
 }
 
-/** The same chunk over and over, so that the body itself costs no memory. */
+/** The same chunk repeated, so that the body itself costs no memory. */
 async function* repeated(chunk: Buffer, times: number, each?: () => void): AsyncGenerator<Buffer> {
   for (let turn = 0; turn < times; turn++) {
     yield chunk

@@ -1,4 +1,4 @@
-/** The command line as a person and a script meet it: a real server, real folders, exit codes. */
+/** The command line as people and scripts use it: a real server, real folders, exit codes. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, symlinkSync } from 'node:fs'
@@ -104,12 +104,12 @@ test('a policy is judged without a server', async () => {
 test('bash completes commands, flags, choices and names that the server knows', () =>
   withFolder(async folder => {
     const data = join(folder, 'data')
-    // The shell blocks this process while it completes, so the server needs one of its own.
+    // The shell blocks this process during completion, so the server needs a separate one.
     const server = await spawnServer(['--data', data, '--buckets', 'photos,videos', '--workers', '1'])
     try {
       const { out } = await holdfast(['completion', 'bash'])
       const complete = (line: string): string[] => {
-        // Bash breaks a line into words at colons and equals signs as well.
+        // Bash also splits a line into words at colons and equals signs.
         const set = `COMP_LINE='${line}' COMP_POINT=${line.length} COMP_WORDS=(${line.replaceAll(/([:=])/g, ' $1 ')}${
           line.endsWith(' ') ? " ''" : ''
         }); COMP_CWORD=$((\${#COMP_WORDS[@]} - 1))`

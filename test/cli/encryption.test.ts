@@ -1,4 +1,4 @@
-/** Encryption keys by the command line: through a server of two workers, and in the folder itself. */
+/** Encryption keys on the command line: through a server with two workers, and directly in the folder. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

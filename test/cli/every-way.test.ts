@@ -1,4 +1,4 @@
-/** The same commands by every way to the data: a server's folder, its console, and the folder without a server. */
+/** The same commands by every path to the data: a server's folder, its console, and the folder without a server. */
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { type Ended, holdfast, serving, spawnServer } from './program.ts'
 const ONE = '111111111111'
 const POLICY = '{"Version":"2012-10-17","Statement":{"Effect":"Allow","Action":"svc:GetObject","Resource":"*"}}'
 
-/** A command that must do what it is asked; its answer as JSON. */
+/** A command that must succeed; its output as JSON. */
 async function done(...args: string[]): Promise<Record<string, unknown>> {
   const { code, out, errors } = await holdfast([...args, '--json'])
   assert.equal(code, 0, `${args.join(' ')}: ${errors}`)
@@ -21,7 +21,7 @@ const oneLine = ({ errors }: Ended): string => {
   return errors
 }
 
-/** Whatever way the data are reached, the commands do the same. */
+/** The commands behave the same, whichever path leads to the data. */
 async function round(where: readonly string[], file: string, account = ONE): Promise<void> {
   const run = (...args: string[]) => done(...args, ...where)
   assert.equal((await run('account', 'create', account, '--name', 'one', '--admin')).admin, true)
@@ -86,7 +86,7 @@ test('without a server the same commands work in the folder, and it is whole aft
     const { code, out } = await holdfast(['fsck', '--deep', '--data', data])
     assert.equal(code, 0)
     assert.match(out, /; 0 problems\n$/)
-    // What a command made, the next server knows.
+    // The next server sees what a command created.
     assert.match(oneLine(await holdfast(['account', 'create', ONE, '--data', data])), /was deleted/)
     await done('account', 'create', ONE, '--again', '--data', data)
     assert.match(oneLine(await holdfast(['user', 'create', ONE, 'reader', '--data', data])), /was deleted/)

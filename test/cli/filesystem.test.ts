@@ -1,4 +1,4 @@
-/** Where data may lie: told at every start, refused where an operator wants that. */
+/** Filesystems for data: reported at every start, refused if the operator wants that. */
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ const skip = isThere ? false : `${MEMORY} is no tmpfs here`
 
 const LISTEN = ['--listen', '127.0.0.1:0', '--console', '127.0.0.1:0', '--workers', '1', '--metrics-public']
 
-/** Everything that a server said, and what it measured while it served. */
+/** Everything that a server printed, and its metrics while it served. */
 async function started(data: string): Promise<{ errors: string; measures: string }> {
   const server = await serving(['--data', data, '--metrics-public'])
   try {

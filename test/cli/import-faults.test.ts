@@ -1,4 +1,4 @@
-/** `holdfast import` where its source or its target fails now and then, or speaks as other servers do. */
+/** `holdfast import` where its source or target fails now and then, or behaves like other servers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { differences } from '../import/expect.ts'
@@ -12,7 +12,7 @@ const BUSY = { status: 503, body: '<Error><Code>SlowDown</Code><Message>busy</Me
 const NO_KEY = { status: 404, body: '<Error><Code>NoSuchKey</Code><Message>none</Message></Error>' } as const
 const UNKNOWN = { status: 501, body: '<Error><Code>NotImplemented</Code><Message>no</Message></Error>' } as const
 
-/** Everything is where it was at the source, each version once, and the report counts it so. */
+/** Everything matches the source, each version once, and the report has the right counts. */
 async function assertWhole({ targetUrl }: Servers, seeded: Seeded, told: Told): Promise<void> {
   const target = clientOf(targetUrl, 'moved')
   assert.deepEqual(await differences(target, seeded), [])
@@ -90,7 +90,7 @@ test('bytes that are not what the source says they are never arrive; the others 
     target.close()
   }))
 
-/** Those of a page, one kind before the other. */
+/** Moves the delete markers of a page before its versions. */
 function markersFirst(listing: string): string {
   const markers = listing.match(/<DeleteMarker>.*?<\/DeleteMarker>/gs) ?? []
   const rest = listing.replaceAll(/<DeleteMarker>.*?<\/DeleteMarker>/gs, '')

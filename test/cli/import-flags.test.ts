@@ -1,4 +1,4 @@
-/** What the flags of `holdfast import` do, one by one. */
+/** The flags of `holdfast import`, one by one. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ async function historyAt(client: S3Client, key: string): Promise<string[]> {
   return texts
 }
 
-/** Versions, but no locks. */
+/** Versioning without object lock. */
 async function withVersions({ sourceUrl }: Servers): Promise<S3Client> {
   const client = clientOf(sourceUrl, BUCKET, SOURCE_KEY)
   await client.requestOnce({ method: 'PUT' })

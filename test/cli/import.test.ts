@@ -1,4 +1,4 @@
-/** `holdfast import` between two servers, small enough for every run of the tests; test/import does it at length. */
+/** `holdfast import` between two servers, small enough for every test run; test/import is the long version. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -86,7 +86,7 @@ test('the documents of a bucket come last, and a policy names the new bucket', (
     assert.match(carried, /arn:aws:s3:::moved\/\*/)
     const locked = (await target.requestOnce({ method: 'GET', query: { 'object-lock': '' } })).body.toString('utf8')
     assert.match(locked, /<Days>3<\/Days>/)
-    // The rule came behind the objects: those without retention still have none.
+    // The rule was set after the objects: those without retention still have none.
     const { headers: said } = await target.requestOnce({ method: 'HEAD', key: keyOf(6) })
     assert.equal(said.get(':object-lock-mode'), undefined)
     target.close()
@@ -102,7 +102,7 @@ test('an import that failed before it began does not stand in the way of the nex
     const first = await holdfast(nowhere('misspelt'), { env: KEYS })
     assert.match(first.errors, /127\.0\.0\.1:1/)
     assert(!existsSync(state), 'nothing is remembered, so nothing is kept')
-    // As earlier versions left it: a header and nothing else.
+    // As earlier versions left it: only a header.
     writeFileSync(state, '{"import":1,"from":"http://127.0.0.1:1/misspelt/","to":"http://127.0.0.1:1/target"}\n')
     const second = await holdfast(nowhere('right'), { env: KEYS })
     assert.equal(second.code, 1)

@@ -1,7 +1,7 @@
 /**
- * The program as a script meets it. Commands and single-process servers run inside the test's process, which spares the
- * start of one each time; `spawned` and `spawnServer` are the real process: what was just built, or the program named
- * by `HOLDFAST_TEST_PROGRAM`, which then runs everything.
+ * The program as a script runs it. Commands and single-process servers run inside the test's process, which avoids
+ * starting one each time; `spawned` and `spawnServer` start a real process: the current build, or the program named by
+ * `HOLDFAST_TEST_PROGRAM`, which then runs everything.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +33,7 @@ export interface Ended {
   readonly errors: string
 }
 
-/** Neither the settings of another server nor the preferences of a terminal. */
+/** Without the settings of another server and the preferences of a terminal. */
 const surroundings = (): NodeJS.ProcessEnv => ({ PATH: process.env.PATH, HOME: process.env.HOME })
 
 /** Starts the program, for tests that end it themselves. */
@@ -49,7 +49,7 @@ interface Surroundings {
   readonly input?: string
 }
 
-/** Runs a command to its end, or `serve` to the failure of its start. Flags without a command need a process. */
+/** Runs a command to its end, or `serve` until its start fails. Flags without a command need a process. */
 export async function holdfast(args: readonly string[], how: Surroundings = {}): Promise<Ended> {
   const [first = ''] = args
   if (GIVEN !== undefined || first === '' || first.startsWith('-')) return spawned(args, how)
@@ -66,7 +66,7 @@ export async function holdfast(args: readonly string[], how: Surroundings = {}):
   return { code, ...written }
 }
 
-/** A start that must fail; one that does not is stopped, and ends with 0. */
+/** A start that must fail; one that succeeds is stopped, and returns 0. */
 async function failedStart(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): Promise<Ended> {
   const { errors, start } = inProcess(args, env)
   try {
@@ -78,7 +78,7 @@ async function failedStart(args: readonly string[], env: NodeJS.ProcessEnv = ROO
   }
 }
 
-/** A single-process server here, with the log that the program would write. */
+/** A single-process server in this process, with the log that the program would write. */
 function inProcess(args: readonly string[], env: NodeJS.ProcessEnv) {
   let written = ''
   const log = new ServerLog({ write: text => (written += text) }, {})
@@ -101,7 +101,7 @@ function inProcess(args: readonly string[], env: NodeJS.ProcessEnv) {
   }
 }
 
-/** Runs the program to its end, in a process of its own. */
+/** Runs the program to its end, in a separate process. */
 export async function spawned(
   args: readonly string[],
   { env = ROOT_ENV, input = '' }: Surroundings = {},
@@ -115,7 +115,7 @@ export async function spawned(
   child.stderr!.on('data', chunk => {
     errors += String(chunk)
   })
-  // A program that ends without reading what it is told is none of ours to complain about.
+  // A program may exit without reading its input.
   child.stdin!.on('error', () => {})
   child.stdin!.end(input)
   const [code] = await once(child, 'close')
@@ -133,7 +133,7 @@ export interface Serving {
 
 const FREE_PORTS = ['serve', '--listen', '127.0.0.1:0', '--console', '127.0.0.1:0']
 
-/** A single-process server on free ports, with the root key of tests. */
+/** A single-process server on free ports, with the root key of the tests. */
 export async function serving(args: readonly string[], env: NodeJS.ProcessEnv = ROOT_ENV): Promise<Serving> {
   if (GIVEN !== undefined) return spawnServer([...args, '--workers', '1'], env)
   const { errors, start } = inProcess([...FREE_PORTS, ...args], env)
@@ -149,7 +149,7 @@ export async function serving(args: readonly string[], env: NodeJS.ProcessEnv = 
   }
 }
 
-/** A server in a process of its own, with as many workers as it starts by itself. */
+/** A server in a separate process, with its default number of workers. */
 export async function spawnServer(
   args: readonly string[],
   env: NodeJS.ProcessEnv = ROOT_ENV,

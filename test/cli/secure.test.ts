@@ -1,4 +1,4 @@
-/** Commands over HTTPS, and secrets that are none. */
+/** Commands over HTTPS, and invalid secrets. */
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ test('the console speaks HTTPS when the object API does, and commands trust the 
       assert.match(server.consoleUrl, /^https:/)
       const trusted = await holdfast(['account', 'list', '--data', data, '--ca', cert])
       assert.equal(trusted.code, 0, trusted.errors)
-      // Asked by the machine itself, for a word that is no secret.
+      // A local request whose response is not secret.
       assert.equal((await holdfast(['health', '--data', data])).code, 0)
       const untrusted = await holdfast(['account', 'list', '--data', data])
       assert.equal(untrusted.code, 1)

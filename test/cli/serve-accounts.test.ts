@@ -1,4 +1,4 @@
-/** The accounts file as `serve` takes it. */
+/** The accounts file of `serve`. */
 import assert from 'node:assert/strict'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

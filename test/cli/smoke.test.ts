@@ -1,6 +1,6 @@
 /**
- * The program from its start to its restart, with all that one form of it could lack: native parts, other processes,
- * commands. Run on what was just built, on the single executable and on the installed package.
+ * The program from start to restart, with everything that one form of it could lack: native modules, other processes,
+ * commands. Run on the current build, the single executable and the installed package.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const as: Who = { ...ROOT, accountId: ROOT_ACCOUNT_ID, canonicalId: canonicalIdO
 const bucket = 'smoke'
 const HOLD = '<LegalHold><Status>ON</Status></LegalHold>'
 const PART_BYTES = 5 * 2 ** 20
-/** One in its record, one in a volume, one in a file of its own: each is read and checked in its own way. */
+/** One inline, one in a volume, one in a file of its own: each is read and checked differently. */
 const CONTENTS = new Map([
   ['/inline', Buffer.alloc(100, 'i')],
   ['/packed', Buffer.alloc(100_000, 'p')],
@@ -57,7 +57,7 @@ async function expectAll(send: Send, contents: ReadonlyMap<string, Buffer>): Pro
   assert.deepEqual(keys, [...contents.keys()].sort())
 }
 
-/** `undefined` where the system does not tell. */
+/** `undefined` where the system does not report it. */
 function nativePartsOf(pid: number): readonly string[] | undefined {
   if (process.platform !== 'linux') return undefined
   const mapped = readFileSync(`/proc/${pid}/maps`, 'utf8').match(/\/\S+\.node$/gm)
@@ -103,7 +103,7 @@ test('it serves from several processes, keeps what it took over a restart, and p
     writeFileSync(file, exported.out)
     const verdict = await spawned(['ledger', 'verify', file])
     assert.deepEqual([verdict.code, verdict.errors], [0, ''], verdict.out)
-    // Every entry names the bucket's object: one that tells of another was altered.
+    // Every entry names the bucket's object: an entry about another one was altered.
     writeFileSync(file, exported.out.replace('inline', 'outline'))
     assert.equal((await spawned(['ledger', 'verify', file])).code, 1)
     assert.equal((await spawned(['fsck', '--data', data])).code, 0)

@@ -1,4 +1,4 @@
-/** What one process changes about keys holds in every other, from the moment at which it was acknowledged. */
+/** A change of keys by one process applies in every other, from the moment it is acknowledged. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ import { withFolder } from '../store/fixture.ts'
 import { ROOT, spawnServer } from './program.ts'
 
 const ONE = '111111111111'
-/** At once, so on connections of their own, which the processes share out among them. */
+/** Concurrent, so on separate connections, which the processes share. */
 const AT_ONCE = 16
 const ROUNDS = 10
 

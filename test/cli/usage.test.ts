@@ -1,4 +1,4 @@
-/** The usage of buckets on the command line: shown with a bucket, found wrong by fsck, corrected by it. */
+/** Bucket usage on the command line: shown with a bucket, checked and corrected by fsck. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-/** The AWS SDK for JavaScript with the region `auto`, as S3-compatible services ask for it. */
+/** The AWS SDK for JavaScript with the region `auto`, as S3-compatible services require it. */
 import assert from 'node:assert/strict'
 import {
   CreateBucketCommand,

@@ -1,4 +1,7 @@
-/** The AWS SDK for JavaScript against Holdfast. Copied beside its packages and run there; the environment says where. */
+/**
+ * The AWS SDK for JavaScript against Holdfast. Copied next to its packages and run there; configured by the
+ * environment.
+ */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
@@ -13,7 +16,7 @@ import { NodeHttpHandler } from '@smithy/node-http-handler'
 const { HF_URL, HF_BASE_HOST, HF_BIG, HF_BIG_BYTES, HF_BIG_SHA256, HF_BUCKET: Bucket, HF_AUTHORITY } = process.env
 const PART = 8 * 2 ** 20
 
-/** Names of the base host lead to this machine: virtual hosts without a name server. */
+/** Subdomains of the base host resolve to this machine: virtual hosts without DNS. */
 const lookup = (_, { all }, done) =>
   all ? done(null, [{ address: '127.0.0.1', family: 4 }]) : done(null, '127.0.0.1', 4)
 const trust = HF_AUTHORITY ? { ca: readFileSync(HF_AUTHORITY) } : {}
@@ -53,7 +56,7 @@ async function smallObjects(aws) {
     const head = await aws.send(new s3.HeadObjectCommand({ Bucket, Key: 'a.txt', ChecksumMode: 'ENABLED' }))
     assert.equal(head[`Checksum${ChecksumAlgorithm}`], put[`Checksum${ChecksumAlgorithm}`])
   }
-  // A stream of known length goes out in chunks with its checksum behind it.
+  // A stream of known length is sent in chunks with a trailing checksum.
   const Body = Readable.from([Buffer.alloc(5, 'a'), Buffer.alloc(70_000, 'b')])
   await aws.send(new s3.PutObjectCommand({ Bucket, Key: 'streamed', Body, ContentLength: 70_005 }))
   const streamed = await aws.send(new s3.GetObjectCommand({ Bucket, Key: 'streamed' }))
@@ -129,7 +132,7 @@ for (const style of ['path', 'virtual']) {
   await listing(aws)
   if (style === 'path') await largeObject(aws)
   await copyTagsAndVersions(aws)
-  // The platform's own client has no name server for virtual hosts and does not trust our certificate.
+  // The platform's own client cannot resolve virtual hosts and does not trust our certificate.
   if (style === 'path' && !HF_AUTHORITY) await presigned(aws)
   await cleared(aws)
 }

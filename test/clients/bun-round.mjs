@@ -1,4 +1,4 @@
-/** Bun's own S3 client, with nothing set but where and who. It makes no buckets: one is there. */
+/** Bun's own S3 client, configured with endpoint and credentials only. It cannot create buckets: one exists. */
 import assert from 'node:assert/strict'
 import { S3Client } from 'bun'
 

@@ -1,4 +1,4 @@
-/** Other programs, run to their end: bounded in time, ended by their own process group, heard only when they fail. */
+/** Runs other programs to their end: with a timeout, killed by process group, output shown only on failure. */
 import { spawn } from 'node:child_process'
 
 export interface Command {
@@ -10,13 +10,13 @@ export interface Command {
 export class CommandFailed extends Error {}
 
 const running = new Set<number>()
-// Whatever ends this program must not leave the others behind.
+// The children must not outlive this program, however it ends.
 process.on('exit', () => running.forEach(endGroup))
 
 const TIMEOUT_MS = 300_000
 const SHOWN_MAX = 4_000
 
-/** What it wrote to standard output. Throws with what it said last when it does not end with 0 in time. */
+/** Returns standard output. Throws with the last output when the program does not exit with 0 in time. */
 export function run(command: string, args: readonly string[], { cwd, env, timeoutMs }: Command): Promise<string> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, [...args], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -48,7 +48,7 @@ export function run(command: string, args: readonly string[], { cwd, env, timeou
   })
 }
 
-/** The program and whatever it started; it may have ended by itself in the meantime. */
+/** The program and its descendants; it may have exited in the meantime. */
 function endGroup(pid: number | undefined): void {
   if (pid === undefined) return
   try {

@@ -1,4 +1,4 @@
-/** Clients as they come, against a server as it comes: neither side is told a region, a host or a kind of signature. */
+/** Clients and server with default settings: neither is given a region, a host or a kind of signature. */
 import { copyFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './command.ts'
@@ -19,7 +19,7 @@ import { clientEnvironment, KEYS, type World } from './world.ts'
 
 const server = ({ defaults }: World): Served => defaults
 
-/** No region either, unless the client cannot do without. */
+/** No region either, unless the client requires one. */
 function environment(world: World, bucket: string, url = world.defaults.url): Record<string, string> {
   const { AWS_DEFAULT_REGION: _, AWS_REGION: _same, ...env } = clientEnvironment(world)
   const script = { HF_URL: url, HF_BUCKET: bucket, HF_ACCESS_KEY: KEYS.accessKey, HF_SECRET_KEY: KEYS.secretKey }
@@ -40,7 +40,7 @@ const boto3: Round = {
   },
 }
 
-/** As between containers: another machine's network, and a name that only its own list of hosts knows. */
+/** As between containers: another network namespace, and a name that only its own hosts file has. */
 const otherNamespace: Round = {
   name: 'defaults-other-namespace',
   server,

@@ -1,5 +1,5 @@
 /**
- * A Holdfast server as a process of its own, as a user would start it. Its log is kept, so that a round can be read.
+ * A Holdfast server in a separate process, as a user would start it. Its log is kept, so that a round can be examined.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,14 +11,14 @@ export type LogLine = Readonly<Record<string, unknown>>
 export interface Served {
   readonly url: string
   readonly port: number
-  /** The file that the server's certificate is to be checked against; empty without TLS. */
+  /** The CA file for the server's certificate; empty without TLS. */
   readonly authority: string
   readonly log: readonly LogLine[]
   stop(): Promise<void>
 }
 
 export interface Starting {
-  /** The program and what stands before our own arguments. */
+  /** The program and the arguments before our own. */
   readonly command: readonly string[]
   readonly data: string
   /** Neither a region nor a base host is set. */
@@ -50,7 +50,7 @@ export async function startHoldfast({ command, data, tls, asItComes = false }: S
     child.kill('SIGKILL')
     throw error
   })
-  // Whatever ends this program must not leave the server behind.
+  // The server must not outlive this program, however it ends.
   const endWithUs = (): boolean => child.kill('SIGKILL')
   process.once('exit', endWithUs)
   return {

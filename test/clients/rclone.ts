@@ -44,7 +44,7 @@ async function synchronise(rclone: Rclone, world: World): Promise<void> {
   await rclone('check', '--checksum', there, remote)
   const listed = (await rclone('lsf', '--recursive', '--files-only', remote)).trim().split('\n').sort()
   expect(listed.length === names.length - 1 && !listed.includes('one.txt'), `one file less, not ${listed}`)
-  // A copy on the server's side, the large object by parts.
+  // A server-side copy, the large object by parts.
   await rclone('copy', remote, `HF:${BUCKET}/copy`)
   await rclone('check', '--checksum', remote, `HF:${BUCKET}/copy`)
   await rclone('moveto', `HF:${BUCKET}/copy/large.bin`, `HF:${BUCKET}/moved.bin`)

@@ -1,4 +1,4 @@
-/** restic: a backup that another program must be able to check and to read back. */
+/** restic: a backup that a third-party program must be able to check and restore. */
 import { appendFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './command.ts'

@@ -1,15 +1,15 @@
-/** One client: how it is got, and what it does against the server. */
+/** One client: how it is installed, and its requests to the server. */
 import type { Served } from './holdfast.ts'
 import type { World } from './world.ts'
 
-/** Throws when something is not as it must be. */
+/** Throws when a check fails. */
 export type Play = () => Promise<void>
 
 export interface Round {
   readonly name: string
-  /** Whose log is looked at afterwards. */
+  /** The server whose log is checked afterwards. */
   server(world: World): Served
-  /** Throws `Unavailable` when the client cannot be had; otherwise its version and what it does. */
+  /** Throws `Unavailable` when the client cannot be installed; otherwise returns its version and its round. */
   prepare(world: World): Promise<{ readonly version: string; readonly play: Play }>
 }
 

@@ -36,7 +36,7 @@ const chosen = ROUNDS.filter(round => values.only === undefined || round.name.st
 if (chosen.length === 0) throw new Error(`no such client; there are ${ROUNDS.map(round => round.name).join(', ')}`)
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-clients-'))
-// At the very end, also when a signal ends the run.
+// On exit, also by a signal.
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
@@ -57,7 +57,7 @@ async function makeWorld(scripts: string): Promise<World> {
   return { scripts, bun: values.bun, folder, plain, defaults, secure, big }
 }
 
-/** Clients send other bodies over TLS: hashes give way to trailers. */
+/** Clients send different bodies over TLS: trailers instead of hashes. */
 async function certificate(): Promise<{ cert: string; key: string }> {
   const cert = join(folder, 'cert.pem')
   const key = join(folder, 'key.pem')
@@ -107,9 +107,7 @@ async function attempt(round: Round): Promise<void> {
   )
 }
 
-/**
- * A client may try again and never tell: the server's own failures count, whatever became of them. 501 is an answer.
- */
+/** A client may retry silently, so the server's own failures count whether or not the retry succeeded. 501 is valid. */
 function isBroken(line: LogLine): boolean {
   return line.level === 'error' || (Number(line.status) >= 500 && line.status !== 501)
 }

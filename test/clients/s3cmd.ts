@@ -1,4 +1,4 @@
-/** s3cmd: an older client with habits of its own (Content-MD5, XML with namespaces, ACLs, `sync` by MD5). */
+/** s3cmd: an older client with its own habits (Content-MD5, XML with namespaces, ACLs, `sync` by MD5). */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './command.ts'
@@ -57,7 +57,7 @@ async function objects(s3cmd: S3cmd, world: World): Promise<void> {
   expect(/DIR\s+s3:\/\/s3cmd-round\/tree\//.test(listed), `a prefix in the list, not ${listed}`)
   expect((await s3cmd('multipart', `s3://${BUCKET}`)).includes(BUCKET), 'the list of uploads')
   const url = (await s3cmd('signurl', at('moved.txt'), '+60')).trim()
-  // Signature Version 2, the only one that it presigns with.
+  // It presigns with Signature Version 2 only.
   expect((await (await fetch(url)).text()) === 'fourth\n', `what ${url} gives`)
 }
 

@@ -1,4 +1,4 @@
-/** Clients that are libraries: a script in their own language plays the round. */
+/** Clients that are libraries: a script in their own language runs the round. */
 import { copyFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './command.ts'
@@ -26,7 +26,7 @@ const scriptEnvironment = (world: World, server: Served, bucket: string): Record
     HF_SECRET_KEY: KEYS.secretKey,
   })
 
-/** Installed once, whichever round asks first. */
+/** Installed once, by the first round that needs it. */
 const installs = new Map<string, Promise<string>>()
 
 function installedOnce(name: string, install: () => Promise<string>): Promise<string> {
@@ -61,7 +61,7 @@ const javaScript = ({ name, packages, script, server }: JavaScript): Round => ({
   server,
   async prepare(world) {
     const place = await installedOnce(script, () => fromNpm(world.folder, packages))
-    // Packages are looked for from where a script stands.
+    // Packages are resolved relative to the script.
     const copy = join(place, script)
     await copyFile(join(world.scripts, script), copy)
     const env = scriptEnvironment(world, server(world), `${name}-round`)

@@ -1,6 +1,6 @@
 /**
- * The native dialect, by raw signed requests, and the other one beside it on the same port: both must see the same
- * buckets, bytes, metadata, tags and versions, whoever of the two wrote them.
+ * The native dialect, by raw signed requests, and the other one on the same port: both must see the same buckets,
+ * bytes, metadata, tags and versions, whichever wrote them.
  */
 import assert from 'node:assert/strict'
 import { createHash, createHmac } from 'node:crypto'
@@ -17,7 +17,7 @@ const PART = 8 * 2 ** 20
 const ROOT: Who = { ...KEYS, accountId: '000000000000', canonicalId: '' }
 const OTHER: Readonly<Record<DialectName, DialectName>> = { svc: 's3', s3: 'svc' }
 
-/** Sends and insists on the status. */
+/** Sends a request and checks its status. */
 type Ask = (dialect: DialectName, status: number, what: Omit<Sending, 'as'>) => Promise<Received>
 
 function asker(port: number): Ask {
@@ -33,7 +33,7 @@ function asker(port: number): Ask {
 
 const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** What one dialect wrote, the other one reads, copies, tags and lists. */
+/** One dialect writes, the other one reads, copies, tags and lists. */
 async function shared(ask: Ask, mine: DialectName): Promise<void> {
   const other = OTHER[mine]
   const path = `/${mine}/name%20%C3%BC%2B.txt`
@@ -62,7 +62,7 @@ async function shared(ask: Ask, mine: DialectName): Promise<void> {
   assert(texts(folded.xml(), 'Prefix').includes(`${mine}/`))
 }
 
-/** Begun in one dialect, its parts sent in turn by both, completed in the other. */
+/** Created in one dialect, parts sent alternately by both, completed in the other. */
 async function large(ask: Ask, mine: DialectName, bytes: Buffer): Promise<void> {
   const path = `/${mine}/large.bin`
   const begun = await ask(mine, 200, { method: 'POST', path: `${path}?uploads`, headers: [[':meta-made', 'in parts']] })
@@ -87,7 +87,7 @@ async function large(ask: Ask, mine: DialectName, bytes: Buffer): Promise<void> 
   await ask(OTHER[mine], 204, { method: 'DELETE', path: `/${mine}/gone?uploadId=${text(gone.xml(), 'UploadId')}` })
 }
 
-/** An address that carries its own signature, in the style that needs no name server. */
+/** A presigned URL in path style, which needs no DNS. */
 function presigned(world: World, dialect: DialectName, method: string, path: string): string {
   const scheme = SCHEMES[dialect]
   const stamp = new Date().toISOString().replace(/[-:]|\.\d{3}/g, '')

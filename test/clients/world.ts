@@ -1,4 +1,4 @@
-/** What every round is handed: where the server is, who may use it, and something large to store. */
+/** The environment of every round: the server, its credentials, and a large file to store. */
 import { createCipheriv, createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, writeFile } from 'node:fs/promises'
@@ -16,28 +16,28 @@ export interface Big {
 }
 
 export interface World {
-  /** Where the sources of the scripts stand. */
+  /** The folder of the scripts' sources. */
   readonly scripts: string
-  /** The program of Bun, which has an S3 client of its own. */
+  /** The Bun executable, which has its own S3 client. */
   readonly bun: string | undefined
-  /** Emptied when all is over. */
+  /** Removed at the end. */
   readonly folder: string
   readonly plain: Served
-  /** With no setting but where it keeps its data, and reached from other networks. */
+  /** Configured with a data folder only, and reachable from other networks. */
   readonly defaults: Served
   /** Undefined where no certificate could be made. */
   readonly secure: Served | undefined
   readonly big: Big
 }
 
-/** Read from the environment of this process, for those who install; a client must find none of it. */
+/** Environment variables for installers only; clients must not see them. */
 export const FOR_INSTALLING = Object.fromEntries(
   Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
 )
 
 const NAMES_PASSED_ON = ['PATH', 'LANG', 'TMPDIR', 'LD_LIBRARY_PATH']
 
-/** A home of its own and our keys: no settings, no proxies and no credentials of whoever runs this. */
+/** A separate home and our keys: none of the user's settings, proxies or credentials. */
 export function clientEnvironment(world: World, more: Readonly<Record<string, string>> = {}): Record<string, string> {
   const passedOn = NAMES_PASSED_ON.flatMap(name =>
     process.env[name] === undefined ? [] : [[name, process.env[name]!]],

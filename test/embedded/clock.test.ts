@@ -1,4 +1,4 @@
-/** A clock that the test moves: what ends by it, and who is not disturbed by it. */
+/** A clock that the test moves: what expires by it, and what is unaffected. */
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'

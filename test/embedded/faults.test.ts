@@ -1,4 +1,4 @@
-/** Faults that are asked for: each does what it says to whom it says, as often as it says, and nothing else. */
+/** Injected faults: each affects exactly the requests it matches, as often as requested, and nothing else. */
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -75,7 +75,7 @@ test('a delay holds a request back, and ends with its fault', () =>
     assert.equal((await late).status, 200)
   }))
 
-/** What comes of an answer's body before its connection ends, and how much was announced. Byte by byte, as sent. */
+/** The body bytes received before the connection closes, and the announced length. Raw, as sent. */
 function taken(hf: Embedded['hf'], key: string): Promise<{ bytes: number; announced: number }> {
   return new Promise(resolve => {
     const socket = connect(hf.port, '127.0.0.1', () =>
@@ -111,7 +111,7 @@ test('an answer is cut after so many bytes of its body', () =>
         const fault = hf.faults.add({ match: { method: 'GET' }, times: 1, fault: { cutAfter: bytes } })
         const { bytes: got, announced } = await taken(hf, 'k')
         assert.equal(got, bytes)
-        // With nothing of the body, the head may be gone too.
+        // Without any of the body, the head may be lost too.
         if (bytes > 0) assert.equal(announced, body.length)
         assert.equal(fault.hits, 1)
       }

@@ -1,4 +1,4 @@
-/** Embedded stores for tests, and clients of theirs that know nothing but the real time. */
+/** Embedded stores for tests, and clients that use the real time only. */
 import { once } from 'node:events'
 import { Agent } from 'node:http'
 import { connect } from 'node:net'
@@ -7,7 +7,7 @@ import { ManualClock } from '../../src/lib/clock.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../../src/model/account.ts'
 import { BASE_HOST, Client, type DialectName, type Received, type Sending, type Who } from '../http/server.ts'
 
-/** A connection for each request: on one that was used before, a runtime may try again by itself. */
+/** A new connection for each request: on a reused one, a runtime may retry by itself. */
 const agent = new Agent({ keepAlive: false })
 
 export const BUCKET = 'test-bucket'
@@ -17,7 +17,7 @@ export interface Embedded {
   readonly root: Who
   /** Signed by the root, now. */
   send(what: Sending): Promise<Received>
-  /** A client that promises a body and sends none of it; with the end of its connection. */
+  /** A client that announces a body and sends none of it; resolves with the end of its connection. */
   stall(key: string): Promise<{ readonly ended: Promise<unknown> }>
   put(key: string, body: Buffer | string): Promise<Received>
   get(key: string): Promise<Received>
@@ -37,7 +37,7 @@ export async function start(options: HoldfastOptions = {}, dialect: DialectName 
       const socket = connect(hf.port, '127.0.0.1').on('error', () => {})
       const ended = once(socket, 'close')
       socket.write(client().head({ as: root, bucket: BUCKET, method: 'PUT', path: `/${key}`, announced: 1000 }))
-      // Requests are begun in the order in which they come.
+      // Requests are started in the order in which they arrive.
       await once(socket, 'connect')
       await fetch(hf.endpoint)
       return { ended }

@@ -1,4 +1,4 @@
-/** An embedded store from its start to its end: alone, beside others, in a folder, emptied, closed. */
+/** The life of an embedded store: alone, beside others, in a folder, cleared, closed. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** The options of an embedded store are checked: a misspelt name does not pass in silence. */
+/** The options of an embedded store are validated: a misspelt name is an error. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,7 +11,7 @@ import { using } from './fixture.ts'
 const here = resolve(dirname(fileURLToPath(import.meta.url)), '..')
 const root = resolve(here, basename(dirname(here)) === 'dist' ? '../..' : '..')
 
-/** Fields of the interfaces as they are written in the file that a program reads them from. */
+/** The fields of an interface, read from the source of the public API. */
 function fieldsOf(name: string): string[] {
   const source = readFileSync(join(root, 'src/embedded/api.ts'), 'utf8')
   const body = new RegExp(`^export interface ${name} \\{\\n([\\s\\S]*?)^\\}`, 'm').exec(source)?.[1]
@@ -73,7 +73,7 @@ test('a value of another type is refused, and no message repeats a secret', asyn
       return true
     })
   }
-  // As left out.
+  // Undefined equals absent.
   await using({ folder: undefined, log: undefined } as unknown as HoldfastOptions, async () => {})
 })
 
@@ -106,7 +106,7 @@ test('a fault rule is checked at every depth', () =>
     assert.equal((await put('k', 'x')).status, 200, 'none of them had an effect')
     const match = { operation: 'PutObject', method: 'put', key: /^k/ }
     hf.faults.add({ match, fault: 'slow-down' })
-    // The rule is as it was handed in.
+    // The rule is copied when it is passed in.
     match.operation = 'GetObject'
     assert.equal((await put('k', 'x')).status, 503)
   }))

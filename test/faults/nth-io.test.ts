@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type CallFault, failEachCall, lossesWithoutSyncs, newNthTotal } from '../crash/nth-io.ts'
 import { WORKLOADS } from '../crash/workloads.ts'
 
-/** A failed call and an unknown outcome: each takes a way of its own through the code. */
+/** A failed call and an unknown outcome: each takes a different path through the code. */
 const FAULTS: readonly CallFault[] = [
   { of: 'disk', fault: 'EIO' },
   { of: 'commit', fault: 'applied' },

@@ -5,7 +5,7 @@ import { Reclaimer } from '../../src/maintenance/reclaim.ts'
 import { complete, isThere, prepareUpload } from '../crash/pages.ts'
 import { counts } from '../crash/upkeep.ts'
 
-/** Two records' worth of parts: their list is written ahead. */
+/** Two records of parts: their list is written ahead. */
 const PARTS = 500
 /** Announcing, writing ahead, naming. */
 const NAMING_COMMIT = 3

@@ -29,7 +29,7 @@ function isPlumbing(target: string): boolean {
   return PLUMBING.test(target)
 }
 
-/** Connections, and files other than volumes; removed files that still occupy space count. */
+/** Connections, and files except volumes; a removed volume counts, since it still occupies space. */
 function isOfRequests(target: string): boolean {
   return !isPlumbing(target) && !VOLUME.test(target)
 }

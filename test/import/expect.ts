@@ -1,4 +1,4 @@
-/** Looks at every version of a bucket and says how it differs from what was seeded. */
+/** Compares every version of a bucket with the seeded state. */
 import { createHash } from 'node:crypto'
 import type { S3Client } from '../../src/cli/import/client.ts'
 import { children, childText, type XmlNode } from '../../src/lib/xml.ts'
@@ -55,7 +55,7 @@ async function faultsOf(client: S3Client, key: string, versionId: string, expect
   return faults
 }
 
-/** Every difference, in words; none when the bucket is exactly what was seeded. */
+/** Every difference, as text; empty when the bucket is exactly as seeded. */
 export async function differences(client: S3Client, seeded: Seeded): Promise<string[]> {
   const found = await listed(client)
   const bad: string[] = []

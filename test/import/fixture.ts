@@ -1,4 +1,4 @@
-/** Two servers of ours, and somebody between an import and its source who spoils what is said. */
+/** Two of our servers, and a proxy between an import and its source that corrupts responses. */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -51,18 +51,18 @@ export interface Question {
   readonly path: string
   readonly query: URLSearchParams
   readonly host: string
-  /** How often this very question was asked, this time included. */
+  /** How often this request was sent, including this time. */
   readonly times: number
 }
 
-/** What becomes of a question: an answer of its own, no answer, half of one, or another body than the server's. */
+/** What the proxy does with a request: its own response, none, half of one, or a changed body. */
 export type Spoiling =
   | { readonly status: number; readonly body?: string }
   | 'cut'
-  /** The server gets the question, and nobody gets its answer. */
+  /** The server gets the request, and its response is lost. */
   | 'lose'
   | { readonly cutAfter: number }
-  /** Other words, and without the headers that this fits. */
+  /** A changed body, without the headers that match this. */
   | { readonly rewrite: (body: string) => string; readonly without?: RegExp }
 
 type Spoil = (question: Question) => Spoiling | undefined
@@ -70,7 +70,7 @@ type Spoil = (question: Question) => Spoiling | undefined
 async function passedOn(message: IncomingMessage, to: URL): Promise<IncomingMessage> {
   const options = { host: to.hostname, port: to.port, method: message.method, path: message.url }
   return new Promise((resolve, reject) => {
-    // Its host is part of what was signed.
+    // The signature covers the host.
     const sending = request({ ...options, headers: message.headers, agent: false }, resolve)
     sending.on('error', reject)
     message.pipe(sending)
@@ -107,7 +107,7 @@ async function exchange(message: IncomingMessage, response: ServerResponse, to: 
   response.write(body.subarray(0, spoiling.cutAfter), () => message.socket.destroy())
 }
 
-/** A server at another address that passes everything on, except where it is told otherwise. */
+/** A proxy at another address that forwards everything, except where `spoil` interferes. */
 export async function between(url: string, spoil: Spoil, use: (url: string) => Promise<void>): Promise<void> {
   const asked = new Map<string, number>()
   const server = createServer((message, response) => {

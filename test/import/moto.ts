@@ -7,7 +7,7 @@ import { ending, type Running } from './other-server.ts'
 
 const READY_MS_MAX = 60_000
 
-/** An installed one, by the folder of its programs, or one of its own; `Unavailable` where that cannot be had. */
+/** An installed moto, by the folder of its programs, or a new installation; `Unavailable` where that fails. */
 export async function startMoto(folder: string, installed?: string): Promise<Running> {
   const bin = installed ?? (await fromPip(folder, 'moto'))
   const version = await pipVersion(bin, 'moto')

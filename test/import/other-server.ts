@@ -1,4 +1,4 @@
-/** A program of others that serves S3 until it is stopped. */
+/** A third-party S3 server that runs until it is stopped. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'

@@ -1,4 +1,4 @@
-/** An import that is killed again and again, and must end with nothing missing and nothing twice. */
+/** An import that is killed repeatedly, and must end with nothing missing and nothing twice. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -47,7 +47,7 @@ export const argumentsOf = ({ sourceUrl, targetUrl, folder }: Pick<Round, 'sourc
   join(folder, 'import.state'),
 ]
 
-/** Whether the target has anything behind this key. */
+/** Whether the target has anything after this key. */
 async function hasBehind(target: S3Client, key: string): Promise<boolean> {
   const query = { versions: '', 'key-marker': key, 'max-keys': 1 }
   const answer = await target.requestIfPresent({ method: 'GET', query }, 'NoSuchBucket')
@@ -55,7 +55,7 @@ async function hasBehind(target: S3Client, key: string): Promise<boolean> {
   return parseXml(answer.body).children.some(({ name }) => name === 'Version' || name === 'DeleteMarker')
 }
 
-/** Starts an import and kills it -9 in the midst of its work. */
+/** Starts an import and kills it -9 midway. */
 async function killed(round: Round, target: S3Client, share: number): Promise<void> {
   const keys = [...round.seeded.keys()].sort()
   const key = keys[Math.floor(keys.length * share)]!
@@ -82,7 +82,7 @@ export interface Told {
   readonly notCarriedOver: readonly { readonly what: string; readonly count: number }[]
 }
 
-/** One whole run; what it reports. */
+/** One whole run; returns its report. */
 export async function imported(
   round: Pick<Round, 'sourceUrl' | 'targetUrl' | 'folder'>,
   ...more: readonly string[]
@@ -91,7 +91,7 @@ export async function imported(
   return { code, told: JSON.parse(out || '{}'), errors }
 }
 
-/** The figures of the last run. */
+/** Returns the report of the last run. */
 export async function play(round: Round): Promise<Told> {
   const target = clientOf(round.targetUrl, 'moved')
   try {

@@ -1,4 +1,4 @@
-/** An import from each kind of server, a line for each; scripts/import.mjs says with which options. */
+/** An import from each kind of server, one line each; scripts/import.mjs documents the options. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -11,7 +11,7 @@ import { BUCKET, clientOf, play, SOURCE_KEY } from './round.ts'
 import { seed } from './seed.ts'
 import { SOURCES, type Source } from './sources.ts'
 
-/** Far enough from the end that no import is over before whoever shall kill it has noticed how far it is. */
+/** Far enough from the end that no import finishes before the kill. */
 const KILLS = [0.1, 0.35, 0.6]
 
 const { values } = parseArgs({
@@ -25,7 +25,7 @@ const { values } = parseArgs({
 })
 
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-import-'))
-// At the very end, also when a signal ends the run.
+// On exit, also by a signal.
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
 
@@ -35,7 +35,7 @@ function objectsOf({ objects }: Source): number {
   return Math.min(value, objects)
 }
 
-/** The same steps whoever the source is; the target is always ours. */
+/** The same steps for every source; the target is always ours. */
 async function attempt(what: Source): Promise<boolean> {
   const { name, traits } = what
   const place = join(folder, name)

@@ -1,4 +1,4 @@
-/** A bucket with everything that an import has to carry, and what it must look like afterwards. */
+/** A bucket with everything that an import must carry over, and its expected state afterwards. */
 import { createHash } from 'node:crypto'
 import type { S3Client } from '../../src/cli/import/client.ts'
 import { childText } from '../../src/lib/xml.ts'
@@ -6,11 +6,11 @@ import { parseXml } from '../../src/lib/xml-reader.ts'
 
 type Headers = readonly (readonly [string, string])[]
 
-/** One version as it must be found at the target; markers have no bytes. */
+/** One version as expected at the target; markers have no bytes. */
 export interface Expected {
   readonly md5: string | undefined
   readonly size: number
-  /** Answers must carry these, by neutral name. */
+  /** Responses must carry these, by neutral name. */
   readonly headers: Headers
   readonly tags: Readonly<Record<string, string>>
   readonly isPublic: boolean
@@ -19,18 +19,18 @@ export interface Expected {
 /** Versions of each key, oldest first. */
 export type Seeded = ReadonlyMap<string, readonly Expected[]>
 
-/** What a server takes and keeps; not all of them all. */
+/** Features that a server supports; they differ. */
 export interface Traits {
-  /** Keys that need care, those it does not refuse. */
+  /** The unusual keys that it accepts. */
   readonly strangeKeys: readonly string[]
-  /** One that is not the usual one. */
+  /** A class other than the default. */
   readonly storageClass: string | undefined
   readonly hasLists: boolean
-  /** Holds that an upload is begun with. */
+  /** It keeps holds given at creation of an upload. */
   readonly holdsUploads: boolean
-  /** Gives out single parts of an object, so that its entity tag can come out the same. */
+  /** It returns single parts of an object, so that the ETag can be reproduced. */
   readonly tellsParts: boolean
-  /** Lists versions and markers in one order; of others only times, in seconds, tell which came first. */
+  /** It lists versions and markers in one order; otherwise only times, in seconds, show which came first. */
   readonly tellsOrder: boolean
 }
 
@@ -47,7 +47,7 @@ const PART_BYTES = 5 * 2 ** 20
 
 const md5Of = (body: Buffer): string => createHash('md5').update(body).digest('hex')
 
-/** What file systems can hold, too. */
+/** Names that file systems can also hold. */
 export const STRANGE_NAMES = ['ü +&=?#%.txt', "it's (a) *test*!", '日本/語', '\u{1f600}', '%41%2F', 'quote"<&>']
 
 export const EVERYTHING: Traits = {
@@ -64,7 +64,7 @@ export const keyOf = (index: number, { strangeKeys }: Traits = EVERYTHING): stri
   return `k${String(index).padStart(6, '0')}-${strange ?? 'object'}`
 }
 
-/** What the second, third … version of a key is made with depends on the key's number alone. */
+/** The attributes of the second, third … version of a key depend on the key's number alone. */
 function kindOf(
   index: number,
   { storageClass, hasLists }: Traits,
@@ -136,13 +136,13 @@ async function inFlight(count: number, work: (index: number) => Promise<void>): 
   await Promise.all(Array.from({ length: IN_FLIGHT }, worker))
 }
 
-/** Servers that tell times in seconds must be able to tell which came first. */
+/** Servers with times in seconds must be able to order versions. */
 async function nextSecond(): Promise<void> {
   const second = Math.floor(Date.now() / 1000)
   while (Math.floor(Date.now() / 1000) <= second + 1) await new Promise(resolve => setTimeout(resolve, 50))
 }
 
-/** In rounds over all keys, so that versions of a key lie apart in time as they do in life. */
+/** In rounds over all keys, so that versions of a key are apart in time as in practice. */
 export async function seed(client: S3Client, { objects, traits }: Seeding): Promise<Seeded> {
   await client.requestOnce({ method: 'PUT', headers: [[':bucket-object-lock-enabled', 'true']] })
   const seeded = new Map<string, Expected[]>()
@@ -181,12 +181,12 @@ const contentMd5 = (body: Buffer): readonly [string, string] => [
   createHash('md5').update(body).digest('base64'),
 ]
 
-/** Two parts and a hold, where the server keeps it; the entity tag must come out the same, where that can be. */
+/** Two parts and a hold, where the server keeps it; the ETag must be reproduced where possible. */
 async function inParts(client: S3Client, traits: Traits): Promise<[string, Expected]> {
   const key = 'z-parts'
   const hold: Headers = traits.holdsUploads ? [[':object-lock-legal-hold', 'ON']] : []
   const held: Headers = [...hold, [':meta-made', 'in parts']]
-  // Some cannot show the list of an upload that was begun without one.
+  // Some cannot return the ACL of an upload that was created without one.
   const asked: Headers = [...held, [':acl', 'private']]
   const begun = await client.requestOnce({ method: 'POST', key, query: { uploads: '' }, headers: asked })
   const uploadId = childText(parseXml(begun.body), 'UploadId')!

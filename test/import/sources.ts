@@ -1,4 +1,4 @@
-/** The servers that are imported from, each with what it takes; those that cannot be had here are `Unavailable`. */
+/** The servers to import from, each with its features; those that cannot be installed here are `Unavailable`. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { spawnServer } from '../cli/program.ts'
@@ -10,10 +10,10 @@ import { EVERYTHING, STRANGE_NAMES, type Traits } from './seed.ts'
 
 export interface Source {
   readonly name: string
-  /** At most. */
+  /** The maximum. */
   readonly objects: number
   readonly traits: Traits
-  /** `program`: where an installed one is. */
+  /** `program`: the path of an installed one. */
   start(folder: string, program: string | undefined): Promise<Running>
 }
 
@@ -24,7 +24,7 @@ const SOURCE_ENV = {
   HOLDFAST_ROOT_SECRET_KEY: SOURCE_KEY.secretKey,
 }
 
-/** Too large to be built on the way: minutes, where everything else takes seconds. */
+/** Too large to be built on demand: minutes, where everything else takes seconds. */
 async function installed(program: string | undefined, name: string, module: string): Promise<string> {
   const found = program ?? (await onPath(name))
   if (found !== undefined) return found
@@ -43,7 +43,7 @@ const holdfast: Source = {
 
 const moto: Source = {
   name: 'moto',
-  // It copies its whole listing for every page of it: time grows with the square.
+  // It copies its whole listing for every page: quadratic time.
   objects: 60,
   traits: {
     ...EVERYTHING,
@@ -55,7 +55,7 @@ const moto: Source = {
   start: startMoto,
 }
 
-/** Access lists are not for objects there: it takes them and shows others. */
+/** It has no object ACLs: it accepts them and returns others. */
 const minio: Source = {
   name: 'minio',
   objects: MANY,
@@ -70,7 +70,7 @@ const minio: Source = {
   },
 }
 
-/** Files in folders, with what S3 knows of them in extended attributes. */
+/** Files in folders, with S3 attributes in extended attributes. */
 const versitygw: Source = {
   name: 'versitygw',
   objects: MANY,

@@ -1,4 +1,4 @@
-/** A version of the program that knows of no second copy has worked on the folder; and what must not pass for that. */
+/** A program version without a second copy has worked on the folder; and cases that must not be taken for that. */
 import assert from 'node:assert/strict'
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ type Changes = Readonly<Record<string, string | undefined>>
 const bytes = (text: string): Buffer => Buffer.from(text)
 const file = (folder: string): string => join(folder, 'meta', 'data.mdb')
 
-/** Keys that begin so are nothing to the store. */
+/** The store ignores keys with this prefix. */
 async function change(meta: Meta, changes: Changes): Promise<void> {
   for (const [key, value] of Object.entries(changes)) {
     const write = { key: bytes(`~${key}`), value: value === undefined ? undefined : bytes(value) }
@@ -30,7 +30,7 @@ async function change(meta: Meta, changes: Changes): Promise<void> {
 const run = (folder: string, changes: Changes): Promise<void> =>
   opened(folder, ({ store }) => change(store.context.meta, changes))
 
-/** As the version before did it: the folder is its own, and no journal tells what it does there. */
+/** As the previous version did: it owns the folder, and no journal records its changes. */
 async function runWithoutCopy(folder: string, changes: Changes): Promise<void> {
   const meta = await openLmdbMeta({ path: join(folder, 'meta') })
   const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
@@ -39,14 +39,14 @@ async function runWithoutCopy(folder: string, changes: Changes): Promise<void> {
   await ownership.end()
 }
 
-/** As damage does it. */
+/** Loses a record, as damage does. */
 async function vanish(folder: string, key: string): Promise<void> {
   const meta = await openLmdbMeta({ path: join(folder, 'meta') })
   await change(meta, { [key]: undefined })
   await meta.close()
 }
 
-/** What one round tells, of the records that these tests write. */
+/** The report of one round about the records that these tests write. */
 async function round(folder: string): Promise<string[]> {
   const lines: string[] = []
   const tell = (event: KeeperEvent): void => {
@@ -66,7 +66,7 @@ async function round(folder: string): Promise<string[]> {
 const leftOutFiles = (folder: string): string[] =>
   readdirSync(join(folder, 'meta-copy')).filter(name => name.endsWith('.left-out'))
 
-/** As it lies there when the process is killed. */
+/** A copy of the folder as a killed process leaves it. */
 const asKilled = (folder: string, to: string): void =>
   cpSync(folder, to, { recursive: true, filter: path => !path.endsWith('.sock') })
 
@@ -76,7 +76,7 @@ test('a version without a second copy in between: nothing is told as lost, the c
     assert.deepEqual(await round(folder), [])
     await run(folder, { young: '1' })
     await runWithoutCopy(folder, { deleted: undefined, young: undefined, changed: '2', made: '1' })
-    // Also when the start that sees it does not come to a round.
+    // Also when the start that detects it does not complete a round.
     await run(folder, { later: '1' })
     await opened(folder, async ({ copy }) => assert.deepEqual(await compareWithCopy(copy!), []))
     assert.equal(leftOutFiles(folder).length, 1)
@@ -85,7 +85,7 @@ test('a version without a second copy in between: nothing is told as lost, the c
     assert.deepEqual(more, [])
     assert.deepEqual(await round(folder), [])
     assert.deepEqual(leftOutFiles(folder), [])
-    // The copy has what that version did, and is as strict as before.
+    // The copy includes that version's changes, and is as strict as before.
     rmSync(file(folder))
     assert.deepEqual((await rebuildFolder({ folder, progress() {} })).shortcomings, [])
     await opened(folder, async ({ store: { context } }) => {

@@ -1,6 +1,6 @@
 /**
- * The second copy of a server with two workers, killed under load: nothing is said to be lost that is not, and what is
- * rebuilt is what was there.
+ * The second copy of a server with two workers, killed under load: no false loss is reported, and a rebuild restores
+ * the previous state.
  */
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync, statSync } from 'node:fs'
@@ -23,7 +23,7 @@ const CHANGES = 150
 async function load(newClient: () => Client, lane: number, done: { changes: number; isOver: boolean }): Promise<void> {
   let client = newClient()
   for (let n = 0; !done.isOver; n++) {
-    // Another connection now and then: so whoever takes a dead worker's place gets something to do.
+    // A new connection now and then, so that a replaced worker gets requests.
     if (n % 10 === 9) client = newClient()
     const to = { bucket: BUCKET, path: `/${(lane * 3 + n) % 12}`, as: ROOT }
     try {
@@ -33,12 +33,12 @@ async function load(newClient: () => Client, lane: number, done: { changes: numb
           : await client.send({ ...to, method: 'PUT', body: payload(n % 2 === 0 ? 300 : 6_000, n) })
       if (status < 300) done.changes++
     } catch {
-      // Cut off by a kill; the next one goes to whoever is left.
+      // Aborted by a kill; the next request goes to a remaining worker.
     }
   }
 }
 
-/** Processes of the newest generation that have told of some commits. */
+/** Processes of the newest generation that have journaled commits. */
 function writersIn(folder: string): number {
   const copy = join(folder, 'meta-copy')
   const journals = readdirSync(copy).filter(name => name.endsWith('.journal'))
@@ -56,7 +56,7 @@ async function killUnderLoad(folder: string): Promise<void> {
   try {
     await until(() => done.changes >= CHANGES)
     process.kill(program.workers()[0]!, 'SIGKILL')
-    // The one that was killed, the one that lives, and the one that took the place of the first.
+    // The killed one, the surviving one, and the replacement of the first.
     await until(() => writersIn(folder) >= 3)
     done.changes = 0
     await until(() => done.changes >= CHANGES)

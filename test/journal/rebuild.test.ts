@@ -1,4 +1,4 @@
-/** Metadata that are lost or damaged, and made anew from their second copy. */
+/** Lost or damaged metadata, rebuilt from their second copy. */
 import assert from 'node:assert/strict'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { round } from './round.ts'
 
 const progress = (): void => {}
 
-/** As a damaged page does it: the record is not found any more, and nothing tells of it. */
+/** As with a damaged page: the record is not found any more, without an error. */
 async function vanish(folder: string, ...keys: readonly Buffer[]): Promise<void> {
   const meta = await openLmdbMeta({ path: join(folder, 'meta') })
   for (const key of keys) {
@@ -33,7 +33,7 @@ async function vanish(folder: string, ...keys: readonly Buffer[]): Promise<void>
 const put = ({ store }: ServerParts, key: string, body = 'small'): Promise<unknown> =>
   store.objects.put({ bucket: 'plain', key, owner: 'owner', body: [Buffer.from(body)] })
 
-/** Lost is not deleted: neither a read nor a listing takes it for that. */
+/** Lost is not deleted: neither a read nor a listing reports it as such. */
 async function assertTold({ store }: ServerParts): Promise<void> {
   const lost = { bucket: 'plain', key: 'inline-3' }
   await assert.rejects(async () => store.objects.open(lost), MetadataDamaged)
@@ -140,7 +140,7 @@ test('rebuild: not while somebody serves, not without a copy, not of a database;
     const late = await holdfast(['rebuild', '--data', folder])
     assert.match(late.errors, /does not reach back to the beginning/)
     assert.deepEqual([nothing.code, late.code], [1, 1])
-    // What could not be made anew has taken nothing away.
+    // A failed rebuild has removed nothing.
     await opened(folder, async () => {})
   }))
 
@@ -151,7 +151,7 @@ test('a server that starts at the same moment as a rebuild gives way to it', () 
     const random: Random = {
       ...systemRandom,
       bytes(count) {
-        // For the name of its socket: it has looked for the mark already, and does not show itself yet.
+        // For the name of its socket: it has already looked for the mark, and is not visible yet.
         if (count === 8) writeFileSync(mark, '')
         return systemRandom.bytes(count)
       },

@@ -3,7 +3,7 @@ import { systemRandom } from '../../src/lib/random.ts'
 import { CopyKeeper } from '../../src/meta/journal/keeper.ts'
 import type { ServerParts } from '../../src/server/compose.ts'
 
-/** One round of the keeper; what it told. */
+/** Runs one round of the keeper; returns its reports. */
 export async function round({ copy }: ServerParts): Promise<string[]> {
   const told: string[] = []
   const keeper = new CopyKeeper({

@@ -1,12 +1,12 @@
 /**
- * Stands between the driver and the server and cuts connections at the two worst moments of a commit: before the
- * server has heard of it, and after the server has done it but before the answer is passed on.
+ * A proxy between driver and server that cuts connections at the two worst moments of a commit: before the server
+ * receives it, and after the server has committed but before the response is forwarded.
  */
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Random } from '../../src/lib/random.ts'
 
-/** Name of the prepared statement, as it stands in a message that runs it. */
+/** The name of the prepared statement, as in a message that runs it. */
 const COMMIT = Buffer.from('\0commit\0')
 
 export interface CuttingProxy {
@@ -15,7 +15,7 @@ export interface CuttingProxy {
   close(): Promise<void>
 }
 
-/** Cuts at this share of the commits, before it and after it in turn. */
+/** Cuts at this share of the commits, alternately before and after. */
 export async function cuttingProxy(serverUrl: string, share: number, random: Random): Promise<CuttingProxy> {
   const { hostname, port } = new URL(serverUrl)
   const cuts = { before: 0, after: 0 }

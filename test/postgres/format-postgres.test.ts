@@ -1,4 +1,4 @@
-/** The stamp of the format in a database: it refuses what a newer version wrote, whatever the folder says. */
+/** The format stamp in a database: a newer format is refused, whatever the folder contains. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openPostgresMeta } from '../../src/meta/postgres/postgres.ts'

@@ -51,8 +51,8 @@ const COUNTERS = 4
 const WORKERS = 16
 
 /**
- * Workers increment counters by compare-and-set, each success leaving a mark of its own, while `hurt` does its worst.
- * Afterwards the counters, the marks and the successes that were acknowledged must all be the same number.
+ * Workers increment counters by compare-and-set, each success leaving its own mark, while `hurt` injects failures.
+ * Afterwards the counters, the marks and the acknowledged successes must all be the same number.
  */
 async function countUnder(metas: readonly Meta[], hurt: (progress: () => number) => Promise<void>): Promise<void> {
   const acknowledged = new Array<number>(COUNTERS).fill(0)
@@ -96,13 +96,13 @@ async function countUnder(metas: readonly Meta[], hurt: (progress: () => number)
   }
 }
 
-/** Resolves when the workers have got on by that many successes, so that nothing here waits for a time. */
+/** Resolves after this many more successes, so that no test depends on time. */
 async function untilProgress(progress: () => number, by: number): Promise<void> {
   const goal = progress() + by
   while (progress() < goal) await new Promise(resolve => setImmediate(resolve))
 }
 
-/** Ends the connections that are in the middle of a commit right now. */
+/** Terminates the connections that are in the middle of a commit. */
 async function killCommits(admin: pg.Client, table: string): Promise<number> {
   const { rowCount } = await admin.query(
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -133,7 +133,7 @@ test('postgres: connections cut just before and just after commits lose no succe
   const work: Body = metas =>
     countUnder(metas, async progress => {
       await untilProgress(progress, 300)
-      // How many commits that took, and with it how many cuts, depends on how many went together.
+      // The number of commits, and thus of cuts, depends on batching.
       while (proxy.cuts.before < 20 || proxy.cuts.after < 20) await untilProgress(progress, 1)
     })
   await withMetas(2, work, proxy.url).finally(() => proxy.close())

@@ -1,4 +1,4 @@
-/** The server that `run.sh` started for these tests, and ways to hurt it. */
+/** The server that `run.sh` started for these tests, and ways to make it fail. */
 import { exec } from 'node:child_process'
 import { promisify } from 'node:util'
 import pg from 'pg'
@@ -9,7 +9,7 @@ export const serverUrl = process.env.HOLDFAST_POSTGRES_URL
 let tables = 0
 export const newTable = (): string => `t${process.pid}_${++tables}`
 
-/** One connection of the test's own. */
+/** A separate connection for the test. */
 export async function withAdmin<T>(body: (admin: pg.Client) => Promise<T>): Promise<T> {
   const admin = new pg.Client({ connectionString: serverUrl! })
   admin.on('error', () => {})
@@ -29,12 +29,12 @@ export function dropTable(table: string): Promise<void> {
   })
 }
 
-/** The server stops without a goodbye, as in a crash, and comes back. */
+/** The server stops immediately, as in a crash, and restarts. */
 export async function crashAndRestart(): Promise<void> {
   await promisify(exec)(process.env.HOLDFAST_POSTGRES_RESTART!)
 }
 
-/** A database of its own, gone afterwards. */
+/** A separate database, dropped afterwards. */
 export async function withDatabase(prefix: string, use: (url: string) => Promise<void>): Promise<void> {
   const name = `${prefix}_${process.pid}`
   const admin = new pg.Client({ connectionString: serverUrl! })

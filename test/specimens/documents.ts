@@ -1,4 +1,4 @@
-/** A good document of every kind that a client sends, with as much in it as the kind has room for. */
+/** A valid document of every kind that a client sends, with as many elements as possible. */
 
 export const LIFECYCLE =
   '<LifecycleConfiguration><Rule><ID>old</ID><Status>Enabled</Status><Filter><And><Prefix>logs/</Prefix><Tag>' +
@@ -24,7 +24,7 @@ export const ENCRYPTION =
   '</ApplyServerSideEncryptionByDefault><BucketKeyEnabled>false</BucketKeyEnabled></Rule>' +
   '</ServerSideEncryptionConfiguration>'
 
-/** None: a target would have to be there. */
+/** Empty: a target would have to exist. */
 export const LOGGING = '<BucketLoggingStatus> </BucketLoggingStatus>'
 
 export const TAGGING =

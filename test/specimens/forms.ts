@@ -1,4 +1,4 @@
-/** Forms as a browser posts them, signed by the policy that they carry. */
+/** Forms as a browser posts them, authenticated by their signed policy. */
 import { type Pair, policySignature, type Signer, scopeOf, stampOf } from './signing.ts'
 
 export const BOUNDARY = '----specimen0123456789'
@@ -21,11 +21,11 @@ export function formBody(fields: readonly Pair[], file: Buffer): Buffer {
 
 export interface FormSigning {
   readonly bucket: string
-  /** Names as on the wire. */
+  /** Wire names. */
   readonly fields: readonly Pair[]
-  /** Until when the policy holds, in milliseconds since 1970. */
+  /** When the policy expires, in milliseconds since 1970. */
   readonly until: number
-  /** Beside one for each field. */
+  /** In addition to one for each field. */
   readonly conditions?: readonly unknown[]
 }
 

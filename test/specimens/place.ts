@@ -1,4 +1,4 @@
-/** Makes what the specimens work on, and makes it again after one has used it up. */
+/** Creates the buckets and uploads that specimens work on, and recreates those that one has consumed. */
 
 import { parseXml } from '../../src/lib/xml-reader.ts'
 import { text } from '../http/actions.ts'
@@ -23,7 +23,7 @@ async function beginUpload(send: Send, bucket: string): Promise<string> {
   return uploadId
 }
 
-/** Whatever of it is there already stays. */
+/** Existing buckets stay. */
 export async function makePlace(send: Send, names: Omit<Place, 'uploadId'>): Promise<Place> {
   const { bucket, locked, empty, key } = names
   const there = [200, 409]
@@ -37,7 +37,7 @@ export async function makePlace(send: Send, names: Omit<Place, 'uploadId'>): Pro
   return { ...names, uploadId: await beginUpload(send, bucket) }
 }
 
-/** The place with what this specimen uses up. */
+/** Recreates whatever this specimen consumes. */
 export async function renewed(send: Send, place: Place, uses: Specimen['uses']): Promise<Place> {
   if (uses === 'upload') return { ...place, uploadId: await beginUpload(send, place.bucket) }
   if (uses === 'empty') await expect([200, 409], send, { method: 'PUT', bucket: place.empty, path: '/' })
@@ -45,7 +45,7 @@ export async function renewed(send: Send, place: Place, uses: Specimen['uses']):
   return place
 }
 
-/** What is shown must have been set: a document's own PUT comes before its GET. */
+/** A document must be set before it is read: its PUT precedes its GET. */
 export async function setBefore(send: Send, one: Case, place: Place, dialect: DialectName): Promise<void> {
   if (one.operation.match.method !== 'GET') return
   const route = one.route.replace(/^GET/, 'PUT').replace('?policyStatus', '?policy')

@@ -1,4 +1,4 @@
-/** A client's side of Signature Version 2, written from its description and apart from the server's. */
+/** The client side of Signature Version 2, written from its specification and independently of the server. */
 import { createHmac } from 'node:crypto'
 import type { Pair } from './signing.ts'
 
@@ -9,11 +9,11 @@ export interface SignerV2 {
 
 export interface LinkV2 {
   readonly method: string
-  /** What is signed in place of the path: with the bucket before it, wherever the bucket stands in the request. */
+  /** Signed in place of the path: it starts with the bucket, even if the request has it in the host. */
   readonly resource: string
   /** Seconds since 1970. */
   readonly expires: number | string
-  /** Of the dialect, Content-MD5 and Content-Type; signed, and sent by whoever uses the link. */
+  /** Dialect headers, Content-MD5 and Content-Type; signed, and sent by the user of the URL. */
   readonly headers?: readonly Pair[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * A client's signatures with every part within reach, so that a test can make a good one or spoil exactly one thing.
- * Written apart from the server's side. Texts are latin1, a character for each byte.
+ * Client signatures with every part accessible, so that a test can make a valid one or corrupt exactly one thing.
+ * Written independently of the server. Texts are latin1, one character per byte.
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Scheme } from '../../src/auth/schemes.ts'
@@ -18,7 +18,7 @@ export interface Signer {
 
 export interface Unsigned {
   readonly method: string
-  /** Path and query as they go over the wire. */
+  /** Path and query as sent over the wire. */
   readonly target: string
   /** Wire names, in the order sent. */
   readonly headers: readonly Pair[]
@@ -38,7 +38,7 @@ export const scopeOf = ({ scheme, region, now }: Signer): string =>
 
 const keys = new Map<string, Buffer>()
 
-/** Making one takes four steps, and a run needs few of them: they are kept. */
+/** Cached: deriving a key takes four steps, and a run needs few of them. */
 export function signingKey(signer: Signer): Buffer {
   const name = `${signer.secretKey}/${scopeOf(signer)}`
   const known = keys.get(name)
@@ -49,7 +49,7 @@ export function signingKey(signer: Signer): Buffer {
   return key as Buffer
 }
 
-/** Each byte as itself or as an escape; an escape stands for its byte, a lone percent sign for itself. */
+/** Each byte as itself or as an escape; an escape represents its byte, a lone percent sign itself. */
 function canonicalText(text: string): string {
   let out = ''
   for (let i = 0; i < text.length; i++) {
@@ -89,20 +89,20 @@ function signature(signer: Signer, request: Unsigned, names: readonly string[], 
   return mac(signingKey(signer), text.join('\n')).toString('hex')
 }
 
-/** What must be signed: the host and the dialect's own headers. */
+/** Headers that must be signed: the host and the dialect's own. */
 function namesToSign({ headers }: Unsigned, { headerPrefix }: Scheme, leftOut: readonly string[]): string[] {
   const names = new Set(headers.map(([name]) => name.toLowerCase()))
   return [...names].filter(name => (name === 'host' || name.startsWith(headerPrefix)) && !leftOut.includes(name)).sort()
 }
 
 export interface HeaderSigning {
-  /** Undefined sends no such header. */
+  /** Undefined omits the header. */
   readonly contentHash: string | undefined
   /** Wire names that the signature does not cover. */
   readonly leftOut?: readonly string[]
 }
 
-/** The request with date, content hash and Authorization; its signature begins the chain of chunks. */
+/** The request with date, content hash and Authorization; its signature seeds the chain of chunks. */
 export function signedByHeader(
   signer: Signer,
   request: Unsigned,
@@ -147,13 +147,13 @@ export function signedByQuery(
 
 export interface Chunks {
   readonly pieces: readonly Buffer[]
-  /** The request's signature; undefined: the chunks are not signed. */
+  /** The request's signature; undefined for unsigned chunks. */
   readonly seed: string | undefined
-  /** Undefined: a body without trailers. */
+  /** Undefined for a body without trailers. */
   readonly trailers: readonly Pair[] | undefined
 }
 
-/** A body in chunks, a piece of the wire each, so that a test can spoil one of them. */
+/** A chunked body, one buffer per frame, so that a test can corrupt one of them. */
 export function chunkFrames(signer: Signer, { pieces, seed, trailers }: Chunks): Buffer[] {
   const { scheme } = signer
   const key = signingKey(signer)

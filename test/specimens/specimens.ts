@@ -1,6 +1,6 @@
 /**
- * One good request for every operation. What holds for all operations is tested by going through them; what an attacker
- * sends is mostly one of these with something spoilt. An operation without a row here fails the tests that use them.
+ * One valid request for every operation. Tests of behaviour common to all operations iterate over them; attacks are
+ * mostly one of these with an error. An operation without a row here fails the tests that use them.
  */
 import { createHash } from 'node:crypto'
 import { OPERATIONS } from '../../src/operations/index.ts'
@@ -8,26 +8,26 @@ import type { Operation } from '../../src/operations/operation.ts'
 import * as documents from './documents.ts'
 import type { Pair } from './signing.ts'
 
-/** What the specimens work on. */
+/** The buckets, keys and ids that specimens work on. */
 export interface Place {
   readonly bucket: string
-  /** Has locks. */
+  /** Has object lock. */
   readonly locked: string
-  /** Exists, and nothing is in it. */
+  /** Exists and is empty. */
   readonly empty: string
   /** Does not exist. */
   readonly fresh: string
   readonly key: string
-  /** Canonical name of the account that owns everything. */
+  /** Canonical id of the account that owns everything. */
   readonly owner: string
-  /** A date to retain until. */
+  /** A retain-until date. */
   readonly until: string
-  /** An upload that has this body as its first part. */
+  /** An upload with this body as its first part. */
   readonly uploadId: string
 }
 
 export interface Asked {
-  /** None for the service itself. */
+  /** Absent for the service itself. */
   readonly bucket?: string
   /** With its query, percent-encoded. */
   readonly path: string
@@ -41,7 +41,7 @@ export type DialectName = 'svc' | 's3'
 export interface Specimen {
   readonly ask: (place: Place, dialect: DialectName) => Asked
   readonly status: number | Readonly<Record<DialectName, number>>
-  /** What is gone after it has succeeded. */
+  /** What its success consumes. */
   readonly uses?: 'fresh' | 'empty' | 'upload'
 }
 
@@ -216,7 +216,7 @@ const ROWS: Readonly<Record<string, Specimen>> = {
   'GET object ?uploadId': onUpload(place => `max-parts=10&part-number-marker=0&${uploadQuery(place)}`, 200),
 }
 
-/** How a row is found: method, level and what else tells the operation from its neighbours. */
+/** Identifies a row: method, level and whatever else distinguishes the operation. */
 export const routeOf = ({ match }: Operation): string =>
   [match.method, match.on, ...[...(match.requires ?? [])].sort((a, b) => (order(a) < order(b) ? -1 : 1))].join(' ')
 
@@ -229,7 +229,7 @@ export interface Case {
   readonly specimen: Specimen
 }
 
-/** Every operation that is asked for by headers and a body; forms are made by whoever needs them. */
+/** Every operation requested by headers and a body; tests build forms themselves. */
 export function cases(): Case[] {
   return OPERATIONS.filter(({ takesForm }) => !takesForm).map(operation => {
     const route = routeOf(operation)

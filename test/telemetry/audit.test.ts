@@ -1,4 +1,4 @@
-/** The audit log: who did what, what was refused, and what decided. */
+/** The audit log: who did what, what was refused, and why. */
 import assert from 'node:assert/strict'
 import { readFileSync, renameSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -235,7 +235,7 @@ test('every worker and the console write whole lines to one file, and open it an
           for (const { status } of await Promise.all(sent)) assert.equal(status, 200)
         }
         await put('a')
-        // Each was written before its answer: nothing has to be waited for.
+        // Each was written before its response: there is nothing to wait for.
         assert.equal(linesOf(path).filter(({ action }) => action === 'PutObject').length, 20)
         const console = / console (\S+)\n/.exec(program.out)![1]!
         assert.equal((await fetch(`${console}/v1/accounts`)).status, 403)

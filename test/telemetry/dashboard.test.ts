@@ -1,4 +1,4 @@
-/** The dashboard that comes with the server asks only for what the server measures. */
+/** The bundled dashboard queries only metrics that the server exports. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
@@ -21,7 +21,7 @@ interface Panel {
 const dashboard = JSON.parse(text) as { readonly panels: readonly Panel[]; readonly uid: string }
 const expressions = dashboard.panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
 
-/** Histograms are asked for by their parts. */
+/** Histograms are queried by their series. */
 const familyOf = (name: string): string => {
   const bare = name.replace(/_(bucket|sum|count)$/, '')
   return METRIC_FAMILIES[bare as FamilyName]?.type === 'histogram' ? bare : name

@@ -1,4 +1,4 @@
-/** Reads the text format of Prometheus as strictly as its description says; what is not so is an error. */
+/** A strict parser of the Prometheus text format; any deviation is an error. */
 import assert from 'node:assert/strict'
 
 export interface Series {
@@ -59,7 +59,7 @@ export function readExposition(text: string): Map<string, Family> {
       const suffix = sample[1]!.slice(family.length)
       const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
       assert(sample[1]!.startsWith(family) && suffixes.includes(suffix), `${sample[1]} in the family ${family}`)
-      // What promtool says about it: these belong to histograms and summaries.
+      // As promtool requires: these labels belong to histograms and summaries.
       if (suffix !== '_bucket') assert.doesNotMatch(sample[2] ?? '', /(^|,)(le|quantile)=/, line)
       const value = sample[3] === '+Inf' ? Number.POSITIVE_INFINITY : Number(sample[3])
       series.push({ name: sample[1]!, labels: labelsOf(sample[2]), value })
@@ -69,7 +69,7 @@ export function readExposition(text: string): Map<string, Family> {
   return families
 }
 
-/** Buckets grow, end with one for everything, and that one says the count. */
+/** Buckets are cumulative, and the last one, `+Inf`, equals the count. */
 function checkHistogram(name: string, series: readonly Series[]): void {
   const rest = (labels: ReadonlyMap<string, string>): string =>
     JSON.stringify([...labels].filter(([label]) => label !== 'le'))
@@ -87,7 +87,7 @@ function checkHistogram(name: string, series: readonly Series[]): void {
   }
 }
 
-/** The figure with these labels, whatever others it has; the sum where there are several. */
+/** The value with these labels, whatever others it has; the sum of several. */
 export function figure(
   families: ReadonlyMap<string, Family>,
   name: string,

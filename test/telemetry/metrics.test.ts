@@ -1,4 +1,4 @@
-/** What is measured about requests, and that no client can make a series of its own. */
+/** Metrics about requests, and that no client can create a series. */
 import assert from 'node:assert/strict'
 import { DIALECTS } from '../../src/edge/dialect.ts'
 import { OPERATIONS } from '../../src/operations/index.ts'

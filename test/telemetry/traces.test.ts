@@ -1,4 +1,4 @@
-/** Traces: what a collector gets, and that nobody waits for one. */
+/** Traces: what a collector receives, and that no request waits for it. */
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -28,7 +28,7 @@ interface Collector {
   readonly spans: Span[]
   readonly requests: { readonly path: string; readonly headers: Readonly<Record<string, unknown>> }[]
   readonly texts: string[]
-  /** With what it answers; 0 lets everybody wait. */
+  /** The status of its responses; 0 never responds. */
   status: number
 }
 
@@ -60,7 +60,7 @@ interface Traced extends Served {
   readonly tracer: Tracer
   readonly told: unknown[]
   readonly counts: () => number[]
-  /** What was asked is done with, and what is kept of it has been sent or dropped. */
+  /** All requests are finished, and their sampled spans have been sent or dropped. */
   readonly settled: () => Promise<void>
 }
 
@@ -167,7 +167,7 @@ test('a collector that never answers keeps nobody waiting, and the queue has an 
     collector.status = 0
     await withTraces(collector.url, async ({ s3, tracer, counts }) => {
       await s3.send({ method: 'GET', path: '/' })
-      // As many as could ever come, without asking for each over HTTP.
+      // As many as could ever occur, without a request for each over HTTP.
       const exchange = {
         requestId: 'AAAAAAAAAAAAAAAA',
         hostId: Buffer.alloc(24, 1).toString('base64'),

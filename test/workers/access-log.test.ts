@@ -1,4 +1,4 @@
-/** Server access logs of several processes: each delivers its own, at the latest when it ends. */
+/** Server access logs of several processes: each delivers its own, at the latest when it exits. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

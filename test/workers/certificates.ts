@@ -1,4 +1,4 @@
-/** Two certificates for tests, made for nothing else; good for a hundred years. */
+/** Two certificates for tests only; valid for a hundred years. */
 export const FIRST = {
   cert: `-----BEGIN CERTIFICATE-----
 MIIBkzCCATmgAwIBAgIUOFS22Cvq+oXn8fJqMJD+GVno/7cwCgYIKoZIzj0EAwIw

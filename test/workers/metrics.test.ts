@@ -1,4 +1,4 @@
-/** What several processes measure is one answer, and a worker that dies takes nothing of it along. */
+/** Metrics of several processes are merged, and a worker that dies loses none of them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withFolder } from '../store/fixture.ts'

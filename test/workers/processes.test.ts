@@ -1,4 +1,4 @@
-/** One server of several processes, as its clients and its operator meet it. */
+/** One server of several processes, as its clients and its operator see it. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -14,10 +14,10 @@ import { BUCKET, clientOf, isAlive, Program, ROOT, socketsIn, solosIn, until, wi
 
 const SOLO_BYTES = 3 * 2 ** 20
 const CONNECTIONS = 12
-/** Where the kernel shares connections out by chance, so many never all come to one worker. */
+/** Where the kernel distributes connections randomly, this many never all reach one worker. */
 const CONNECTIONS_OF_BOTH = 32
 const ROUNDS = 120
-/** More than the server takes from workers that end by themselves. */
+/** More than the server tolerates from workers that exit by themselves. */
 const KILLS = 8
 
 const put = (client: Client, key: string, body: Buffer | string, meanwhile?: () => Promise<void>) =>
@@ -51,7 +51,7 @@ test('promise (c): what one worker has acknowledged, every worker reads and list
   withFolder(folder =>
     withProgram(folder, async program => {
       const clients = Array.from({ length: CONNECTIONS_OF_BOTH }, () => program.client())
-      // Each lane writes one key again and again, and looks at it through somebody else's connection each time.
+      // Each lane writes one key repeatedly, and reads it back through another connection each time.
       const lane = async (client: Client, number: number): Promise<void> => {
         for (let round = 1; round <= ROUNDS; round++) {
           const other = clients[(number + round) % CONNECTIONS_OF_BOTH]!
@@ -66,7 +66,7 @@ test('promise (c): what one worker has acknowledged, every worker reads and list
         }
       }
       await Promise.all(clients.slice(0, CONNECTIONS).map(lane))
-      // Both were there: with one of them dead some of these connections are, and some are not.
+      // Both workers served: with one of them dead, some of these connections are closed and some are not.
       process.kill(program.workers()[0]!, 'SIGKILL')
       const after = await Promise.allSettled(clients.map(client => get(client, '/?list-type=2')))
       assert.deepEqual(new Set(after.map(({ status }) => status)), new Set(['fulfilled', 'rejected']))
@@ -130,7 +130,7 @@ test('kill -9 of a worker under load: replaced, nothing acknowledged lost, the o
         assert.ok((await get(client, `/${key}`)).body.equals(body), `${key} is lost`)
       }
       const solos = [...acknowledged.values()].filter(({ length }) => length === SOLO_BYTES).length
-      // An answer that was cut off may have been a yes.
+      // A response that was cut off may have been a success.
       await until('no file is without a name', () => solosIn(folder).length <= solos + failures)
       assert.equal(await program.end(), 0)
       assert.match(program.errors, /the worker exited with SIGKILL/)
@@ -176,7 +176,7 @@ test('workers end when their supervisor is killed, and the next start finds all 
     const body = put(first.client(), 'cut', payload(SOLO_BYTES), async () => {
       await first.end('SIGKILL')
     })
-    // At once: whoever comes next waits for the last worker of the one before.
+    // At once: the next server waits for the last worker of the previous one.
     await assert.rejects(body)
     await withProgram(folder, async second => {
       assert.equal((await get(second.client(), '/key')).body.toString(), 'still there')
@@ -233,7 +233,7 @@ test('a connection that was on its way to a worker when that died is not left op
   withFolder(folder =>
     withProgram(folder, async program => {
       const workers = program.workers()
-      // Neither takes what it is given.
+      // Neither accepts its connections.
       for (const pid of workers) process.kill(pid, 'SIGSTOP')
       const open = new Set(Array.from({ length: CONNECTIONS }, () => connect(program.port, '127.0.0.1')))
       for (const socket of open) {
@@ -282,10 +282,10 @@ test('SIGHUP renews the certificate in every worker, a pair that does not fit ch
       assert.deepEqual(await shown(), new Set(['first']))
       write(SECOND)
       program.child.kill('SIGHUP')
-      // Where a new server takes over the port, a connection that is just being made may be cut.
+      // Where a new server takes over the port, a connection in progress may be cut.
       const names = () => shown().catch(() => new Set())
       await until('all show the new one', async () => [...(await names())].join() === 'second')
-      // One that starts later shows it, too.
+      // A worker that starts later presents it, too.
       const [one, two] = program.workers()
       process.kill(one!, 'SIGKILL')
       await until('it is replaced', () => program.workers().some(pid => pid !== one && pid !== two))

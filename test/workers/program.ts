@@ -1,4 +1,4 @@
-/** The program with several workers, as a process of its own, and clients with connections of their own. */
+/** The program with several workers in a separate process, and clients with separate connections. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,7 +26,7 @@ export const BUCKET = 'bucket'
 const POLL_MS = 20
 const POLL_MS_MAX = 30_000
 
-/** Until it is so; what never comes to be fails. */
+/** Waits until a condition holds; fails on timeout. */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   for (let waited = 0; !(await isSo()); waited += POLL_MS) {
     if (waited > POLL_MS_MAX) assert.fail(`never so: ${what}`)
@@ -34,7 +34,7 @@ export async function until(what: string, isSo: () => boolean | Promise<boolean>
   }
 }
 
-/** A client with one connection that is kept. */
+/** A client with one keep-alive connection. */
 export function clientOf(port: number, agent = new Agent({ keepAlive: true, maxSockets: 1 })): Client {
   return new Client('s3', new ManualClock(Date.now()), port, agent)
 }
@@ -52,7 +52,7 @@ export class Program {
     this.child = spawn(process.execPath, [PROGRAM, ...args], {
       env: { ...process.env, HOLDFAST_ROOT_ACCESS_KEY: ROOT.accessKey, HOLDFAST_ROOT_SECRET_KEY: ROOT.secretKey },
       stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own: a signal to the whole group must not reach the tests.
+      // A separate process group: a signal to the whole group must not reach the tests.
       detached: true,
     })
     this.child.stdout!.on('data', chunk => {
@@ -88,7 +88,7 @@ export class Program {
     return clientOf(this.port)
   }
 
-  /** Process ids of the workers that live. */
+  /** Process ids of the live workers. */
   workers(): number[] {
     const tasks = `/proc/${this.child.pid}/task`
     return readdirSync(tasks).flatMap(task => {
@@ -96,16 +96,16 @@ export class Program {
         const children = readFileSync(join(tasks, task, 'children'), 'utf8')
         return children.split(' ').filter(Boolean).map(Number)
       } catch {
-        // A thread that has just ended; its children are another one's from then on.
+        // The thread has just ended; its children now belong to another.
         return []
       }
     })
   }
 
-  /** The code it ends with. */
+  /** Returns its exit code. */
   async end(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return this.child.exitCode
-    // A worker that stands still keeps its part of the output open, and outlives a supervisor that is killed.
+    // A stopped worker keeps its output open, and outlives a supervisor that is killed.
     const ended = once(this.child, signal === 'SIGKILL' ? 'exit' : 'close')
     this.child.kill(signal)
     return (await ended)[0]
@@ -125,7 +125,7 @@ export async function withProgram(
   }
 }
 
-/** A process that nobody has asked how it ended is dead all the same. */
+/** A zombie counts as dead. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -134,7 +134,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Files of their own below the data folder. */
+/** Solo files below the data folder. */
 export function solosIn(folder: string): string[] {
   return readdirSync(join(folder, 'blobs', 'solo'), { recursive: true, encoding: 'utf8' }).filter(name =>
     /[0-9a-f]{32}$/.test(name),

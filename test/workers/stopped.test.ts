@@ -1,4 +1,4 @@
-/** A worker that stands still is not dead: whoever would take its folder waits for it, and its supervisor ends it. */
+/** A stopped worker is not dead: a new owner of its folder waits for it, and its supervisor kills it. */
 import assert from 'node:assert/strict'
 import { Agent } from 'node:http'
 import { test } from 'node:test'
@@ -46,7 +46,7 @@ test('a worker that stands still is told of, ended and replaced by its superviso
         assert.equal(await seen(), 'all answer')
         const [stopped] = program.workers()
         process.kill(stopped!, 'SIGSTOP')
-        // On Bun it is ended before it can be missed, because connections wait for it.
+        // On Bun it is killed before it can be missed, because connections wait for it.
         if (SHARES_LISTEN_SOCKET) {
           await until('it is missed', async () => (await seen())?.startsWith('one has not answered for') === true)
           await until('the log tells', () => program.errors.includes('has not responded for 5 s'))
@@ -71,7 +71,7 @@ test('a stopped worker does not keep new connections waiting, long before it cou
         process.kill(stopped!, 'SIGSTOP')
         const listed = { method: 'GET', bucket: BUCKET, path: '/?list-type=2', as: ROOT }
         let answered = 0
-        // Each on a connection of its own; one that was given to the stopped worker is reset when that one is ended.
+        // Each on its own connection; one that was assigned to the stopped worker is reset when that is killed.
         const ask = async (): Promise<void> => {
           const agent = new Agent({ keepAlive: false })
           const answer = await clientOf(program.port, agent)
@@ -82,7 +82,7 @@ test('a stopped worker does not keep new connections waiting, long before it cou
           answered++
         }
         const asking = Promise.all(Array.from({ length: 40 }, ask))
-        // Node hands a worker the next connection when it has taken the last one, so that one may wait.
+        // Node assigns a worker the next connection once it has accepted the last one, so one may wait.
         await until('they are answered', () => answered >= 39)
         if (isAlive(stopped!)) process.kill(stopped!, 'SIGCONT')
         await asking

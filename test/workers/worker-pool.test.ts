@@ -1,4 +1,4 @@
-/** Upkeep in this process, objects served by workers: who frees bytes asks those who use them, across processes. */
+/** Maintenance in this process, objects served by workers: freeing bytes waits for their readers in all processes. */
 import assert from 'node:assert/strict'
 import cluster from 'node:cluster'
 import { readFileSync } from 'node:fs'
@@ -39,9 +39,9 @@ interface Supervised {
   readonly data: string
   readonly client: Client
   readonly port: number
-  /** Ends the only worker as nothing else can; another takes its place. */
+  /** Kills the only worker; another replaces it. */
   readonly kill: () => Promise<void>
-  /** Of the only worker. */
+  /** The process id of the only worker. */
   readonly pid: () => number
   readonly logger: Logger
   readonly log: readonly Readonly<Record<string, unknown>>[]
@@ -49,13 +49,13 @@ interface Supervised {
 
 interface Starting {
   readonly workers: number
-  /** Before a worker is started. */
+  /** Runs before a worker is started. */
   readonly admitting: (crew: WorkerPool, kill: Supervised['kill']) => Promise<void>
 }
 
 const ALONE: Starting = { workers: 1, admitting: async () => {} }
 
-/** One worker, so that every request is known to meet it; nobody does upkeep but the test. */
+/** One worker, so that it handles every request; only the test runs maintenance. */
 async function supervised(use: (supervised: Supervised) => Promise<void>, starting = ALONE): Promise<void> {
   await withFolder(async data => {
     cluster.setupPrimary({ exec: PROGRAM, args: [] })
@@ -104,12 +104,12 @@ const get = async (client: Client, path: string): Promise<Buffer> =>
 const remove = async (client: Client, key: string): Promise<number> =>
   (await client.send({ method: 'DELETE', bucket: BUCKET, path: `/${key}`, as: ROOT })).status
 
-/** So often that whatever could be freed is. */
+/** Often enough that everything that could be freed is. */
 async function tidyUp({ context }: Store): Promise<void> {
   const workers = [new Sweeper(context), new Compactor(context, ANY_DEAD), new Reclaimer(context)]
   for (let round = 0; round < 5; round++) {
     for (const worker of workers) await runUntilIdle(worker)
-    // A line comes back with an answer of the worker.
+    // An epoch has passed only once the worker replies.
     await new Promise(resolve => setTimeout(resolve, 20))
   }
 }
@@ -221,7 +221,7 @@ test('a worker that stands still is ended and replaced, and nothing waits for it
     assert.equal(await put(client, 'gone', payload(SOLO_BYTES)), 200)
     assert.equal(await put(client, 'kept', Buffer.from('kept')), 200)
     assert.equal(await remove(client, 'gone'), 204)
-    // One that answers may be asked any number of times.
+    // A worker that replies may be asked any number of times.
     for (let beat = 0; beat < 3 * MISSED_BEATS_MAX; beat++) {
       crew.checkHeartbeats(logger)
       await until('it answers', async () => (await figureOf(crew, 'holdfast_worker_silence_seconds')) === 0)
