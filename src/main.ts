@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The program: reads its configuration, serves until it is told to stop, and says when it can. */
+/** The program: reads its configuration, reports when it is ready, and serves until it is stopped. */
 import cluster from 'node:cluster'
 import { readConfig, serveHelp } from './server/config.ts'
 import { firstSteps } from './server/first-steps.ts'
@@ -12,7 +12,7 @@ import { VERSION } from './version.ts'
 
 const VERSION_WORDS = ['version', '--version', '-v', '-V']
 const STOP_MS_MAX = 30_000
-/** Time for the answer to go out before the process ends. */
+/** Time for the response to be sent before the process exits. */
 const LAST_WORDS_MS = 100
 
 const log = new ServerLog(process.stderr, process.env)
@@ -46,8 +46,8 @@ async function main(): Promise<void> {
   if (words !== undefined) return command(words)
   const config = readConfig(process.argv.slice(2), process.env)
   if (config === undefined) return void process.stdout.write(`${serveHelp()}\n`)
-  // As long as it does not serve there is nothing to finish. Unless somebody listens, the first process of a container
-  // is not even reached by these.
+  // Before it serves there is nothing to finish. Without a listener, process 1 of a container would not receive these
+  // signals at all.
   let stop: (signal: NodeJS.Signals) => void = () => process.exit(0)
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => stop(signal))
   log.use(config)
@@ -57,7 +57,7 @@ async function main(): Promise<void> {
   process.on('SIGHUP', () => void reload(running, told))
   told.log({ level: 'info', message: 'ready', url: running.url, console: running.consoleUrl })
   log.flush()
-  // Last, so that whoever reads it can do anything, also stop the server.
+  // Last, so that its reader can do anything, including stopping the server.
   process.stdout.write(`holdfast ready ${running.url} console ${running.consoleUrl}\n`)
   // For a person alone: what scripts read, on either stream, stays as it is.
   const hints = process.stderr.isTTY ? await firstSteps(config, running.url) : undefined

@@ -15,7 +15,7 @@ export const hasBearerToken = (request: RawRequest): boolean =>
 
 const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
-/** What the scraper may read: everything with the token, no bucket or account names with public access. */
+/** The extent of a scrape: everything with the token, no bucket or account names with public access. */
 export function scrapeExtent(request: RawRequest, scraping: ScrapeAccess): 'everything' | 'without names' | undefined {
   if (isScrapeToken(request, scraping)) return 'everything'
   return scraping.isPublic ? 'without names' : undefined

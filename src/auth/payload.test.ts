@@ -77,7 +77,7 @@ test('an unsigned trailer as clients send it, signed request or none', async () 
       ['Content-Encoding', scheme.chunkEncoding],
     ]
     const named = headers.map(([name, value]) => [name.replace('~', x), value.replace('~', x)] as const)
-    // Clients that sign nothing send no content hash either; some send it all the same.
+    // Unsigned requests need no content hash; some clients send one anyway.
     const bare: RawRequest = { method: 'PUT', target: '/a', headers: named }
     const hashed = { ...bare, headers: [...named, [`${x}content-sha256`, UNSIGNED_CHUNKS_TRAILER] as const] }
     const full = signed(scheme, { method: 'PUT', contentHash: UNSIGNED_CHUNKS_TRAILER, headers })

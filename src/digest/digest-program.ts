@@ -5,7 +5,7 @@ import type threads from 'node:worker_threads'
 
 export type DigestAlgorithm = 'md5' | 'sha1' | 'sha256'
 
-/** `start` creates a digest, `buffer` adds its first `bytes` bytes, `end` answers with the digest or drops it. */
+/** `start` creates a digest, `buffer` adds its first `bytes` bytes, `end` returns the digest or drops it. */
 export type DigestCommand =
   | { readonly id: number; readonly start: DigestAlgorithm }
   | { readonly id: number; readonly buffer: ArrayBuffer; readonly bytes: number }

@@ -40,7 +40,7 @@ interface Waiter {
 
 export class DigestThread {
   failure: Error | undefined
-  /** A thread that never answered cannot be started here; one that did may be replaced. */
+  /** A thread that never replied cannot be started here; one that did may be replaced. */
   hasAnswered = false
   /** The cost of all open digests. */
   load = 0

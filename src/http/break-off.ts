@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 
 /**
  * Closes the connection instead of destroying the response: on Bun, a response destroyed before any of its body was
- * written goes out as an empty `200 OK`. Earlier responses on the connection are sent first.
+ * written is sent as an empty `200 OK`. Earlier responses on the connection are sent first.
  */
 export function breakOff(response: ServerResponse, socket: Socket): void {
   if (response.socket === null && !response.writableFinished) response.once('socket', () => socket.destroy())

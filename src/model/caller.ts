@@ -1,7 +1,7 @@
 import type { Actor } from './ledger.ts'
 
 /**
- * The caller of a request. An account's own key has all rights of the account; a user's key has those its policies
+ * The caller of a request. An account's own key has all permissions of the account; a user's key has those its policies
  * allow.
  */
 export interface Account {

@@ -38,7 +38,7 @@ export function requestedRange(header: string, size: number): ByteRange | undefi
 const unsatisfiable = (header: string, size: number): Fault =>
   new Fault('InvalidRange', { RangeRequested: header, ActualObjectSize: size })
 
-/** R73. The range of a part copy: both ends are required and must lie within the source. */
+/** R73. The range of a part copy: both ends are required and must be within the source. */
 export function copyRange(header: string): (size: number) => ByteRange {
   const invalid = (reason: string): Fault =>
     new Fault('InvalidArgument', { ArgumentName: headerName('copy-source-range'), ArgumentValue: header, reason })

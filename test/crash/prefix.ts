@@ -22,7 +22,7 @@ const UPKEEP_STEPS = 3
 
 const always = (fraction: number): Random => ({ fraction: () => fraction, bytes: count => Buffer.alloc(count) })
 
-/** What a power cut does to unsynced names and bytes: both lost, both kept, names without bytes; or random. */
+/** The fate of unsynced names and bytes in a power cut: both lost, both kept, names without bytes; or random. */
 const FATES: readonly ((seed: number) => Random)[] = [
   () => always(0.99),
   () => always(0.4),

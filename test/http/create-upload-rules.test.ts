@@ -1,4 +1,4 @@
-/** What creation of an upload fixes, and what it refuses. */
+/** Which attributes creation of an upload fixes, and which requests it refuses. */
 import assert from 'node:assert/strict'
 import { lockBucket, outcome } from './actions.ts'
 import { documentsOf } from './bucket-documents.ts'

@@ -27,7 +27,7 @@ const list = (client: Client, { bucket, path, id }: Place) =>
   client.send({ method: 'GET', bucket, path: `${path}?uploadId=${id}` })
 const get = (client: Client, bucket: string, path: string) => client.send({ method: 'GET', bucket, path })
 
-/** What the disk holds after maintenance. */
+/** The contents of the disk after maintenance. */
 async function stored({ store }: ServerParts): Promise<{ blobs: number; bytes: number }> {
   await settle(store)
   await assertWhole(store)

@@ -55,7 +55,7 @@ export interface Question {
   readonly times: number
 }
 
-/** What the proxy does with a request: its own response, none, half of one, or a changed body. */
+/** The proxy's treatment of a request: its own response, none, half of one, or a changed body. */
 export type Spoiling =
   | { readonly status: number; readonly body?: string }
   | 'cut'

@@ -41,7 +41,7 @@ export type DialectName = 'svc' | 's3'
 export interface Specimen {
   readonly ask: (place: Place, dialect: DialectName) => Asked
   readonly status: number | Readonly<Record<DialectName, number>>
-  /** What its success consumes. */
+  /** Consumed by its success. */
   readonly uses?: 'fresh' | 'empty' | 'upload'
 }
 
