@@ -61,9 +61,9 @@ test('A21: the query is decoded once and encoded again', () => {
 
 test('the query is sorted by encoded name and then by encoded value', () => {
   assert.equal(queryOf('b=1&a=2&a=1&a=10&B=0'), 'B=0&a=1&a=10&a=2&b=1')
-  // An equals sign would sort behind the hyphen; names are compared before it comes in.
+  // An equals sign would sort after the hyphen; names are compared without it.
   assert.equal(queryOf('a-b=1&a=2'), 'a=2&a-b=1')
-  // Encoded, a slash sorts before the letters and a tilde behind them.
+  // Encoded, a slash sorts before the letters and a tilde after them.
   assert.equal(queryOf('a=z&a=/&a=~'), 'a=%2F&a=z&a=~')
 })
 

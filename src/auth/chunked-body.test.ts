@@ -173,7 +173,7 @@ test('A8 A9: a wrong signature of data, of the last chunk or of the trailers is 
       assert.equal(await faultOf(text, ruleFor(sent)), 'SignatureDoesNotMatch', shape)
     }
   }
-  // Chunks of the right signatures in the wrong order.
+  // Chunks with valid signatures in the wrong order.
   const chunks = wire(KINDS[0]!)
     .toString()
     .split(/(?<=hello \r\n|world\r\n)/)

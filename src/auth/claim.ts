@@ -105,7 +105,7 @@ const REMEMBERED_MAX = 1024
 /** Parsed headers by their text before a final signature, which a client repeats in every request. */
 const remembered = new Map<string, Authorization>()
 
-/** A part of its own, and nothing in it that could begin another one. */
+/** The signature as a separate last part. */
 const SIGNATURE_LAST = /, *Signature=[0-9a-f]+$/
 
 /** Equals parsing it: a signature at the end does not affect the text before it. */

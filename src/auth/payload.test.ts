@@ -117,7 +117,7 @@ test('chunks need their decoded length, and trailers a name that is known', asyn
     for (const name of ['~meta-a', '~checksum-md5', 'checksum-crc32', '~checksum-crc32,~acl', 'content-length']) {
       assert.equal(await fault([length, ['~trailer', name]]), 'InvalidRequest', name)
     }
-    // Announced and impossible to send: refused rather than forgotten.
+    // Announced but impossible to send: refused instead of ignored.
     for (const contentHash of [scheme.signedChunks, sha('')]) {
       assert.equal(await fault([length, ['~trailer', '~checksum-crc32']], contentHash), 'InvalidRequest')
     }

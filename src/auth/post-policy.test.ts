@@ -20,7 +20,7 @@ interface Written {
   readonly change?: (fields: Fields) => Fields
 }
 
-/** A form as a client makes it: its conditions cover the signature's own fields unless it brings a whole document. */
+/** A form as a client makes it: its conditions cover the signature's own fields unless a whole document is given. */
 function form(scheme: Scheme, written: Written): PostForm {
   const x = scheme.headerPrefix
   const own: Fields = [
@@ -76,7 +76,7 @@ test('G3: the published signatures of a policy are accepted', async () => {
       ],
     })
     assert.equal(await codeOf(scheme, post('0'.repeat(64))), 'SignatureDoesNotMatch')
-    // The signature holds; the policy itself leaves the fields of the signature uncovered.
+    // The signature is valid; the policy itself leaves the signature's fields uncovered.
     const found = await outcome(scheme, post(expected[scheme.name]))
     assert(found instanceof Fault)
     assert.match(String(found.detail.reason), /^Invalid according to Policy: Extra input fields: x-\w+-algorithm,/)

@@ -4,7 +4,7 @@ import { authenticate } from './authenticate.ts'
 import { SCHEMES } from './schemes.ts'
 import { credential } from './suite-signer.ts'
 
-/** From the description of Signature Version 2; its key is the one that all examples use. */
+/** From the specification of Signature Version 2; its key is the one that all examples use. */
 test('D31: the published example of a query is accepted, at the host and in the path', async () => {
   const query = 'AWSAccessKeyId=AKIAIOSFODNN7EXAMPLE&Signature=NpgCjnDzrM%2BWFzoENXmpNDUsSn8%3D&Expires=1175139620'
   const by = {

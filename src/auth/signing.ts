@@ -19,16 +19,16 @@ const DIGEST_BYTES = 32
 const UTF8_BYTES_MAX = 3
 
 /**
- * A key to sign with, made ready: HMAC is two hashes of blocks that depend on the key alone, and hashing at once costs
- * half of what an object of the runtime's for each signature does.
+ * A prepared HMAC key: the two padded key blocks are computed once, and hashing them with the text in one call costs
+ * half as much as an HMAC object per signature.
  */
 export class SigningKey {
   readonly bytes: Buffer
   readonly inner = Buffer.alloc(BLOCK_BYTES, 0x36)
-  /** With room for the inner digest behind it. */
+  /** With space for the inner digest after the block. */
   readonly outer = Buffer.alloc(BLOCK_BYTES + DIGEST_BYTES, 0x5c)
 
-  /** The bytes of a derived key, which are fewer than a block has. */
+  /** `bytes` is a derived key, which is shorter than a block. */
   constructor(bytes: Buffer) {
     this.bytes = bytes
     for (const [i, byte] of bytes.entries()) {
@@ -38,7 +38,7 @@ export class SigningKey {
   }
 }
 
-/** Texts to sign are short; it grows with the longest. Signing never waits, so one serves all. */
+/** Grows to the longest text to sign. Signing is synchronous, so one buffer serves all. */
 let room = Buffer.alloc(1024)
 
 /** HMAC-SHA-256 in hexadecimal digits. */

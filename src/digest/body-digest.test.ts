@@ -18,7 +18,7 @@ for (const algorithm of ['md5', 'sha256'] as const) {
     ))
 }
 
-/** Bytes that are in use, after everything else is gone. */
+/** Bytes in use after a garbage collection. */
 function bytesInUse(): number {
   const { Bun } = globalThis as { Bun?: { gc(now: boolean): void } }
   if (Bun === undefined) {

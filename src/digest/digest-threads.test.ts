@@ -10,7 +10,7 @@ import { DigestThreads } from './digest-threads.ts'
 
 const direct = (algorithm: DigestAlgorithm, bytes: Buffer): string => createHash(algorithm).update(bytes).digest('hex')
 
-/** Bytes of which no two blocks are alike. */
+/** Bytes in which no two blocks are equal. */
 function bytesOf(length: number, seed = 1): Buffer {
   const bytes = Buffer.alloc(length)
   for (let at = 0; at + 4 <= length; at += 4) bytes.writeInt32LE(Math.imul(at + seed, 0x9e3779b1), at)
@@ -22,7 +22,7 @@ async function digested(digest: BodyDigest, bytes: Buffer, cut: number): Promise
   return (await digest.digest()).toString('hex')
 }
 
-/** A thread that does only what a test makes it do. */
+/** A thread that the test controls. */
 class Puppet extends EventEmitter implements ThreadPort {
   readonly commands: DigestCommand[] = []
   readonly buffers: ArrayBuffer[] = []

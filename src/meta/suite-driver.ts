@@ -33,7 +33,7 @@ export async function utf8Text(meta: Meta, key: string): Promise<string | undefi
   return (await meta.get(utf8(key)))?.value.toString('latin1')
 }
 
-/** Reads, adds one and commits with a check: true when the commit was taken. */
+/** Reads, adds one and commits with a check: true when the commit succeeded. */
 export async function incrementOnce(meta: Meta, key: string): Promise<boolean> {
   const entry = await meta.get(utf8(key))
   const next = Number(entry?.value.toString() ?? 0) + 1

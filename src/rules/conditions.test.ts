@@ -68,7 +68,7 @@ test('R49: a copy proceeds exactly when a read would', () => {
   fc.assert(
     fc.property(any, want => {
       assert.equal(outcome(checkRead, want) === 'proceed', outcome(checkCopySource, want) === 'proceed')
-      // A tag that is sent makes the date beside it irrelevant.
+      // An ETag condition makes the date condition beside it irrelevant.
       if (want.ifMatch !== undefined && want.ifNoneMatch !== undefined) {
         const { ifMatch, ifNoneMatch } = want
         assert.equal(outcome(checkRead, want), outcome(checkRead, { ifMatch, ifNoneMatch }))

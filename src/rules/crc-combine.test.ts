@@ -48,7 +48,7 @@ test('powers add up: pieces too large to hold, up to 5 GiB', () => {
   for (const name of NAMES) {
     fc.assert(
       fc.property(fc.nat(5 * 2 ** 30), fc.nat(5 * 2 ** 30), (a, b) => {
-        // Appending nothing but a power: the CRC 0 of a piece of that size adds no bits of its own.
+        // A piece with CRC 0 adds no bits of its own, so the result is the power alone.
         const zero = Buffer.alloc(crcPower(name, 0).length)
         const first = { digest: crcPower(name, 0), size: 0 }
         const twice = combineCrcs(name, [first, { digest: zero, size: a }, { digest: zero, size: b }])
@@ -77,9 +77,9 @@ function costOf(pieces: readonly CrcPiece[]): number {
 test('10,000 parts of 10,000 sizes cost only a few times as much as 10,000 of one size', () => {
   const different = partsOf(part => 5 * 2 ** 20 + part * 1009)
   const equal = partsOf(() => 5 * 2 ** 20 + 1009)
-  // In turns, and the least of each: what else the machine does comes on top of it.
+  // Alternating, and the minimum of each: other load on the machine only adds time.
   const rounds = Array.from({ length: 8 }, () => [costOf(different), costOf(equal)] as const)
   const [many, one] = [0, 1].map(which => Math.min(...rounds.map(round => round[which]!))) as [number, number]
-  // Three multiplications instead of one; working out every power anew would take more than thirty.
+  // Three multiplications instead of one; computing every power again would take more than thirty.
   assert(many < 20 * one, `${many} µs and ${one} µs`)
 })

@@ -109,7 +109,7 @@ test('P31: the end cut off, at any place and with any older closing line, is not
     if (left === 0 || left === lines.length - 1) continue
     assert(problemOf([...lines.slice(0, left), lines.at(-1)!]) !== undefined, 'cut before its closing line')
   }
-  // A whole ledger of earlier days proves itself; only who kept a later end knows that something is missing.
+  // An earlier export is valid by itself; only a later head shows that entries are missing.
   const earlier = ledger(3)
   assert.equal(problemOf(earlier), undefined)
   const kept = { entries: 6, last: verifyLedger(lines).last! }
@@ -133,7 +133,7 @@ test('P31: two ledgers are not exchanged, and another key is not taken for the r
   assert.equal(problemOf(forged, { publicKey })?.line, 1)
   assert.equal(problemOf([mine[0]!, ...forged.slice(1)])?.line, 5)
   assert.equal(problemOf([forged[0]!, ...mine.slice(1)])?.line, 5)
-  // Without knowing the key one learns which one signed.
+  // Without an expected key, the result names the key that signed.
   assert.equal(verifyLedger(forged).publicKey, OTHER_KEY.publicKey.toString('hex'))
 })
 

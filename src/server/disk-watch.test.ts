@@ -7,7 +7,7 @@ import { DiskWatch } from './disk-watch.ts'
 
 const GIB = 2 ** 30
 
-/** A disk of which the test says how much is free; its files take no room. */
+/** A disk whose free space the test sets; its files take no space. */
 async function roomyDisk(): Promise<{ disk: MemoryDisk; room: { free: number }; names: () => Promise<string[]> }> {
   const disk = new MemoryDisk()
   const room = { free: GIB }

@@ -11,7 +11,7 @@ import { ServerLog } from './server-log.ts'
 const TIME = '2026-11-16T12:00:00.000Z'
 const STAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** The lines of a log that is written to such a stream. */
+/** The lines of a log written to this stream. */
 function logged(
   isTTY: boolean,
   env: NodeJS.ProcessEnv,

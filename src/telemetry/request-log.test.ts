@@ -5,7 +5,7 @@ import type { ExchangeRecord } from '../edge/exchange.ts'
 import type { RequestState } from '../edge/request-state.ts'
 import { RequestLine } from './request-log.ts'
 
-/** Anything a client may get into a line: quotes, ends of lines, halves of characters, controls, marks of direction. */
+/** Anything a client may put into a line: quotes, line ends, lone surrogates, control and bidirectional characters. */
 const text = fc.oneof(
   fc.string(),
   fc.string({ unit: 'binary' }),

@@ -1,4 +1,4 @@
-/** Journals while findings stand: they stay bounded, and keep what rebuild needs. */
+/** Journals during open findings: they stay bounded, and keep what rebuild needs. */
 import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -129,8 +129,8 @@ test('an outdated note does not explain a later loss, even when its journal is g
   }))
 
 /**
- * An older `data.mdb` is put back, in which this key is at 3 and not at 4, and the journal that tells so has a turned
- * bit elsewhere. Returns the name of that journal.
+ * An older `data.mdb` is restored, in which this key is at 3 and not at 4, and the journal that shows this has a
+ * flipped bit elsewhere. Returns the name of that journal.
  */
 async function putBack(folder: string, key: string): Promise<string> {
   const file = join(folder, 'meta', 'data.mdb')

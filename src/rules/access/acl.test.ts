@@ -134,7 +134,7 @@ test('G10: BlockPublicAcls refuses lists that reach a group of strangers', () =>
     assert.equal(isPublicAcl(of(canned)), false, canned)
     checkNotPublic(of(canned), true)
   }
-  // An account whose id happens to be a group's name is no group.
+  // An account whose id equals a group's name is not a group.
   assert.equal(isPublicAcl([{ grantee: 'AllUsers', group: false, permission: 'READ' }]), false)
 })
 

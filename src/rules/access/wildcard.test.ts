@@ -38,7 +38,7 @@ test('G8: the matcher agrees with the table of all partial matches', () => {
     }),
     { numRuns: 3000 },
   )
-  // Both ways to search, and characters that take two of the language's units.
+  // Both search algorithms, and characters of two UTF-16 units.
   fc.assert(
     fc.property(letters('aé😀\u{1f601}*?'), letters('aé😀\u{1f601}'), (pattern, text) => {
       assert.equal(like(pattern, text), naiveLike(wildSigns(pattern), text))
@@ -69,9 +69,9 @@ test('A67: patterns made to hurt cost steps in proportion to the text', () => {
   assert(count(`${'*a'.repeat(50)}*b`, text) <= 3 * 1024)
   assert(count(`${'*a'.repeat(50)}*b*`, text) <= 3 * 1024)
   assert(count(`${'*?'.repeat(50)}*b*`, text) <= 3 * 1024)
-  // A long piece that fails at its end everywhere: 16 words for each character, not 512 comparisons.
+  // A long pattern that always fails at its end: 16 words per character, not 512 comparisons.
   assert(count(`*${'a'.repeat(511)}b*`, text) <= 18 * 1024)
-  // The worst that fits into a policy, against the longest header.
+  // The worst pattern that fits into a policy, against the longest header.
   assert(count(`*${'a'.repeat(10_000)}b*`, 'a'.repeat(16_384)) <= 16_384 * (10_001 / 32 + 3))
 })
 
@@ -81,6 +81,6 @@ test('A67: a policy full of patterns against the longest header costs millisecon
   const before = process.cpuUsage().user
   assert(patterns.every(pattern => !matches(pattern, agent)))
   const ms = (process.cpuUsage().user - before) / 1000
-  // A few milliseconds; the bound is for slow machines, and far below what anything but a step per letter would take.
+  // A few milliseconds; the bound allows for slow machines, and is far below the time of a quadratic search.
   assert(ms < 1_000, `${ms} ms`)
 })

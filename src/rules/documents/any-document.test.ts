@@ -20,7 +20,7 @@ import {
 import { documentFromTree, documentText } from './tree.ts'
 import { readWebsite } from './website.ts'
 
-/** Root, the elements that may stand below it and words that mean something there. */
+/** The root, the elements allowed below it, and meaningful words. */
 const KINDS: readonly (readonly [(root: XmlNode) => unknown, string, string])[] = [
   [
     readCors,
