@@ -1,4 +1,4 @@
-/** `npm run bench -- copy`. What the rows mean stands in docs/performance.md. */
+/** `npm run bench -- copy`. docs/performance.md describes the rows. */
 import { completions, copies, partCopies } from './sharing.ts'
 import { runSuite } from './suite.ts'
 

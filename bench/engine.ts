@@ -1,4 +1,4 @@
-/** `npm run bench -- engine`. What the rows mean stands in docs/performance.md. */
+/** `npm run bench -- engine`. docs/performance.md describes the rows. */
 import { sixtyFourMiB } from './large.ts'
 import { lists } from './lists.ts'
 import { memory } from './memory.ts'

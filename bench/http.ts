@@ -1,4 +1,4 @@
-/** `npm run bench -- http`. What the rows mean stands in docs/performance.md. */
+/** `npm run bench -- http`. docs/performance.md describes the rows. */
 import { downloads, sixtyFourMiB, uploads } from './http/large.ts'
 import { lists, reads, workers, writes } from './http/small.ts'
 import { runSuite } from './suite.ts'

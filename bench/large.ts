@@ -45,7 +45,7 @@ export async function sixtyFourMiB(scene: Scene): Promise<Row[]> {
   ]
 }
 
-/** The bytes and the one commit that names them: all that a put does, but for the digest of the bytes. */
+/** Writes the bytes and the one commit that names them: a put without its digest. */
 async function storeUnhashed(store: Store, body: Iterable<Buffer>): Promise<void> {
   const { blobs, ids, meta } = store.context
   const id = ids.next()

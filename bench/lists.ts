@@ -1,4 +1,4 @@
-/** Listings, a page of 1,000 at a random place: what a page costs must not depend on what else the bucket holds. */
+/** Listings, a page of 1,000 at a random place: the cost of a page must not depend on the size of the bucket. */
 import { randomBytes } from 'node:crypto'
 import type { Write } from '../src/meta/meta.ts'
 import type { Version } from '../src/model/version.ts'
@@ -64,7 +64,7 @@ async function fill(scene: Scene, name: string, count: number, versions: number)
   return { store, keys: keys.sort() }
 }
 
-/** In random order, five to a folder. */
+/** Keys in random order, five to a folder. */
 function randomKeys(count: number): string[] {
   const bytes = randomBytes(count * 12)
   const hex = (start: number, end: number): string => bytes.toString('hex', start, end)
@@ -87,7 +87,7 @@ function recordsOf(store: Store, template: Version, key: string, versions: numbe
 /** Lists one page and returns the milliseconds it took. */
 type Pager = (filled: Filled) => Promise<number>
 
-/** A key with at least a page behind it. */
+/** A key followed by at least one page of keys. */
 function somewhere({ keys }: Filled, keysPerItem: number): string {
   return keys[Math.floor(Math.random() * (keys.length - (PAGE + 1) * keysPerItem))]!
 }

@@ -1,10 +1,10 @@
-/** How everything here is measured: the same work in turns, one warm-up turn each, medians of the rest. */
+/** Measurement: contenders do the same work in turns, one warm-up turn each; the result is the median of the rest. */
 
 export interface Row {
   readonly name: string
   readonly value: number
   readonly unit: string
-  /** The same figure of what it is compared with; null for a row that stands alone. */
+  /** The reference's figure; null for a row without a reference. */
   readonly reference: number | null
   readonly ratio: number | null
 }
@@ -19,9 +19,9 @@ export function median(figures: readonly number[]): number {
 }
 
 /**
- * Medians of all contenders. They take turns, so that whatever else the machine does, a disk that slows down or a
- * neighbour that wakes up, meets all of them alike; in an order drawn anew each round, so that nothing that comes at
- * regular distances, as garbage collection does, always meets the same one.
+ * Medians of all contenders. They take turns, so that a slow disk or other load on the machine affects all of them
+ * alike. The order is shuffled each round, so that periodic events, such as garbage collection, do not always affect
+ * the same one.
  */
 export async function medians(rounds: number, contenders: readonly Turn[]): Promise<number[]> {
   const figures = contenders.map((): number[] => [])
@@ -43,7 +43,7 @@ export function shuffled<T>(items: readonly T[]): T[] {
   return out
 }
 
-/** A row whose ratio is ours over the reference's. */
+/** A row whose ratio is Holdfast's figure divided by the reference's. */
 export function rowOf(name: string, unit: string, value: number, reference: number): Row {
   return { name, value, unit, reference, ratio: value / reference }
 }

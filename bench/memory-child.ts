@@ -1,4 +1,4 @@
-/** Writes and reads one object of so many MiB, and prints the most memory the process ever had, in bytes. */
+/** Writes and reads one object of the given size in MiB, and prints the peak memory of the process in bytes. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { openFolder } from '../src/server/compose.ts'
@@ -18,7 +18,7 @@ async function* body(bytes: number): AsyncGenerator<Buffer> {
   }
 }
 
-/** The kernel's own high-water mark where it tells. The other one may begin with what the parent process had. */
+/** The kernel's high-water mark where available. The other figure may start at the parent's memory. */
 function peakBytes(): number {
   const told =
     process.platform === 'linux' ? readFileSync('/proc/self/status', 'utf8').match(/VmHWM:\s+(\d+) kB/) : null

@@ -1,4 +1,4 @@
-/** What the engine is compared with: the least code that does the same with the bytes, and does it well. */
+/** The references: minimal, efficient code that does the same with the bytes as the engine. */
 import { promises as fs } from 'node:fs'
 import { dirname } from 'node:path'
 
@@ -8,7 +8,7 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Appends to one file: whatever waits is one gathering write and one fdatasync. */
+/** Appends to one file: all waiting appends share one gathering write and one fdatasync. */
 export class GroupAppender {
   readonly #file: fs.FileHandle
   #queue: Waiting[] = []
@@ -51,7 +51,7 @@ export class GroupAppender {
   }
 }
 
-/** A new file: its bytes synced, and its name. */
+/** Writes a new file and syncs its bytes and its name. */
 export async function writeFile(path: string, chunks: Iterable<Buffer>): Promise<void> {
   const file = await fs.open(path, 'wx')
   try {
@@ -69,8 +69,8 @@ export async function writeFile(path: string, chunks: Iterable<Buffer>): Promise
 }
 
 /**
- * Reads a file to its end; returns how many bytes it had. Each chunk in a buffer of its own, as whoever sends the bytes
- * on needs them: one buffer for all would be overwritten before they have left.
+ * Reads a file to its end and returns its size in bytes. Each chunk gets its own buffer, as sending the bytes
+ * requires: a shared buffer would be overwritten before they have been sent.
  */
 export async function readFile(path: string, chunkBytes: number): Promise<number> {
   const file = await fs.open(path, 'r')

@@ -1,4 +1,4 @@
-/** Where a benchmark takes place: folders on the filesystem that is measured, and stores in them. */
+/** The environment of a benchmark: folders on the measured filesystem, and stores in them. */
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,7 @@ export class Scene {
   readonly #open: ServerParts[] = []
   #folders = 0
 
-  /** In the working folder, not in the system's temporary one, which is often memory and knows no sync. */
+  /** In the working folder, not in the system's temporary one, which is often in memory and has no sync. */
   constructor(quick: boolean) {
     this.quick = quick
     this.folder = resolve(`data-bench-${randomBytes(4).toString('hex')}`)
@@ -28,7 +28,7 @@ export class Scene {
     return path
   }
 
-  /** A new store with one empty bucket. `os`: for what is only read, so that filling it need not be waited for. */
+  /** A new store with one empty bucket. `os` is for stores that are only read, so that filling them is fast. */
   async newStore(name: string, durability: 'fsync' | 'os' = 'fsync'): Promise<Store> {
     const parts = await openFolder({ folder: this.newFolder(name), durability })
     this.#open.push(parts)
@@ -36,7 +36,7 @@ export class Scene {
     return parts.store
   }
 
-  /** Ends every store and frees what they took, before the next rows are measured. */
+  /** Closes every store and frees its resources before the next rows are measured. */
   async clear(): Promise<void> {
     for (const parts of this.#open.splice(0)) await parts.close()
     this.removeAll()
@@ -50,7 +50,7 @@ export class Scene {
 
 export const randomName = (): string => randomBytes(12).toString('hex')
 
-/** Reads to the end; returns how many bytes came. */
+/** Reads to the end and returns the number of bytes. */
 export async function drain(chunks: AsyncIterable<Buffer>): Promise<number> {
   let total = 0
   for await (const chunk of chunks) total += chunk.length

@@ -1,4 +1,4 @@
-/** What must cost the same whatever the size: copying, and completing an upload of very many parts. */
+/** Operations whose cost must not depend on the size: copying, and completing an upload of very many parts. */
 import { randomBytes } from 'node:crypto'
 import type { Store } from '../src/store/store.ts'
 import { aloneRow, inFlight, median, medians, milliseconds, type Row, rowOf } from './measure.ts'
@@ -8,10 +8,10 @@ const MIB = 2 ** 20
 const LARGE_MIB = 5 * 1024
 const SOURCE_MIB = 64
 const PART_MIB = 5
-/** Parts made of one source change that source's share count, one after the other: several sources go at once. */
+/** Parts copied from one source change its reference count one after the other, so several sources are used. */
 const SOURCES = 32
 
-/** The same work again and again: how long it takes each time, and what it adds to the disk on average. */
+/** Repeats the same work and measures the time of each run and the average bytes written to disk. */
 class Repeated {
   readonly #work: () => Promise<unknown>
   #bytes = 0
@@ -35,7 +35,7 @@ class Repeated {
 }
 
 const BLOCK_BYTES = 512
-/** What this process has handed to the disk, as the system counts it. */
+/** Bytes that this process has written to the disk, as the system counts them. */
 const bytesWritten = (): number => process.resourceUsage().fsWrite * BLOCK_BYTES
 
 const rounds = (scene: Scene): number => (scene.quick ? 50 : 1000)
@@ -127,7 +127,7 @@ async function putObject(store: Store, key: string, size: number): Promise<void>
   await store.objects.put({ bucket: BUCKET, key, owner: OWNER, body })
 }
 
-/** An object of `count` parts, each a whole source; returns how long the completing alone took. */
+/** An object of `count` parts, each a whole source; returns the time of the completion alone. */
 async function assemble(
   store: Store,
   key: string,

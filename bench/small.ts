@@ -1,4 +1,4 @@
-/** Small objects, 64 at a time: put, get and delete against the bare engines that they stand on. */
+/** Small objects, 64 at a time: put, get and delete against the bare engines below the store. */
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { type LmdbEngine, openEngine } from '../src/meta/lmdb/lmdb-engine.ts'
@@ -25,7 +25,7 @@ const payloads = (bytes: number): Buffer[] => Array.from({ length: PAYLOADS }, (
 const names = (count: number): string[] => Array.from({ length: count }, randomName)
 const addresses = (count: number): Buffer[] => names(count).map(name => recordKey.current(BUCKET, name))
 
-/** What one sync costs here: a slow one hides what the store adds to it, a fast one shows it. */
+/** The cost of one sync on this disk: a slow sync hides the store's overhead, a fast one shows it. */
 export async function sync(scene: Scene): Promise<Row[]> {
   const file = await GroupAppender.create(join(scene.newFolder('sync'), 'appended'))
   const [body] = payloads(4096)
@@ -84,7 +84,7 @@ function getAll(store: Store, keys: readonly string[]): Promise<number> {
   })
 }
 
-/** A copy of each value, as anybody needs who wants to keep it beyond the next read. */
+/** Copies each value, as a caller must that keeps it beyond the next read. */
 function bareGetAll(bare: LmdbEngine, keys: readonly Buffer[]): Promise<number> {
   return perSecond(keys.length, async () => {
     for (const key of shuffled(keys)) {

@@ -1,4 +1,4 @@
-/** What every suite does around its rows: options, progress, the table, the JSON. */
+/** Shared code of all suites: options, progress, the table, the JSON. */
 import { writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -30,7 +30,7 @@ function optionsOf(suite: string): Options {
   }
 }
 
-/** A group is named after what it measures first. `--only` takes those whose names begin like that. */
+/** A group is named after its first row. `--only` selects groups by the start of their names. */
 export async function runSuite(suite: string, groups: Readonly<Record<string, Group>>): Promise<void> {
   const { json, only = '', quick } = optionsOf(suite)
   const chosen = Object.entries(groups).filter(([name]) => name.startsWith(only))

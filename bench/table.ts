@@ -2,14 +2,14 @@ import type { Row } from './measure.ts'
 
 const HEADINGS = ['name', 'value', 'unit', 'reference', 'ratio']
 
-/** Three digits tell everything that a benchmark can. */
+/** Benchmarks are not accurate beyond three digits. */
 function figure(value: number | null): string {
   if (value === null) return '–'
   if (value >= 100) return Math.round(value).toLocaleString('en-US')
   return value.toPrecision(3)
 }
 
-/** The rows for a person: names and units to the left, figures to the right. */
+/** The rows as a text table: names and units aligned left, figures right. */
 export function table(rows: readonly Row[]): string {
   const cells = rows.map(row => [
     row.name,

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- SUITE [options]`: installs and builds what is missing, then measures. On the runtime that
- * `npm start` would take, or the one that HOLDFAST_RUNTIME names.
+ * `npm run bench -- SUITE [options]`: installs and builds what is missing, then measures, on the runtime that
+ * `npm start` would use, or the one that HOLDFAST_RUNTIME names.
  */
 import { join } from 'node:path'
 import { become, build, chooseRuntime, giveUp, installMissing, ROOT } from './runtime.mjs'

@@ -1,6 +1,6 @@
 /**
  * `npm run test:binary`: makes the single executable in an empty folder and runs the tests of the
- * program on it: the whole round, and every command. Prints how large it is and how soon it serves.
+ * program on it: the whole round, and every command. Prints its size and its start time.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -24,7 +24,7 @@ const STARTS = 5
 const folder = mkdtempSync(join(tmpdir(), 'holdfast-binary-'))
 const [binary, home, data] = ['holdfast', 'home', 'data'].map(name => join(folder, name))
 const cache = join(home, '.cache', 'holdfast')
-/** Nothing of this machine but its system. */
+/** An environment with nothing of this machine but its system folders. */
 const env = { PATH: '/usr/bin:/bin', HOME: home }
 
 /** Milliseconds from the start of the process to its ready line. */
@@ -45,13 +45,13 @@ function timeOfStart() {
   })
 }
 
-/** A command that needs every native part: what it says, and how it ended. */
+/** Runs a command that needs every native module; returns its output and how it ended. */
 const check = more => {
   const { stdout, status } = spawnSync(binary, ['fsck', '--data', data], { env: { ...env, ...more }, encoding: 'utf8' })
   return `${status} ${stdout}`
 }
 
-/** A file that a power cut left damaged is put right, and a folder that others can write to is passed over. */
+/** A damaged file, as after a power cut, is repaired, and a folder that others can write to is skipped. */
 function checkUnpacking() {
   const expected = check()
   if (!expected.startsWith('0 ')) giveUp(`fsck: ${expected}`)
@@ -73,7 +73,7 @@ process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 mkdirSync(home)
 if (!succeeds(process.execPath, [join(ROOT, 'scripts', 'binary.mjs'), '--out', binary])) giveUp('nothing to test')
 const made = readFileSync(binary)
-// By what lies in the folder: `/app` alone is a word that every runtime knows.
+// Searches for names of files in the folder: `/app` alone occurs in every runtime.
 if (['dist', 'node_modules', 'scripts'].some(name => made.includes(join(ROOT, name, '/'))))
   giveUp('the executable knows the folder that it was made in')
 process.env.HOLDFAST_TEST_PROGRAM = JSON.stringify([binary])

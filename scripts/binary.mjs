@@ -1,6 +1,6 @@
 /**
  * `npm run build:binary`: installs and builds what is missing, then makes one executable file for this platform, with the
- * runtime and the native parts inside. `npm run build:binary -- [--out FILE]`; dist/holdfast without.
+ * runtime and the native modules inside. `npm run build:binary -- [--out FILE]`; dist/holdfast without.
  */
 import { statSync } from 'node:fs'
 import { join, resolve } from 'node:path'

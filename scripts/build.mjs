@@ -1,6 +1,6 @@
 /**
- * `npm run build`: installs what is missing and compiles what has changed. Before a package is made also, with
- * `--package`, what only packages have.
+ * `npm run build`: installs what is missing and compiles what has changed. With `--package`, which
+ * runs before a package is made, it also builds the files that only packages have.
  */
 import { buildCommonJs } from './common-js.mjs'
 import { build, installMissing } from './runtime.mjs'

@@ -1,9 +1,9 @@
-/** `npm run check`: form and types of everything. Both are always run, so that one look shows all there is to mend. */
+/** `npm run check`: checks lint, formatting and types. Both tools always run, so that one run shows all errors. */
 import { BIOME, installMissing, succeeds, TSC } from './runtime.mjs'
 
 installMissing()
 const formed = succeeds(process.execPath, [BIOME, 'check', '--error-on-warnings', '.'], process.stdout)
-// Notes of its own: those of a build must not say that something was looked at which was never written.
+// A separate build info file: that of a build must not list files as up to date that were never emitted.
 const notes = 'dist/.tsbuildinfo-check'
 const typed = succeeds(
   process.execPath,

@@ -1,7 +1,7 @@
 /**
- * `npm run test:clients`: installs and builds what is missing, then runs other people's clients against a server.
- * `npm run test:clients -- [--runtime node|bun] [--only NAME]`; the runtime is the server's. What each client does
- * stands in docs/operations/clients.md.
+ * `npm run test:clients`: installs and builds what is missing, then runs third-party clients against a server.
+ * `npm run test:clients -- [--runtime node|bun] [--only NAME]`; the runtime is the server's.
+ * docs/operations/clients.md describes what each client does.
  */
 import { join } from 'node:path'
 import { become, build, chooseRuntime, findBun, installMissing, ROOT } from './runtime.mjs'

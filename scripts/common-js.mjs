@@ -1,9 +1,9 @@
-/** The store for `require('holdfast')`: one file made of what `import` gives, for runners that know nothing else. */
+/** The store for `require('holdfast')`: one bundle of the ES modules, for test runners that only support CommonJS. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { chooseRuntime, giveUp, ROOT, succeeds } from './runtime.mjs'
 
-/** The same types, said to be those of the other kind of module. */
+/** The same types, declared for CommonJS. */
 const TYPES = `/// <reference lib="esnext.disposable" />
 import type { Holdfast as Class } from '../src/embedded/holdfast.js' with { 'resolution-mode': 'import' }
 
@@ -12,7 +12,7 @@ export type Holdfast = Class
 export declare const Holdfast: typeof Class
 `
 
-/** Readable, since its lines stand in the stacks that people see. Packages stay outside: native parts cannot go in. */
+/** Not minified, since its lines appear in stack traces. Packages stay external: native modules cannot be bundled. */
 export function buildCommonJs() {
   const place = join(ROOT, 'dist', 'cjs')
   mkdirSync(place, { recursive: true })

@@ -1,4 +1,4 @@
-/** `npm run conformance`: writes docs/conformance.md anew from docs/rules, the source and the names of the tests. */
+/** `npm run conformance`: regenerates docs/conformance.md from docs/rules, the source and the names of the tests. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, installMissing, ROOT } from './runtime.mjs'

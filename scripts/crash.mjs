@@ -1,7 +1,7 @@
 /**
- * `npm run test:crash`: installs and builds what is missing, then runs the crash programme.
- * `npm run test:crash -- [--runtime node|bun] [--cycles N] [--only NAME] [--seed N]`; what each suite proves stands in
- * docs/operations/crash-tests.md.
+ * `npm run test:crash`: installs and builds what is missing, then runs the crash tests.
+ * `npm run test:crash -- [--runtime node|bun] [--cycles N] [--only NAME] [--seed N]`; docs/operations/crash-tests.md
+ * describes the suites.
  */
 import { join } from 'node:path'
 import { become, build, chooseRuntime, installMissing, ROOT } from './runtime.mjs'

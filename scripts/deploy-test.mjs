@@ -1,6 +1,6 @@
 /**
- * `npm run test:deploy`: what can be said about deploy/ and the Dockerfile without a Docker engine: form and known mistakes.
- * The checkers come from PyPI and npm, into a folder that is removed again; where they cannot be had, what they would look at is skipped.
+ * `npm run test:deploy`: checks the syntax of deploy/ and the Dockerfile, and known mistakes, without a Docker engine.
+ * The checkers come from PyPI and npm, into a temporary folder; checks whose tool is unavailable are skipped.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -29,18 +29,18 @@ function checkUnit() {
     console.log('skipped - the unit: there is no systemd-analyze here')
     return
   }
-  // The program that it starts must exist; any will do.
+  // The program in the unit must exist; any program will do.
   const copy = join(folder, 'holdfast.service')
   writeFileSync(copy, unit.replaceAll('/usr/local/bin/holdfast', '/bin/true'))
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', copy], { encoding: 'utf8' })
-  // It also complains about units of this machine, and where there is no systemd to ask.
+  // It also reports units of this machine, and a missing systemd.
   const about = stderr.split('\n').filter(line => line.includes('holdfast.service'))
   if (about.length > 0) giveUp(`the unit: ${about.join('\n')}`)
   if (status === 0) console.log('ok - the unit')
   else console.log(`skipped - the unit: systemd-analyze cannot look at it here: ${stderr.trim()}`)
 }
 
-/** The version stands in one more place. */
+/** The version is repeated in one more place. */
 function checkVersion() {
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   if (!readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8').includes(`image: holdfast:${version}\n`)) {
@@ -48,7 +48,7 @@ function checkVersion() {
   }
 }
 
-/** By Prometheus' own tool: the one that is there, or the one of Debian's package, taken out of it without installing. */
+/** Uses promtool: the installed one, or the one extracted from Debian's package without installing it. */
 function promtool() {
   if (spawnSync('promtool', ['--version']).status === 0) return 'promtool'
   const place = join(folder, 'prometheus')
@@ -88,7 +88,7 @@ function checkFiles() {
   must(`${others.length} other files`, checker('check-jsonschema'), ['--schemafile', anything, ...others])
 }
 
-/** The description of the admin API, as `/openapi.json` answers it. The linter comes from npm, into the same folder. */
+/** The description of the admin API, as `/openapi.json` returns it. The linter comes from npm, into the same folder. */
 async function checkDescription() {
   const npm = ['install', '--prefix', folder, '--ignore-scripts', '--no-audit', '--no-fund', '--silent', LINTER]
   if (!succeeds('npm', npm)) {

@@ -1,7 +1,7 @@
 /**
  * `npm run test:docs`: runs the command blocks of the pages below as they are written, in a fresh clone, and compares what they
- * print with what the page shows. A block of `sh` is run; a block of `text` behind it is what it prints, where `…` stands
- * for anything.
+ * print with what the page shows. A block of `sh` is run; a following block of `text` is its expected output, where `…`
+ * matches anything.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,10 +17,10 @@ const PAGES = [
 const BLOCK_SECONDS_MAX = 120
 const READY = 'holdfast ready '
 const MARK = '@@ block'
-/** Where the server listens that the pages start, unless somebody else has these ports. */
+/** Ports of the server that the pages start, unless another process uses them. */
 const PORTS = [9000, 9001]
 
-/** A page's blocks: what to run, and what it must print when the page says so. */
+/** A page's blocks: the commands, and the expected output if the page has it. */
 function blocksOf(page) {
   const fences = [...page.matchAll(/^```(\w+)\n([\s\S]*?)^```$/gm)]
   return fences.flatMap(([, kind, text], index) => {
@@ -31,17 +31,17 @@ function blocksOf(page) {
   })
 }
 
-/** Commands that are steps of their own in continuous integration are not run a second time here. */
+/** Commands that are separate steps in continuous integration are not run again here. */
 const ciSteps = new Set(
   [...readFileSync(join(ROOT, '.ci', 'run'), 'utf8').matchAll(/^step \S+ (.*)$/gm)].map(([, command]) =>
     command.replace(' --silent', ''),
   ),
 )
 
-/** As a page says it to a person, who has the server in a terminal of its own. */
+/** The page's comment for a reader who runs the server in a separate terminal. */
 const STOP_LINE = '# Ctrl-C in the first terminal'
 
-/** The server stays; everything else is run to its end. */
+/** The server keeps running; every other command runs to its end. */
 function asScript({ text }, index) {
   const lines = text
     .trimEnd()
@@ -49,7 +49,7 @@ function asScript({ text }, index) {
     .filter(line => !ciSteps.has(line))
   const replaced = line => (line === STOP_LINE ? 'stop' : line.replace(/^(?=npm start\b)/, 'serve_in_background '))
   const body = lines.map(replaced).join('\n')
-  // On a line of its own, also after something that ended without one.
+  // Starts on a new line, even after output without a trailing line break.
   return `printf '\\n${MARK} ${index}\\n'\n${body}\n`
 }
 
@@ -78,7 +78,7 @@ trap stop EXIT
 const literally = text => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 const asPattern = shown => new RegExp(`^${shown.trim().split('…').map(literally).join('[\\s\\S]*?')}$`)
 
-/** This port, or another one where somebody has it. */
+/** This port, or another one if it is in use. */
 function portLike(port) {
   return new Promise((resolve, reject) => {
     const server = createServer()
@@ -90,12 +90,12 @@ function portLike(port) {
   })
 }
 
-/** Runs a page in a clone of its own; returns one line for each block that did not do what the page says. */
+/** Runs a page in a separate clone; returns one line for each block whose output differs from the page. */
 async function tryPage(path) {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-docs-'))
   try {
     const clone = join(folder, 'holdfast')
-    // The checkout may belong to another user than the one who runs this; without this word git does not read it.
+    // The checkout may belong to another user; git does not read it without this setting.
     const settings = join(folder, 'gitconfig')
     writeFileSync(settings, '[safe]\n\tdirectory = *\n')
     const cloning = { stdio: 'inherit', env: { ...process.env, GIT_CONFIG_GLOBAL: settings } }
@@ -117,7 +117,7 @@ async function tryPage(path) {
   }
 }
 
-/** A page removes what it made. The data folder of the first `npm start` is the reader's own, and git ignores it. */
+/** A page removes what it created. The data folder of the first `npm start` is the reader's own, and git ignores it. */
 function leftBehind(clone, path) {
   const { stdout } = spawnSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' })
   return stdout.split('\n').filter(line => line !== '' && !line.endsWith(path))

@@ -1,7 +1,7 @@
 /**
  * `npm run test:embedded`: packs what would be published, installs it into a temporary folder beside the test runners and the SDK
- * that the examples name, and runs the examples there. The code on the page about it is run as one test, and the types
- * are checked as editors would. Where the runners cannot be had, the examples are skipped.
+ * that the examples use, and runs the examples there. The code on the documentation page runs as one test, and the types
+ * are checked as editors would. If the runners are unavailable, the examples are skipped.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { build, giveUp, installMissing, ROOT, TSC } from './runtime.mjs'
 const PAGE = 'docs/embedded.md'
 const EXAMPLES = ['vitest', 'jest', 'jest-commonjs', 'node-test']
 
-/** Nothing but the package's own types: they must not lean on what a project happens to have. */
+/** Only the package's own types: they must not depend on other types of a project. */
 const TYPED = `
 import { Holdfast, type HoldfastOptions, type InjectedFault } from 'holdfast'
 
@@ -29,7 +29,7 @@ hf.faults.add({ fault: 'explode' })
 await Holdfast.start({ bucket: endpoint + accessKeyId })
 `
 
-/** The same for CommonJS, in both ways of saying it. */
+/** The same for CommonJS, in both import syntaxes. */
 const TYPED_COMMON = `
 import holdfast = require('holdfast')
 import { Holdfast, type InjectedFault } from 'holdfast'
@@ -56,7 +56,7 @@ function run(command, args, cwd, env = process.env) {
   return status === 0
 }
 
-/** What the examples need beside the store itself. */
+/** Packages that the examples need beside the store itself. */
 function packagesOf(examples) {
   const wanted = new Set()
   for (const example of examples) {
@@ -80,7 +80,7 @@ function install(folder) {
   return { hasRunners: false }
 }
 
-/** The page's blocks, one behind the other: together they are a test. */
+/** The page's blocks, concatenated: together they are one test. */
 function codeOn(page) {
   const blocks = [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```ts\n([\s\S]*?)^```$/gm)]
   if (blocks.length === 0) giveUp(`${page} has no code`)

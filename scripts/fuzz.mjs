@@ -1,7 +1,7 @@
 /**
- * `npm run test:fuzz`: installs and builds what is missing, then sends spoilt requests to a server.
- * `npm run test:fuzz -- [--runtime node|bun] [--count N] [--seed N] [--only SHOT]`; the runtime is the server's. What is
- * sent and what is looked at stands in docs/operations/fuzzing.md.
+ * `npm run test:fuzz`: installs and builds what is missing, then sends malformed requests to a server.
+ * `npm run test:fuzz -- [--runtime node|bun] [--count N] [--seed N] [--only SHOT]`; the runtime is the server's.
+ * docs/operations/fuzzing.md describes the requests and the checks.
  */
 import { join } from 'node:path'
 import { become, build, chooseRuntime, installMissing, ROOT } from './runtime.mjs'

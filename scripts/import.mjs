@@ -1,7 +1,7 @@
 /**
  * `npm run test:import`: installs and builds what is missing, then imports buckets from other servers, with kills.
- * `npm run test:import -- [--objects N] [--only NAME]… [--moto BIN] [--minio PROGRAM] [--versitygw PROGRAM]`; BIN is where an
- * installed moto has its programs, and spares installing it; the last two are skipped where they are not installed.
+ * `npm run test:import -- [--objects N] [--only NAME]… [--moto BIN] [--minio PROGRAM] [--versitygw PROGRAM]`; BIN is the
+ * folder with the programs of an installed moto; without it moto is installed. The last two are skipped if not installed.
  */
 import { join } from 'node:path'
 import { become, build, installMissing, ROOT } from './runtime.mjs'

@@ -1,7 +1,7 @@
 /**
- * `npm run test:nodes`: the tests on the newer Nodes that are supported, which come from the npm registry into a folder of
- * their own. `npm run test:nodes -- [--all] [--only MAJOR]…`; without `--all`, those tests that touch what differs
- * between Nodes: native parts, HTTP, TLS, threads, processes, streams.
+ * `npm run test:nodes`: runs the tests on the newer supported Nodes, fetched from the npm registry into a separate
+ * folder. `npm run test:nodes -- [--all] [--only MAJOR]…`; without `--all`, only tests of parts that differ
+ * between Nodes: native modules, HTTP, TLS, threads, processes, streams.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync } from 'node:fs'

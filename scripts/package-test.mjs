@@ -1,7 +1,7 @@
 /**
  * `npm run test:package`: installs from the lock file alone, here and as other machines would. Then makes the package,
- * installs it into an empty folder and runs the program from there: the whole round, and as `npx holdfast`. Also looks
- * that nothing is packed that is of no use there.
+ * installs it into an empty folder and runs the program from there: the whole round, and as `npx holdfast`. Also checks
+ * that the package contains no unneeded files.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -41,7 +41,7 @@ function pack() {
   return join(folder, packed.filename)
 }
 
-/** In memory and in a folder: the latter loads native parts. A stranger is refused by it, so it works. */
+/** In memory and in a folder: the latter loads native modules. The store works if it refuses an unknown caller. */
 const EMBEDDED = `
 async function tried({ Holdfast }, kind) {
   for (const folder of [undefined, kind]) {
@@ -64,7 +64,7 @@ function tryEmbedded() {
   if (status !== 0 || stdout !== 'require import ') giveUp(`the store cannot be embedded: ${stdout}${stderr}`)
 }
 
-/** Through npx, as somebody tries it out. A process group of its own: the signal reaches all of it. */
+/** Through npx, as a new user would. A separate process group, so that the signal reaches every process. */
 function tryNpx() {
   const args = ['--no', 'holdfast', 'serve', '--listen', '127.0.0.1:0', '--console', 'off', '--workers', '1']
   const child = spawn('npx', args, { cwd: place, detached: true, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -84,7 +84,7 @@ function tryNpx() {
   })
 }
 
-/** In a fresh copy, as on a machine that has nothing yet; for other machines only whether npm finds all it needs. */
+/** In a fresh copy, as on a new machine; for other platforms it only checks that npm finds every package. */
 function tryCleanInstall() {
   const copy = join(folder, 'clean')
   mkdirSync(copy)

@@ -1,4 +1,4 @@
-/** What every script needs before it can do its own work: installed packages, built sources, a runtime. */
+/** Shared setup of all scripts: installed packages, built sources, a runtime. */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -35,7 +35,7 @@ export function succeeds(command, args, stdout = process.stderr) {
 export function installMissing() {
   if (changedAt(inRoot('node_modules', '.package-lock.json')) >= changedAt(inRoot('package-lock.json'))) return
   say('installing packages')
-  // The compiler is a development package, so an environment that leaves those out must not do so here.
+  // The compiler is a development package, so development packages are installed even if the environment omits them.
   if (!succeeds('npm', ['install', '--no-save', '--include=dev', '--no-audit', '--no-fund']))
     giveUp('npm install failed')
 }
@@ -62,7 +62,7 @@ export function build() {
   const isNewer = path => changedAt(inRoot(path)) > builtAt
   const missing = sources.some(isMissing)
   if (!missing && ![...sources, 'tsconfig.json', 'package-lock.json'].some(isNewer)) return
-  // The compiler trusts its own notes and does not look whether the output is still there.
+  // The compiler trusts its build info and does not check that the output still exists.
   if (missing) rmSync(inRoot('dist', '.tsbuildinfo'), { force: true })
   say('building')
   const startedAt = new Date()
@@ -73,7 +73,7 @@ export function build() {
   utimesSync(stamp, startedAt, startedAt)
 }
 
-/** A test whose source is gone must not run any more. */
+/** A test whose source was deleted must not run. */
 function removeOrphans(sources, outputs) {
   for (const output of outputs) {
     const stem = output.match(/^dist.(.*)(?:\.js|\.js\.map|\.d\.ts)$/)?.[1]
@@ -81,14 +81,14 @@ function removeOrphans(sources, outputs) {
   }
 }
 
-/** Node unless Bun is asked for. Says on stderr which one it is. */
+/** Node unless Bun is requested. Prints the choice on stderr. */
 export function chooseRuntime(wanted) {
   if (wanted !== undefined && wanted !== 'node' && wanted !== 'bun') {
     giveUp(`unknown runtime "${wanted}": node or bun`, 2)
   }
   const bun = wanted === 'bun' ? findBun() : undefined
   if (wanted === 'bun' && bun === undefined) giveUp('no Bun that works was found')
-  // Without this line an older one starts, and fails later in ways that nobody understands.
+  // Without this check an older runtime starts and fails later with obscure errors.
   if (bun === undefined && Number.parseInt(process.versions.node, 10) < NODE_VERSION_MIN) {
     giveUp(`Node ${NODE_VERSION_MIN} or newer is needed; this is ${process.versions.node}`, 2)
   }
@@ -97,7 +97,7 @@ export function chooseRuntime(wanted) {
   return runtime
 }
 
-/** Loads what a server cannot do without: the metadata engine's binary. */
+/** Loads the metadata engine's binary, which every server needs. */
 const BUN_PROBE = "await import('lmdb'); console.log(Bun.version)"
 
 /** The package keeps its binary in one of two places, depending on whether install scripts were run. */
@@ -118,7 +118,7 @@ export function findBun() {
   return undefined
 }
 
-/** Asking takes a tenth of a second; what was answered holds on this machine until other packages are installed. */
+/** The check takes a tenth of a second; its result is valid on this machine until other packages are installed. */
 const MEMORY = inRoot('dist', '.bun')
 
 function rememberedVersion(command) {
@@ -145,7 +145,7 @@ function isRecent(version) {
   return major > majorMin || (major === majorMin && minor >= minorMin)
 }
 
-/** Bun's fetch and curl send what is meant for this machine to a proxy, too, where the surroundings name one. */
+/** Bun's fetch and curl send requests to this machine through a proxy, too, if the environment names one. */
 export function withoutProxyHere(env = process.env) {
   const here = names => [names, '127.0.0.1', 'localhost', '.localhost'].filter(Boolean).join()
   return { ...env, NO_PROXY: here(env.NO_PROXY), no_proxy: here(env.no_proxy) }
@@ -153,7 +153,7 @@ export function withoutProxyHere(env = process.env) {
 
 const PASSED_ON = ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2']
 
-/** Becomes the command, as far as a process can: its input and output, its signals, and its way to end. */
+/** Runs the command in place of this process: passes on input, output, signals and exit status. */
 export function become(command, args, env = process.env) {
   const child = spawn(command, args, { stdio: 'inherit', env })
   for (const signal of PASSED_ON) process.on(signal, () => child.kill(signal))

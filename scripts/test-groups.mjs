@@ -9,7 +9,7 @@ import { join } from 'node:path'
 /** Small enough that the last group to end does not leave the other cores idle for long. */
 const FILES_PER_GROUP = 12
 
-/** Neighbouring files cost alike, so they are dealt to different groups. */
+/** Neighbouring files take similar time, so they are distributed over different groups. */
 export function groupsOf(files) {
   const wanted = Math.max(availableParallelism(), Math.ceil(files.length / FILES_PER_GROUP))
   const count = Math.min(files.length, wanted)

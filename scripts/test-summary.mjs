@@ -1,11 +1,11 @@
 /**
- * What `npm test` prints where nobody watches it scroll by: failures, skipped tests and a closing line. The default
- * export is a reporter for Node's test runner; Bun has no such seam, so its output is read line by line.
+ * The output of `npm test` to a pipe or a file: failures, skipped tests and a closing line. The default
+ * export is a reporter for Node's test runner; Bun has no such interface, so its output is read line by line.
  */
 import { inspect } from 'node:util'
 
 const COUNTS = ['tests', 'pass', 'fail', 'cancelled', 'skipped', 'todo']
-/** A parent fails because a child did; the child tells why. */
+/** A parent fails because a child did; the child reports the reason. */
 const OF_A_CHILD = 'subtestsFailed'
 
 export function closingLine({ passed, failed, skipped }) {
@@ -32,7 +32,7 @@ export default async function* summary(events) {
     if (type === 'test:pass' && data.skip !== undefined && data.skip !== false) yield skipText(data)
     if (type !== 'test:diagnostic' || data.nesting !== 0) continue
     const [name, value] = data.message.split(' ')
-    // The runner's own count comes last, behind whatever a test said in the same form.
+    // The runner's own count comes last, after any output of a test in the same format.
     if (COUNTS.includes(name) && /^\d+$/.test(value)) counts[name] = Number(value)
   }
   const { pass = 0, fail = 0, cancelled = 0, skipped = 0, todo = 0 } = counts
@@ -43,11 +43,11 @@ const RESULT = /^\((pass|fail|skip|todo)\) /
 const HEADER = /^\S+\.test\.js:$/
 const TOTAL = /^ +(\d+) (pass|fail|skip|todo|errors?)$/
 
-/** Reads Bun's lines, and hands on those that tell of failures, skipped tests and, at the end, the counts. */
+/** Reads Bun's lines and passes on failures, skipped tests and, at the end, the counts. */
 export class BunSummary {
   #print
   #file = ''
-  /** Lines since the last result: those of a failure stand before it. */
+  /** Lines since the last result: those of a failure precede it. */
   #recent = []
   #counts = new Map()
 
@@ -65,7 +65,7 @@ export class BunSummary {
       return
     }
     if (result === 'fail') this.#print(`${[...this.#recent, `✖ ${this.#named(line)}`].join('\n')}\n`)
-    // Bun does not tell the reason; the same test does on Node.
+    // Bun does not report the reason; Node does for the same test.
     if (result === 'skip' || result === 'todo') this.#print(`skipped: ${this.#named(line)}\n`)
     this.#recent = []
   }
@@ -74,7 +74,7 @@ export class BunSummary {
     return `${line.replace(RESULT, '').replace(/ \[[^\]]*\]$/, '')} (${this.#file})`
   }
 
-  /** `isFine`: how the process ended. A run that died on the way has no total, and says what it said last. */
+  /** `isFine`: how the process ended. A run that crashed has no total; its last lines are printed. */
   end(isFine) {
     const count = name => this.#counts.get(name) ?? 0
     const isComplete = this.#counts.has('pass')

@@ -16,12 +16,12 @@ import { BunSummary } from './test-summary.mjs'
 
 const { become, build, chooseRuntime, filesBelow, giveUp, installMissing, ROOT, say, withoutProxyHere } = runtimes
 
-/** These need a database server, minutes of time, or other people's clients. */
+/** These need a database server, several minutes, or third-party clients. */
 const APART = ['dist/test/postgres/', 'dist/test/crash/', 'dist/test/clients/', 'dist/test/import/']
-/** Ends what hangs. Node holds a whole group of files to it, and a busy machine takes minutes for the longest. */
+/** Ends hanging tests. Node applies it to a whole group of files, and the longest takes minutes on a busy machine. */
 const TIMEOUT_MS = 1_200_000
 const LOG = 'dist/test.log'
-/** How long the last whole run took here. Before the first, the estimate is a measured total shared by the cores. */
+/** Duration of the last full run here. Before the first run, the estimate is a measured total divided by the cores. */
 const TOOK = 'dist/.test-seconds'
 const CORE_SECONDS = { node: 500, bun: 500 }
 
@@ -72,11 +72,11 @@ async function onBun() {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
   const code = await new Promise(resolve => child.once('close', resolve))
   summary.end(code === 0)
-  // By a signal there is no code, and it was not a success either.
+  // A process ended by a signal has no exit code, and it did not succeed.
   process.exitCode = code ?? 1
 }
 
-/** Says beforehand how long to wait, and keeps in mind how long it was. */
+/** Prints the expected duration beforehand and stores the actual one. */
 function announce() {
   const count = files.length === 1 ? '1 test file' : `${files.length} test files`
   const details = isSeen ? '' : `; every test is in ${LOG}`
@@ -91,7 +91,7 @@ function announce() {
   })
 }
 
-/** By itself Node leaves one core to the runner, which does next to nothing: of two, that is half of them. */
+/** By default Node reserves one core for the runner, which is nearly idle: on two cores that wastes half of them. */
 function sideBySide() {
   const [major, minor] = process.versions.node.split('.').map(Number)
   const isKnown = major > 20 || (major === 20 && minor >= 10)

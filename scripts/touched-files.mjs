@@ -1,7 +1,7 @@
 /**
- * `node scripts/touched-files.mjs [ROOT]`: how many files of src/ have code that runs for one small signed GET and PUT on
- * a warm server, and which. ROOT is a built checkout, this one by default. A reader who follows a request opens these
- * files, so the count measures how far the way of a request is spread.
+ * `node scripts/touched-files.mjs [ROOT]`: counts and lists the files of src/ whose code runs for one small signed GET and
+ * PUT on a warm server. ROOT is a built checkout, this one by default. A reader who follows a request opens these
+ * files, so the count measures how many files the path of a request spans.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,10 +15,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const SELF = fileURLToPath(import.meta.url)
 const WARM_REQUESTS = 20
-/** Background work runs now and then; the way of a request is what every one of so many passes through. */
+/** Background work runs occasionally; the path of a request is the code that every one of so many requests runs. */
 const MEASURED_REQUESTS = 10
 
-/** Loaded into the server before everything else: reports the files whose functions ran since the last question. */
+/** Loaded into the server before everything else: reports the files whose functions ran since the last query. */
 async function reportCoverage() {
   const session = new Session()
   session.connect()
@@ -78,7 +78,7 @@ async function measure(root) {
       await new Promise(resolve => setTimeout(resolve, 50))
       await taken()
       await send(asked)
-      // The log line and the access record are written behind the response.
+      // The log line and the access record are written after the response.
       await new Promise(resolve => setTimeout(resolve, 50))
       const ran = await taken()
       always = always === undefined ? ran : new Set([...always].filter(file => ran.has(file)))
