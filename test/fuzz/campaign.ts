@@ -46,6 +46,9 @@ const count = <K>(map: Map<K, number>, key: K): void => void map.set(key, (map.g
 /** The one valid status above 499: the server does not implement the request. */
 const NOT_IMPLEMENTED = 501
 
+/** Several connections may send the same part at once, and the older of two is asked to try again. */
+const OVERTAKEN = /<Code>SlowDown<\/Code><Message>A newer upload of this part number/
+
 const LEAKS = /node:internal|\/dist\/src\/|\.ts:\d+|\bat [A-Za-z.#<>]+ \(/
 
 /** XML; HTML from a website, JSON from the admin API. */
@@ -54,7 +57,9 @@ const DOCUMENT = /^(<\?xml|<!DOCTYPE html>|\{)/
 /** Properties that no response may have, whatever the request. */
 export function problemsOf({ status, head, body }: Answer, secret: string): string[] {
   const problems: string[] = []
-  if (status < 200 || (status >= 500 && status !== NOT_IMPLEMENTED)) problems.push(`status ${status}: ${body}`)
+  const isOvertaken = status === 503 && OVERTAKEN.test(body.toString('latin1'))
+  const isFailure = status >= 500 && status !== NOT_IMPLEMENTED && !isOvertaken
+  if (status < 200 || isFailure) problems.push(`status ${status}: ${body}`)
   if (/^x-injected:/im.test(head)) problems.push('a header of the client\u2019s making')
   const text = `${head}${body.toString('latin1')}`
   if (text.includes(secret)) problems.push('the secret')
