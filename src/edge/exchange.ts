@@ -1,6 +1,7 @@
 /** One request and its response on the wire, from the first byte to the last, as the transport sees it. */
 import type { Slot } from '../http/admission.ts'
 import type { RawRequest } from '../http/raw-request.ts'
+import type { Dialect } from './dialect.ts'
 
 /** The part of an exchange that the log, metrics, audit, traces and access logs record. */
 export interface ExchangeRecord {
@@ -30,6 +31,8 @@ export interface Exchange extends ExchangeRecord {
   readonly slot: Slot
   /** Asks a waiting client for its body. Called only once the body will be read. */
   sendContinue(): void
+  /** R61, R95. Sends a response whose body goes on until the result is known. */
+  beginEarly(response: WireResponse, dialect: Dialect): void
 }
 
 export interface WireResponse {

@@ -66,6 +66,9 @@ interface HttpExchange extends Exchange, InFlightRequest {
   readonly message: IncomingMessage
   readonly response: ServerResponse
   readonly connection: ClientConnection
+  readonly writer: ResponseWriter
+  /** Set once the response has begun before its result is known. */
+  sendingEarly: Promise<void> | undefined
   /** The client waits for `100 Continue` before it sends its body. */
   awaitsContinue: boolean
 }
@@ -245,6 +248,7 @@ export class Listener {
         if (exchange.awaitsContinue) sendContinue(response)
         exchange.awaitsContinue = false
       },
+      beginEarly: (early, dialect) => this.#beginEarly(early, dialect, exchange),
       status: 0,
       milliseconds: 0,
       aborted: false,
@@ -254,6 +258,8 @@ export class Listener {
       message,
       response,
       connection,
+      writer: new ResponseWriter(response, connection.socket, this.#timeouts),
+      sendingEarly: undefined,
       awaitsContinue: (headerValue(request, 'expect') ?? '') !== '',
       isSafe: method === 'GET' || method === 'HEAD',
       served: undefined,
@@ -276,23 +282,18 @@ export class Listener {
   /** Never rejects: an error closes only the connection of its request. */
   async #serve(exchange: HttpExchange): Promise<void> {
     const { recorder, pipeline } = this.#parts
-    const { connection, response, body } = exchange
+    const { connection, response, body, writer } = exchange
     try {
       const started = performance.now()
-      let state = await pipeline.handle(exchange)
-      exchange.status = state.response.status
+      const state = await pipeline.handle(exchange)
+      if (exchange.sendingEarly === undefined) exchange.status = state.response.status
       exchange.milliseconds = performance.now() - started
       exchange.aborted = connection.socket.destroyed || body.isAbandoned
-      const writer = new ResponseWriter(response, connection.socket, this.#timeouts)
-      if (state.finished === undefined) recorder.decided(state, exchange)
+      recorder.decided(state, exchange)
       try {
-        const sent = this.#send(state, exchange, writer)
-        if (sent instanceof Promise) await sent
-        if (state.finished !== undefined) {
-          state = await state.finished
-          const milliseconds = performance.now() - started
-          recorder.decided(state, { ...exchange, milliseconds, aborted: connection.socket.destroyed })
-        }
+        state.early?.end(state.response)
+        const sending = exchange.sendingEarly ?? this.#send(state.response, state.dialect, exchange)
+        if (sending instanceof Promise) await sending
       } finally {
         exchange.totalMilliseconds = performance.now() - started
         exchange.receivedBytes = body.bytes
@@ -308,12 +309,15 @@ export class Listener {
     }
   }
 
-  #send(
-    { response: outgoing, dialect }: RequestState,
-    exchange: HttpExchange,
-    writer: ResponseWriter,
-  ): MaybePromise<void> {
-    const { response, request } = exchange
+  #beginEarly(response: WireResponse, dialect: Dialect, exchange: HttpExchange): void {
+    exchange.status = response.status
+    exchange.sendingEarly = Promise.resolve(this.#send(response, dialect, exchange))
+    // A failure is reported when the result is known.
+    exchange.sendingEarly.catch(ignore)
+  }
+
+  #send(outgoing: WireResponse, dialect: Dialect, exchange: HttpExchange): MaybePromise<void> {
+    const { response, request, writer } = exchange
     // An unread body is not drained: the connection closes instead.
     const { isUnread } = exchange.body
     const headers: string[] = []
@@ -326,11 +330,12 @@ export class Listener {
     }
     response.writeHead(outgoing.status, headers as unknown as Record<string, string>)
     const body = request.method === 'HEAD' ? undefined : outgoing.body
-    if (isUnread) return this.#endUnread(body, exchange, writer)
+    if (isUnread) return this.#endUnread(body, exchange)
     return body === undefined || Buffer.isBuffer(body) ? writer.end(body) : writer.stream(body)
   }
 
-  async #endUnread(body: WireResponse['body'], exchange: HttpExchange, writer: ResponseWriter): Promise<void> {
+  async #endUnread(body: WireResponse['body'], exchange: HttpExchange): Promise<void> {
+    const { writer } = exchange
     if (body !== undefined && !Buffer.isBuffer(body)) await writer.stream(body)
     else if (exchange.awaitsContinue || exchange.body.isCut) await writer.end(body)
     else {

@@ -107,20 +107,9 @@ export class Pipeline {
     this.#routes = routeTable(parts.operations)
   }
 
-  /** Resolves when the response is known, or when it must begin early (R61, R95). */
-  handle(exchange: Exchange): Promise<RequestState> {
-    return new Promise((resolve, reject) => {
-      const state = new RequestState()
-      state.beginEarly = response => resolve({ ...state, response, finished })
-      const finished = this.#respond(exchange, state)
-      finished.then(outcome => {
-        state.early?.end(outcome.response)
-        resolve(outcome)
-      }, reject)
-    })
-  }
-
-  async #respond(exchange: Exchange, state: RequestState): Promise<RequestState> {
+  /** Resolves when the response is known; one that cannot wait for that begins through the exchange (R61, R95). */
+  async handle(exchange: Exchange): Promise<RequestState> {
+    const state = new RequestState()
     try {
       this.#accept(exchange, state)
       const site = labelBelow(hostOf(exchange.request), this.#parts.website.hosts)

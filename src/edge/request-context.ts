@@ -77,8 +77,8 @@ export class RequestContext implements OperationContext {
   }
 
   allowEarlyResponse(headers: readonly Header[]): void {
-    const state = this.#state
-    state.early ??= new EarlyResponse(this.#parts.clock, state.beginEarly)
+    const [state, exchange] = [this.#state, this.#exchange]
+    state.early ??= new EarlyResponse(this.#parts.clock, response => exchange.beginEarly(response, state.dialect))
     const all = wireHeaders([...headers, ...this.#parts.successHeaders, ...state.cors], state.dialect)
     state.early.allow([...all, ...regionHeader(state)])
   }

@@ -60,8 +60,4 @@ export class RequestState {
   response: WireResponse = UNANSWERED
   /** R61, R95. Present once the operation has allowed its response to begin early. */
   early: EarlyResponse | undefined = undefined
-  /** Sends a response that begins early. */
-  beginEarly: (response: WireResponse) => void = () => {}
-  /** For an early response: resolves when its result is known. */
-  readonly finished: Promise<RequestState> | undefined = undefined
 }

@@ -62,9 +62,7 @@ function calendarDay(day: number): { readonly year: number; readonly month: numb
 /** Writes `formatTimestamp(ms)` as bytes into a buffer that has space for it; returns the end offset. */
 export function writeTimestamp(ms: number, to: Uint8Array, start: number): number {
   const day = Math.floor(ms / DAY_MS)
-  const known = dayOf(day)
-  let at = start
-  for (let i = 0; i < known.length; i++) to[at++] = known.charCodeAt(i)
+  let at = writeDay(day, to, start)
   const rest = ms - day * DAY_MS
   const seconds = Math.floor(rest / 1000)
   const fraction = rest - seconds * 1000
@@ -83,10 +81,35 @@ export function writeTimestamp(ms: number, to: Uint8Array, start: number): numbe
   return at
 }
 
+function writeDay(day: number, to: Uint8Array, start: number): number {
+  const { year, month, date } = calendarDay(day)
+  let at = start
+  if (!isFourDigits(year)) {
+    for (const character of dayOf(day)) to[at++] = character.charCodeAt(0)
+    return at
+  }
+  const century = Math.floor(year / 100)
+  at = writePair(century, to, at)
+  at = writePair(year - century * 100, to, at)
+  to[at++] = DASH
+  at = writePair(month, to, at)
+  to[at++] = DASH
+  at = writePair(date, to, at)
+  to[at++] = DAY_END
+  return at
+}
+
 /** Upper bound of the bytes that `writeTimestamp` writes. */
 export const TIMESTAMP_BYTES_MAX = 32
 
-const [ZERO, COLON, POINT, ZULU] = Buffer.from('0:.Z') as unknown as [number, number, number, number]
+const [ZERO, DASH, DAY_END, COLON, POINT, ZULU] = Buffer.from('0-T:.Z') as unknown as [
+  number,
+  number,
+  number,
+  number,
+  number,
+  number,
+]
 
 function writePair(value: number, to: Uint8Array, at: number): number {
   const tens = Math.floor(value / 10)
