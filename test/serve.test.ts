@@ -216,6 +216,7 @@ test('names and keys that nobody could use are refused', () => {
   for (const args of [
     ['--data', ''],
     ['--blobs', ''],
+    ['--blobs', 'gopher://user:hush@host/x?key=hush'],
     ['--region', ''],
     ['--region', 'eu/1'],
     ...['', 'a b', 'http://x.example', 'x.example:9000', '.example', 'x.example.', 'a.example,', ',', 'a,b c'].flatMap(

@@ -36,6 +36,11 @@ export interface VolumeState {
   readonly writer: Buffer
 }
 
+export interface BlobCapacity {
+  readonly totalBytes: number
+  readonly freeBytes: number
+}
+
 export interface Blobs {
   /** Throws DiskFull if this many bytes would eat into the reserve; for bytes stored elsewhere on this disk. */
   ensureSpace(bytes: number): Promise<void> | undefined
@@ -59,6 +64,8 @@ export interface Blobs {
   removeVolume(volume: string): Promise<void>
   /** Ids of all solo blobs, named or not. */
   solos(): AsyncIterable<BlobId>
+  /** Space in the engine that stores the blobs. Drivers whose engine does not report it lack the method. */
+  capacity?(): Promise<BlobCapacity>
   close(): Promise<void>
 }
 

@@ -72,7 +72,7 @@ export function command({ arguments: args = [], flags = [], examples, ...rest }:
 const FOLDER_FLAGS: readonly Flag[] = [
   { name: 'data', value: 'DIR', meaning: 'data folder (./data)', fromEnvironment: true },
   { name: 'meta', value: 'URL', meaning: 'metadata store, if not in the data folder', fromEnvironment: true },
-  { name: 'blobs', value: 'DIR', meaning: 'folder of the blobs, if not in the data folder', fromEnvironment: true },
+  { name: 'blobs', value: 'DIR|URL', meaning: 'where the blobs are, if not in the data folder', fromEnvironment: true },
 ]
 
 const SERVER_FLAGS: readonly Flag[] = [

@@ -25,14 +25,14 @@ export const dataFolder = (call: Where): string => call.flag('data') ?? './data'
 /** Opens the store in the data folder for this process alone; never creates one. */
 export async function openStoreOf(call: Where): Promise<ServerParts> {
   const folder = dataFolder(call)
-  const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
+  const [metaUrl, blobsPlace] = [call.flag('meta'), call.flag('blobs')]
   if (metaUrl === undefined && !pathExists(join(folder, 'meta')))
     throw new CommandFailed(`there is no store in ${folder}`)
   return openFolder({
     folder,
     onWait: line => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
-    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+    ...(blobsPlace === undefined ? {} : { blobsPlace }),
   })
 }
 

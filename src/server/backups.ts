@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import type { Manifest } from '../backup/manifest.ts'
 import { type RestoreResult, restoreBackup } from '../backup/restore.ts'
 import { DamagedBackup, Vault } from '../backup/vault.ts'
-import { openBlobs } from '../blobs/file-blobs.ts'
 import { decodeKeyring, keyringPath } from '../crypto/keyring-file.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
@@ -13,6 +12,7 @@ import { systemRandom } from '../lib/random.ts'
 import { replaceFile } from '../lib/replace-file.ts'
 import { takeOwnership } from '../store/commit/folder-ownership.ts'
 import { readText } from './accounts.ts'
+import { hasNoBlobs, isBlobsAddress, openBlobsAt, printableBlobsPlace } from './blob-driver.ts'
 import { type FolderOptions, openMeta, RESTORING_FILE } from './compose.ts'
 import { assertReadable } from './folder-format.ts'
 
@@ -44,11 +44,7 @@ export async function withVault<T>(
   const liveness = await openLivenessSocket(socket)
   try {
     const writer = systemRandom.bytes(WRITER_BYTES)
-    const vault = new Vault(
-      realDisk,
-      folder,
-      await openBlobs({ disk: realDisk, folder: join(folder, 'blobs'), writer }),
-    )
+    const vault = new Vault(realDisk, folder, await openBlobsAt(join(folder, 'blobs'), { writer }))
     await vault.open()
     try {
       return await use(vault)
@@ -105,6 +101,9 @@ async function keyringFor({ vault, manifest, keyring }: RestoreOptions): Promise
   return keyringOf(path, id)
 }
 
+const isEmpty = async (blobsPlace: string): Promise<boolean> =>
+  isBlobsAddress(blobsPlace) ? hasNoBlobs(blobsPlace) : (await namesIn(blobsPlace)).length === 0
+
 /** True when an earlier restore of the same run into this folder was interrupted. */
 async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   const { folder } = target
@@ -117,8 +116,8 @@ async function begin({ manifest, target }: RestoreOptions): Promise<boolean> {
   }
   // P24. An older state never overwrites a newer one.
   if (names.length > 0) throw new BadBackup(`${folder} is not empty: a backup is restored into a new folder`)
-  const bytes = target.blobsFolder === undefined ? [] : await namesIn(target.blobsFolder)
-  if (bytes.length > 0) throw new BadBackup(`${target.blobsFolder} is not empty`)
+  const place = target.blobsPlace
+  if (place !== undefined && !(await isEmpty(place))) throw new BadBackup(`${printableBlobsPlace(place)} is not empty`)
   await realDisk.makeFolder(folder)
   await replaceFile(realDisk, path, Buffer.from(note))
   return false
@@ -140,8 +139,7 @@ export async function restoreFolder(options: RestoreOptions): Promise<RestoreRes
     const ownership = await takeOwnership(folder, meta, realDisk, systemRandom)
     try {
       const writer = systemRandom.bytes(WRITER_BYTES)
-      const blobsFolder = target.blobsFolder ?? join(folder, 'blobs')
-      const blobs = await openBlobs({ disk: realDisk, folder: blobsFolder, writer, durability })
+      const blobs = await openBlobsAt(target.blobsPlace ?? join(folder, 'blobs'), { writer, durability })
       try {
         const restored = await restoreBackup({ vault, manifest, meta, blobs, progress })
         await replaceFile(realDisk, keyringPath(folder), keyring)

@@ -3,10 +3,12 @@ import { X509Certificate } from 'node:crypto'
 import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ServerFacts } from '../admin/route.ts'
+import type { BlobCapacity, Blobs } from '../blobs/blobs.ts'
 import type { Certificate } from '../http/listen.ts'
 import { RUNTIME } from '../lib/runtime.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
+import { isBlobsAddress } from './blob-driver.ts'
 import type { Config } from './config.ts'
 
 /** Milliseconds; undefined without a certificate and for one that cannot be parsed. */
@@ -22,17 +24,22 @@ export function expiryOf(certificate: Certificate | undefined): number | undefin
 
 export class Capacity {
   readonly #folders: readonly { readonly name: string; readonly path: string }[]
+  /** Present where blobs are in an engine that reports its space. */
+  readonly #engine: (() => Promise<BlobCapacity>) | undefined
   readonly #startedAt = Math.round(performance.timeOrigin)
   /** The one in use; replaced when it is renewed. */
   certificate: Certificate | undefined
   readonly #isServing: () => boolean
 
-  constructor(config: Pick<Config, 'data' | 'blobs'>, certificate: Certificate | undefined, isServing: () => boolean) {
-    const { data, blobs = join(data, 'blobs') } = config
-    this.#folders = [
-      { name: 'data', path: data },
-      { name: 'blobs', path: blobs },
-    ]
+  constructor(
+    config: Pick<Config, 'data' | 'blobs'>,
+    blobs: Pick<Blobs, 'capacity'>,
+    certificate: Certificate | undefined,
+    isServing: () => boolean,
+  ) {
+    const { data, blobs: place = join(data, 'blobs') } = config
+    this.#folders = [{ name: 'data', path: data }, ...(isBlobsAddress(place) ? [] : [{ name: 'blobs', path: place }])]
+    this.#engine = blobs.capacity?.bind(blobs)
     this.certificate = certificate
     this.#isServing = isServing
   }
@@ -62,7 +69,8 @@ export class Capacity {
         }
       }),
     )
-    return found.flat()
+    const engine = await this.#engine?.().catch(() => undefined)
+    return [...found.flat(), ...(engine === undefined ? [] : [{ folder: 'blobs', ...engine, files: 0, freeFiles: 0 }])]
   }
 
   async samples(): Promise<Sample[]> {
@@ -77,7 +85,7 @@ export class Capacity {
         return [
           ['holdfast_filesystem_size_bytes', labels, totalBytes],
           ['holdfast_filesystem_free_bytes', labels, freeBytes],
-          // Some filesystems allocate inodes on demand and report none.
+          // Some filesystems allocate inodes on demand and report none, and an engine has none.
           ...(files === 0
             ? []
             : ([

@@ -3,7 +3,6 @@
  * crash: records, ownership of the folder, keys, blobs; and closes it in the reverse order.
  */
 import { join } from 'node:path'
-import { openBlobs } from '../blobs/file-blobs.ts'
 import { Keyring } from '../crypto/keyring.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
@@ -24,6 +23,7 @@ import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { Store } from '../store/store.ts'
 import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
+import { openBlobsAt } from './blob-driver.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
@@ -42,8 +42,8 @@ export interface FolderOptions {
   readonly folder: string
   /** A `postgres://` address; absent for LMDB in the folder. */
   readonly metaUrl?: string
-  /** The folder of blobs, when it is not in the data folder. */
-  readonly blobsFolder?: string
+  /** The folder or address of the blobs, when they are not in the data folder. */
+  readonly blobsPlace?: string
   readonly durability?: 'fsync' | 'os'
   /** R22. Named keys must be created before they are used. */
   readonly strictKeys?: boolean
@@ -209,9 +209,9 @@ function openFolderStore(
 ): Promise<Store> {
   const { folder, durability = 'fsync', disk = realDisk, others, epoch } = options
   const { clock = systemClock, random = systemRandom } = options
-  const blobsFolder = options.blobsFolder ?? join(folder, 'blobs')
+  const blobsPlace = options.blobsPlace ?? join(folder, 'blobs')
   const strictKeys = options.strictKeys === true
-  return openStore({ meta, disk, folder, blobsFolder, durability, strictKeys, clock, random, others, writer, epoch })
+  return openStore({ meta, disk, folder, blobsPlace, durability, strictKeys, clock, random, others, writer, epoch })
 }
 
 async function closeStore(
@@ -236,7 +236,7 @@ export async function openMemory(
     meta,
     disk,
     folder,
-    blobsFolder: '/blobs',
+    blobsPlace: '/blobs',
     durability: 'os',
     strictKeys: options.strictKeys === true,
     clock,
@@ -257,7 +257,7 @@ export interface StoreOptions {
   readonly meta: Meta
   readonly disk: Disk
   readonly folder: string
-  readonly blobsFolder: string
+  readonly blobsPlace: string
   readonly durability: 'fsync' | 'os'
   readonly strictKeys: boolean
   readonly clock: Clock
@@ -274,9 +274,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const { meta, disk, folder, clock, random } = options
   const keyring = await openKeyring(options)
   const ids = new Ids(random, options.writer)
-  const blobs = await openBlobs({
+  const blobs = await openBlobsAt(options.blobsPlace, {
     disk,
-    folder: options.blobsFolder,
     writer: ids.writer,
     durability: options.durability,
     ...(folder === '/' ? { reserveBytes: 0 } : {}),

@@ -14,6 +14,7 @@ import { addressesOf } from '../meta/postgres/address.ts'
 import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
+import { checkBlobsPlace } from './blob-driver.ts'
 import { checkMemory } from './config-memory.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
@@ -46,6 +47,7 @@ export interface Config {
   readonly accounts: string | undefined
   readonly buckets: readonly string[]
   readonly meta: string | undefined
+  /** A folder, or the address of an engine. */
   readonly blobs: string | undefined
   readonly workers: number
   /** A worker that does not respond for this long is replaced. */
@@ -185,6 +187,16 @@ const metaUrl: Read<string> = (value, flag) => {
   return value
 }
 
+const blobsPlace: Read<string> = (value, flag) => {
+  if (value === '') throw new BadConfig(`--${flag} needs a folder or an address`)
+  try {
+    checkBlobsPlace(value)
+  } catch (error) {
+    throw new BadConfig(`--${flag}: ${(error as Error).message}`)
+  }
+  return value
+}
+
 const flag = <T>(value: string, meaning: string, read: Read<T>, preset?: string): Flag<T> => ({
   value,
   meaning,
@@ -222,7 +234,7 @@ export const FLAGS = {
     'false',
   ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
-  blobs: flag('DIR', 'where bytes live; in the data folder without', folder),
+  blobs: flag('DIR|URL', 'where bytes live; in the data folder without', blobsPlace),
   memory: flag('', 'keep everything in memory, nothing on a disk; gone when the server ends', onOrOff, 'false'),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'worker-timeout': flag('SECONDS', 'a worker that does not respond for this long is replaced', seconds, '30'),

@@ -20,7 +20,7 @@ test('a disk that gets full is told at error once, and so is that it has room ag
   const { disk, room } = await roomyDisk()
   const lines: Readonly<Record<string, unknown>>[] = []
   const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
-  const watch = new DiskWatch(disk, { data: '/data', blobs: undefined, memory: false }, tell)
+  const watch = new DiskWatch(disk, {}, { data: '/data', blobs: undefined, memory: false }, tell)
   const full = (): unknown => watch.tasks()[0]!.samples!()[0]![2]
   await watch.step()
   assert.deepEqual([watch.isFull, full(), lines], [false, 0, []])
@@ -31,6 +31,21 @@ test('a disk that gets full is told at error once, and so is that it has room ag
   room.free = GIB
   await watch.step()
   assert.deepEqual([watch.isFull, full(), lines.map(({ level }) => level)], [false, 0, ['error', 'info']])
+})
+
+test('an engine of blobs is watched by the space it reports, and named without its options', async () => {
+  const { disk } = await roomyDisk()
+  const lines: Readonly<Record<string, unknown>>[] = []
+  const tell = { log: (line: (typeof lines)[0]) => lines.push(line), notice() {}, abort() {} }
+  const space = { totalBytes: GIB, freeBytes: RESERVE_BYTES - 1 }
+  const config = { data: '/data', blobs: 'engine://me:hush@pool/x?key=hush', memory: false }
+  const watch = new DiskWatch(disk, { capacity: async () => space }, config, tell)
+  await watch.step()
+  assert.equal(watch.isFull, true)
+  assert.match(String(lines[0]!.message), /disk of engine:\/\/pool\/x is full/)
+  space.freeBytes = GIB
+  await watch.step()
+  assert.deepEqual([watch.isFull, lines.length], [false, 2])
 })
 
 test('ballast is taken on where there is ample room, thrown off when there is none, and taken on again', async () => {

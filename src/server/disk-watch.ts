@@ -1,9 +1,11 @@
 /** Watches the disks of a store and reports when one is full and when it has space again. */
+import type { Blobs } from '../blobs/blobs.ts'
 import { RESERVE_BYTES } from '../blobs/file-blobs.ts'
 import type { Disk } from '../lib/disk.ts'
 import type { MaintenanceStep } from '../maintenance/maintenance-step.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { Ballast } from './ballast.ts'
+import { isBlobsAddress, printableBlobsPlace } from './blob-driver.ts'
 import type { Config } from './config.ts'
 import type { Logger } from './log.ts'
 import type { MaintenanceTask } from './maintenance-task.ts'
@@ -14,12 +16,14 @@ const AMPLE_BYTES = RESERVE_BYTES / 2
 
 interface Watched {
   readonly name: 'data' | 'blobs'
-  readonly folder: string
+  /** The folder, or the printable address of an engine. */
+  readonly place: string
+  readonly free: () => Promise<number>
   isFull: boolean
 }
 
-const fullLine = ({ folder }: Watched, free: number): string =>
-  `The disk of ${folder} is full: ${free} bytes are free, and ${RESERVE_BYTES} are reserved for deletes. Writes are \
+const fullLine = ({ place }: Watched, free: number): string =>
+  `The disk of ${place} is full: ${free} bytes are free, and ${RESERVE_BYTES} are reserved for deletes. Writes are \
 refused (507); reads and deletes are served. Free some space.`
 
 export class DiskWatch implements MaintenanceStep {
@@ -28,12 +32,24 @@ export class DiskWatch implements MaintenanceStep {
   readonly #ballast: Ballast
   readonly #logger: Logger
 
-  constructor(disk: Disk, { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>, logger: Logger) {
+  /** An engine of blobs is watched if it reports its space. */
+  constructor(
+    disk: Disk,
+    engine: Pick<Blobs, 'capacity'>,
+    { data, blobs, memory }: Pick<Config, 'data' | 'blobs' | 'memory'>,
+    logger: Logger,
+  ) {
     this.#disk = disk
     this.#ballast = new Ballast(disk, data)
     this.#logger = logger
-    const watched: Watched[] = memory ? [] : [{ name: 'data', folder: data, isFull: false }]
-    if (blobs !== undefined) watched.push({ name: 'blobs', folder: blobs, isFull: false })
+    const watched: Watched[] = memory ? [] : [{ name: 'data', place: data, free: () => disk.free(data), isFull: false }]
+    if (blobs !== undefined && !isBlobsAddress(blobs)) {
+      watched.push({ name: 'blobs', place: blobs, free: () => disk.free(blobs), isFull: false })
+    }
+    if (blobs !== undefined && engine.capacity !== undefined) {
+      const free = async (): Promise<number> => (await engine.capacity!()).freeBytes
+      watched.push({ name: 'blobs', place: printableBlobsPlace(blobs), free, isFull: false })
+    }
     this.#watched = watched
   }
 
@@ -43,13 +59,13 @@ export class DiskWatch implements MaintenanceStep {
 
   async step(): Promise<'idle'> {
     for (const watched of this.#watched) {
-      const free = await this.#disk.free(watched.folder)
+      const free = await watched.free()
       const isFull = free < RESERVE_BYTES || this.#disk.isFull?.() === true
       if (isFull && !watched.isFull) this.#logger.log({ level: 'error', message: fullLine(watched, free) })
       if (!isFull && watched.isFull) {
         this.#logger.log({
           level: 'info',
-          message: `The disk of ${watched.folder} has space again: writes are accepted.`,
+          message: `The disk of ${watched.place} has space again: writes are accepted.`,
         })
       }
       watched.isFull = isFull

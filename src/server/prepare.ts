@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
 import { ensureAccounts, loadAccountsFile, rootKey } from './accounts.ts'
+import { isBlobsAddress } from './blob-driver.ts'
 import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './compose.ts'
 import type { Config } from './config.ts'
 import { type FilesystemFacts, filesystemOf } from './filesystem.ts'
@@ -28,7 +29,7 @@ export function folderOptions({ data, durability, namedKeys, meta, blobs }: Conf
     durability,
     strictKeys: namedKeys.strict,
     ...(meta === undefined ? {} : { metaUrl: meta }),
-    ...(blobs === undefined ? {} : { blobsFolder: blobs }),
+    ...(blobs === undefined ? {} : { blobsPlace: blobs }),
   }
 }
 
@@ -70,7 +71,9 @@ function checkedFolders({ data, blobs, meta, memory }: Config): CheckedFolder[] 
   if (memory) return []
   const holds = meta === undefined ? 'metadata' : 'bytes'
   const folders: CheckedFolder[] = [{ name: 'data', folder: data, ...filesystemOf(data, holds) }]
-  if (blobs !== undefined) folders.push({ name: 'blobs', folder: blobs, ...filesystemOf(blobs, 'bytes') })
+  if (blobs !== undefined && !isBlobsAddress(blobs)) {
+    folders.push({ name: 'blobs', folder: blobs, ...filesystemOf(blobs, 'bytes') })
+  }
   return folders
 }
 

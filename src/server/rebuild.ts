@@ -31,7 +31,7 @@ export interface RebuildResult extends Pick<FsckReport, 'problems' | 'objects' |
   readonly kept: string | undefined
 }
 
-export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsFolder'> {
+export interface RebuildOptions extends Pick<FolderOptions, 'folder' | 'blobsPlace'> {
   readonly progress: (line: string) => void
 }
 
@@ -82,7 +82,7 @@ async function mark(path: string): Promise<void> {
 
 /** Builds the new metadata in a folder of their own and checks them against the blobs. */
 async function buildMeta(
-  { folder, blobsFolder = join(folder, 'blobs'), progress }: RebuildOptions,
+  { folder, blobsPlace = join(folder, 'blobs'), progress }: RebuildOptions,
   fresh: string,
   shortcomings: string[],
 ): Promise<Pick<RebuildResult, 'problems' | 'objects' | 'held' | 'records'>> {
@@ -93,7 +93,7 @@ async function buildMeta(
     await invalidateUsageCounters(meta)
     progress('checking')
     const [clock, random] = [systemClock, systemRandom]
-    const place = { disk: realDisk, folder, blobsFolder, durability: 'fsync', strictKeys: false } as const
+    const place = { disk: realDisk, folder, blobsPlace, durability: 'fsync', strictKeys: false } as const
     const store = await openStore({ meta, clock, random, ...place })
     try {
       const { problems, objects, held } = await fsck(store.context)

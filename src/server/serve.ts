@@ -61,8 +61,8 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
     const objects = await serveObjects(store, { ...given, port: config.listen.port }, logger)
     ends.unshift(() => objects.close())
     const directory = new IdentityCache(store.context, rootKey)
-    const watch = new DiskWatch(realDisk, config, logger)
-    const capacity = new Capacity(config, certificate, () => true)
+    const watch = new DiskWatch(realDisk, store.context.blobs, config, logger)
+    const capacity = new Capacity(config, store.context.blobs, certificate, () => true)
     const counting = [...maintenanceTasks(store, logger), usageTask(folder), sweepTask(store)]
     const copying = copyTask(folder.copy, store.context, logger)
     const maintenance = new Maintenance([...watch.tasks(), ...counting, ...copying], logger)
@@ -127,8 +127,8 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
     })
     const directory = new IdentityCache(store.context, rootKey)
     const isServing = (): boolean => pool.isListening
-    const watch = new DiskWatch(realDisk, config, logger)
-    const capacity = new Capacity(config, certificate, isServing)
+    const watch = new DiskWatch(realDisk, store.context.blobs, config, logger)
+    const capacity = new Capacity(config, store.context.blobs, certificate, isServing)
     const copying = copyTask(copy, store.context, logger)
     const tasks = [...watch.tasks(), ...maintenanceTasks(store, logger), usageTask(folder), sweeping, ...copying]
     const running = new Maintenance(tasks, logger)

@@ -105,12 +105,12 @@ async function chosen(vault: Vault, wanted: string | undefined): Promise<Manifes
 async function restore(call: Invocation): Promise<CommandResult> {
   if (call.flag('data') === undefined) throw new BadUsage('--data is missing: the new data folder')
   const folder = dataFolder(call)
-  const [metaUrl, blobsFolder] = [call.flag('meta'), call.flag('blobs')]
+  const [metaUrl, blobsPlace] = [call.flag('meta'), call.flag('blobs')]
   const target = {
     folder,
     onWait: (line: string) => call.progress(line),
     ...(metaUrl === undefined ? {} : { metaUrl }),
-    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+    ...(blobsPlace === undefined ? {} : { blobsPlace }),
   }
   return withVault(call.argument('DIR'), 'read', async vault => {
     const manifest = await chosen(vault, call.flag('run'))

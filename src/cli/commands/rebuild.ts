@@ -10,10 +10,10 @@ async function rebuild(call: Invocation): Promise<CommandResult> {
     throw new BadUsage('only metadata in the data folder has a second copy; restore a database from its own backups')
   }
   const folder = dataFolder(call)
-  const blobsFolder = call.flag('blobs')
+  const blobsPlace = call.flag('blobs')
   const value = await rebuildFolder({
     folder,
-    ...(blobsFolder === undefined ? {} : { blobsFolder }),
+    ...(blobsPlace === undefined ? {} : { blobsPlace }),
     progress: line => call.progress(line),
   })
   const { records, objects, held, problems, shortcomings, kept } = value

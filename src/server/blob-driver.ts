@@ -1,0 +1,72 @@
+/**
+ * Chooses the driver that stores blobs: a path is a folder, and an address names an engine. No other file names a
+ * driver. Drivers of addresses are loaded on demand.
+ */
+import type { Blobs } from '../blobs/blobs.ts'
+import { type BlobsOptions, openBlobs } from '../blobs/file-blobs.ts'
+import { realDisk } from '../lib/disk.ts'
+import { WRITER_BYTES } from '../lib/ids.ts'
+import { systemRandom } from '../lib/random.ts'
+
+export type DriverOptions = Pick<BlobsOptions, 'writer' | 'durability' | 'reserveBytes'>
+
+interface BlobDriver {
+  /** Throws an error that says what is wrong with the address, without any part that may be secret. */
+  check(address: URL): void
+  open(address: URL, options: DriverOptions): Promise<Blobs>
+}
+
+/** By the scheme of the address. */
+const DRIVERS: Readonly<Record<string, BlobDriver>> = {}
+
+const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
+
+export const isBlobsAddress = (place: string): boolean => SCHEME.test(place)
+
+/** The place without user, password and options, for messages. */
+export function printableBlobsPlace(place: string): string {
+  if (!isBlobsAddress(place)) return place
+  return place.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//')
+}
+
+function driverOf(place: string): { driver: BlobDriver; address: URL } {
+  const scheme = SCHEME.exec(place)![1]!.toLowerCase()
+  const driver = Object.hasOwn(DRIVERS, scheme) ? DRIVERS[scheme] : undefined
+  if (driver === undefined) {
+    const known = ['a folder', ...Object.keys(DRIVERS).map(name => `an address ${name}://…`)].join(' or ')
+    throw new Error(`blobs cannot be stored at ${scheme}://…: name ${known}`)
+  }
+  if (!URL.canParse(place)) throw new Error(`the ${scheme}:// address of the blobs is malformed`)
+  return { driver, address: new URL(place) }
+}
+
+/** Throws if the place is an address that no driver can use. Nothing is opened. */
+export function checkBlobsPlace(place: string): void {
+  if (!isBlobsAddress(place)) return
+  const { driver, address } = driverOf(place)
+  driver.check(address)
+}
+
+/** `disk` stores the blobs of a folder. */
+export async function openBlobsAt(
+  place: string,
+  options: DriverOptions & Partial<Pick<BlobsOptions, 'disk'>>,
+): Promise<Blobs> {
+  const { disk = realDisk, ...given } = options
+  if (!isBlobsAddress(place)) return openBlobs({ ...given, disk, folder: place })
+  checkBlobsPlace(place)
+  const { driver, address } = driverOf(place)
+  return driver.open(address, given)
+}
+
+/** True when the engine at an address has no blobs, named or not. */
+export async function hasNoBlobs(address: string): Promise<boolean> {
+  const blobs = await openBlobsAt(address, { writer: systemRandom.bytes(WRITER_BYTES) })
+  try {
+    if ((await blobs.volumes()).length > 0) return false
+    for await (const _ of blobs.solos()) return false
+    return true
+  } finally {
+    await blobs.close()
+  }
+}
