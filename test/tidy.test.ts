@@ -16,7 +16,9 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   model: ['lib'],
   http: ['model', 'lib'],
   meta: ['lib'],
-  blobs: ['lib'],
+  // An S3 client, for the blob driver and for import.
+  s3: ['auth', 'http', 'lib'],
+  blobs: ['s3', 'digest', 'lib'],
   crypto: ['lib'],
   rules: ['model', 'lib'],
   store: ['meta', 'blobs', 'crypto', 'rules', 'model', 'digest', 'lib'],
@@ -28,7 +30,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['edge', 'operations', 'store', 'rules', 'http', 'model', 'lib'],
   admin: ['telemetry', 'edge', 'operations', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // Commands and their options: the user's entry point, above everything.
-  cli: ['', 'server', 'admin', 'edge', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
+  cli: ['', 'server', 'admin', 'edge', 's3', 'auth', 'backup', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // The server inside another process: the programmer's entry point.
   embedded: ['server', 'edge', 'operations', 'maintenance', 'store', 'rules', 'http', 'model', 'lib'],
   // The entry points: the program and the package.

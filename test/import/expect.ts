@@ -1,8 +1,8 @@
 /** Compares every version of a bucket with the seeded state. */
 import { createHash } from 'node:crypto'
-import type { S3Client } from '../../src/cli/import/client.ts'
 import { children, childText, type XmlNode } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
+import type { S3Client } from '../../src/s3/client.ts'
 import type { Expected, Seeded } from './seed.ts'
 
 interface Found {

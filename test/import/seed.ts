@@ -1,8 +1,8 @@
 /** A bucket with everything that an import must carry over, and its expected state afterwards. */
 import { createHash } from 'node:crypto'
-import type { S3Client } from '../../src/cli/import/client.ts'
 import { childText } from '../../src/lib/xml.ts'
 import { parseXml } from '../../src/lib/xml-reader.ts'
+import type { S3Client } from '../../src/s3/client.ts'
 
 type Headers = readonly (readonly [string, string])[]
 

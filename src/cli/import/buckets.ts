@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import { child, childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
+import type { S3Client } from '../../s3/client.ts'
+import { documentOf, NoResponse, RequestRefused, Untrusted } from '../../s3/responses.ts'
 import { CommandFailed } from '../failures.ts'
-import { documentOf, NoResponse, SourceRefused, Untrusted } from './answer.ts'
-import type { S3Client } from './client.ts'
 
 export type SourceVersioning = 'off' | 'Enabled' | 'Suspended'
 
@@ -58,8 +58,8 @@ export async function asked<T>(side: string, client: S3Client, step: () => Promi
   try {
     return await step()
   } catch (error) {
-    if (!(error instanceof SourceRefused || error instanceof NoResponse || error instanceof Untrusted)) throw error
-    const code = error instanceof SourceRefused ? ` (${error.code})` : ''
+    if (!(error instanceof RequestRefused || error instanceof NoResponse || error instanceof Untrusted)) throw error
+    const code = error instanceof RequestRefused ? ` (${error.code})` : ''
     throw new CommandFailed(
       `the ${side} ${client.address.endpoint.origin}, bucket ${client.address.bucket}: ${error.message}${code}`,
     )

@@ -1,9 +1,9 @@
 /** Lists a bucket key by key, with the versions of each key from the oldest to the newest. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { bareEtag } from '../../rules/etag.ts'
+import type { S3Client } from '../../s3/client.ts'
+import { documentOf } from '../../s3/responses.ts'
 import { CommandFailed } from '../failures.ts'
-import { documentOf } from './answer.ts'
-import type { S3Client } from './client.ts'
 
 export interface ListedEntry {
   /** Undefined in a listing of current objects. */

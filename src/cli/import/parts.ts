@@ -6,8 +6,16 @@ import { childText } from '../../lib/xml.ts'
 import { renderXml } from '../../lib/xml-writer.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { documentOf, NoResponse, refusalOf, SourceDamaged, type SourceHeaders, SourceRefused } from './answer.ts'
-import { type S3Client, withRetries } from './client.ts'
+import type { S3Client } from '../../s3/client.ts'
+import {
+  documentOf,
+  type NeutralHeaders,
+  NoResponse,
+  RequestRefused,
+  ResponseDamaged,
+  refusalOf,
+} from '../../s3/responses.ts'
+import { withRetries } from '../../s3/retries.ts'
 import type { ListedEntry } from './listing.ts'
 import { fromSource, SourceUnreadable } from './source-errors.ts'
 import { isComposite, type SourceChecksum } from './source-version.ts'
@@ -51,7 +59,7 @@ export function ownLayout({ size, etag }: ListedEntry): Layout {
 const TELLING_ATTEMPTS_MAX = 3
 
 function untold(error: unknown): undefined {
-  const isRefusal = error instanceof SourceUnreadable || (error instanceof SourceRefused && error.status !== 503)
+  const isRefusal = error instanceof SourceUnreadable || (error instanceof RequestRefused && error.status !== 503)
   if (!isRefusal) throw error
 }
 
@@ -62,7 +70,7 @@ export async function layoutOf({ source, key, version }: Place): Promise<Layout>
   const parts = Number(version.etag.split('-')[1])
   const query = { versionId: version.versionId, partNumber: 1 }
   const head = () => source.requestOnce({ method: 'HEAD', key, query })
-  const first = await fromSource(() => withRetries(head, TELLING_ATTEMPTS_MAX)).catch(untold)
+  const first = await fromSource(() => withRetries(head, { attemptsMax: TELLING_ATTEMPTS_MAX })).catch(untold)
   const isTold = first !== undefined && Number(first.headers.get(':mp-parts-count')) === parts
   const isLarge = parts === 1 || Number(first?.headers.get('content-length')) >= LIMITS.partBytesMin
   if (!isTold || !isLarge) return own
@@ -88,8 +96,8 @@ function lengthOf(answer: IncomingMessage): number {
 /** Streams a response of the source to the target and hashes it on the way. */
 export async function passOn(
   answer: IncomingMessage,
-  send: (stream: { readonly from: Transform; readonly length: number }) => Promise<SourceHeaders>,
-): Promise<{ readonly responseHeaders: SourceHeaders; readonly md5: string }> {
+  send: (stream: { readonly from: Transform; readonly length: number }) => Promise<NeutralHeaders>,
+): Promise<{ readonly responseHeaders: NeutralHeaders; readonly md5: string }> {
   const md5 = createHash('md5')
   const length = lengthOf(answer)
   const from = new Transform({
@@ -122,7 +130,7 @@ async function sendPart(place: Place, layout: Layout, uploadId: string, number: 
     return (await target.requestOnce(to)).headers
   })
   const etag = bareEtag(responseHeaders.get('etag') ?? '')
-  if (etag !== md5) throw new SourceDamaged(`part ${number} was damaged in transit`)
+  if (etag !== md5) throw new ResponseDamaged(`part ${number} was damaged in transit`)
   return { number, etag, checksum: sum === '' ? undefined : responseHeaders.get(`:checksum-${sum}`) }
 }
 
@@ -205,7 +213,7 @@ export async function copyInParts(
   try {
     return await throughParts(place, headers, checksum, layout)
   } catch (error) {
-    const isUnfit = error instanceof NoSuchParts || (error instanceof SourceRefused && error.code === 'EntityTooSmall')
+    const isUnfit = error instanceof NoSuchParts || (error instanceof RequestRefused && error.code === 'EntityTooSmall')
     if (!isUnfit || !layout.isSources) throw error
     return throughParts(place, headers, checksum, ownLayout(place.version))
   }

@@ -1,9 +1,10 @@
 /** Runs an import: prepares the target, copies missing versions, compares both sides. */
 import { systemClock } from '../../lib/clock.ts'
+import type { S3Client } from '../../s3/client.ts'
+import { isTransient, RequestRefused, ResponseDamaged } from '../../s3/responses.ts'
+import { backoffMs } from '../../s3/retries.ts'
 import { CommandFailed } from '../failures.ts'
-import { isTransient, SourceDamaged, SourceRefused } from './answer.ts'
 import { asked, readSourceBucket, readyTarget, type SourceBucket, sourceCanonicalId } from './buckets.ts'
-import { backoffMs, type S3Client } from './client.ts'
 import { historyOf, keyVersions, type ListedEntry, type Pair, paired } from './listing.ts'
 import { compareLocks } from './locks.ts'
 import type { Progress } from './progress.ts'
@@ -170,21 +171,21 @@ class Run {
     }
     const isHopeless = tries + 1 >= TRIES_MAX
     // Damaged transfers have been retried already.
-    if (isTransient(error) && !isHopeless && !(error instanceof SourceDamaged)) {
+    if (isTransient(error) && !isHopeless && !(error instanceof ResponseDamaged)) {
       await systemClock.sleep(backoffMs(tries, Math.random()))
       return true
     }
-    const isUnreadable = error instanceof SourceUnreadable || error instanceof SourceDamaged
+    const isUnreadable = error instanceof SourceUnreadable || error instanceof ResponseDamaged
     if (isUnreadable && this.#import.skipUnreadable && at !== undefined) {
       this.#import.state.leaveOut(key, at)
       return true
     }
-    if (!isUnreadable && !isTransient(error) && !(error instanceof SourceRefused)) throw error
+    if (!isUnreadable && !isTransient(error) && !(error instanceof RequestRefused)) throw error
     const why = (error as Error).message
     this.#report.failed.add({
       key,
       versionId: at?.versionId,
-      why: error instanceof SourceRefused ? `${why} (${error.code})` : why,
+      why: error instanceof RequestRefused ? `${why} (${error.code})` : why,
     })
     return false
   }
@@ -207,7 +208,7 @@ class Run {
       }
     } catch (error) {
       const isTold =
-        error instanceof SourceUnreadable || error instanceof SourceVanished || error instanceof SourceRefused
+        error instanceof SourceUnreadable || error instanceof SourceVanished || error instanceof RequestRefused
       if (!isTold && !isTransient(error)) throw error
       this.#report.missing.add({ key, why: `cannot be compared: ${(error as Error).message}` })
     }
@@ -227,7 +228,7 @@ export async function runImport(what: Import, { counts }: { readonly counts: boo
   try {
     return await run.whole()
   } catch (error) {
-    if (!(error instanceof SourceRefused) && !isTransient(error)) throw error
+    if (!(error instanceof RequestRefused) && !isTransient(error)) throw error
     throw new CommandFailed(`import interrupted: ${(error as Error).message}; run it again to continue`)
   } finally {
     await counting

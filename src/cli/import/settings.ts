@@ -1,7 +1,8 @@
 /** Copies the bucket's configuration last, so that it cannot affect versions while they are copied. */
-import { documentOf, SourceRefused } from './answer.ts'
+
+import type { S3Client } from '../../s3/client.ts'
+import { documentOf, RequestRefused } from '../../s3/responses.ts'
 import { contentMd5, NONE, type SourceVersioning, setVersioning } from './buckets.ts'
-import type { S3Client } from './client.ts'
 import { grantHeaders, readAccessList } from './grants.ts'
 import type { Report } from './report.ts'
 
@@ -43,7 +44,7 @@ export async function carrySettings(between: Between): Promise<void> {
     try {
       if (await step()) report.settings.push({ name, done: true })
     } catch (error) {
-      if (!(error instanceof SourceRefused)) throw error
+      if (!(error instanceof RequestRefused)) throw error
       report.settings.push({ name, done: false, why: `${error.message} (${error.code})` })
     }
   }

@@ -1,5 +1,5 @@
 /** Errors of a version at the source. */
-import { SourceRefused } from './answer.ts'
+import { RequestRefused } from '../../s3/responses.ts'
 
 /** The source permanently refuses to return the version. */
 export class SourceUnreadable extends Error {}
@@ -8,7 +8,7 @@ export class SourceUnreadable extends Error {}
 export class SourceVanished extends Error {}
 
 /** A clear message for frequent cases, otherwise the server's. */
-function reasonOf({ code, message, status }: SourceRefused): string {
+function reasonOf({ code, message, status }: RequestRefused): string {
   if (code === 'InvalidObjectState') return 'archived: restore it at the source first'
   if (status === 400) return `cannot be read without a key of its own (SSE-C), or at all: ${message} (${code})`
   return `${message} (${code})`
@@ -19,7 +19,7 @@ export async function fromSource<T>(step: () => Promise<T>): Promise<T> {
   try {
     return await step()
   } catch (error) {
-    if (!(error instanceof SourceRefused) || error.isTransient) throw error
+    if (!(error instanceof RequestRefused) || error.isTransient) throw error
     throw error.status === 404 ? new SourceVanished(error.code) : new SourceUnreadable(reasonOf(error))
   }
 }

@@ -1,8 +1,9 @@
 /** The attributes of a version: lock, tags, ACL, metadata and checksum. */
 import { children, childText, type XmlNode } from '../../lib/xml.ts'
 import { parseTimestamp } from '../../rules/http-date.ts'
-import { documentOf, maybeDocument, type SourceHeaders, SourceRefused } from './answer.ts'
-import { type S3Client, withRetries } from './client.ts'
+import type { S3Client } from '../../s3/client.ts'
+import { documentOf, maybeDocument, type NeutralHeaders, RequestRefused } from '../../s3/responses.ts'
+import { withRetries } from '../../s3/retries.ts'
 import { type AccessList, readAccessList } from './grants.ts'
 
 export interface VersionName {
@@ -41,7 +42,7 @@ async function lockDocument(
 ): Promise<XmlNode | undefined> {
   const body = await withRetries(() => client.readShort(about(name, question), DOCUMENT_BYTES_MAX)).catch(
     (error: unknown) => {
-      if (error instanceof SourceRefused && NO_LOCK.includes(error.code)) return undefined
+      if (error instanceof RequestRefused && NO_LOCK.includes(error.code)) return undefined
       throw error
     },
   )
@@ -58,7 +59,11 @@ function retentionOf(mode: string | undefined, until: string | undefined): Sourc
  * Legal hold and retention. Servers omit these headers for callers without the permission to read them, so absent ones
  * are requested explicitly: a hold must not be lost for lack of a permission.
  */
-export async function lockOf(client: S3Client, name: VersionName, responseHeaders: SourceHeaders): Promise<SourceLock> {
+export async function lockOf(
+  client: S3Client,
+  name: VersionName,
+  responseHeaders: NeutralHeaders,
+): Promise<SourceLock> {
   const toldHold = responseHeaders.get(':object-lock-legal-hold')
   const toldMode = responseHeaders.get(':object-lock-mode')
   let hold = toldHold === 'ON'
@@ -87,7 +92,7 @@ export async function accessListOf(client: S3Client, name: VersionName): Promise
   try {
     return readAccessList(documentOf((await client.request(about(name, 'acl'))).body))
   } catch (error) {
-    if (error instanceof SourceRefused && error.status === 404) return undefined
+    if (error instanceof RequestRefused && error.status === 404) return undefined
     throw error
   }
 }
@@ -96,7 +101,7 @@ export async function accessListOf(client: S3Client, name: VersionName): Promise
 export class TagCount {
   #tells: boolean | undefined
 
-  async tags(client: S3Client, name: VersionName, responseHeaders: SourceHeaders): Promise<Tags> {
+  async tags(client: S3Client, name: VersionName, responseHeaders: NeutralHeaders): Promise<Tags> {
     const isTold = responseHeaders.has(':tagging-count')
     if (isTold) this.#tells ??= true
     else if (this.#tells === true) return []
@@ -117,7 +122,7 @@ const KEPT = [
 ]
 
 /** The headers that recreate the object's metadata. */
-export function attributesOf(responseHeaders: SourceHeaders): (readonly [string, string])[] {
+export function attributesOf(responseHeaders: NeutralHeaders): (readonly [string, string])[] {
   const headers: [string, string][] = []
   for (const name of KEPT) {
     const value = responseHeaders.get(name)
@@ -130,7 +135,7 @@ export function attributesOf(responseHeaders: SourceHeaders): (readonly [string,
 }
 
 /** ETags of SSE-KMS objects are not digests. */
-export const hasForeignKey = (responseHeaders: SourceHeaders): boolean =>
+export const hasForeignKey = (responseHeaders: NeutralHeaders): boolean =>
   /kms/i.test(responseHeaders.get(':server-side-encryption') ?? '')
 
 const PLAIN_ETAG = /^[0-9a-f]{32}$/
@@ -146,7 +151,7 @@ export interface SourceChecksum {
   readonly value: string
 }
 
-export function checksumOf(responseHeaders: SourceHeaders): SourceChecksum | undefined {
+export function checksumOf(responseHeaders: NeutralHeaders): SourceChecksum | undefined {
   for (const algorithm of ALGORITHMS) {
     const value = responseHeaders.get(`:checksum-${algorithm}`)
     if (value === undefined) continue

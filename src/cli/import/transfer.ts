@@ -7,8 +7,9 @@ import { systemClock } from '../../lib/clock.ts'
 import { bareEtag } from '../../rules/etag.ts'
 import { formatTimestamp } from '../../rules/http-date.ts'
 import { LIMITS } from '../../rules/limits.ts'
-import { NoResponse, SourceDamaged, type SourceHeaders, SourceRefused, sourceHeaders } from './answer.ts'
-import { type ClientResponse, type S3Client, withRetries } from './client.ts'
+import type { ClientResponse, S3Client } from '../../s3/client.ts'
+import { type NeutralHeaders, NoResponse, neutralHeaders, RequestRefused, ResponseDamaged } from '../../s3/responses.ts'
+import { withRetries } from '../../s3/retries.ts'
 import { type AccessList, grantHeaders } from './grants.ts'
 import type { ListedEntry } from './listing.ts'
 import { copyInParts, passOn } from './parts.ts'
@@ -49,7 +50,7 @@ type Headers = readonly (readonly [string, string])[]
 
 /** A version as the source describes it. */
 interface Original {
-  readonly responseHeaders: SourceHeaders
+  readonly responseHeaders: NeutralHeaders
   /** The bytes of a small version. */
   readonly body: Buffer | undefined
   readonly lock: SourceLock
@@ -108,7 +109,7 @@ export class Transfer {
     const name = { key, versionId: version.versionId }
     const isSmall = version.size <= SMALL_BYTES_MAX && !isComposite(version.etag)
     const ask = { key, query: { versionId: version.versionId }, headers: [[':checksum-mode', 'ENABLED']] as const }
-    const itself = (): Promise<{ responseHeaders: SourceHeaders; body: Buffer | undefined }> =>
+    const itself = (): Promise<{ responseHeaders: NeutralHeaders; body: Buffer | undefined }> =>
       isSmall
         ? withRetries(async () => checked(version, await source.requestOnce({ ...ask, method: 'GET' })))
         : source
@@ -149,12 +150,12 @@ export class Transfer {
       try {
         return await this.#writeOnce(key, version, original, this.#headers(original, dropped))
       } catch (error) {
-        if (!(error instanceof SourceRefused) || !this.#yields(error, original, dropped)) throw error
+        if (!(error instanceof RequestRefused) || !this.#yields(error, original, dropped)) throw error
       }
     }
   }
 
-  #yields({ code, argument }: SourceRefused, { responseHeaders, tags, list }: Original, dropped: Dropped): boolean {
+  #yields({ code, argument }: RequestRefused, { responseHeaders, tags, list }: Original, dropped: Dropped): boolean {
     const grants = list?.grants ?? []
     if (code === 'InvalidArgument' && argument !== undefined && grants.some(({ grantee }) => grantee === argument)) {
       if (this.#strangers.has(argument)) return false
@@ -228,15 +229,15 @@ const lasts = ({ until }: { readonly until: number }): boolean => until > system
 function checked(
   version: ListedEntry,
   { headers: responseHeaders, body }: ClientResponse,
-): { responseHeaders: SourceHeaders; body: Buffer } {
-  if (body.length !== version.size) throw new SourceDamaged(`received ${body.length} of ${version.size} bytes`)
+): { responseHeaders: NeutralHeaders; body: Buffer } {
+  if (body.length !== version.size) throw new ResponseDamaged(`received ${body.length} of ${version.size} bytes`)
   if (!isDigest(version.etag) || hasForeignKey(responseHeaders)) return { responseHeaders, body }
   const md5 = createHash('md5').update(body).digest('hex')
-  if (md5 !== version.etag) throw new SourceDamaged("the source's bytes are not what its entity tag says")
+  if (md5 !== version.etag) throw new ResponseDamaged("the source's bytes are not what its entity tag says")
   return { responseHeaders, body }
 }
 
-function sameAs(md5: string, made: SourceHeaders): string {
+function sameAs(md5: string, made: NeutralHeaders): string {
   const etag = bareEtag(made.get('etag') ?? '')
   if (isDigest(etag) && etag !== md5) throw new NoResponse('the target says that it has other bytes than were sent')
   return etag
@@ -254,7 +255,7 @@ async function digestOf(client: S3Client, key: string, versionId: string | undef
   } catch (error) {
     throw new NoResponse(`the response was cut off: ${(error as Error).message}`)
   }
-  const length = sourceHeaders(answer.headers).get('content-length')
+  const length = neutralHeaders(answer.headers).get('content-length')
   if (length !== undefined && Number(length) !== bytes) throw new NoResponse('the response was cut off')
   return hash.digest('hex')
 }

@@ -8,19 +8,12 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type 
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { SCHEMES, UNSIGNED_PAYLOAD } from '../../auth/schemes.ts'
-import { type KeyPair, signRequest } from '../../auth/sign-request.ts'
-import type { RawRequest } from '../../http/raw-request.ts'
-import { systemClock } from '../../lib/clock.ts'
-import {
-  isTransient,
-  NoResponse,
-  noResponseOf,
-  refusalOf,
-  type SourceHeaders,
-  s3HeaderName,
-  sourceHeaders,
-} from './answer.ts'
+import { SCHEMES, UNSIGNED_PAYLOAD } from '../auth/schemes.ts'
+import { type KeyPair, signRequest } from '../auth/sign-request.ts'
+import type { RawRequest } from '../http/raw-request.ts'
+import { systemClock } from '../lib/clock.ts'
+import { type NeutralHeaders, NoResponse, neutralHeaders, noResponseOf, refusalOf, s3HeaderName } from './responses.ts'
+import { withRetries } from './retries.ts'
 
 export interface S3Address {
   readonly endpoint: URL
@@ -32,7 +25,11 @@ export interface S3Address {
   readonly virtualHost?: boolean
   /** CA certificate in PEM form; the system's CA store if undefined. */
   readonly ca?: string | undefined
+  /** The setting that names the CA certificate, for error texts. */
+  readonly caSetting?: string
   readonly inFlight: number
+  /** A connection without data for this long counts as broken. */
+  readonly silenceMsMax?: number
 }
 
 export interface ClientRequest {
@@ -44,37 +41,19 @@ export interface ClientRequest {
   readonly query?: Readonly<Record<string, string | number | undefined>>
   /** A leading `:` stands for the vendor prefix. */
   readonly headers?: readonly (readonly [string, string])[]
-  readonly body?: Buffer
+  readonly body?: Buffer | readonly Buffer[]
+  /** SHA-256 of the body in hex, if the caller has computed it. */
+  readonly bodyHash?: string
   /** A streamed body of known length. */
   readonly stream?: { readonly from: Readable; readonly length: number }
 }
 
 export interface ClientResponse {
-  readonly headers: SourceHeaders
+  readonly headers: NeutralHeaders
   readonly body: Buffer
 }
 
-const ATTEMPTS_MAX = 6
-const BACKOFF_MS = 200
-const BACKOFF_MS_MAX = 10_000
 const SILENCE_MS_MAX = 60_000
-
-/** Exponential backoff with jitter. */
-export function backoffMs(attempt: number, chance: number): number {
-  const most = Math.min(BACKOFF_MS_MAX, BACKOFF_MS * 2 ** attempt)
-  return Math.round(most / 2 + (most / 2) * chance)
-}
-
-export async function withRetries<T>(work: () => Promise<T>, attemptsMax = ATTEMPTS_MAX): Promise<T> {
-  for (let attempt = 0; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!isTransient(error) || attempt + 1 >= attemptsMax) throw error
-      await systemClock.sleep(backoffMs(attempt, Math.random()))
-    }
-  }
-}
 
 /** Escapes all but the unreserved characters, on which every server agrees. */
 const escaped = (text: string): string =>
@@ -85,6 +64,16 @@ const pathOf = (key: string): string => key.split('/').map(escaped).join('/')
 function queryOf(query: ClientRequest['query'] = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== undefined)
   return pairs.map(([name, value]) => `${escaped(name)}=${escaped(String(value))}`).join('&')
+}
+
+const piecesOf = ({ body = [] }: ClientRequest): readonly Buffer[] => (Buffer.isBuffer(body) ? [body] : body)
+
+const lengthOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, piece) => sum + piece.length, 0)
+
+function hashOf(pieces: readonly Buffer[]): string {
+  const hash = createHash('sha256')
+  for (const piece of pieces) hash.update(piece)
+  return hash.digest('hex')
 }
 
 export class S3Client {
@@ -122,7 +111,7 @@ export class S3Client {
   /** Sends a request once and reads the whole response. */
   async requestOnce(ask: ClientRequest): Promise<ClientResponse> {
     const answer = await this.open(ask)
-    return { headers: sourceHeaders(answer.headers), body: await wholeOf(answer) }
+    return { headers: neutralHeaders(answer.headers), body: await wholeOf(answer) }
   }
 
   /** Reads a response that should be short; a longer body is discarded and an empty one returned. */
@@ -152,21 +141,16 @@ export class S3Client {
     const headers: [string, string][] = [['host', host]]
     for (const [name, value] of ask.headers ?? []) headers.push([s3HeaderName(name), value])
     if (sessionToken !== undefined) headers.push([s3HeaderName(':security-token'), sessionToken])
-    const length = ask.stream?.length ?? ask.body?.length ?? (ask.method === 'PUT' || ask.method === 'POST' ? 0 : -1)
-    if (length >= 0) headers.push(['content-length', String(length)])
-    const contentHash =
-      ask.stream === undefined
-        ? createHash('sha256')
-            .update(ask.body ?? '')
-            .digest('hex')
-        : UNSIGNED_PAYLOAD
+    const hasBody = ask.method === 'PUT' || ask.method === 'POST'
+    if (hasBody) headers.push(['content-length', String(ask.stream?.length ?? lengthOf(piecesOf(ask)))])
+    const contentHash = ask.stream === undefined ? (ask.bodyHash ?? hashOf(piecesOf(ask))) : UNSIGNED_PAYLOAD
     const target = query === '' ? path : `${path}?${query}`
     const request = { method: ask.method, target, headers }
     return signRequest(SCHEMES.s3, request, { key, region, contentHash, now: systemClock.now() })
   }
 
   #exchange(request: RawRequest, ask: ClientRequest): Promise<IncomingMessage> {
-    const { endpoint, bucket, virtualHost } = this.address
+    const { endpoint, bucket, virtualHost, caSetting = '--ca FILE', silenceMsMax = SILENCE_MS_MAX } = this.address
     const hostname = endpoint.hostname.replace(/^\[(.*)\]$/, '$1')
     // RFC 6761: every name below localhost is this machine, but few resolvers know it.
     const isHere = hostname === 'localhost'
@@ -179,13 +163,16 @@ export class S3Client {
       agent: this.#agent,
     }
     return new Promise((resolve, reject) => {
-      const lost = (error: Error): void => reject(noResponseOf(endpoint.host, error))
+      const lost = (error: Error): void => reject(noResponseOf(endpoint.host, error, caSetting))
       const sending = this.#isSecure ? httpsRequest(options, resolve) : httpRequest(options, resolve)
       sending.on('error', lost)
-      sending.setTimeout(SILENCE_MS_MAX, () => sending.destroy(new Error(`no data for ${SILENCE_MS_MAX / 1000} s`)))
+      sending.setTimeout(silenceMsMax, () => sending.destroy(new Error(`no data for ${silenceMsMax / 1000} s`)))
       // A server may respond before it has read the whole body; its response counts then, not the broken pipe.
       if (ask.stream !== undefined) pipeline(ask.stream.from, sending).catch(lost)
-      else sending.end(ask.body)
+      else {
+        for (const piece of piecesOf(ask)) sending.write(piece)
+        sending.end()
+      }
     })
   }
 }

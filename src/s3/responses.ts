@@ -1,17 +1,17 @@
 /** Responses of an S3 server: headers under neutral names, XML documents and errors. */
 import type { IncomingHttpHeaders } from 'node:http'
-import { SCHEMES } from '../../auth/schemes.ts'
-import { BadXml, childText, type XmlNode } from '../../lib/xml.ts'
-import { parseXml } from '../../lib/xml-reader.ts'
+import { SCHEMES } from '../auth/schemes.ts'
+import { BadXml, childText, type XmlNode } from '../lib/xml.ts'
+import { parseXml } from '../lib/xml-reader.ts'
 
 /** By lower-case name; `:` replaces the vendor prefix. */
-export type SourceHeaders = ReadonlyMap<string, string>
+export type NeutralHeaders = ReadonlyMap<string, string>
 
 const PREFIX = SCHEMES.s3.headerPrefix
 
 export const s3HeaderName = (name: string): string => (name.startsWith(':') ? PREFIX + name.slice(1) : name)
 
-export function sourceHeaders(headers: IncomingHttpHeaders): SourceHeaders {
+export function neutralHeaders(headers: IncomingHttpHeaders): NeutralHeaders {
   const read = new Map<string, string>()
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined) continue
@@ -28,7 +28,7 @@ const TOO_MANY_REQUESTS = 429
 const NOT_IMPLEMENTED = 501
 
 /** The server responded with an error. */
-export class SourceRefused extends Error {
+export class RequestRefused extends Error {
   readonly status: number
   readonly code: string
   /** The invalid value, if the error names one. */
@@ -57,17 +57,19 @@ export class Untrusted extends Error {}
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_|ERR_TLS/
 
 /** Classifies a failed connection. */
-export function noResponseOf(host: string, error: Error): NoResponse | Untrusted {
+export function noResponseOf(host: string, error: Error, caSetting: string): NoResponse | Untrusted {
   const isUntrusted = 'code' in error && UNTRUSTED.test(String(error.code))
   if (!isUntrusted) return new NoResponse(`${host}: ${error.message}`)
-  return new Untrusted(`${host} is not trusted: ${error.message}; name its CA certificate with --ca FILE`)
+  return new Untrusted(`${host} is not trusted: ${error.message}; name its CA certificate with ${caSetting}`)
 }
 
-/** The bytes received do not match the digest or the size that the source reported. */
-export class SourceDamaged extends Error {}
+/** The bytes received do not match the digest or the size that the server reported. */
+export class ResponseDamaged extends Error {}
 
 export const isTransient = (error: unknown): boolean =>
-  error instanceof NoResponse || error instanceof SourceDamaged || (error instanceof SourceRefused && error.isTransient)
+  error instanceof NoResponse ||
+  error instanceof ResponseDamaged ||
+  (error instanceof RequestRefused && error.isTransient)
 
 const NODES_MAX = 200_000
 
@@ -92,12 +94,12 @@ export function maybeDocument(body: Buffer): XmlNode | undefined {
 }
 
 /** Reads an error response; that of a HEAD request has no document. */
-export function refusalOf(status: number, body: Buffer): SourceRefused {
+export function refusalOf(status: number, body: Buffer): RequestRefused {
   try {
     const root = parseXml(body)
     const code = childText(root, 'Code') ?? String(status)
-    return new SourceRefused(status, code, childText(root, 'Message') ?? code, childText(root, 'ArgumentValue'))
+    return new RequestRefused(status, code, childText(root, 'Message') ?? code, childText(root, 'ArgumentValue'))
   } catch {
-    return new SourceRefused(status, String(status), `status ${status}`)
+    return new RequestRefused(status, String(status), `status ${status}`)
   }
 }
