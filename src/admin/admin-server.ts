@@ -10,6 +10,7 @@ import { breakOff } from '../http/break-off.ts'
 import { type Certificate, listen, renew } from '../http/listen.ts'
 import { isSpokenVersion, type RawRequest, splitTarget } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
+import { EngineUnavailable } from '../lib/engine-unavailable.ts'
 import type { Random } from '../lib/random.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import { Accounts } from '../store/identity/accounts.ts'
@@ -220,7 +221,7 @@ export class AdminServer {
 
   #asFault(error: unknown, requestId: string): Fault {
     const fault = faultOf(error)
-    if (fault === undefined) this.#parts.onError(error, requestId)
+    if (fault === undefined || error instanceof EngineUnavailable) this.#parts.onError(error, requestId)
     return fault ?? new Fault('InternalError')
   }
 }

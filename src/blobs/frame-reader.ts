@@ -6,7 +6,7 @@
 
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
-import type { DiskFile } from '../lib/disk.ts'
+import type { ReadableFile } from '../lib/disk.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import { noteExternalBytes } from '../lib/runtime.ts'
 import { type BlobId, type BlobLocation, DamagedBlob } from './blobs.ts'
@@ -52,7 +52,7 @@ interface Chunk {
 }
 
 class FrameReader {
-  readonly #file: DiskFile
+  readonly #file: ReadableFile
   readonly #id: BlobId
   readonly #location: BlobLocation
   readonly #kind: BlobKind
@@ -60,7 +60,7 @@ class FrameReader {
   /** The requested payload bytes. */
   readonly #range: readonly [number, number]
 
-  constructor(file: DiskFile, id: BlobId, location: BlobLocation, range: readonly [number, number]) {
+  constructor(file: ReadableFile, id: BlobId, location: BlobLocation, range: readonly [number, number]) {
     this.#file = file
     this.#id = id
     this.#location = location
@@ -174,7 +174,7 @@ const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>
  * reader may read at once.
  */
 export async function readWholeFrames(
-  file: DiskFile,
+  file: ReadableFile,
   id: BlobId,
   location: BlobLocation,
   [start, end]: readonly [number, number],
@@ -196,7 +196,7 @@ export async function readWholeFrames(
 }
 
 export interface FrameSource {
-  open(): Promise<DiskFile>
+  open(): Promise<ReadableFile>
   /** Called exactly once, even if opening failed. */
   release(): void
 }

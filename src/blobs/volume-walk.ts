@@ -1,4 +1,4 @@
-import type { DiskFile } from '../lib/disk.ts'
+import type { ReadableFile } from '../lib/disk.ts'
 import type { PackedEntry } from './blobs.ts'
 import {
   alignToBatch,
@@ -17,7 +17,7 @@ const WINDOW_BYTES = 64 * 1024
  * Every whole record of a volume in file order. A torn or damaged header ends the walk, since the bytes after it cannot
  * be told from payload. A damaged superblock does not, since every record carries its own checksums.
  */
-export async function* walkVolume(file: DiskFile, volume: string): AsyncGenerator<PackedEntry, void, undefined> {
+export async function* walkVolume(file: ReadableFile, volume: string): AsyncGenerator<PackedEntry, void, undefined> {
   const size = await file.size()
   const window = new Window(file, size)
   const format = superblockFormat(await window.at(0, BATCH_ALIGNMENT_BYTES))
@@ -49,13 +49,13 @@ function isZero(bytes: Buffer): boolean {
 
 /** The part of a file that was read last. */
 class Window {
-  readonly #file: DiskFile
+  readonly #file: ReadableFile
   readonly #size: number
   readonly #bytes = Buffer.allocUnsafeSlow(WINDOW_BYTES)
   #start = 0
   #end = 0
 
-  constructor(file: DiskFile, size: number) {
+  constructor(file: ReadableFile, size: number) {
     this.#file = file
     this.#size = size
   }

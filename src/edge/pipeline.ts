@@ -7,6 +7,7 @@ import type { Authentication } from '../auth/authentication.ts'
 import { claimedCredential } from '../auth/claim.ts'
 import { checkExpectation, checkFraming, headerValues } from '../http/raw-request.ts'
 import type { Clock } from '../lib/clock.ts'
+import { EngineUnavailable } from '../lib/engine-unavailable.ts'
 import type { MaybePromise } from '../lib/maybe-promise.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { actorOf } from '../model/caller.ts'
@@ -329,7 +330,8 @@ export class Pipeline {
 
   #asFault(error: unknown, requestId: string): Fault {
     const fault = faultOf(error)
-    if (fault === undefined) this.#parts.onError(error, requestId)
+    // The client learns only that it should try again; the log says which engine failed and why.
+    if (fault === undefined || error instanceof EngineUnavailable) this.#parts.onError(error, requestId)
     return fault ?? new Fault('InternalError')
   }
 }

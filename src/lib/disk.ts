@@ -8,16 +8,19 @@ import { systemClock } from './clock.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { PageCacheReads } from './page-cache-reads.ts'
 
-export interface DiskFile {
-  /** Writes all pieces in sequence at `position`. Rejects unless every byte was written. */
-  write(pieces: readonly Uint8Array[], position: number): Promise<void>
+export interface ReadableFile {
   /** Fills the pieces in sequence; resolves to the number of bytes read, smaller only at the end of the file. */
   read(into: readonly Uint8Array[], position: number): Promise<number>
   /** Like `read`, but synchronous where the bytes are probably in the page cache. Not every disk has it. */
   readCached?(into: readonly Uint8Array[], position: number): MaybePromise<number>
+  size(): Promise<number>
+}
+
+export interface DiskFile extends ReadableFile {
+  /** Writes all pieces in sequence at `position`. Rejects unless every byte was written. */
+  write(pieces: readonly Uint8Array[], position: number): Promise<void>
   /** Resolves when every byte written before the call is on stable storage. A failure is final: do not retry. */
   datasync(): Promise<void>
-  size(): Promise<number>
   close(): Promise<void>
 }
 

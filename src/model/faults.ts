@@ -1,3 +1,5 @@
+import { EngineUnavailable } from '../lib/engine-unavailable.ts'
+
 /**
  * R116. Every error that a client can receive: one table of code, status and default message. `detail` has the variable
  * parts. Anything else that is thrown is an internal error, whose text never reaches a client.
@@ -109,6 +111,7 @@ export const FAULTS = {
     'Your socket connection to the server was not read from or written to within the timeout period.',
   ],
   ServerSideEncryptionConfigurationNotFoundError: [404, 'The server side encryption configuration was not found'],
+  ServiceUnavailable: [503, 'The service is unable to handle the request. Please try again.'],
   SignatureDoesNotMatch: [
     403,
     'The request signature we calculated does not match the signature you provided. Check your key and signing method.',
@@ -164,5 +167,6 @@ export class MetadataDamaged extends Error {
 /** The fault that a client receives; undefined for an internal error. */
 export function faultOf(error: unknown): Fault | undefined {
   if (error instanceof Fault) return error
+  if (error instanceof EngineUnavailable) return new Fault('ServiceUnavailable')
   return error instanceof MetadataDamaged ? new Fault('MetadataDamaged') : undefined
 }
