@@ -13,7 +13,7 @@ import type { Bucket } from '../model/bucket.ts'
 import { actorOf } from '../model/caller.ts'
 import { Fault, faultOf } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
-import type { AccountLookup, Header, OperationContext } from '../operations/context.ts'
+import type { AccountLookup, Header, ObjectName, OperationContext } from '../operations/context.ts'
 import { checkExpectedOwner } from '../operations/inputs.ts'
 import { checkUnreadBody } from '../operations/integrity.ts'
 import { refuseCustomerKeys } from '../operations/object/encryption.ts'
@@ -44,15 +44,21 @@ import {
 export interface Session {
   readonly facts: AccessFacts
   readonly store: OperationContext['store']
+}
+
+/** A request before its caller is known. */
+export interface RequestReads {
+  /** Accounts and keys at the start of the request. */
+  identities(): MaybePromise<IdentityLookup>
+  /** Facts for one request, and a store whose commits check that they still hold. */
+  session(actor: Actor): Session
   /** The operation has run; handles it opened stay open. */
   end(): void
 }
 
 export interface PipelineParts {
-  /** Facts for one request, and a store whose commits check that they still hold. */
-  readonly session: (actor: Actor, onlyReads: boolean) => Session
-  /** Accounts and keys at the start of a request. */
-  readonly identities: () => MaybePromise<IdentityLookup>
+  /** Reads ahead what the request will probably need, where the engine is behind a network. */
+  readonly begin: (target: ObjectName, onlyReads: boolean) => MaybePromise<RequestReads>
   readonly facts: AccessFacts
   /** True for the error of a stale authorization. */
   readonly isStale: (error: unknown) => boolean
@@ -146,12 +152,16 @@ export class Pipeline {
   async #operate(exchange: Exchange, state: RequestState, operation: Operation): Promise<OperationResponse> {
     const { clock, region, anyRegion, tlsForCustomerKeys } = this.#parts
     for (let attempt = 1; ; attempt++) {
-      let accounts = this.#parts.identities()
-      if (accounts instanceof Promise) accounts = await accounts
-      const authenticated = this.#authenticate(exchange, state, operation, accounts)
-      if (authenticated instanceof Promise) await authenticated
-      const session = this.#parts.session(actorOf(state.caller!, exchange.requestId), onlyReads(operation))
+      const { bucket: name, key } = state.address
+      const target = { bucket: name, key, versionId: state.request.query('versionId') }
+      let reads = this.#parts.begin(target, onlyReads(operation))
+      if (reads instanceof Promise) reads = await reads
       try {
+        let accounts = reads.identities()
+        if (accounts instanceof Promise) accounts = await accounts
+        const authenticated = this.#authenticate(exchange, state, operation, accounts)
+        if (authenticated instanceof Promise) await authenticated
+        const session = reads.session(actorOf(state.caller!, exchange.requestId))
         let bucket = needsBucket(operation) ? session.facts.bucket(state.address.bucket) : undefined
         if (bucket instanceof Promise) bucket = await bucket
         this.#enterBucket(state, bucket, accounts)
@@ -180,7 +190,7 @@ export class Pipeline {
         if (!this.#parts.isStale(error)) throw error
         if (!onlyReads(operation) || attempt === ATTEMPTS_MAX) throw new Fault('OperationAborted')
       } finally {
-        session.end()
+        reads.end()
       }
     }
   }

@@ -67,7 +67,30 @@ export interface Snapshot {
   end(): Promise<void>
 }
 
+/** A record to read, with an earlier read of it that may still be current. */
+export interface KeyedRead {
+  readonly key: Buffer
+  readonly known?: Entry | undefined
+}
+
+/** A range and single records, all as of one point in time. */
+export interface ScanWithKeys {
+  readonly entries: readonly Entry[]
+  readonly records: readonly (Entry | undefined)[]
+}
+
+/**
+ * Reads of an engine behind a network, where a round trip costs more than the read. Everything that one call returns
+ * existed at the same time.
+ */
+export interface RemoteReads {
+  getMany(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]>
+  scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys>
+}
+
 export interface Meta {
+  /** Absent where `get` answers from memory: reading ahead would then cost time and save none. */
+  readonly remote?: RemoteReads | undefined
   /** `known` is an earlier read of the key, which is returned while the record still has its stamp. */
   get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined>
   /** Up to `limit` entries in key order; `reverse` starts at the end of the range. */

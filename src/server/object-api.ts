@@ -7,9 +7,9 @@ import type { Certificate } from '../http/listen.ts'
 import type { Clock } from '../lib/clock.ts'
 import type { Random } from '../lib/random.ts'
 import { OPERATIONS } from '../operations/index.ts'
-import { AuthorizationStale, RecordCache } from '../store/commit/authorized-view.ts'
+import { AuthorizationStale, REMOTE_LIMITS, RecordCache } from '../store/commit/authorized-view.ts'
 import type { IdentityCache } from '../store/identity/identity-cache.ts'
-import { CurrentFacts, RequestSession } from '../store/request-session.ts'
+import { CurrentFacts, RequestStart } from '../store/request-session.ts'
 import type { Store } from '../store/store.ts'
 import { ExchangeRecorder, type RecorderSinks } from '../telemetry/exchange-recorder.ts'
 import { isFatal, type Logger } from './log.ts'
@@ -40,12 +40,15 @@ export interface ServingParts {
 
 export function pipelineFor(serving: Omit<ServingParts, 'random' | 'certificate' | 'sinks'>): Pipeline {
   const { store, directory, clock, region, baseHosts, website, logger } = serving
-  const cache = new RecordCache()
+  const { remote } = store.context.meta
+  const cache = remote === undefined ? new RecordCache() : new RecordCache(REMOTE_LIMITS)
   return new Pipeline({
-    session: (actor, onlyReads) => new RequestSession(store, cache, actor, onlyReads),
+    begin(target, onlyReads) {
+      const start = new RequestStart(store, cache, directory, onlyReads)
+      return remote === undefined ? start : start.readAhead(remote, { ...target, onlyReads })
+    },
     facts: new CurrentFacts(store),
     isStale: error => error instanceof AuthorizationStale,
-    identities: () => directory.now(),
     operations: OPERATIONS,
     clock,
     region,

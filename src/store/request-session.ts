@@ -1,15 +1,18 @@
 /** Looks up the facts that authorization depends on, and ties a request's later reads and writes to those facts. */
 import type { MaybePromise } from '../lib/maybe-promise.ts'
+import type { RemoteReads } from '../meta/meta.ts'
 import type { Bucket } from '../model/bucket.ts'
 import { Fault } from '../model/faults.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { ObjectFacts } from '../rules/access/evaluate.ts'
 import { isBucketName } from '../rules/naming.ts'
 import { findBucket } from './buckets/bucket-record.ts'
-import { AuthorizedView, type RecordCache, RepeatableReads } from './commit/authorized-view.ts'
+import { AuthorizedView, type ReadAhead, type RecordCache, RepeatableReads } from './commit/authorized-view.ts'
 import type { StoredVersion } from './commit/decoded-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
+import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
+import { type RequestTarget, readAhead } from './read-ahead.ts'
 import { RequestEpochGuard } from './reclaim/epoch-tracker.ts'
 import type { Store } from './store.ts'
 
@@ -142,22 +145,56 @@ class SessionFacts {
 }
 
 /**
- * One request's access to the store. A request that only reads pins its epoch before it is authorized and keeps the pin
- * until everything it opened is closed, so that the bytes it was authorized for cannot be freed in between.
+ * One request's access to the store. A request that only reads pins its epoch before it reads its first record and
+ * keeps the pin until everything it opened is closed, so that the bytes it was authorized for cannot be freed in
+ * between.
  */
 export class RequestSession {
   readonly facts: SessionFacts
   /** Bound to the state that the request was authorized on. */
   readonly store: Store
-  readonly #pin: RequestEpochGuard | undefined
 
-  constructor(store: Store, cache: RecordCache, actor: Actor, onlyReads: boolean) {
-    const { meta, readers } = store.context
-    const reads = new RepeatableReads(meta, cache)
-    const view = new AuthorizedView(meta, reads, onlyReads)
-    this.#pin = onlyReads ? new RequestEpochGuard(readers) : undefined
+  constructor(store: Store, reads: RepeatableReads, actor: Actor, pin: RequestEpochGuard | undefined) {
+    const view = new AuthorizedView(store.context.meta, reads, pin !== undefined)
     this.facts = new SessionFacts(store, reads, view)
-    this.store = store.forRequest(view, actor, this.#pin)
+    this.store = store.forRequest(view, actor, pin)
+  }
+}
+
+/** A request before its caller is known. */
+export class RequestStart {
+  readonly #store: Store
+  readonly #cache: RecordCache
+  readonly #directory: IdentityCache
+  readonly #pin: RequestEpochGuard | undefined
+  #ahead: ReadAhead | undefined
+
+  constructor(store: Store, cache: RecordCache, directory: IdentityCache, onlyReads: boolean) {
+    this.#store = store
+    this.#cache = cache
+    this.#directory = directory
+    this.#pin = onlyReads ? new RequestEpochGuard(store.context.readers) : undefined
+  }
+
+  /** Reads what the request will probably need, where that saves round trips. */
+  async readAhead(remote: RemoteReads, target: RequestTarget): Promise<this> {
+    try {
+      this.#ahead = await readAhead(remote, this.#cache, target)
+    } catch (error) {
+      this.end()
+      throw error
+    }
+    return this
+  }
+
+  /** Includes every change acknowledged before the request began. */
+  identities(): MaybePromise<IdentitySnapshot> {
+    return this.#directory.now(this.#ahead)
+  }
+
+  session(actor: Actor): RequestSession {
+    const reads = new RepeatableReads(this.#store.context.meta, this.#cache, this.#ahead)
+    return new RequestSession(this.#store, reads, actor, this.#pin)
   }
 
   /** The operation has run; handles it opened stay open. */

@@ -241,7 +241,7 @@ export interface Served {
   pass(ms: number): void
 }
 
-async function serveParts(
+export async function serveParts(
   parts: ServerParts,
   clock: ManualClock,
   use: (served: Served) => Promise<void>,

@@ -155,6 +155,57 @@ test('postgres: two instances that race on counters agree', { skip }, () =>
   withMetas(2, metas => countUnder(metas, progress => untilProgress(progress, 1_000))),
 )
 
+test('postgres: records and ranges that are read together are of one moment', { skip }, () =>
+  withMetas(2, async ([writer, reader]) => {
+    const keys = ['a', 'b', 'c'].map(utf8)
+    let over = false
+    const write = async (): Promise<void> => {
+      for (let count = 0; !over; count++)
+        await writer!.commit({ checks: [], writes: ['a', 'b', 'c'].map(key => putOne(key, String(count))) })
+    }
+    const writing = write()
+    const { getMany, scanWithKeys } = reader!.remote!
+    try {
+      while ((await reader!.get(keys[0]!)) === undefined) {}
+      for (let round = 0; round < 200; round++) {
+        const values = (await getMany(keys.map(key => ({ key })))).map(entry => String(entry?.value))
+        assert.equal(new Set(values).size, 1, values.join())
+        const range = { start: utf8('a'), end: round % 2 === 0 ? utf8('c') : undefined }
+        const found = await scanWithKeys(range, 2, [{ key: keys[2]! }])
+        const all = [...found.entries, ...found.records].map(entry => String(entry?.value))
+        assert.equal(all.length, 3)
+        assert.equal(new Set(all).size, 1, all.join())
+      }
+    } finally {
+      over = true
+      await writing
+    }
+  }),
+)
+
+test('postgres: a known record is returned while its stamp is current', { skip }, () =>
+  withMetas(1, async ([meta]) => {
+    await meta!.commit({ checks: [], writes: [putOne('a', '1'), putOne('b', '1')] })
+    const known = (await meta!.get(utf8('a')))!
+    const reads = [{ key: utf8('a'), known }, { key: utf8('missing') }, { key: utf8('b') }]
+    const [same, missing, other] = await meta!.remote!.getMany(reads)
+    assert.equal(same, known)
+    assert.equal(missing, undefined)
+    assert.equal(String(other?.value), '1')
+    await meta!.commit({ checks: [], writes: [putOne('a', '2')] })
+    const [changed] = await meta!.remote!.getMany(reads)
+    assert.equal(String(changed?.value), '2')
+    const scanned = await meta!.remote!.scanWithKeys({ start: utf8('a'), end: undefined }, 1, [
+      { key: utf8('a'), known },
+    ])
+    assert.deepEqual(
+      scanned.entries.map(entry => String(entry.value)),
+      ['2'],
+    )
+    assert.equal(String(scanned.records[0]?.value), '2')
+  }),
+)
+
 test('postgres: a batch that was given up can never be taken', { skip }, () =>
   withMetas(1, ([meta], table) =>
     withAdmin(async admin => {

@@ -26,6 +26,8 @@ const SESSION = [
   'enable_hashjoin=off',
   'enable_mergejoin=off',
   'jit=off',
+  // The rows of a UNION ALL arrive in the order of its parts.
+  'max_parallel_workers_per_gather=0',
   'default_transaction_isolation=read\\ committed',
   'statement_timeout=10000',
 ]

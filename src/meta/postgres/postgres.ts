@@ -7,10 +7,13 @@ import { type Random, systemRandom } from '../../lib/random.ts'
 import { checkCommitLimits, checkKeyLimits } from '../commit-limits.ts'
 import {
   type Entry,
+  type KeyedRead,
   type KeyRange,
   type MetaEngine,
   type Minitransaction,
   type Projection,
+  type RemoteReads,
+  type ScanWithKeys,
   type Snapshot,
   scanMapAll,
 } from '../meta.ts'
@@ -36,6 +39,10 @@ class PostgresMeta implements MetaEngine {
   readonly #gets: Gets
   readonly #scans: Scans
   readonly #sql: Statements
+  readonly remote: RemoteReads = {
+    getMany: async reads => this.#getMany(reads),
+    scanWithKeys: (range, limit, reads) => this.#scanWithKeys(range, limit, reads),
+  }
   #closed = false
 
   constructor(cluster: Cluster, sql: Statements, random: Random) {
@@ -50,10 +57,21 @@ class PostgresMeta implements MetaEngine {
     if (this.#closed) throw new Error('the metadata engine is closed')
   }
 
-  async get(key: Buffer): Promise<Entry | undefined> {
+  async get(key: Buffer, known?: Entry): Promise<Entry | undefined> {
+    return (await this.#getMany([{ key, known }]))[0]
+  }
+
+  #getMany(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]> {
     this.#assertOpen()
-    checkKeyLimits(key)
-    return this.#gets.add(key)
+    for (const { key } of reads) checkKeyLimits(key)
+    return this.#gets.add(reads)
+  }
+
+  async #scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
+    if (limit <= 0) return { entries: [], records: await this.#getMany(reads) }
+    this.#assertOpen()
+    for (const { key } of reads) checkKeyLimits(key)
+    return this.#scans.scanWithKeys(range, limit, reads)
   }
 
   async scan(range: KeyRange, limit: number, reverse = false): Promise<readonly Entry[]> {

@@ -3,17 +3,18 @@
  * simply repeated.
  */
 import { keyText } from '../commit-limits.ts'
-import type { Entry, KeyRange, Snapshot } from '../meta.ts'
-import { byteaArray } from './binary-arrays.ts'
+import type { Entry, KeyedRead, KeyRange, ScanWithKeys, Snapshot } from '../meta.ts'
+import { byteaArray, int8Array } from './binary-arrays.ts'
 import { type Cluster, ConnectionLane, type PostgresRow, type PreparedStatement, wasRefused } from './connection.ts'
 import type { Statements } from './schema.ts'
 
 const GETS_MAX = 256
 const SCAN_CONNECTIONS = 2
 
-interface PendingGet {
-  readonly key: Buffer
-  readonly resolve: (entry: Entry | undefined) => void
+/** Keys that are read together: a batch holds all of a group or none. */
+interface PendingGets {
+  readonly reads: readonly KeyedRead[]
+  readonly resolve: (entries: readonly (Entry | undefined)[]) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -63,11 +64,45 @@ async function queryWithRetry(
   }
 }
 
+/** The keys of several groups without duplicates, and the earlier reads that the server need not send again. */
+class GetBatch {
+  readonly #index = new Map<string, number>()
+  readonly #reads: KeyedRead[] = []
+
+  constructor(groups: readonly { readonly reads: readonly KeyedRead[] }[]) {
+    for (const { reads } of groups) for (const read of reads) this.#add(read)
+  }
+
+  #add(read: KeyedRead): void {
+    const name = keyText(read.key)
+    if (this.#index.has(name)) return
+    this.#index.set(name, this.#reads.length)
+    this.#reads.push(read)
+  }
+
+  parameters(): readonly Buffer[] {
+    return [byteaArray(this.#reads.map(read => read.key)), int8Array(this.#reads.map(read => read.known?.stamp))]
+  }
+
+  /** Looks up entries in rows of position, value and stamp; the server omits the value of a known record. */
+  lookup(rows: readonly PostgresRow[]): (read: KeyedRead) => Entry | undefined {
+    const found = new Array<PostgresRow | undefined>(this.#reads.length)
+    for (const row of rows) found[Number(row[0]) - 1] = row
+    return ({ key }) => {
+      const index = this.#index.get(keyText(key))!
+      const row = found[index]
+      if (row === undefined) return undefined
+      // A buffer for each, so that two callers with the same key do not share one.
+      return row[1] === null ? this.#reads[index]!.known : { key, value: bytesIn(row[1]!), stamp: Number(row[2]) }
+    }
+  }
+}
+
 export class Gets {
   readonly #cluster: Cluster
   readonly #lane: ConnectionLane
   readonly #sql: Statements
-  #pending: PendingGet[] = []
+  #pending: PendingGets[] = []
   #running: Promise<void> | undefined
 
   constructor(cluster: Cluster, sql: Statements) {
@@ -76,9 +111,10 @@ export class Gets {
     this.#sql = sql
   }
 
-  add(key: Buffer): Promise<Entry | undefined> {
+  /** All as of one point in time. */
+  add(reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]> {
     return new Promise((resolve, reject) => {
-      this.#pending.push({ key, resolve, reject })
+      this.#pending.push({ reads, resolve, reject })
       this.#running ??= this.#drain()
     })
   }
@@ -87,31 +123,27 @@ export class Gets {
     // At the end of the event loop turn, so that gets issued together are batched.
     await new Promise(resolve => setImmediate(resolve))
     while (this.#pending.length > 0) {
-      const group = this.#pending.splice(0, GETS_MAX)
+      const groups = this.#nextBatch()
       try {
-        await this.#run(group)
+        await this.#run(groups)
       } catch (error) {
-        for (const { reject } of group) reject(error)
+        for (const { reject } of groups) reject(error)
       }
     }
     this.#running = undefined
   }
 
-  async #run(group: readonly PendingGet[]): Promise<void> {
-    const keys = new Map(group.map(({ key }) => [keyText(key), key]))
-    const requested = [...keys.values()]
-    const rows = await queryWithRetry(this.#cluster, this.#lane, {
-      name: 'get',
-      text: this.#sql.get,
-      values: [byteaArray(requested)],
-    })
-    const found = new Map<string, PostgresRow>()
-    for (const row of rows) found.set(keyText(requested[Number(row[0]) - 1]!), row)
-    for (const { key, resolve } of group) {
-      const row = found.get(keyText(key))
-      // A buffer for each, so that two callers with the same key do not share one.
-      resolve(row && { key, value: bytesIn(row[1]!), stamp: Number(row[2]) })
-    }
+  #nextBatch(): readonly PendingGets[] {
+    let keys = 0
+    const excess = this.#pending.findIndex(({ reads }, index) => (keys += reads.length) > GETS_MAX && index > 0)
+    return this.#pending.splice(0, excess < 0 ? this.#pending.length : excess)
+  }
+
+  async #run(groups: readonly PendingGets[]): Promise<void> {
+    const batch = new GetBatch(groups)
+    const statement = { name: 'get', text: this.#sql.get, values: batch.parameters() }
+    const entryFor = batch.lookup(await queryWithRetry(this.#cluster, this.#lane, statement))
+    for (const { reads, resolve } of groups) resolve(reads.map(entryFor))
   }
 
   async close(): Promise<void> {
@@ -136,11 +168,28 @@ export class Scans {
   }
 
   async scan(range: KeyRange, limit: number, reverse: boolean): Promise<readonly Entry[]> {
-    const statement = scanStatement(this.#sql, range, limit, reverse)
+    return (await this.#query(scanStatement(this.#sql, range, limit, reverse))).map(entryOf)
+  }
+
+  async scanWithKeys(range: KeyRange, limit: number, reads: readonly KeyedRead[]): Promise<ScanWithKeys> {
+    const batch = new GetBatch([{ reads }])
+    const hasEnd = range.end !== undefined
+    const { values } = scanStatement(this.#sql, range, limit, false)
+    const rows = await this.#query({
+      name: `scan with keys${hasEnd ? ' to end' : ''}`,
+      text: this.#sql.scanWithKeys(hasEnd),
+      values: [...values, ...batch.parameters()],
+    })
+    const entries = rows.filter(([position]) => position === '0').map(([, k, v, s]) => entryOf([k!, v!, s!]))
+    const records = rows.filter(([position]) => position !== '0').map(([position, , v, s]) => [position!, v!, s!])
+    return { entries, records: reads.map(batch.lookup(records)) }
+  }
+
+  async #query(statement: PreparedStatement): Promise<readonly PostgresRow[]> {
     const at = this.#next++ % this.#lanes.length
     const rows = this.#ends[at]!.then(() => queryWithRetry(this.#cluster, this.#lanes[at]!, statement))
     this.#ends[at] = rows.catch(() => {})
-    return (await rows).map(entryOf)
+    return rows
   }
 
   async close(): Promise<void> {

@@ -14,6 +14,7 @@ export interface Statements {
   readonly forget: string
   readonly get: string
   readonly scan: (hasEnd: boolean, reverse: boolean) => string
+  readonly scanWithKeys: (hasEnd: boolean) => string
 }
 
 function setUp(t: string): readonly string[] {
@@ -55,6 +56,13 @@ function setUp(t: string): readonly string[] {
 export function statements(table: string): Statements {
   if (!TABLE_NAME.test(table)) throw new Error(`'${table}' is not a valid table name`)
   const t = table
+  const scan = (hasEnd: boolean, reverse: boolean): string =>
+    `SELECT k, v, s FROM ${t} WHERE k >= $1 ${hasEnd ? 'AND k < $3' : ''}
+      ORDER BY k ${reverse ? 'DESC' : 'ASC'} LIMIT $2`
+  /** The client has the value of a record whose stamp is unchanged. */
+  const valueUnlessKnown = 'CASE WHEN r.s = u.s THEN NULL ELSE r.v END'
+  const requested = (first: number): string =>
+    `unnest($${first}::bytea[], $${first + 1}::bigint[]) WITH ORDINALITY AS u(k, s, i)`
   return {
     setUp: setUp(t),
     commit: `SELECT ${t}_commit($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
@@ -62,9 +70,12 @@ export function statements(table: string): Statements {
     outcome: `SELECT failed FROM ${t}_outcome WHERE token = $1`,
     forget: `DELETE FROM ${t}_outcome WHERE token IN
       (SELECT token FROM ${t}_outcome WHERE at < now() - interval '1 hour' ORDER BY at LIMIT 5000)`,
-    get: `SELECT u.i, r.v, r.s FROM unnest($1::bytea[]) WITH ORDINALITY AS u(k, i) JOIN ${t} AS r ON r.k = u.k`,
-    scan: (hasEnd, reverse) =>
-      `SELECT k, v, s FROM ${t} WHERE k >= $1 ${hasEnd ? 'AND k < $3' : ''}
-        ORDER BY k ${reverse ? 'DESC' : 'ASC'} LIMIT $2`,
+    get: `SELECT u.i, ${valueUnlessKnown}, r.s FROM ${requested(1)} JOIN ${t} AS r ON r.k = u.k`,
+    scan,
+    // One statement has one snapshot.
+    scanWithKeys: hasEnd =>
+      `(SELECT 0::bigint AS i, c.k, c.v, c.s FROM (${scan(hasEnd, false)}) AS c)
+        UNION ALL
+        (SELECT u.i, NULL, ${valueUnlessKnown}, r.s FROM ${requested(hasEnd ? 4 : 3)} JOIN ${t} AS r ON r.k = u.k)`,
   }
 }

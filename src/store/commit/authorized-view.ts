@@ -5,7 +5,18 @@
  * client retries.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
+import {
+  type Entry,
+  type KeyedRead,
+  type KeyRange,
+  type Meta,
+  type Minitransaction,
+  type Projection,
+  type RemoteReads,
+  type ScanWithKeys,
+  scanMapAll,
+  type Verification,
+} from '../../meta/meta.ts'
 import { decodeBucket, decodeVersion } from './decoded-records.ts'
 import { isBucketScoped, isDocument, recordKey } from './record-keys.ts'
 
@@ -22,6 +33,11 @@ export function mapKeyOf(key: Buffer): string {
   return lastByKind[kind]!.name
 }
 
+/** Records by name, all as of one point in time; undefined where there is none. */
+export type ReadAhead = ReadonlyMap<string, Entry | undefined>
+
+const NOTHING_AHEAD: ReadAhead = new Map()
+
 /**
  * Reads each record that authorization depends on once per request, so that all rules see the same state. Later steps
  * go through `AuthorizedView`, which verifies that the state still holds.
@@ -29,28 +45,40 @@ export function mapKeyOf(key: Buffer): string {
 export class RepeatableReads implements Meta {
   readonly #meta: Meta
   readonly #cache: RecordCache
+  readonly #ahead: ReadAhead
   readonly #seen = new Map<string, Entry | undefined>()
   #remembers = true
+  /** False once a record that belongs to a bucket was read later than those read ahead. */
+  #isOneMoment = true
 
-  constructor(meta: Meta, cache: RecordCache = new RecordCache()) {
+  constructor(meta: Meta, cache: RecordCache = new RecordCache(), ahead: ReadAhead = NOTHING_AHEAD) {
     this.#meta = meta
     this.#cache = cache
+    this.#ahead = ahead
   }
 
   /** The record as read for authorization; undefined also if it was never read. */
   cached(name: string): Entry | undefined {
-    return this.#seen.get(name)
+    return this.#seen.has(name) ? this.#seen.get(name) : this.#ahead.get(name)
+  }
+
+  /** True when this record and all others read so far existed at the same time. */
+  isOfOneMoment(name: string): boolean {
+    return this.#isOneMoment && this.#ahead.has(name)
   }
 
   /** Disables the cache from here on: records read one after the other may never have coexisted in that combination. */
   readFresh(): void {
     this.#remembers = false
+    this.#isOneMoment = false
   }
 
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const name = mapKeyOf(key)
     const before = this.#seen.get(name)
     if (this.#remembers && (before !== undefined || this.#seen.has(name))) return before
+    if (this.#remembers && this.#ahead.has(name)) return this.#ahead.get(name)
+    this.#isOneMoment = false
     const known = this.#cache.get(name)
     const entry = this.#meta.get(key, known)
     return entry instanceof Promise
@@ -82,25 +110,36 @@ export class RepeatableReads implements Meta {
   }
 }
 
-const ENTRIES_MAX = 1_000
-/** Larger values are objects with inline bytes and are not cached. */
-const VALUE_BYTES_MAX = 1_024
+export interface RecordCacheLimits {
+  readonly entriesMax: number
+  readonly valueBytesMax: number
+}
+
+/** Where records are in memory anyway. Larger values are objects with inline bytes and are not cached. */
+const LOCAL_LIMITS: RecordCacheLimits = { entriesMax: 1_000, valueBytesMax: 1_024 }
+/** Where the engine is behind a network: objects with inline bytes are worth it. At most 40 MiB. */
+export const REMOTE_LIMITS: RecordCacheLimits = { entriesMax: 8_000, valueBytesMax: 5 * 1_024 }
 
 /**
  * Recently read small records by key, above all the bucket record that every request reads. An entry is never trusted
  * on its own; while its stamp is current it saves reading and decoding the record again.
  */
 export class RecordCache {
+  readonly #limits: RecordCacheLimits
   readonly #entries = new Map<string, Entry>()
+
+  constructor(limits: RecordCacheLimits = LOCAL_LIMITS) {
+    this.#limits = limits
+  }
 
   get(name: string): Entry | undefined {
     return this.#entries.get(name)
   }
 
   set(name: string, entry: Entry): void {
-    if (entry.value.length > VALUE_BYTES_MAX) return
+    if (entry.value.length > this.#limits.valueBytesMax) return
     // An existing entry is replaced in place; otherwise the oldest is evicted.
-    if (this.#entries.size >= ENTRIES_MAX && !this.#entries.has(name)) {
+    if (this.#entries.size >= this.#limits.entriesMax && !this.#entries.has(name)) {
       this.#entries.delete(this.#entries.keys().next().value!)
     }
     // Copied, because drivers slice values from larger buffers and one record would retain its whole buffer.
@@ -114,6 +153,10 @@ export class AuthorizationStale extends Error {
     super('the state the request was authorized on has changed')
     this.name = 'AuthorizationStale'
   }
+}
+
+function assertBucket(id: string, entry: Entry | undefined): void {
+  if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
 }
 
 /** The parts of an object record that an access decision depends on. */
@@ -155,33 +198,80 @@ export class AuthorizedView implements Meta {
     this.#objects.add(mapKeyOf(recordKey.current(bucket, key)))
   }
 
+  /** Absent where the engine has none. */
+  get remote(): RemoteReads | undefined {
+    const { remote } = this.#meta
+    return (
+      remote && {
+        getMany: reads => this.#getMany(remote, reads),
+        scanWithKeys: (range, limit, reads) => this.#scanWithKeys(remote, range, limit, reads),
+      }
+    )
+  }
+
   get(key: Buffer): MaybePromise<Entry | undefined> {
     const name = mapKeyOf(key)
     const authorized = this.#reads.cached(name)
-    // The bucket was read first, and its identity implies that of its versions. Documents are not read through the
-    // bucket and need the check.
-    const isKnown = this.#useCache && authorized !== undefined && !this.#buckets.has(name)
-    if (isKnown) return isDocument(key) ? this.#verified(authorized) : authorized
+    if (this.#useCache && authorized !== undefined) {
+      if (this.#reads.isOfOneMoment(name)) return this.#asAuthorized(name, authorized, authorized)
+      // The bucket was read first, and its identity implies that of its versions. Documents are not read through the
+      // bucket and need the check.
+      if (!this.#buckets.has(name)) return isDocument(key) ? this.#verified(authorized) : authorized
+    }
+    const mustVerify = this.#isReadOnly && isBucketScoped(key)
+    const { remote } = this.#meta
+    if (mustVerify && remote !== undefined) return this.#getMany(remote, [{ key }]).then(([entry]) => entry)
     const entry = this.#meta.get(key, authorized)
     const found =
       entry instanceof Promise
         ? entry.then(read => this.#asAuthorized(name, authorized, read))
         : this.#asAuthorized(name, authorized, entry)
-    return this.#isReadOnly && isBucketScoped(key) ? this.#verified(found) : found
+    return mustVerify ? this.#verified(found) : found
+  }
+
+  /** Reads records together with the buckets that they must belong to. */
+  async #getMany(remote: RemoteReads, reads: readonly KeyedRead[]): Promise<readonly (Entry | undefined)[]> {
+    const known = reads.map(({ key }) => ({ key, known: this.#reads.cached(mapKeyOf(key)) }))
+    const buckets = this.#bucketReads()
+    const entries = await remote.getMany([...known, ...buckets])
+    this.#assertBuckets(buckets, entries.slice(known.length))
+    return known.map((read, index) => this.#asAuthorized(mapKeyOf(read.key), read.known, entries[index]))
+  }
+
+  async #scanWithKeys(
+    remote: RemoteReads,
+    range: KeyRange,
+    limit: number,
+    reads: readonly KeyedRead[],
+  ): Promise<ScanWithKeys> {
+    const known = reads.map(({ key }) => ({ key, known: this.#reads.cached(mapKeyOf(key)) }))
+    const buckets = this.#bucketReads()
+    const { entries, records } = await remote.scanWithKeys(range, limit, [...known, ...buckets])
+    this.#assertBuckets(buckets, records.slice(known.length))
+    const found = known.map((read, index) => this.#asAuthorized(mapKeyOf(read.key), read.known, records[index]))
+    return { entries, records: found }
+  }
+
+  /** Reads of the buckets that a read-only request must find unchanged. */
+  #bucketReads(): readonly (KeyedRead & { readonly id: string })[] {
+    if (!this.#isReadOnly) return []
+    const reads = []
+    for (const [name, id] of this.#buckets) {
+      if (id !== undefined) reads.push({ key: Buffer.from(name, 'latin1'), known: this.#reads.cached(name), id })
+    }
+    return reads
+  }
+
+  #assertBuckets(expected: readonly { readonly id: string }[], found: readonly (Entry | undefined)[]): void {
+    for (const [index, { id }] of expected.entries()) assertBucket(id, found[index])
   }
 
   /** Returns what was read, if every bucket is still the one the request was authorized on. */
   async #verified<T>(found: MaybePromise<T>): Promise<T> {
-    if (!this.#isReadOnly) return found
-    const buckets = [...this.#buckets]
+    const buckets = this.#bucketReads()
     const value = await found
-    for (const [name, id] of buckets) if (id !== undefined) await this.#verifyBucket(name, id)
+    for (const { key, known, id } of buckets) assertBucket(id, await this.#meta.get(key, known))
     return value
-  }
-
-  async #verifyBucket(name: string, id: string): Promise<void> {
-    const entry = await this.#meta.get(Buffer.from(name, 'latin1'), this.#reads.cached(name))
-    if (entry === undefined || decodeBucket(entry).id !== id) throw new AuthorizationStale()
   }
 
   #asAuthorized(name: string, authorized: Entry | undefined, entry: Entry | undefined): Entry | undefined {
@@ -199,10 +289,16 @@ export class AuthorizedView implements Meta {
   }
 
   async scan(range: KeyRange, limit: number, reverse?: boolean): Promise<readonly Entry[]> {
+    const { remote } = this.#meta
+    if (remote !== undefined && this.#isReadOnly && reverse !== true)
+      return (await this.#scanWithKeys(remote, range, limit, [])).entries
     return this.#verified(this.#meta.scan(range, limit, reverse))
   }
 
   async scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]> {
+    const { remote } = this.#meta
+    if (remote !== undefined && this.#isReadOnly)
+      return scanMapAll((await this.#scanWithKeys(remote, range, limit, [])).entries, make)
     return this.#verified(this.#meta.scanMap(range, limit, make, verify))
   }
 

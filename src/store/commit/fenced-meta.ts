@@ -4,7 +4,16 @@
  * server owns the folder, or the owner has removed the fence, no commit in flight can take effect.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
-import type { Check, Entry, KeyRange, Meta, Minitransaction, Projection, Verification } from '../../meta/meta.ts'
+import type {
+  Check,
+  Entry,
+  KeyRange,
+  Meta,
+  Minitransaction,
+  Projection,
+  RemoteReads,
+  Verification,
+} from '../../meta/meta.ts'
 import { recordKey } from './record-keys.ts'
 
 /** Another server owns the folder; this process must exit. */
@@ -29,6 +38,10 @@ export class FencedMeta implements Meta {
     const entry = await meta.get(fence)
     if (entry === undefined) throw new OwnershipLost()
     return new FencedMeta(meta, { key: fence, stamp: entry.stamp })
+  }
+
+  get remote(): RemoteReads | undefined {
+    return this.#meta.remote
   }
 
   get(key: Buffer, known?: Entry): MaybePromise<Entry | undefined> {

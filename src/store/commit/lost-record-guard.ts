@@ -7,11 +7,13 @@ import { copyOf, keySuccessor } from '../../lib/bytes.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
   Entry,
+  KeyedRead,
   KeyRange,
   Meta,
   MetaStatistics,
   Minitransaction,
   Projection,
+  RemoteReads,
   Verification,
 } from '../../meta/meta.ts'
 import { MetadataDamaged } from '../../model/faults.ts'
@@ -23,10 +25,12 @@ export class LostRecordGuard implements Meta {
   readonly unguarded: Meta
   readonly #losses: LostRecords
   readonly statistics?: () => Promise<MetaStatistics>
+  readonly remote: RemoteReads | undefined
 
   constructor(meta: Meta, losses: LostRecords) {
     this.unguarded = meta
     this.#losses = losses
+    this.remote = meta.remote && this.#guardRemote(meta.remote)
     if (meta.statistics !== undefined) this.statistics = () => meta.statistics!()
   }
 
@@ -35,6 +39,31 @@ export class LostRecordGuard implements Meta {
     if (this.#losses.has(key)) throw new MetadataDamaged()
     if (!this.#losses.mayHave(key)) return this.unguarded.get(key, known)
     return this.#requireEntry(key, known)
+  }
+
+  #guardRemote(remote: RemoteReads): RemoteReads {
+    const assertPresent = (reads: readonly KeyedRead[], found: readonly (Entry | undefined)[]): void => {
+      if (!this.#losses.isAny) return
+      for (const [index, { key }] of reads.entries()) {
+        const isAbsent = found[index] === undefined
+        if (this.#losses.has(key) || (isAbsent && this.#losses.mayHave(key))) throw new MetadataDamaged()
+      }
+    }
+    return {
+      getMany: async reads => {
+        const found = await remote.getMany(reads)
+        assertPresent(reads, found)
+        return found
+      },
+      scanWithKeys: async (range, limit, reads) => {
+        const found = await remote.scanWithKeys(range, limit, reads)
+        const { entries } = found
+        assertPresent(reads, found.records)
+        if (this.#losses.isAny)
+          this.#assertWhole(range, entries.length < limit ? undefined : entries.at(-1)?.key, false)
+        return found
+      },
+    }
   }
 
   async #requireEntry(key: Buffer, known: Entry | undefined): Promise<Entry> {

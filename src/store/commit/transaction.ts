@@ -6,7 +6,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Random } from '../../lib/random.ts'
-import { type Check, type Entry, type Meta, MetaFull, type Write } from '../../meta/meta.ts'
+import { type Check, type Entry, type Meta, MetaFull, type RemoteReads, type Write } from '../../meta/meta.ts'
 import { Fault } from '../../model/faults.ts'
 import { noUsage, USAGE_FIELDS, type UsageDelta } from '../../model/usage.ts'
 import type { BucketDelta, UsageCounters } from '../usage/usage-counters.ts'
@@ -20,13 +20,27 @@ export class Transaction {
   readonly writes: Write[] = []
   /** The change to the usage of its bucket; a transaction never changes two. */
   usage: BucketDelta | undefined
+  #fetched: readonly { readonly key: Buffer; readonly entry: Entry | undefined }[] | undefined
 
   constructor(meta: Meta) {
     this.#meta = meta
   }
 
+  /** Reads records in one round trip for `get` to find, where the engine is behind a network. */
+  prefetch(keys: () => readonly Buffer[]): Promise<void> | undefined {
+    const { remote } = this.#meta
+    return remote && this.#fetch(remote, keys())
+  }
+
+  async #fetch(remote: RemoteReads, keys: readonly Buffer[]): Promise<void> {
+    const entries = await remote.getMany(keys.map(key => ({ key })))
+    this.#fetched = keys.map((key, index) => ({ key, entry: entries[index] }))
+  }
+
   /** Reads a record and checks it at commit. */
   get(key: Buffer): MaybePromise<Entry | undefined> {
+    const fetched = this.#fetched?.find(read => read.key.equals(key))
+    if (fetched !== undefined) return this.#saw(key, fetched.entry)
     const found = this.#meta.get(key)
     return found instanceof Promise ? found.then(entry => this.#saw(key, entry)) : this.#saw(key, found)
   }
@@ -44,6 +58,11 @@ export class Transaction {
   /** True when no checked record has changed, so that all of them existed at the same time. */
   async validate(): Promise<boolean> {
     if (this.checks.length < 2) return true
+    const { remote } = this.#meta
+    if (remote !== undefined) {
+      const entries = await remote.getMany(this.checks)
+      return this.checks.every(({ stamp }, index) => entries[index]?.stamp === stamp)
+    }
     for (const { key, stamp } of this.checks) if ((await this.#meta.get(key))?.stamp !== stamp) return false
     return true
   }

@@ -57,10 +57,7 @@ export async function requireContentPage(
   return pageFormat.decode(entry.value)
 }
 
-/**
- * Reads a range as one buffer, for a content that is a single plain blob; undefined for any other, and where it must be
- * streamed.
- */
+/** Reads a range as one buffer, for a content that is a single plain blob; undefined for any other. */
 export async function readSingleBlob(
   context: StoreContext,
   content: Content,
@@ -74,7 +71,15 @@ export async function readSingleBlob(
   if (entry instanceof Promise) entry = await entry
   const record = decodeBlob(slice.id, entry)
   if (record.storageKey !== undefined) return undefined
-  return context.blobs.readAtOnce(slice.id, locationOf(record), slice.start + start, slice.start + end)
+  const location = locationOf(record)
+  const bytes = await context.blobs.readAtOnce(slice.id, location, slice.start + start, slice.start + end)
+  return bytes ?? joined(context.blobs.read(slice.id, location, slice.start + start, slice.start + end))
+}
+
+export async function joined(bytes: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of bytes) chunks.push(chunk)
+  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
 }
 
 /** Plaintext bytes [start, end) of a content. `contentKey` opens sealed slices. */

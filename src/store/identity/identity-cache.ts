@@ -15,6 +15,7 @@ import {
   userFormat,
 } from '../../model/account.ts'
 import type { Account, Credential, User } from '../../model/caller.ts'
+import { mapKeyOf, type ReadAhead } from '../commit/authorized-view.ts'
 import { recordKey } from '../commit/record-keys.ts'
 import type { StoreContext } from '../store-context.ts'
 import { Accounts, NO_MARK } from './accounts.ts'
@@ -135,6 +136,7 @@ export class IdentityCache {
   readonly #root: RootKey | undefined
   readonly #accounts: Accounts
   readonly #markKey = recordKey.accountsMark()
+  readonly #markName = mapKeyOf(this.#markKey)
   /** The mark as last read. */
   #mark: Entry | undefined
   #snapshot: IdentitySnapshot | undefined
@@ -147,8 +149,9 @@ export class IdentityCache {
     this.#accounts = new Accounts(context)
   }
 
-  /** Includes every change acknowledged before this call. */
-  now(): MaybePromise<IdentitySnapshot> {
+  /** Includes every change acknowledged before this call, or before the mark was read ahead. */
+  now(ahead?: ReadAhead): MaybePromise<IdentitySnapshot> {
+    if (ahead?.has(this.#markName)) return this.#asOf(ahead.get(this.#markName))
     const entry = this.#context.meta.get(this.#markKey, this.#mark)
     return entry instanceof Promise ? entry.then(found => this.#asOf(found)) : this.#asOf(entry)
   }

@@ -1,6 +1,6 @@
 import type { Version } from '../../model/version.ts'
 import { type PartsPage, type PlacedPart, partsAfter } from '../content/part-table.ts'
-import { readContent, readSingleBlob } from '../content/read-content.ts'
+import { joined, readContent, readSingleBlob } from '../content/read-content.ts'
 import type { StoreContext } from '../store-context.ts'
 
 /** An open object. Its bytes are not freed until it is closed, which reading to the end does as well. */
@@ -92,16 +92,10 @@ export class ObjectHandle {
   async whole(start: number, end: number): Promise<Buffer> {
     try {
       const whole = await readSingleBlob(this.#context, this.version.content, start, end)
-      return whole ?? (await this.#joined(start, end))
+      return whole ?? (await joined(this.read(start, end)))
     } finally {
       this.close()
     }
-  }
-
-  async #joined(start: number, end: number): Promise<Buffer> {
-    const chunks: Buffer[] = []
-    for await (const chunk of this.read(start, end)) chunks.push(chunk)
-    return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
   }
 
   /** The part with this number; undefined when there is none. */

@@ -39,6 +39,7 @@ import {
   findVersion,
   locate,
   locateVersion,
+  prefetchHead,
   publish,
   publishMarker,
   readHead,
@@ -105,6 +106,7 @@ export class Objects {
       const etag = request.etag ?? etagOf(context, digest, request.encryption)
       const { lock = UNLOCKED } = request
       return transactNewVersion(context, { bucket: name, key, lock }, async tx => {
+        await prefetchHead(tx, name, key)
         const bucket = await bucketForWrite(tx, name)
         const get = await readHead(tx, bucket, key)
         checkPrecondition(request.condition ?? ALWAYS, get.current?.version.etag)
@@ -187,6 +189,7 @@ export class Objects {
   ): Promise<RemovalResult> {
     const context = this.#context
     const { key, allowance: rights = NO_BYPASS } = request
+    await prefetchHead(tx, request.bucket, key)
     const bucket = await bucketForWrite(tx, request.bucket)
     const head = await readHead(tx, bucket, key)
     const target = await locate(tx, head, request.versionId)

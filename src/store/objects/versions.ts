@@ -11,7 +11,7 @@ import { Fault } from '../../model/faults.ts'
 import { type Deleted, deletedFormat, NULL_VERSION, type Version } from '../../model/version.ts'
 import { versionFormat } from '../../model/version-record.ts'
 import { mayRemove } from '../../rules/lock.ts'
-import { checkKey } from '../../rules/naming.ts'
+import { checkKey, isBucketName, isKey } from '../../rules/naming.ts'
 import { bucketForRead } from '../buckets/bucket-record.ts'
 import { decodeVersion, type StoredVersion } from '../commit/decoded-records.ts'
 import { keyRanges, recordKey } from '../commit/record-keys.ts'
@@ -41,19 +41,33 @@ export function newVersionId(context: StoreContext, seq: number): string {
   return id.toString('hex')
 }
 
+/** Undefined for an id that this store cannot have assigned. */
+export const sequenceInId = (id: string): number | undefined =>
+  VERSION_ID_SHAPE.test(id) ? Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16) : undefined
+
 function seqOfName(id: string): number {
-  if (!VERSION_ID_SHAPE.test(id)) {
+  const seq = sequenceInId(id)
+  if (seq === undefined) {
     throw new Fault('InvalidArgument', {
       reason: 'Invalid version id specified',
       ArgumentName: 'versionId',
       ArgumentValue: id,
     })
   }
-  return Number.parseInt(id.slice(0, VERSION_SEQ_BYTES * 2), 16)
+  return seq
 }
 
 const decoded = (entry: Entry | undefined): StoredVersion | undefined =>
   entry === undefined ? undefined : { entry, version: decodeVersion(entry) }
+
+/** Reads in one round trip what `bucketForWrite` and `readHead` ask for. */
+export function prefetchHead(tx: Transaction, bucket: string, key: string): Promise<void> | undefined {
+  return tx.prefetch(() =>
+    isBucketName(bucket) && isKey(key)
+      ? [recordKey.bucket(bucket), recordKey.current(bucket, key), recordKey.deleted(bucket, key)]
+      : [],
+  )
+}
 
 export function readHead(tx: Transaction, bucket: Bucket, key: string): MaybePromise<KeyHead> {
   checkKey(key)
