@@ -32,12 +32,15 @@ export interface RestoreResult {
 const COPIES = 64
 const OWNER = recordKey.owner()
 const FENCES = keyRanges.fences().start
+const CLUSTER = keyRanges.cluster().start
+const SEALED = keyRanges.sealed().start
 const BLOBS = keyRanges.kind('b').start
 const GARBAGE = keyRanges.kind('g').start
 
 /** Records about the old folder itself, which are not restored. */
 function isFolderRecord([key, value]: KeyAndValue): boolean {
-  if (key.equals(OWNER) || startsWith(key, FENCES) || startsWith(key, ENGINE_KEYS)) return true
+  if (key.equals(OWNER) || startsWith(key, ENGINE_KEYS)) return true
+  if (startsWith(key, FENCES) || startsWith(key, CLUSTER) || startsWith(key, SEALED)) return true
   return startsWith(key, GARBAGE) && garbageFormat.decode(value).kind === 'volume'
 }
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Disk, DiskFile } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
 import { Keyring } from './keyring.ts'
-import { decodeKeyring, encodeKeyring, KeyringDamaged } from './keyring-file.ts'
+import { decodeKeyring, encodeKeyring, KeyringDamaged, keyringInFolder } from './keyring-file.ts'
 
 interface Inode {
   bytes: Buffer
@@ -92,7 +92,8 @@ class FrailDisk implements Disk {
   }
 }
 
-const openOn = (disk: Disk): Promise<Keyring> => Keyring.open({ disk, folder: 'keys', random: systemRandom })
+const openOn = (disk: Disk): Promise<Keyring> =>
+  Keyring.open({ storage: keyringInFolder(disk, 'keys'), random: systemRandom })
 const CRASHES = ['the unsynced', 'the unsynced names', 'nothing'] as const
 const contentKey = systemRandom.bytes(32)
 

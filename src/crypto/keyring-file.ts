@@ -29,6 +29,16 @@ export interface KeyringContents {
   readonly names: ReadonlyMap<string, NamedKeyState>
 }
 
+/** Where a keyring is kept as a whole. */
+export interface KeyringStorage {
+  /** For error messages. */
+  readonly place: string
+  /** Undefined only when there is none. */
+  read(): Promise<KeyringContents | undefined>
+  /** Durable when it resolves. Rejects if another process has replaced it since it was read. */
+  write(contents: KeyringContents): Promise<void>
+}
+
 /** The keyring exists but cannot be used. It is never replaced by a new one: that would lose everything it sealed. */
 export class KeyringDamaged extends Error {
   readonly path: string
@@ -82,6 +92,23 @@ export async function writeKeyring(disk: Disk, folder: string, contents: Keyring
   }
   await disk.rename(unfinished, keyringPath(folder))
   await disk.syncFolder(folder)
+}
+
+/** The keyring as a file of a folder. */
+export function keyringInFolder(disk: Disk, folder: string): KeyringStorage {
+  return {
+    place: keyringPath(folder),
+    async read() {
+      const contents = await readKeyring(disk, folder)
+      // A start may have died before the keyring's name was durable; nothing may be sealed until it is.
+      if (contents !== undefined) await disk.syncFolder(folder)
+      return contents
+    },
+    async write(contents) {
+      await disk.makeFolder(folder)
+      await writeKeyring(disk, folder, contents)
+    },
+  }
 }
 
 /** Encodes the keyring; throws KeyringFull if it is too large. */

@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { realDisk } from '../lib/disk.ts'
 import { type Random, systemRandom } from '../lib/random.ts'
 import { KeyDisabled, Keyring, KeyUnknown, type KeyUse, UnknownKeyVersion, WrongKey } from './keyring.ts'
+import { keyringInFolder } from './keyring-file.ts'
 
 const contentKey = systemRandom.bytes(32)
 const service: KeyUse = { by: 'service' }
@@ -24,7 +25,7 @@ type Again = (strict?: boolean) => Promise<Keyring>
 async function withKeyring(run: (keyring: Keyring, again: Again) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-keyring-'))
   const again: Again = (strict = false) =>
-    Keyring.open({ disk: realDisk, folder: join(folder, 'keys'), random: systemRandom, strict })
+    Keyring.open({ storage: keyringInFolder(realDisk, join(folder, 'keys')), random: systemRandom, strict })
   try {
     await run(await again(), again)
   } finally {
@@ -91,7 +92,7 @@ test('two opens give the same keys, two keyrings different ones', () =>
 test('the file is readable by its owner alone, also after a rotation', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-keyring-'))
   try {
-    const keyring = await Keyring.open({ disk: realDisk, folder, random: systemRandom })
+    const keyring = await Keyring.open({ storage: keyringInFolder(realDisk, folder), random: systemRandom })
     assert.equal((await stat(join(folder, 'keyring'))).mode & 0o777, 0o600)
     await keyring.rotate('storage')
     assert.equal((await stat(join(folder, 'keyring'))).mode & 0o777, 0o600)
@@ -270,7 +271,7 @@ test('the layout is the documented one', async () => {
   const random: Random = { bytes: count => Buffer.alloc(count, ++draws), fraction: () => 0 }
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-keyring-'))
   try {
-    const keyring = await Keyring.open({ disk: realDisk, folder, random })
+    const keyring = await Keyring.open({ storage: keyringInFolder(realDisk, folder), random })
     const key = Buffer.alloc(32, 9)
     const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
     assert.equal(

@@ -4,7 +4,6 @@
  */
 import { createHash } from 'node:crypto'
 import { EMPTY } from '../lib/bytes.ts'
-import type { Disk } from '../lib/disk.ts'
 import { type Ed25519Key, ed25519Key } from '../lib/ed25519.ts'
 import type { Random } from '../lib/random.ts'
 import { deriveKey, KEY_BYTES } from './derive.ts'
@@ -15,11 +14,9 @@ import {
   type KeyringContents,
   KeyringDamaged,
   KeyringFull,
-  keyringPath,
+  type KeyringStorage,
   NAME_BYTES_MAX,
   type NamedKeyState,
-  readKeyring,
-  writeKeyring,
 } from './keyring-file.ts'
 
 /** The key that wraps a content key, and the data it is bound to. */
@@ -73,8 +70,7 @@ interface Header {
 }
 
 interface KeyringHome {
-  readonly disk: Disk
-  readonly folder: string
+  readonly storage: KeyringStorage
   readonly random: Random
   /** R22. A name is valid only once its key was created; otherwise every name is, from its first use on. */
   readonly strict?: boolean
@@ -96,14 +92,9 @@ export class Keyring {
 
   /** Creates the keyring at the first start. The owner of the data folder opens it before any other process does. */
   static async open(home: KeyringHome): Promise<Keyring> {
-    const { disk, folder, random } = home
-    await disk.makeFolder(folder)
-    const stored = await readKeyring(disk, folder)
-    if (stored !== undefined) {
-      // An earlier start may have died before its keyring's name was durable; nothing may be sealed until it is.
-      await disk.syncFolder(folder)
-      return new Keyring(home, stored)
-    }
+    const { storage, random } = home
+    const stored = await storage.read()
+    if (stored !== undefined) return new Keyring(home, stored)
     const fresh = (): Buffer[] => [random.bytes(KEY_BYTES)]
     const made: KeyringContents = {
       id: random.bytes(KEYRING_ID_BYTES),
@@ -113,7 +104,7 @@ export class Keyring {
       named: fresh(),
       names: new Map(),
     }
-    await writeKeyring(disk, folder, made)
+    await storage.write(made)
     return new Keyring(home, made)
   }
 
@@ -304,21 +295,23 @@ export class Keyring {
     return this.#change(changed, before)
   }
 
-  /** Starts from the file, not from memory: a version that another process added must not be lost. */
-  #change(
+  /** Starts from what is stored, not from memory: a version that another process added must not be lost. */
+  async #change(
     change: (now: KeyringContents) => Partial<KeyringContents>,
     before?: (next: KeyringContents) => Promise<void>,
   ): Promise<KeyringContents> {
-    return this.#inTurn(async () => {
+    const next = await this.#inTurn(async () => {
       const now = await this.#stored()
-      const next = { ...now, ...change(now), generation: now.generation + 1 }
-      fitting(next)
-      await before?.(next)
-      await writeKeyring(this.#home.disk, this.#home.folder, next)
-      this.#contents = next
-      await this.#home.changed?.()
-      return next
+      const changed = { ...now, ...change(now), generation: now.generation + 1 }
+      fitting(changed)
+      await before?.(changed)
+      await this.#home.storage.write(changed)
+      this.#contents = changed
+      return changed
     })
+    // Not in turn: other processes may change the keyring meanwhile, and ask this one to reload it.
+    await this.#home.changed?.()
+    return next
   }
 
   /** A reload that started before a change must not restore the old state. */
@@ -329,11 +322,12 @@ export class Keyring {
   }
 
   async #stored(): Promise<KeyringContents> {
-    const { disk, folder } = this.#home
-    const stored = await readKeyring(disk, folder)
-    if (stored === undefined) throw new KeyringDamaged(keyringPath(folder), 'the file has gone')
-    if (!stored.id.equals(this.#contents.id))
-      throw new KeyringDamaged(keyringPath(folder), 'another keyring has taken its place')
+    const { storage } = this.#home
+    const stored = await storage.read()
+    if (stored === undefined) throw new KeyringDamaged(storage.place, 'it is gone')
+    if (!stored.id.equals(this.#contents.id)) {
+      throw new KeyringDamaged(storage.place, 'another keyring has taken its place')
+    }
     return stored
   }
 }

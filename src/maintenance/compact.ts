@@ -79,7 +79,8 @@ export class Compactor implements MaintenanceStep {
       if (garbage.kind === 'volume') removing.add(garbage.name)
     }
     const all = await blobs.volumes()
-    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && reclamation.isPeerWriter(writer))
+    const isPeer = await reclamation.peerWriters()
+    const isClosed = ({ open, newest, writer }: VolumeState) => !open && !(newest && isPeer(writer))
     // State of volumes that are gone or open again is outdated.
     const closedNames = new Set(all.filter(isClosed).map(({ name }) => name))
     for (const cache of [this.#draftEpochs, this.#payload]) {

@@ -80,20 +80,18 @@ export class UsageCounter implements MaintenanceStep {
   }
 
   async #fold(): Promise<void> {
+    const { ids, reclamation } = this.#context
     for await (const { bucketId, entries } of usageRecords(this.#context.meta)) {
+      const isPeer = await reclamation.peerWriters()
+      const isAlive = (writer: Buffer): boolean => ids.writer.equals(writer) || isPeer(writer)
       const slots = entries.filter(({ key }) => parseUsage(key).writer !== undefined)
       const isGone = slots.length === entries.length
       // No commit writes to a slot of a removed bucket: a commit that counts checks its bucket.
-      const foldable = isGone ? slots : slots.filter(({ key }) => !this.#isAlive(parseUsage(key).writer!))
+      const foldable = isGone ? slots : slots.filter(({ key }) => !isAlive(parseUsage(key).writer!))
       for (let from = 0; from < foldable.length; from += SLOTS_PER_COMMIT) {
         await this.#foldSome(bucketId, foldable.slice(from, from + SLOTS_PER_COMMIT))
       }
     }
-  }
-
-  #isAlive(writer: Buffer): boolean {
-    const { ids, reclamation } = this.#context
-    return ids.writer.equals(writer) || reclamation.isPeerWriter(writer)
   }
 
   /**

@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openMemoryMeta } from '../meta/memory/memory.ts'
 import { ROOT_FILE, rootKey } from './accounts.ts'
 
 test('a first start that was killed while it kept the root key does not keep the next one from starting', async () => {
@@ -10,10 +11,11 @@ test('a first start that was killed while it kept the root key does not keep the
   try {
     await writeFile(join(data, `${ROOT_FILE}.new`), 'HALF')
     const told: string[] = []
-    const config = { data, memory: false, rootKey: undefined }
-    const made = await rootKey(config, line => void told.push(line))
+    const meta = await openMemoryMeta()
+    const config = { data, memory: false, rootKey: undefined, cluster: undefined }
+    const made = await rootKey(config, line => void told.push(line), meta)
     assert.equal(told.length, 1)
-    assert.deepEqual(await rootKey(config, line => void told.push(line)), made)
+    assert.deepEqual(await rootKey(config, line => void told.push(line), meta), made)
     assert.deepEqual([told.length, await readdir(data)], [1, [ROOT_FILE]])
   } finally {
     await rm(data, { recursive: true, force: true })

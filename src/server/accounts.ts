@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { systemRandom } from '../lib/random.ts'
+import type { Meta } from '../meta/meta.ts'
 import { Fault } from '../model/faults.ts'
 import { type DeclaredAccount, InvalidAccountsFile, readAccountsFile } from '../rules/accounts-file.ts'
 import { Accounts, generateAccessKey } from '../store/identity/accounts.ts'
@@ -9,6 +10,7 @@ import { applyAccounts } from '../store/identity/apply-accounts.ts'
 import type { RootKey } from '../store/identity/identity-cache.ts'
 import type { Store } from '../store/store.ts'
 import { BadConfig } from './bad-config.ts'
+import { clusterRootKey } from './cluster-keyring.ts'
 import type { Config } from './config.ts'
 import { isReachableFromOutside, weakness } from './root-key.ts'
 
@@ -76,9 +78,17 @@ export async function storedRootKey(folder: string): Promise<RootKey | undefined
  * the owner alone.
  */
 export async function rootKey(
-  config: Pick<Config, 'rootKey' | 'data' | 'memory'>,
+  config: Pick<Config, 'rootKey' | 'data' | 'memory' | 'cluster'>,
   once: (line: string) => void,
+  meta: Meta,
 ): Promise<RootKey> {
+  if (config.rootKey === undefined && config.cluster !== undefined) {
+    return clusterRootKey(meta, config.cluster, () => {
+      const made = generateAccessKey(systemRandom)
+      once(`root access key ${made.accessKey}, secret key ${made.secretKey} (shown once, kept sealed in the database)`)
+      return made
+    })
+  }
   const known = config.rootKey ?? (config.memory ? undefined : await storedRootKey(config.data))
   if (known !== undefined) return known
   const made = generateAccessKey(systemRandom)

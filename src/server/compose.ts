@@ -4,6 +4,7 @@
  */
 import { join } from 'node:path'
 import { Keyring } from '../crypto/keyring.ts'
+import { keyringInFolder } from '../crypto/keyring-file.ts'
 import { type Clock, systemClock } from '../lib/clock.ts'
 import { type Disk, realDisk } from '../lib/disk.ts'
 import { Ids } from '../lib/ids.ts'
@@ -13,18 +14,25 @@ import { readFindings } from '../meta/journal/findings-file.ts'
 import { openMemoryMeta } from '../meta/memory/memory.ts'
 import type { Meta, MetaEngine, Snapshot } from '../meta/meta.ts'
 import { outageText } from '../meta/postgres/outage.ts'
-import { FencedMeta } from '../store/commit/fenced-meta.ts'
+import { ClusterPeers } from '../store/cluster/cluster-peers.ts'
+import { clusterKey } from '../store/cluster/cluster-records.ts'
+import type { ClusterTiming } from '../store/cluster/liveness.ts'
+import { Expelled, type Membership } from '../store/cluster/membership.ts'
+import { FencedMeta, fenceAt, OwnershipLost } from '../store/commit/fenced-meta.ts'
 import { joinOwner, takeOwnership, workerSocket } from '../store/commit/folder-ownership.ts'
 import { unguarded } from '../store/commit/lost-record-guard.ts'
 import { recordKey } from '../store/commit/record-keys.ts'
-import { registerWorkerFence, removeAllWorkerFences, removeWorkerFence } from '../store/commit/worker-fences.ts'
+import { registerWorkerFence, removeStrayFences, removeWorkerFence } from '../store/commit/worker-fences.ts'
 import { KEYRING_KEY, keyringIdFormat } from '../store/keys/keyring-id.ts'
-import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
+import { NO_PEERS, type PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
 import { Store } from '../store/store.ts'
 import { startUsageCounting } from '../store/usage/usage-mark.ts'
 import { Ballast } from './ballast.ts'
 import { openBlobsAt } from './blob-driver.ts'
+import { type ClusterSettings, clusterKeyring, KeyringChanged } from './cluster-keyring.ts'
+import { joinDatabase } from './database-member.ts'
 import { assertReadable, stampFolder, stampOfFolder, stampOfMeta } from './folder-format.ts'
+import type { RenewalEvents } from './renewal-loop.ts'
 import { openCopy, type SecondCopy } from './second-copy.ts'
 
 export interface ServerParts {
@@ -55,8 +63,15 @@ export interface FolderOptions {
   readonly others?: PeerProcesses
   /** The journal of the second copy cannot be written. */
   readonly onGap?: (error: unknown) => void
-  /** Called while the database server is unavailable, with the reason. */
+  /** Called while the database server is unavailable, or another server may still use it, with the reason. */
   readonly onWait?: (line: string) => void
+  /** The gateways that share the store; absent for a server alone. */
+  readonly cluster?: ClusterSettings | undefined
+  /** Where operators find this server. */
+  readonly address?: string | undefined
+  readonly clusterTiming?: ClusterTiming | undefined
+  /** What happens to the membership of a server whose records are in a database. */
+  readonly membershipEvents?: Partial<RenewalEvents>
 }
 
 /** A folder that this process owns, alone or with workers that it admits. */
@@ -67,6 +82,8 @@ export interface OwnedFolder extends ServerParts {
   admit(writer: Buffer): Promise<void>
   /** Called after it has exited; once resolved, none of its commits can take effect. */
   dismiss(writer: Buffer): Promise<void>
+  /** For records in a database. */
+  readonly membership?: Membership | undefined
 }
 
 /** Drivers are loaded on demand: a store in memory needs neither. */
@@ -91,13 +108,14 @@ async function assertWhole(folder: string): Promise<void> {
   if (names.includes(REBUILDING_FILE)) throw new Error(`${folder} is partly rebuilt: run holdfast rebuild again`)
 }
 
-/** Opens the store in a folder as its only owner. */
+/** Opens the store in a folder as its only owner, or as a member of its cluster. */
 export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
   const { folder, random = systemRandom } = options
   await realDisk.makeFolder(folder)
   assertReadable(folder, await stampOfFolder(folder))
   await assertWhole(folder)
   await new Ballast(realDisk, folder).release()
+  if (options.metaUrl !== undefined) return openDatabase(options)
   const { meta, copy, close } = await openRecords(options)
   return closeOnError(close, async () => {
     const ownership = await takeOwnership(folder, meta, realDisk, random)
@@ -108,12 +126,10 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
         await assertWhole(folder)
         await stampFolder(folder, meta)
         await copy?.mark(ownership.epoch)
-        // LMDB commits end with their process; a database server may still execute a commit of a dead owner.
-        const isFenced = options.metaUrl !== undefined
+        // LMDB commits end with their process, so nothing has to fence them.
         const { epoch } = ownership
-        const store = await openFolderStore({ ...options, epoch }, isFenced ? await FencedMeta.over(meta) : meta)
+        const store = await openFolderStore({ ...options, epoch }, meta)
         await loadFindings(store, copy)
-        if (isFenced) await removeAllWorkerFences(store.context)
         await startUsageCounting(unguarded(store.context), epoch)
         await store.namedKeys.finish()
         return {
@@ -122,11 +138,8 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
           epoch,
           copy,
           reloadFindings: () => loadFindings(store, copy),
-          admit: async writer => (isFenced ? registerWorkerFence(store.context, writer) : undefined),
-          async dismiss(writer) {
-            if (isFenced) await removeWorkerFence(store.context, writer)
-            await realDisk.remove(join(folder, workerSocket(writer)))
-          },
+          admit: async () => {},
+          dismiss: writer => realDisk.remove(join(folder, workerSocket(writer))),
           async close() {
             // The mark is only a hint to the next start, so its failure does not fail the shutdown.
             await copy?.mark(ownership.epoch).catch(() => {})
@@ -136,6 +149,61 @@ export async function openFolder(options: FolderOptions): Promise<OwnedFolder> {
       },
     )
   })
+}
+
+/** A database server may still execute a commit of a dead process, so that every commit is fenced by its member. */
+async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
+  const { folder, cluster, clock = systemClock, random = systemRandom, others = NO_PEERS } = options
+  const meta = await openMeta(options)
+  return closeOnError(
+    () => meta.close(),
+    async () => {
+      assertReadable('the database', await stampOfMeta(meta))
+      const isExclusive = cluster === undefined
+      const { onLost = () => {}, onFailure = () => {} } = options.membershipEvents ?? {}
+      const events = { onLost, onFailure }
+      const [onWait, timing] = [options.onWait ?? (() => {}), options.clusterTiming]
+      const place = { folder, meta, clock, random, address: options.address, timing }
+      const member = await joinDatabase({ ...place, isExclusive, onWait, events })
+      return closeOnError(
+        () => member.leave(),
+        async () => {
+          const { membership, epoch, isFirst } = member
+          await stampFolder(folder, meta)
+          const peers = new ClusterPeers(membership, others, isExclusive)
+          const store = await openFolderStore({ ...options, others: peers, epoch }, membership.meta, membership.id)
+          const { context } = store
+          peers.serve(context, error => onLost(new OwnershipLost(`the keys could not be reloaded: ${String(error)}`)))
+          if (isFirst) await beginEpoch(store, epoch)
+          return {
+            store,
+            snapshot: () => meta.snapshot(),
+            epoch,
+            copy: undefined,
+            membership,
+            reloadFindings: async () => {},
+            admit: writer => registerWorkerFence(context, writer, membership.id),
+            async dismiss(writer) {
+              await removeWorkerFence(context, writer)
+              await realDisk.remove(join(folder, workerSocket(writer)))
+            },
+            async close() {
+              await context.blobs.close()
+              await member.leave()
+              await meta.close()
+            },
+          }
+        },
+      )
+    },
+  )
+}
+
+/** Done by the first member, while no other can do anything. */
+async function beginEpoch(store: Store, epoch: number): Promise<void> {
+  await removeStrayFences(store.context, () => false)
+  await startUsageCounting(unguarded(store.context), epoch)
+  await store.namedKeys.finish()
 }
 
 /** Opens the engine together with its second copy, so that every commit reaches both. */
@@ -167,6 +235,8 @@ export interface WorkerOptions extends FolderOptions {
   /** Generation of the second copy. */
   readonly generation: number | undefined
   readonly writer: Buffer
+  /** Its server's membership, for records in a database. */
+  readonly member?: Buffer | undefined
 }
 
 /** Opens the store in a folder whose owner has admitted this process. */
@@ -178,7 +248,7 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
     return closeOnError(
       () => presence.end(),
       async () => {
-        const fenced = options.metaUrl === undefined ? meta : await FencedMeta.over(meta, recordKey.fence(writer))
+        const fenced = options.member === undefined ? meta : await fencedWorker(meta, options.member, writer)
         const store = await openFolderStore(options, fenced, writer)
         const reloadFindings = (): Promise<void> => loadFindings(store, copy)
         await reloadFindings()
@@ -187,6 +257,12 @@ export async function joinFolder(options: WorkerOptions): Promise<ServerParts> {
       },
     )
   })
+}
+
+/** A worker commits while its server is a member and has not dismissed it. */
+async function fencedWorker(meta: Meta, member: Buffer, writer: Buffer): Promise<FencedMeta> {
+  const membership = await fenceAt(meta, clusterKey.member(member), () => new Expelled())
+  return new FencedMeta(meta, [membership, await fenceAt(meta, recordKey.fence(writer))])
 }
 
 async function loadFindings({ context }: Store, copy: SecondCopy | undefined): Promise<void> {
@@ -207,11 +283,12 @@ function openFolderStore(
   meta: Meta,
   writer?: Buffer,
 ): Promise<Store> {
-  const { folder, durability = 'fsync', disk = realDisk, others, epoch } = options
+  const { folder, durability = 'fsync', disk = realDisk, others, epoch, cluster } = options
   const { clock = systemClock, random = systemRandom } = options
   const blobsPlace = options.blobsPlace ?? join(folder, 'blobs')
   const strictKeys = options.strictKeys === true
-  return openStore({ meta, disk, folder, blobsPlace, durability, strictKeys, clock, random, others, writer, epoch })
+  const shared = { disk, folder, blobsPlace, durability, strictKeys, clock, random, others, cluster }
+  return openStore({ meta, ...shared, writer, epoch })
 }
 
 async function closeStore(
@@ -267,6 +344,7 @@ export interface StoreOptions {
   readonly writer?: Buffer | undefined
   /** Epoch of the folder's owner. */
   readonly epoch?: number | undefined
+  readonly cluster?: ClusterSettings | undefined
 }
 
 /** The store over an open metadata engine and a disk. */
@@ -285,12 +363,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 /** A lost keyring must not be silently replaced, since data encrypted with it could never be read again. */
 async function openKeyring(options: StoreOptions): Promise<Keyring> {
-  const { meta, disk, folder, random, strictKeys: strict, others } = options
+  const { meta, disk, folder, random, strictKeys: strict, others, cluster } = options
+  const storage = cluster === undefined ? keyringInFolder(disk, folder) : clusterKeyring(meta, cluster, folder)
   const entry = await meta.get(KEYRING_KEY)
-  if (entry !== undefined && !(await disk.list(folder)).includes('keyring')) {
-    throw new Error(`the keyring of ${folder} is missing: restore it from a backup before the server can start`)
+  if (entry !== undefined && (await storage.read()) === undefined) {
+    const where = cluster === undefined ? folder : `cluster ${cluster.name}`
+    throw new Error(`the keyring of ${where} is missing: restore it from a backup before the server can start`)
   }
-  const keyring = await Keyring.open({ disk, folder, random, strict, changed: async () => others?.reloadKeys() })
+  const home = { storage, random, strict, changed: async () => others?.reloadKeys() }
+  const keyring = await Keyring.open(home).catch((error: unknown) => {
+    // Another gateway has just created it.
+    if (error instanceof KeyringChanged) return Keyring.open(home)
+    throw error
+  })
   if (entry === undefined) {
     await meta.commit({
       checks: [{ key: KEYRING_KEY, stamp: undefined }],

@@ -15,6 +15,8 @@ import { isBucketName, isRegionName } from '../rules/naming.ts'
 import type { TracerOptions } from '../telemetry/tracer.ts'
 import { BadConfig } from './bad-config.ts'
 import { checkBlobsPlace } from './blob-driver.ts'
+import { clusterFrom, clusterName } from './cluster-config.ts'
+import type { ClusterSettings } from './cluster-keyring.ts'
 import { checkMemory } from './config-memory.ts'
 import { secretFrom, secretIn } from './config-secrets.ts'
 import { checkVariables } from './config-variables.ts'
@@ -49,6 +51,8 @@ export interface Config {
   readonly meta: string | undefined
   /** A folder, or the address of an engine. */
   readonly blobs: string | undefined
+  /** The gateways that share the store; undefined for a server alone. */
+  readonly cluster: ClusterSettings | undefined
   readonly workers: number
   /** A worker that does not respond for this long is replaced. */
   readonly workerTimeoutMs: number
@@ -235,6 +239,12 @@ export const FLAGS = {
   ),
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR|URL', 'where bytes live; in the data folder without', blobsPlace),
+  cluster: flag('NAME', 'serve as one of many gateways on the same database and bytes', clusterName),
+  'cluster-key': flag(
+    'FILE|URL',
+    'key that seals what gateways share: a file, or a transit key of Vault or OpenBao; or HOLDFAST_CLUSTER_KEY',
+    asIs,
+  ),
   memory: flag('', 'keep everything in memory, nothing on a disk; gone when the server ends', onOrOff, 'false'),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'worker-timeout': flag('SECONDS', 'a worker that does not respond for this long is replaced', seconds, '30'),
@@ -323,6 +333,12 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     buckets: values.buckets!,
     meta: values.meta,
     blobs: values.blobs,
+    cluster: clusterFrom(env, {
+      name: values.cluster,
+      keyFile: values['cluster-key'],
+      meta: values.meta,
+      blobs: values.blobs,
+    }),
     workers: memory ? 1 : values.workers!,
     workerTimeoutMs: values['worker-timeout']! * 1000,
     durability: values.durability!,

@@ -11,6 +11,8 @@ export interface WorkerAssignment extends ObjectServerOptions {
   readonly generation: number | undefined
   /** Six bytes in hexadecimal. */
   readonly writer: string
+  /** The membership of its server, in hexadecimal; undefined where records are on a local disk. */
+  readonly member: string | undefined
 }
 
 export type ToWorker =

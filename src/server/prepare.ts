@@ -1,10 +1,11 @@
 /** Prepares a data folder once per start, before any process serves from it. */
 
+import { hostname } from 'node:os'
 import { RUNTIME } from '../lib/runtime.ts'
 import { canonicalIdOf, ROOT_ACCOUNT_ID } from '../model/account.ts'
 import { Fault, MetadataDamaged } from '../model/faults.ts'
 import { DEFAULT_KEY_NAME } from '../model/version.ts'
-import type { PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
+import { NO_PEERS } from '../store/reclaim/reclamation-barrier.ts'
 import type { Store } from '../store/store.ts'
 import { labelled, type Sample } from '../telemetry/families.ts'
 import { VERSION } from '../version.ts'
@@ -14,6 +15,7 @@ import { type FolderOptions, type OwnedFolder, openFolder, openMemory } from './
 import type { Config } from './config.ts'
 import { type FilesystemFacts, filesystemOf } from './filesystem.ts'
 import type { Logger } from './log.ts'
+import type { RenewalEvents } from './renewal-loop.ts'
 import { checkSecrecy } from './secrecy.ts'
 
 const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
@@ -21,13 +23,16 @@ const gapLine = (error: unknown): Readonly<Record<string, unknown>> => ({
   copy: `The metadata journal cannot be written (${String(error)}). The next snapshot will include the changes.`,
 })
 
-export function folderOptions({ data, durability, namedKeys, meta, blobs }: Config, logger: Logger): FolderOptions {
+export function folderOptions(config: Config, logger: Logger): FolderOptions {
+  const { data, durability, namedKeys, meta, blobs, cluster, listen } = config
   return {
     onGap: error => logger.log(gapLine(error)),
     onWait: line => logger.log({ level: 'warn', postgres: line }),
     folder: data,
     durability,
     strictKeys: namedKeys.strict,
+    cluster,
+    address: `${hostname()} ${listen.host}:${listen.port}`,
     ...(meta === undefined ? {} : { metaUrl: meta }),
     ...(blobs === undefined ? {} : { blobsPlace: blobs }),
   }
@@ -62,6 +67,15 @@ export interface PreparedFolder {
   readonly samples: readonly Sample[]
 }
 
+/** A server that has lost its membership commits nothing any more. */
+const events = (logger: Logger): RenewalEvents => ({
+  onLost(error) {
+    logger.log({ level: 'error', error: error.message })
+    logger.abort()
+  },
+  onFailure: error => logger.log({ level: 'warn', error: `the membership could not be renewed: ${String(error)}` }),
+})
+
 interface CheckedFolder extends FilesystemFacts {
   readonly name: 'data' | 'blobs'
   readonly folder: string
@@ -93,7 +107,7 @@ const sampleOf = ({ name, kind, problems }: CheckedFolder): Sample => [
 ]
 
 /** `others` are the worker processes that will serve from the folder. */
-export async function prepare(config: Config, logger: Logger, others?: PeerProcesses): Promise<PreparedFolder> {
+export async function prepare(config: Config, logger: Logger, others = NO_PEERS): Promise<PreparedFolder> {
   const given = await loadAccountsFile(config)
   const folders = checkedFolders(config)
   const warnings = [
@@ -106,10 +120,10 @@ export async function prepare(config: Config, logger: Logger, others?: PeerProce
   if (config.memory) logger.log({ level: 'warn', message: MEMORY_WARNING })
   const folder = config.memory
     ? await openMemoryFolder(config)
-    : await openFolder({ ...folderOptions(config, logger), ...(others === undefined ? {} : { others }) })
+    : await openFolder({ ...folderOptions(config, logger), others, membershipEvents: events(logger) })
   const { store } = folder
   try {
-    const key = await rootKey(config, logger.notice)
+    const key = await rootKey(config, logger.notice, store.context.meta)
     await ensureAccounts(store, given, config.accounts)
     await ensureBuckets(store, config.buckets)
     const { have, strict } = config.namedKeys

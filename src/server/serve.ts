@@ -11,13 +11,12 @@ import { Capacity } from './capacity.ts'
 import type { Config } from './config.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type Logger, withLogLevel } from './log.ts'
-import { Maintenance, maintenanceTasks, sweepTask, usageTask } from './maintenance.ts'
 import { certificateWarning, findPort, readCertificate, renewedCertificate } from './network.ts'
 import { serveObjects } from './object-server.ts'
 import { openAdmin, urlOf } from './open-admin.ts'
 import { prepare } from './prepare.ts'
 import { checkRuntime } from './runtime-check.ts'
-import { copyTask } from './second-copy.ts'
+import { type StoreMaintenance, startMaintenance } from './store-maintenance.ts'
 import { WorkerPool } from './worker-pool.ts'
 
 export interface RunningServer {
@@ -63,9 +62,8 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
     const directory = new IdentityCache(store.context, rootKey)
     const watch = new DiskWatch(realDisk, store.context.blobs, config, logger)
     const capacity = new Capacity(config, store.context.blobs, certificate, () => true)
-    const counting = [...maintenanceTasks(store, logger), usageTask(folder), sweepTask(store)]
-    const copying = copyTask(folder.copy, store.context, logger)
-    const maintenance = new Maintenance([...watch.tasks(), ...counting, ...copying], logger)
+    const isCluster = config.cluster !== undefined
+    const maintenance = startMaintenance({ folder, isCluster, local: watch.tasks() }, logger)
     ends.unshift(() => maintenance.stop())
     const storeMetrics = new StoreMetrics(store.context)
     const collectMetrics = async (): Promise<Sample[]> =>
@@ -109,29 +107,28 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
   const { folder, rootKey, samples } = await prepare(config, logger, pool)
   const { store, epoch, copy } = folder
   const generation = copy?.journal.generation
+  const member = folder.membership?.id.toString('hex')
   const processMetrics = new ProcessMetrics('supervisor', realDisk)
-  let maintenance: Maintenance | undefined
+  let maintenance: StoreMaintenance | undefined
   try {
     const address = await findPort(config.listen)
-    const sweeping = sweepTask(store)
     await pool.start(config.workers, {
       logger,
       admit: writer => folder.admit(writer),
       dismiss: writer => folder.dismiss(writer),
       assignment: writer => ({
         ...{ config, rootKey, certificate, port: address.port },
-        ...{ role: 'worker', epoch, generation, writer },
+        ...{ role: 'worker', epoch, generation, writer, member },
       }),
       heartbeatTimeoutMs: config.workerTimeoutMs,
-      onWorkerExit: () => maintenance?.wake(sweeping),
+      onWorkerExit: () => maintenance?.sweepSoon(),
     })
     const directory = new IdentityCache(store.context, rootKey)
     const isServing = (): boolean => pool.isListening
     const watch = new DiskWatch(realDisk, store.context.blobs, config, logger)
     const capacity = new Capacity(config, store.context.blobs, certificate, isServing)
-    const copying = copyTask(copy, store.context, logger)
-    const tasks = [...watch.tasks(), ...maintenanceTasks(store, logger), usageTask(folder), sweeping, ...copying]
-    const running = new Maintenance(tasks, logger)
+    const isCluster = config.cluster !== undefined
+    const running = startMaintenance({ folder, isCluster, local: watch.tasks() }, logger)
     maintenance = running
     const storeMetrics = new StoreMetrics(store.context)
     const collectMetrics = async (): Promise<Sample[]> => {

@@ -6,7 +6,7 @@ import cluster, { type Worker as Child } from 'node:cluster'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
 import { SHARES_LISTEN_SOCKET } from '../lib/runtime.ts'
-import type { Epoch, EpochKind, PeerProcesses } from '../store/reclaim/reclamation-barrier.ts'
+import type { Epoch, EpochKind, PeerProcesses, WriterLookup } from '../store/reclaim/reclamation-barrier.ts'
 import { cumulativeSamples, mergeSamples, type Sample } from '../telemetry/families.ts'
 import { CrashLoopGuard, QUICK_EXITS_MAX, type WorkerExit } from './crash-loop-guard.ts'
 import { closeUnacceptedHandles } from './handle-transfer.ts'
@@ -120,8 +120,8 @@ export class WorkerPool implements PeerProcesses {
     return mergeSamples([...own, ...this.#exitedCounters, ...[...this.#workers].flatMap(({ samples }) => samples)])
   }
 
-  isWriter(writer: Buffer): boolean {
-    return [...this.#workers].some(worker => worker.writer.equals(writer))
+  async writers(): Promise<WriterLookup> {
+    return writer => [...this.#workers].some(worker => worker.writer.equals(writer))
   }
 
   get isListening(): boolean {

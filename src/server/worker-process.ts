@@ -30,7 +30,8 @@ class WorkerProcess {
     const { config, epoch, generation } = assignment
     const logger = withLogLevel(config.logLevel, everything)
     const writer = Buffer.from(assignment.writer, 'hex')
-    const parts = await joinFolder({ ...folderOptions(config, logger), epoch, generation, writer })
+    const member = assignment.member === undefined ? undefined : Buffer.from(assignment.member, 'hex')
+    const parts = await joinFolder({ ...folderOptions(config, logger), epoch, generation, writer, member })
     return new WorkerProcess(parts, await serveObjects(parts.store, assignment, logger), logger)
   }
 

@@ -1,6 +1,7 @@
 /** A whole machine in memory: a disk that can lose its power, records, and the processes that start and end on them. */
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
 import { Keyring } from '../../src/crypto/keyring.ts'
+import { keyringInFolder } from '../../src/crypto/keyring-file.ts'
 import { ManualClock } from '../../src/lib/clock.ts'
 import type { Disk } from '../../src/lib/disk.ts'
 import { Ids } from '../../src/lib/ids.ts'
@@ -59,7 +60,7 @@ export class World {
     const meta = new FailingMeta(this.records, border)
     const disk = through === undefined ? this.disk : through(this.disk)
     await disk.makeFolder(FOLDER)
-    const keyring = await Keyring.open({ disk, folder: FOLDER, random })
+    const keyring = await Keyring.open({ storage: keyringInFolder(disk, FOLDER), random })
     const ids = new Ids(random)
     const blobs = await openBlobs({
       disk,

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
 import { Keyring } from '../../src/crypto/keyring.ts'
+import { keyringInFolder } from '../../src/crypto/keyring-file.ts'
 import { type Clock, ManualClock } from '../../src/lib/clock.ts'
 import type { Disk } from '../../src/lib/disk.ts'
 import { Ids } from '../../src/lib/ids.ts'
@@ -66,7 +67,7 @@ export interface Ground {
 /** A store with low limits over the given ground: a start of the server, or a restart. */
 export async function openOn({ disk, meta, clock, random }: Ground): Promise<Store> {
   await disk.makeFolder(FOLDER)
-  const keyring = await Keyring.open({ disk, folder: FOLDER, random })
+  const keyring = await Keyring.open({ storage: keyringInFolder(disk, FOLDER), random })
   const ids = new Ids(random)
   const blobs = await openBlobs({
     disk,

@@ -13,9 +13,10 @@ import { runUntilIdle } from '../../src/maintenance/maintenance-step.ts'
 import { Sweeper } from '../../src/maintenance/sweep.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { openFolder } from '../../src/server/compose.ts'
-import { FencedMeta } from '../../src/store/commit/fenced-meta.ts'
+import { FencedMeta, fenceAt } from '../../src/store/commit/fenced-meta.ts'
 import { takeOwnership } from '../../src/store/commit/folder-ownership.ts'
 import { unguarded } from '../../src/store/commit/lost-record-guard.ts'
+import { recordKey } from '../../src/store/commit/record-keys.ts'
 import {
   assertWhole,
   bytesOf,
@@ -165,13 +166,13 @@ test('behind the fence an owner commits as long as it is one, and nothing from t
   await withFolder(async folder => {
     const meta = await openMemoryMeta()
     const before = await takeOwnership(folder, meta, realDisk, systemRandom)
-    const old = await FencedMeta.over(meta)
+    const old = new FencedMeta(meta, [await fenceAt(meta, recordKey.owner())])
     assert.equal(await old.commit(writing('old')), true)
     // Another process's change is a conflict like any other.
     assert.equal(await old.commit({ ...writing('newer'), checks: [{ key: THING, stamp: undefined }] }), false)
     await before.end()
     const after = await takeOwnership(folder, meta, realDisk, systemRandom)
-    const now = await FencedMeta.over(meta)
+    const now = new FencedMeta(meta, [await fenceAt(meta, recordKey.owner())])
     await assert.rejects(old.commit(writing('too late')), { name: 'OwnershipLost' })
     await assert.rejects(old.commit({ ...writing('x'), checks: [{ key: THING, stamp: undefined }] }), {
       name: 'OwnershipLost',
@@ -187,7 +188,10 @@ test('a write of an owner that was replaced meanwhile has no effect on the store
   await withFolder(async folder => {
     const fresh = await freshStore()
     const before = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
-    const old = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    const old = await openOn({
+      ...fresh,
+      meta: new FencedMeta(fresh.meta, [await fenceAt(fresh.meta, recordKey.owner())]),
+    })
     await makeBucket(old, 'bucket')
     await put(old, 'bucket', 'key', payload(100_000, 1))
     const waiting = gate()
@@ -202,7 +206,10 @@ test('a write of an owner that was replaced meanwhile has no effect on the store
     await turn()
     await before.end()
     const after = await takeOwnership(folder, fresh.meta, realDisk, systemRandom)
-    const now = await openOn({ ...fresh, meta: await FencedMeta.over(fresh.meta) })
+    const now = await openOn({
+      ...fresh,
+      meta: new FencedMeta(fresh.meta, [await fenceAt(fresh.meta, recordKey.owner())]),
+    })
     waiting.open()
     assert.equal(await late, 'OwnershipLost')
     assert.ok((await bytesOf(now, { bucket: 'bucket', key: 'key' })).equals(payload(100_000, 1)))

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openBlobs } from '../../src/blobs/file-blobs.ts'
 import { Keyring } from '../../src/crypto/keyring.ts'
+import { keyringInFolder } from '../../src/crypto/keyring-file.ts'
 import { Ids } from '../../src/lib/ids.ts'
 import { Compactor } from '../../src/maintenance/compact.ts'
 import { fsck } from '../../src/maintenance/fsck.ts'
@@ -47,7 +48,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
       const line = epochs.current()
       return { hasPassed: () => !alive || epochs.hasPassed(line) }
     },
-    isWriter: writer => alive && writer.equals(worker.context.ids.writer),
+    writers: async () => writer => alive && writer.equals(worker.context.ids.writer),
     reloadKeys: () => worker.context.keyring.reload(),
     reloadFindings: async () => {},
   }
@@ -61,7 +62,7 @@ async function pair(over: (meta: Meta) => Meta = meta => meta): Promise<Pair> {
     volumeBytesMax: VOLUME_BYTES_MAX,
     reserveBytes: 0,
   })
-  const keyring = await Keyring.open({ disk, folder: FOLDER, random })
+  const keyring = await Keyring.open({ storage: keyringInFolder(disk, FOLDER), random })
   const upkeeper = Store.open({ meta, blobs, keyring, clock, random, ids, others })
   await makeBucket(worker, 'bucket')
   const bury = (): void => {

@@ -248,7 +248,7 @@ test('counters of processes that are gone are folded, those of a removed bucket 
   const keeper = Store.open({
     ...{ ...base, blobs: store.context.blobs, keyring: store.context.keyring },
     ...{ ids: (await openOn({ ...base, random: chance(99) })).context.ids },
-    others: { ...NO_PEERS, isWriter: writer => writer.equals(alive) },
+    others: { ...NO_PEERS, writers: async () => writer => writer.equals(alive) },
   })
   const worker = new UsageCounter(keeper.context, () => meta.snapshot())
   await runUntilIdle(worker)

@@ -8,10 +8,10 @@ import { key } from '../../src/lib/keys.ts'
 import { systemRandom } from '../../src/lib/random.ts'
 import { openMemoryMeta } from '../../src/meta/memory/memory.ts'
 import { joinFolder, openFolder } from '../../src/server/compose.ts'
-import { FencedMeta } from '../../src/store/commit/fenced-meta.ts'
+import { FencedMeta, fenceAt } from '../../src/store/commit/fenced-meta.ts'
 import { joinOwner, takeOwnership } from '../../src/store/commit/folder-ownership.ts'
 import { recordKey } from '../../src/store/commit/record-keys.ts'
-import { registerWorkerFence, removeAllWorkerFences, removeWorkerFence } from '../../src/store/commit/worker-fences.ts'
+import { registerWorkerFence, removeStrayFences, removeWorkerFence } from '../../src/store/commit/worker-fences.ts'
 import { withFolder } from './fixture.ts'
 
 const writer = (): Buffer => systemRandom.bytes(6)
@@ -72,18 +72,18 @@ test('a worker that does not end keeps the folder from being taken', async () =>
 test('a worker commits while its fence stands, and nothing that it began takes effect afterwards', async () => {
   const meta = await openMemoryMeta()
   const engine = { meta, clock: new ManualClock(), random: systemRandom }
-  const [one, two] = [writer(), writer()]
+  const [one, two, server] = [writer(), writer(), writer()]
   const write = (value: string) => ({ checks: [], writes: [{ key: key('x', 'thing'), value: Buffer.from(value) }] })
-  await assert.rejects(FencedMeta.over(meta, recordKey.fence(one)), { name: 'OwnershipLost' })
-  await registerWorkerFence(engine, one)
-  await registerWorkerFence(engine, two)
-  const first = await FencedMeta.over(meta, recordKey.fence(one))
-  const second = await FencedMeta.over(meta, recordKey.fence(two))
+  await assert.rejects(fenceAt(meta, recordKey.fence(one)), { name: 'OwnershipLost' })
+  await registerWorkerFence(engine, one, server)
+  await registerWorkerFence(engine, two, server)
+  const first = new FencedMeta(meta, [await fenceAt(meta, recordKey.fence(one))])
+  const second = new FencedMeta(meta, [await fenceAt(meta, recordKey.fence(two))])
   assert.equal(await first.commit(write('first')), true)
   await removeWorkerFence(engine, one)
   await assert.rejects(first.commit(write('too late')), { name: 'OwnershipLost' })
   assert.equal(await second.commit(write('second')), true)
-  await removeAllWorkerFences(engine)
+  await removeStrayFences(engine, () => false)
   await assert.rejects(second.commit(write('too late')), { name: 'OwnershipLost' })
   assert.equal((await meta.get(key('x', 'thing')))!.value.toString(), 'second')
 })

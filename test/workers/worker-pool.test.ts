@@ -81,7 +81,7 @@ async function supervised(use: (supervised: Supervised) => Promise<void>, starti
         logger,
         admit: writer => starting.admitting(crew, kill).then(() => folder.admit(writer)),
         dismiss: writer => folder.dismiss(writer),
-        assignment: writer => ({ ...given, port, role: 'worker', epoch, writer }),
+        assignment: writer => ({ ...given, port, role: 'worker', epoch, writer, member: undefined }),
         heartbeatTimeoutMs: config.workerTimeoutMs,
         onWorkerExit: () => died.open(),
       })

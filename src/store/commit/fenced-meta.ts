@@ -1,7 +1,8 @@
 /**
  * A metadata engine that outlives its clients, as a database server does, may complete a commit of a process that has
- * already died. Every commit through this fence also checks the owner record or a worker's fence record: once another
- * server owns the folder, or the owner has removed the fence, no commit in flight can take effect.
+ * already died. Every commit through this fence also checks records that others remove before they treat the process as
+ * dead: the owner of the folder, the member of the cluster it belongs to, or the fence of a worker. Once one of them
+ * has changed, no commit in flight can take effect.
  */
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type {
@@ -14,30 +15,35 @@ import type {
   RemoteReads,
   Verification,
 } from '../../meta/meta.ts'
-import { recordKey } from './record-keys.ts'
 
-/** Another server owns the folder; this process must exit. */
+/** This process may not commit any more and must stop serving. */
 export class OwnershipLost extends Error {
-  constructor() {
-    super('another server has taken over the data folder')
+  constructor(why = 'another server has taken over the data folder') {
+    super(why)
     this.name = 'OwnershipLost'
   }
 }
 
+/** A record whose change ends the right to commit. */
+export interface Fence extends Check {
+  /** The error of a commit that the fence has refused. */
+  lost(): Error
+}
+
+/** The fence as it is now; the caller has just written the record, or was admitted by the process that did. */
+export async function fenceAt(meta: Meta, key: Buffer, lost = (): Error => new OwnershipLost()): Promise<Fence> {
+  const entry = await meta.get(key)
+  if (entry === undefined) throw lost()
+  return { key, stamp: entry.stamp, lost }
+}
+
 export class FencedMeta implements Meta {
   readonly #meta: Meta
-  readonly #fence: Check
+  readonly #fences: readonly Fence[]
 
-  private constructor(meta: Meta, fence: Check) {
+  constructor(meta: Meta, fences: readonly Fence[]) {
     this.#meta = meta
-    this.#fence = fence
-  }
-
-  /** Called by an owner right after it took ownership, or by a worker with the fence its owner registered for it. */
-  static async over(meta: Meta, fence: Buffer = recordKey.owner()): Promise<FencedMeta> {
-    const entry = await meta.get(fence)
-    if (entry === undefined) throw new OwnershipLost()
-    return new FencedMeta(meta, { key: fence, stamp: entry.stamp })
+    this.#fences = fences
   }
 
   get remote(): RemoteReads | undefined {
@@ -57,9 +63,10 @@ export class FencedMeta implements Meta {
   }
 
   async commit(tx: Minitransaction): Promise<boolean> {
-    const { key, stamp } = this.#fence
-    if (await this.#meta.commit({ checks: [...tx.checks, this.#fence], writes: tx.writes })) return true
-    if ((await this.#meta.get(key))?.stamp !== stamp) throw new OwnershipLost()
+    if (await this.#meta.commit({ checks: [...tx.checks, ...this.#fences], writes: tx.writes })) return true
+    for (const fence of this.#fences) {
+      if ((await this.#meta.get(fence.key))?.stamp !== fence.stamp) throw fence.lost()
+    }
     return false
   }
 

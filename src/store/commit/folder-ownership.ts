@@ -16,7 +16,7 @@ import { recordKey } from './record-keys.ts'
 export interface FolderOwner {
   /** Grows with every start. */
   readonly epoch: number
-  /** Name of the owner's socket file. */
+  /** Name of the owner's socket file; empty for a cluster, whose members are judged by their renewals. */
   readonly socket: string
 }
 
@@ -60,7 +60,8 @@ export async function takeOwnership(
 ): Promise<FolderOwnership> {
   const entry = await meta.get(recordKey.owner())
   const before = entry === undefined ? undefined : ownerFormat.decode(entry.value)
-  if (before !== undefined && (await isAlive(join(folder, before.socket)))) throw new FolderInUse(folder)
+  if (before !== undefined && before.socket !== '' && (await isAlive(join(folder, before.socket))))
+    throw new FolderInUse(folder)
   const socket = `owner-${random.bytes(8).toString('hex')}.sock`
   const socketServer: LivenessSocket = await openLivenessSocket(join(folder, socket))
   const epoch = (before?.epoch ?? 0) + 1
@@ -81,6 +82,37 @@ export async function takeOwnership(
     await socketServer.end()
     throw error
   }
+}
+
+export interface FolderHold {
+  /** Name of the socket that shows that this server lives. */
+  readonly socket: string
+  /** Sockets of servers that have died in this folder. */
+  readonly dead: ReadonlySet<string>
+  end(): Promise<void>
+}
+
+/** For a store whose records are in a database: only the files of the folder are taken, and no record says so. */
+export async function holdFolder(
+  folder: string,
+  disk: Disk,
+  random: Random,
+  clock: Clock = systemClock,
+): Promise<FolderHold> {
+  const names = await disk.list(folder)
+  const dead = new Set<string>()
+  for (const name of names.filter(one => SOCKET.test(one))) {
+    if (await isAlive(join(folder, name))) throw new FolderInUse(folder)
+    dead.add(name)
+  }
+  for (const name of names.filter(one => WORKER_SOCKET.test(one))) {
+    if (!(await hasExited(join(folder, name), clock))) throw new FolderInUse(folder)
+    dead.add(name)
+  }
+  const socket = `owner-${random.bytes(8).toString('hex')}.sock`
+  const socketServer = await openLivenessSocket(join(folder, socket))
+  for (const name of dead) await disk.remove(join(folder, name))
+  return { socket, dead, end: () => socketServer.end() }
 }
 
 async function hasExited(path: string, clock: Clock): Promise<boolean> {

@@ -110,6 +110,10 @@ export const keyRanges = {
   ledgerEntries: (bucket: string) => keysUnder(key('l', bucket)),
   ledgerIndex: (bucket: string, name: string, versionId: string) => keysUnder(key('i', bucket, name, versionId)),
   fences: () => keysUnder(key('x', 'fence')),
+  /** Members, their renewals, the leader, barriers and holds of a cluster. */
+  cluster: () => keysUnder(key('x', 'cluster')),
+  /** Secrets that gateways share, sealed under the cluster key. */
+  sealed: () => keysUnder(key('x', 'sealed')),
   kind: (kind: string) => keysUnder(Buffer.from(kind, 'latin1')),
 }
 

@@ -2,28 +2,48 @@
  * Fences of the owner's workers, for a metadata engine that may still process a commit of a dead process. A worker can
  * commit only while its fence exists; the owner removes it before it treats the worker as dead.
  */
+import { keySuccessor } from '../../lib/bytes.ts'
 import { WRITER_BYTES } from '../../lib/ids.ts'
+import type { Meta } from '../../meta/meta.ts'
 import { keyRanges, recordKey } from './record-keys.ts'
 import { type TransactionContext, transact } from './transaction.ts'
 
-const NO_VALUE = Buffer.alloc(0)
 const PAGE = 100
 
-export async function registerWorkerFence(context: TransactionContext, writer: Buffer): Promise<void> {
-  await transact(context, async tx => tx.put(recordKey.fence(writer), NO_VALUE))
+/** `member` is the server that the worker belongs to. */
+export async function registerWorkerFence(context: TransactionContext, writer: Buffer, member: Buffer): Promise<void> {
+  await transact(context, async tx => tx.put(recordKey.fence(writer), member))
 }
 
 export async function removeWorkerFence(context: TransactionContext, writer: Buffer): Promise<void> {
   await transact(context, async tx => tx.remove(recordKey.fence(writer)))
 }
 
-/** Removes the fences left by the workers of a previous owner. */
-export async function removeAllWorkerFences(context: TransactionContext): Promise<void> {
+interface WorkerFence {
+  readonly writer: Buffer
+  readonly member: Buffer
+}
+
+async function* workerFences(meta: Meta): AsyncGenerator<WorkerFence> {
+  let { start, end } = keyRanges.fences()
   for (;;) {
-    const fences = await context.meta.scan(keyRanges.fences(), PAGE)
-    if (fences.length === 0) return
-    await transact(context, async tx => {
-      for (const { key } of fences) tx.remove(recordKey.fence(key.subarray(-WRITER_BYTES)))
-    })
+    const page = await meta.scan({ start, end }, PAGE)
+    for (const { key, value } of page) yield { writer: key.subarray(-WRITER_BYTES), member: value }
+    if (page.length < PAGE) return
+    start = keySuccessor(page.at(-1)!.key)
+  }
+}
+
+/** Workers that live, as far as their servers do. */
+export async function workersOf(meta: Meta, isMember: (id: Buffer) => boolean): Promise<readonly Buffer[]> {
+  const writers: Buffer[] = []
+  for await (const { writer, member } of workerFences(meta)) if (isMember(member)) writers.push(writer)
+  return writers
+}
+
+/** Removes fences left by the workers of servers that are gone. Without their server they commit nothing anyway. */
+export async function removeStrayFences(context: TransactionContext, isMember: (id: Buffer) => boolean): Promise<void> {
+  for await (const { writer, member } of workerFences(context.meta)) {
+    if (!isMember(member)) await removeWorkerFence(context, writer)
   }
 }

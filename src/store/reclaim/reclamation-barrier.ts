@@ -14,10 +14,15 @@ export interface Epoch {
   hasPassed(): boolean
 }
 
+export type WriterLookup = (writer: Buffer) => boolean
+
 export interface PeerProcesses {
   epoch(of: EpochKind): Epoch
-  /** True while a process with this writer id lives and may append to its volumes and usage counters. */
-  isWriter(writer: Buffer): boolean
+  /**
+   * The writer ids of processes that live now and may append to their volumes and usage counters. Asked after the
+   * volumes or counters were listed: a process that starts later has none of them.
+   */
+  writers(): Promise<WriterLookup>
   /** Resolves when no peer uses the previous keyring. */
   reloadKeys(): Promise<void>
   /** Resolves when all peers know which records are lost. */
@@ -26,7 +31,7 @@ export interface PeerProcesses {
 
 export const NO_PEERS: PeerProcesses = {
   epoch: () => ({ hasPassed: () => true }),
-  isWriter: () => false,
+  writers: async () => () => false,
   reloadKeys: async () => {},
   reloadFindings: async () => {},
 }
@@ -53,7 +58,7 @@ export class ReclamationBarrier {
     return this.#peers.reloadFindings()
   }
 
-  isPeerWriter(writer: Buffer): boolean {
-    return this.#peers.isWriter(writer)
+  peerWriters(): Promise<WriterLookup> {
+    return this.#peers.writers()
   }
 }

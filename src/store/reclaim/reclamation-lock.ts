@@ -5,10 +5,20 @@
 export class ReclamationLock {
   #freeing = 0
   #holds = 0
+  #isHeldRemotely = false
   readonly #waiting: (() => void)[] = []
 
   get isHeld(): boolean {
-    return this.#holds > 0
+    return this.#holds > 0 || this.#isHeldRemotely
+  }
+
+  get isFreeing(): boolean {
+    return this.#freeing > 0
+  }
+
+  /** A process on another machine holds it, or no longer does. */
+  holdRemotely(isHeld: boolean): void {
+    this.#isHeldRemotely = isHeld
   }
 
   /** Runs `work` unless a backup holds the lock; false when nothing was done. */

@@ -1,0 +1,234 @@
+/**
+ * One gateway's membership of a cluster. It renews a record of its own; the leader expels a member whose renewal stands
+ * still, and any member replaces a leader that does. Being expelled is a commit like any other: from then on nothing
+ * that the expelled gateway sends can take effect, however late it arrives.
+ */
+import type { Clock } from '../../lib/clock.ts'
+import type { Meta, Write } from '../../meta/meta.ts'
+import { type Fence, FencedMeta, fenceAt, OwnershipLost } from '../commit/fenced-meta.ts'
+import { AskedBarrier, BarrierAnswers, type LocalBarrier, raised } from './barriers.ts'
+import {
+  type BarrierKind,
+  type BarrierNumbers,
+  barrierFormat,
+  type ClusterView,
+  clusterKey,
+  leaderFormat,
+  readCluster,
+  renewalFormat,
+  type SeenMember,
+} from './cluster-records.ts'
+import { type ClusterTiming, Liveness } from './liveness.ts'
+
+export class Expelled extends OwnershipLost {
+  constructor() {
+    super('the other gateways have expelled this one from the cluster: it was not seen to renew its membership in time')
+  }
+}
+
+/** Another member leads; only maintenance depends on it. */
+export class LeadershipLost extends Error {
+  constructor() {
+    super('another gateway leads the cluster')
+    this.name = 'LeadershipLost'
+  }
+}
+
+export interface MembershipParts {
+  readonly meta: Meta
+  readonly clock: Clock
+  readonly timing: ClusterTiming
+  readonly id: Buffer
+  /** What had been asked when this member joined. */
+  readonly joinedAt: BarrierNumbers
+}
+
+/** This gateway's own processes. */
+export interface LocalProcesses {
+  /** Called when a barrier is seen; passes when everything active in all processes of this gateway has left. */
+  begin(kind: BarrierKind): LocalBarrier
+  /** Called with every view before its barriers are answered. */
+  see?(view: ClusterView): void
+}
+
+export class Membership {
+  readonly id: Buffer
+  readonly #name: string
+  readonly #clock: Clock
+  /** Every commit of this member checks that it still is one. */
+  readonly meta: FencedMeta
+  readonly #liveness: Liveness
+  #answers: BarrierAnswers | undefined
+  #local: LocalProcesses | undefined
+  readonly #joinedAt: BarrierNumbers
+  readonly #unnumbered = new Map<BarrierKind, AskedBarrier>()
+  readonly #asked = new Set<AskedBarrier>()
+  #renewals = 0
+  #leaderFence: Fence | undefined
+  #view: ClusterView | undefined
+  #renewedAt: number
+  #onStep = (): void => {}
+
+  private constructor({ meta, clock, timing, id, joinedAt }: MembershipParts, fence: Fence) {
+    this.id = id
+    this.#name = id.toString('hex')
+    this.#clock = clock
+    this.#liveness = new Liveness(timing)
+    this.#joinedAt = joinedAt
+    this.#renewedAt = clock.elapsed()
+    this.meta = new FencedMeta(meta, [fence])
+  }
+
+  /** The records of the member were written just before. */
+  static async over(parts: MembershipParts): Promise<Membership> {
+    return new Membership(parts, await fenceAt(parts.meta, clusterKey.member(parts.id), () => new Expelled()))
+  }
+
+  /** From now on barriers are answered; until then this member has nothing that could hold one up. */
+  serve(local: LocalProcesses): void {
+    this.#local = local
+    this.#answers = new BarrierAnswers(this.#view?.asked ?? this.#joinedAt, kind => local.begin(kind))
+  }
+
+  /** Called after every step. */
+  onStep(listener: () => void): void {
+    this.#onStep = listener
+  }
+
+  /** The last view; undefined before the first step. */
+  get view(): ClusterView | undefined {
+    return this.#view
+  }
+
+  /** Time since the last renewal that was acknowledged. */
+  get renewalAgeMs(): number {
+    return this.#clock.elapsed() - this.#renewedAt
+  }
+
+  silenceMs(id: string): number | undefined {
+    return this.#liveness.silenceMs(id, this.#clock.elapsed())
+  }
+
+  /** Commits of maintenance also check that this member still leads; undefined while it does not. */
+  get leaderMeta(): FencedMeta | undefined {
+    return this.#leaderFence && new FencedMeta(this.meta, [this.#leaderFence])
+  }
+
+  /** Asks all members for a barrier. Those asked for between two steps share one. */
+  ask(kind: BarrierKind): AskedBarrier {
+    let barrier = this.#unnumbered.get(kind)
+    if (barrier === undefined) {
+      barrier = new AskedBarrier(kind)
+      this.#unnumbered.set(kind, barrier)
+    }
+    return barrier
+  }
+
+  /** One round: look at everybody, answer, renew, ask, and lead if nobody else does. Rejects with `Expelled`. */
+  async step(): Promise<void> {
+    const view = await readCluster(this.meta)
+    this.#view = view
+    for (const barrier of this.#asked) {
+      barrier.see(view)
+      if (barrier.hasPassed()) this.#asked.delete(barrier)
+    }
+    const dead = this.#liveness.observe(view, this.#clock.elapsed())
+    this.#local?.see?.(view)
+    await this.#renew(view)
+    if (this.#unnumbered.size > 0) await this.#raiseBarriers(view)
+    await this.#lead(view, dead)
+    this.#onStep()
+  }
+
+  async #renew(view: ClusterView): Promise<void> {
+    const passed = this.#answers?.update(view.asked) ?? view.asked
+    const value = renewalFormat.encode({ count: ++this.#renewals, passed })
+    // No other process writes this record, so the fence is the only check.
+    if (!(await this.meta.commit({ checks: [], writes: [{ key: clusterKey.renewal(this.id), value }] }))) return
+    this.#renewedAt = this.#clock.elapsed()
+  }
+
+  async #raiseBarriers({ asked, barrierEntry }: ClusterView): Promise<void> {
+    const kinds = new Set(this.#unnumbered.keys())
+    const next = raised(asked, kinds)
+    const isRaised = await this.meta.commit({
+      checks: [{ key: clusterKey.barrier(), stamp: barrierEntry?.stamp }],
+      writes: [{ key: clusterKey.barrier(), value: barrierFormat.encode(next) }],
+    })
+    // Another member was faster: the next step tries again.
+    if (!isRaised) return
+    for (const kind of kinds) {
+      const barrier = this.#unnumbered.get(kind)!
+      this.#unnumbered.delete(kind)
+      barrier.numbered(next[kind])
+      this.#asked.add(barrier)
+    }
+  }
+
+  async #lead(view: ClusterView, dead: ReadonlySet<string>): Promise<void> {
+    const leader = view.leader?.member.toString('hex')
+    if (leader !== this.#name) {
+      this.#leaderFence = undefined
+      const isGone = leader === undefined || !view.members.has(leader) || dead.has(leader)
+      if (isGone) await this.#takeOver(view, dead)
+      return
+    }
+    if (this.#leaderFence?.stamp !== view.leader?.entry.stamp) {
+      this.#leaderFence = { ...leaderCheck(view), lost: () => new LeadershipLost() }
+    }
+    for (const id of dead) if (id !== this.#name) await this.#expelDead(view.members.get(id)!)
+  }
+
+  /** A dead leader is expelled in the commit that replaces it. */
+  async #takeOver(view: ClusterView, dead: ReadonlySet<string>): Promise<void> {
+    const { leader } = view
+    const old = leader && view.members.get(leader.member.toString('hex'))
+    const isDead = old !== undefined && dead.has(old.id.toString('hex'))
+    const value = leaderFormat.encode({ member: this.id, term: (leader?.term ?? 0) + 1 })
+    await this.meta.commit({
+      checks: [leaderCheck(view), ...(isDead ? [renewalCheck(old)] : [])],
+      writes: [{ key: clusterKey.leader(), value }, ...(isDead ? removalOf(old) : [])],
+    })
+  }
+
+  async #expelDead(member: SeenMember): Promise<void> {
+    const { leaderMeta } = this
+    if (leaderMeta === undefined) return
+    try {
+      await leaderMeta.commit({ checks: [renewalCheck(member)], writes: removalOf(member) })
+    } catch (error) {
+      if (!(error instanceof LeadershipLost)) throw error
+      this.#leaderFence = undefined
+    }
+  }
+
+  /** Leaves on purpose: nobody has to wait until this member is missed. */
+  async leave(): Promise<void> {
+    const view = await readCluster(this.meta)
+    const isLeader = view.leader?.member.equals(this.id) === true
+    await this.meta.commit({
+      checks: [],
+      writes: [
+        { key: clusterKey.member(this.id), value: undefined },
+        { key: clusterKey.renewal(this.id), value: undefined },
+        ...(isLeader ? [{ key: clusterKey.leader(), value: undefined }] : []),
+      ],
+    })
+  }
+}
+
+const leaderCheck = ({ leader }: ClusterView) => ({ key: clusterKey.leader(), stamp: leader?.entry.stamp })
+
+/** Fails when the member has renewed since it was looked at. */
+const renewalCheck = ({ id, renewalEntry }: SeenMember) => ({ key: clusterKey.renewal(id), stamp: renewalEntry.stamp })
+
+const removalOf = ({ id }: SeenMember): Write[] => [
+  { key: clusterKey.member(id), value: undefined },
+  { key: clusterKey.renewal(id), value: undefined },
+]
+
+/** Removes a member whether or not it renews: by an operator, or by a server that knows it to be dead. */
+export async function expel(meta: Meta, member: SeenMember): Promise<boolean> {
+  const check = { key: clusterKey.member(member.id), stamp: member.entry.stamp }
+  return meta.commit({ checks: [check], writes: removalOf(member) })
+}
