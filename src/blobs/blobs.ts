@@ -41,7 +41,17 @@ export interface BlobCapacity {
   readonly freeBytes: number
 }
 
+/** For engines in which every batch is a volume of its own, so that many volumes are tiny. */
+export interface MergeLimits {
+  /** Compaction merges smaller volumes. */
+  readonly volumeBytesMin: number
+  /** Blobs of up to this size in total, written at once, become one volume. */
+  readonly groupBytes: number
+}
+
 export interface Blobs {
+  /** Absent where volumes grow by appending. */
+  readonly merging?: MergeLimits
   /** Throws DiskFull if this many bytes would eat into the reserve; for bytes stored elsewhere on this disk. */
   ensureSpace(bytes: number): Promise<void> | undefined
   /** Durable when it resolves. A body that throws leaves only dead bytes behind. */

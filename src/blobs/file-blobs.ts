@@ -17,7 +17,7 @@ import {
 } from './blobs.ts'
 import { FolderSync } from './folder-sync.ts'
 import { FrameBuilder } from './frame-builder.ts'
-import { type FrameSource, readFrames, readWholeFrames } from './frame-reader.ts'
+import { checkRange, type FrameSource, readFrames, readWholeFrames } from './frame-reader.ts'
 import { BLOB_ID_BYTES, BLOB_WRITER_BYTES, checkFrameBytes, parseVolumeName } from './frames.ts'
 import { type OpenVolume, OpenVolumes } from './open-volumes.ts'
 import { type SoloFiles, SoloFolders, SoloWriter, soloFolder, soloPath } from './solo.ts'
@@ -274,13 +274,6 @@ class FileBlobs implements Blobs {
     await this.#writer.closeVolume()
     this.#readers.forgetAll()
   }
-}
-
-function checkRange(location: BlobLocation, start: number, end: number): void {
-  assert(
-    0 <= start && start <= end && end <= location.length,
-    `[${start}, ${end}) is not within ${location.length} bytes`,
-  )
 }
 
 async function found<T>(id: BlobId, opening: Promise<T>): Promise<T> {

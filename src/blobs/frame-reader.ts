@@ -3,7 +3,7 @@
  * consumed, with every frame checked before its bytes are returned. Memory is bounded for any length and any number of
  * readers.
  */
-
+import assert from 'node:assert/strict'
 import { EMPTY } from '../lib/bytes.ts'
 import { crc32 } from '../lib/crc.ts'
 import type { ReadableFile } from '../lib/disk.ts'
@@ -164,6 +164,14 @@ class FrameReader {
       throw new DamagedBlob(this.#id, 'the footer is not the one of this blob')
     }
   }
+}
+
+/** Throws unless [start, end) lies within the blob. */
+export function checkRange(location: BlobLocation, start: number, end: number): void {
+  assert(
+    0 <= start && start <= end && end <= location.length,
+    `[${start}, ${end}) is not within ${location.length} bytes`,
+  )
 }
 
 const damagedFrame = (id: BlobId, frame: number): DamagedBlob =>

@@ -5,7 +5,7 @@
  * Only records decide which blobs are live. A volume is never removed because a walk through it found nothing: one
  * damaged header would hide every blob after it.
  */
-import { DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
+import { type Body, DamagedBlob, DiskFull, type VolumeState } from '../blobs/blobs.ts'
 import type { DamagedRecord, Entry } from '../meta/meta.ts'
 import { type BlobRecord, blobFormat } from '../model/content.ts'
 import { garbageFormat } from '../model/garbage.ts'
@@ -19,6 +19,15 @@ import { recordsOf } from './records.ts'
 /** Less live data is moved than is freed: a volume is rewritten at most once per halving of its live data. */
 const DEAD_SHARE_MIN = 0.5
 const VOLUMES_PER_COMMIT = 100
+/** Fewer small volumes are not merged: each merge must leave far fewer than it found. */
+const MERGED_VOLUMES_MIN = 16
+/** Blobs that are moved at once where moves share a volume. */
+const GROUP_BLOBS_MAX = 1000
+
+interface LiveBlob {
+  readonly entry: Entry
+  readonly record: BlobRecord
+}
 
 export class Compactor implements MaintenanceStep {
   readonly #context: StoreContext
@@ -50,6 +59,7 @@ export class Compactor implements MaintenanceStep {
     for (const volume of closed) {
       if (await this.#isWorthCompacting(volume, live.get(volume.name) ?? 0)) candidates.add(volume.name)
     }
+    for (const name of this.#smallVolumes(closed)) candidates.add(name)
     if (candidates.size === 0) return 'idle'
     // Dead volumes need no space elsewhere, so they are removed first, even on a full disk.
     const dead = [...candidates].filter(name => !live.has(name))
@@ -119,6 +129,14 @@ export class Compactor implements MaintenanceStep {
     return live < payload && live <= payload * (1 - this.#deadShareMin)
   }
 
+  /** Volumes to merge, where the engine makes a volume of every batch. */
+  #smallVolumes(closed: readonly VolumeState[]): readonly string[] {
+    const { merging } = this.#context.blobs
+    if (merging === undefined) return []
+    const small = closed.filter(({ bytes }) => bytes < merging.volumeBytesMin)
+    return small.length < MERGED_VOLUMES_MIN ? [] : small.map(({ name }) => name)
+  }
+
   /** For a volume that cannot be read to its end this is an underestimate, so that it is left alone. */
   async #payloadOf(volume: string): Promise<number> {
     let payload = 0
@@ -134,42 +152,73 @@ export class Compactor implements MaintenanceStep {
   /** Moves all live blobs out of these volumes; returns the volumes that could not be emptied. */
   async #moveOut(volumes: ReadonlySet<string>): Promise<Set<string>> {
     const failed = new Set<string>()
+    const groupBytes = this.#context.blobs.merging?.groupBytes ?? 0
+    let group: LiveBlob[] = []
+    let bytes = 0
     for await (const entry of recordsOf(this.#context, 'b', throwDamage)) {
       const record = blobFormat.decode(entry.value)
       if (record.volume === undefined || !volumes.has(record.volume)) continue
-      try {
-        await this.#move(entry, record)
-      } catch (error) {
-        failed.add(record.volume)
-        if (error instanceof DiskFull) continue
-        // An unreadable sector is damage too.
-        if (!(error instanceof DamagedBlob) && (error as NodeJS.ErrnoException).code !== 'EIO') throw error
-        this.damaged.push(error as Error)
-      }
+      group.push({ entry, record })
+      bytes += record.storedLength
+      if (bytes < groupBytes && group.length < GROUP_BLOBS_MAX) continue
+      await this.#moveGroup(group, failed)
+      group = []
+      bytes = 0
     }
+    await this.#moveGroup(group, failed)
     return failed
   }
 
-  /** Reads verify every frame, so damage is never copied. */
-  async #move(entry: Entry, { volume, offset, storedLength, frameBytes }: BlobRecord): Promise<void> {
-    const { blobs, readers } = this.#context
-    const id = entry.key.subarray(1)
-    const place = { volume, offset, length: storedLength, frameBytes }
-    // Entered as a reader, since the blob and its volume may be freed at any time.
+  /** Adds the volumes of blobs that could not be moved to `failed`. */
+  async #moveGroup(group: readonly LiveBlob[], failed: Set<string>): Promise<void> {
+    const { readers } = this.#context
+    // Entered as a reader, since the blobs and their volumes may be freed at any time.
     const pin = readers.enter()
     try {
-      const moved = await blobs.write(id, blobs.read(id, place, 0, storedLength), frameBytes)
-      await transact(this.#context, async tx => {
-        const now = await tx.get(entry.key)
-        const record = now && blobFormat.decode(now.value)
-        if (record === undefined || record.volume !== volume || record.offset !== offset) return
-        tx.put(entry.key, blobFormat.encode({ ...record, volume: moved.volume, offset: moved.offset }))
-      })
+      const bodies = await settled(group, blob => this.#bodyOf(blob))
+      const moves = await settled(group, (blob, index) => this.#move(blob, bodies[index]!))
+      for (const [index, moved] of moves.entries()) {
+        if (moved.status === 'fulfilled') continue
+        failed.add(group[index]!.record.volume!)
+        const { reason } = moved
+        if (reason instanceof DiskFull) continue
+        // An unreadable sector is damage too.
+        if (!(reason instanceof DamagedBlob) && (reason as NodeJS.ErrnoException).code !== 'EIO') throw reason
+        this.damaged.push(reason as Error)
+      }
     } finally {
       readers.leave(pin)
     }
   }
+
+  /** Where moves share a volume, all bodies are read first, so that their writes arrive together. */
+  async #bodyOf({ entry, record }: LiveBlob): Promise<Body> {
+    const { blobs } = this.#context
+    const { volume, offset, storedLength, frameBytes } = record
+    const location = { volume, offset, length: storedLength, frameBytes }
+    // Reads verify every frame, so damage is never copied.
+    const body = blobs.read(entry.key.subarray(1), location, 0, storedLength)
+    if (blobs.merging === undefined) return body
+    const chunks: Buffer[] = []
+    for await (const chunk of body) chunks.push(chunk)
+    return chunks
+  }
+
+  async #move({ entry, record }: LiveBlob, body: PromiseSettledResult<Body>): Promise<void> {
+    if (body.status === 'rejected') throw body.reason
+    const { volume, offset, frameBytes } = record
+    const moved = await this.#context.blobs.write(entry.key.subarray(1), body.value, frameBytes)
+    await transact(this.#context, async tx => {
+      const now = await tx.get(entry.key)
+      const current = now && blobFormat.decode(now.value)
+      if (current === undefined || current.volume !== volume || current.offset !== offset) return
+      tx.put(entry.key, blobFormat.encode({ ...current, volume: moved.volume, offset: moved.offset }))
+    })
+  }
 }
+
+const settled = <T, R>(all: readonly T[], step: (one: T, index: number) => Promise<R>) =>
+  Promise.allSettled(all.map(step))
 
 /** An unreadable blob record may reference any volume: until it is repaired, none is removed. */
 function throwDamage(damaged: DamagedRecord): never {

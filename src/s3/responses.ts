@@ -24,8 +24,8 @@ export function neutralHeaders(headers: IncomingHttpHeaders): NeutralHeaders {
 /** Error codes after which a retry may succeed. */
 const TRANSIENT_CODES = ['RequestTimeout', 'SlowDown', 'OperationAborted', 'ConditionalRequestConflict']
 const TOO_MANY_REQUESTS = 429
-/** A retry cannot succeed. */
-const NOT_IMPLEMENTED = 501
+/** Not implemented, and no space: a retry cannot succeed. */
+const PERMANENT_STATUSES = [501, 507]
 
 /** The server responded with an error. */
 export class RequestRefused extends Error {
@@ -42,7 +42,7 @@ export class RequestRefused extends Error {
   }
 
   get isTransient(): boolean {
-    if (this.status === NOT_IMPLEMENTED) return false
+    if (PERMANENT_STATUSES.includes(this.status)) return false
     return this.status >= 500 || this.status === TOO_MANY_REQUESTS || TRANSIENT_CODES.includes(this.code)
   }
 }

@@ -4,11 +4,17 @@
  */
 import type { Blobs } from '../blobs/blobs.ts'
 import { type BlobsOptions, openBlobs } from '../blobs/file-blobs.ts'
+import { parseS3Place } from '../blobs/s3/place.ts'
 import { realDisk } from '../lib/disk.ts'
 import { WRITER_BYTES } from '../lib/ids.ts'
 import { systemRandom } from '../lib/random.ts'
+import { BadConfig } from './bad-config.ts'
+import { secretFrom, secretIn } from './config-secrets.ts'
 
-export type DriverOptions = Pick<BlobsOptions, 'writer' | 'durability' | 'reserveBytes'>
+export interface DriverOptions extends Pick<BlobsOptions, 'writer' | 'durability' | 'reserveBytes'> {
+  /** Given by the process that owns the store, which checks that the engine is fit and that no other store uses it. */
+  readonly storeId?: Buffer
+}
 
 interface BlobDriver {
   /** Throws an error that says what is wrong with the address, without any part that may be secret. */
@@ -17,7 +23,21 @@ interface BlobDriver {
 }
 
 /** By the scheme of the address. */
-const DRIVERS: Readonly<Record<string, BlobDriver>> = {}
+const DRIVERS: Readonly<Record<string, BlobDriver>> = { s3: { check: parseS3Place, open: openS3Driver } }
+
+async function openS3Driver(address: URL, { writer, storeId }: DriverOptions): Promise<Blobs> {
+  const place = parseS3Place(address)
+  const accessKey = secretFrom(process.env, 'HOLDFAST_BLOBS_ACCESS_KEY')
+  const secretKey = secretFrom(process.env, 'HOLDFAST_BLOBS_SECRET_KEY')
+  if (accessKey === undefined || secretKey === undefined) {
+    throw new BadConfig('blobs in an S3 store need HOLDFAST_BLOBS_ACCESS_KEY and HOLDFAST_BLOBS_SECRET_KEY')
+  }
+  const ca = place.caFile === undefined ? undefined : secretIn(place.caFile, 'the option ca of the s3:// address')
+  const options = { place, key: { accessKey, secretKey }, ca, writer }
+  const { openS3Blobs, prepareS3Store } = await import('../blobs/s3/s3-blobs.ts')
+  if (storeId !== undefined) await prepareS3Store(options, storeId)
+  return openS3Blobs(options)
+}
 
 const SCHEME = /^([a-z][a-z0-9+.-]*):\/\//i
 

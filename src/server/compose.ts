@@ -356,6 +356,8 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     disk,
     writer: ids.writer,
     durability: options.durability,
+    // Workers join an owner that has checked the engine.
+    ...(options.writer === undefined ? { storeId: keyring.id } : {}),
     ...(folder === '/' ? { reserveBytes: 0 } : {}),
   })
   return Store.open({ meta, blobs, keyring, clock, random, ids, others: options.others, epoch: options.epoch })
