@@ -5,6 +5,7 @@ import { type Route, RouteTable, route } from './route.ts'
 import * as accounts from './routes/accounts.ts'
 import * as backup from './routes/backup.ts'
 import * as buckets from './routes/buckets.ts'
+import * as cluster from './routes/cluster.ts'
 import * as encryption from './routes/encryption.ts'
 import * as keys from './routes/keys.ts'
 import * as locks from './routes/locks.ts'
@@ -25,7 +26,7 @@ const GetDescription = route({
 })
 
 export const ADMIN_ROUTES = new RouteTable([
-  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server, usage].flatMap(module =>
+  ...[accounts, keys, buckets, locks, encryption, backup, metrics, server, cluster, usage].flatMap(module =>
     Object.values(module).filter(isRoute),
   ),
   GetDescription,

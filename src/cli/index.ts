@@ -5,6 +5,7 @@ import { accountCommands } from './commands/accounts.ts'
 import { backupCommands } from './commands/backup.ts'
 import { bucketCommands } from './commands/buckets.ts'
 import { checkCommands } from './commands/checks.ts'
+import { clusterCommands } from './commands/cluster.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { encryptionCommands } from './commands/encryption.ts'
 import { healthCommand } from './commands/health.ts'
@@ -36,6 +37,7 @@ export const COMMANDS: readonly Command[] = [
   ...policyCommands,
   ...lockCommands,
   ...encryptionCommands,
+  ...clusterCommands,
   importCommand,
   ...checkCommands,
   ...backupCommands,

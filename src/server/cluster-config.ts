@@ -17,41 +17,41 @@ export function clusterName(text: string, flag: string): string {
 interface ClusterFlags {
   readonly name: string | undefined
   readonly keyFile: string | undefined
+  readonly keyUrl: string | undefined
   readonly meta: string | undefined
   readonly blobs: string | undefined
 }
 
 /** Undefined for a server alone. */
 export function clusterFrom(env: NodeJS.ProcessEnv, flags: ClusterFlags): ClusterSettings | undefined {
-  const { name, keyFile, meta, blobs } = flags
-  const fromEnvironment = secretFrom(env, 'HOLDFAST_CLUSTER_KEY')
+  const { name, keyFile, keyUrl, meta, blobs } = flags
+  const key = env.HOLDFAST_CLUSTER_KEY || undefined
+  const given = [keyFile, keyUrl, key].filter(one => one !== undefined).length
   if (name === undefined) {
-    if (keyFile === undefined && fromEnvironment === undefined) return undefined
+    if (given === 0) return undefined
     throw new BadConfig('a cluster key is given without --cluster')
   }
   if (meta === undefined) throw new BadConfig('--cluster needs --meta postgres://…: all gateways share the database')
   if (blobs === undefined) throw new BadConfig('--cluster needs --blobs: all gateways share the bytes')
-  if (keyFile !== undefined && fromEnvironment !== undefined) {
-    throw new BadConfig('--cluster-key and HOLDFAST_CLUSTER_KEY are both given: choose one')
+  if (given === 0) throw new BadConfig(`--cluster needs --cluster-key-file or HOLDFAST_CLUSTER_KEY: ${KEY_FORM}`)
+  if (given > 1) throw new BadConfig('the cluster key is given more than once: choose one way')
+  return {
+    name,
+    key: keyUrl === undefined ? localKey(key ?? secretIn(keyFile!, '--cluster-key-file')) : transit(env, keyUrl),
   }
-  return { name, key: keySource(env, keyFile, fromEnvironment) }
 }
 
-function keySource(
-  env: NodeJS.ProcessEnv,
-  given: string | undefined,
-  fromEnvironment: string | undefined,
-): ClusterKeySource {
-  if (given !== undefined && isTransitAddress(given)) {
-    const token = secretFrom(env, 'HOLDFAST_VAULT_TOKEN')
-    if (token === undefined) throw new BadConfig('--cluster-key names a transit key: set HOLDFAST_VAULT_TOKEN')
-    return { kind: 'transit', address: given, token }
-  }
-  const text = given === undefined ? fromEnvironment : secretIn(given, '--cluster-key')
-  if (text === undefined) {
-    throw new BadConfig(`--cluster needs --cluster-key or HOLDFAST_CLUSTER_KEY: ${KEY_FORM}`)
-  }
+function localKey(text: string): ClusterKeySource {
   const key = parseClusterKey(text)
   if (key === undefined) throw new BadConfig(`the cluster key is not ${KEY_FORM}`)
   return { kind: 'local', key: key.toString('hex') }
+}
+
+function transit(env: NodeJS.ProcessEnv, address: string): ClusterKeySource {
+  if (!isTransitAddress(address)) {
+    throw new BadConfig('--cluster-key-url names a transit key: https://HOST:8200/v1/transit/keys/NAME')
+  }
+  const token = secretFrom(env, 'HOLDFAST_VAULT_TOKEN')
+  if (token === undefined) throw new BadConfig('--cluster-key-url needs the token in HOLDFAST_VAULT_TOKEN')
+  return { kind: 'transit', address, token }
 }

@@ -184,7 +184,10 @@ async function openDatabase(options: FolderOptions): Promise<OwnedFolder> {
             reloadFindings: async () => {},
             admit: writer => registerWorkerFence(context, writer, membership.id),
             async dismiss(writer) {
-              await removeWorkerFence(context, writer)
+              await removeWorkerFence(context, writer).catch((error: unknown) => {
+                // Nothing of an expelled server takes effect, and so nothing of its workers.
+                if (!(error instanceof Expelled)) throw error
+              })
               await realDisk.remove(join(folder, workerSocket(writer)))
             },
             async close() {

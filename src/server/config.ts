@@ -240,11 +240,8 @@ export const FLAGS = {
   meta: flag('URL', 'where metadata live: postgres://…; in the data folder without', metaUrl),
   blobs: flag('DIR|URL', 'where bytes live; in the data folder without', blobsPlace),
   cluster: flag('NAME', 'serve as one of many gateways on the same database and bytes', clusterName),
-  'cluster-key': flag(
-    'FILE|URL',
-    'key that seals what gateways share: a file, or a transit key of Vault or OpenBao; or HOLDFAST_CLUSTER_KEY',
-    asIs,
-  ),
+  'cluster-key-file': flag('FILE', 'key that seals what gateways share; or HOLDFAST_CLUSTER_KEY', asIs),
+  'cluster-key-url': flag('URL', 'the same as a transit key of Vault or OpenBao', asIs),
   memory: flag('', 'keep everything in memory, nothing on a disk; gone when the server ends', onOrOff, 'false'),
   workers: flag('N', 'serving processes, one for each core', workerCount, String(availableParallelism())),
   'worker-timeout': flag('SECONDS', 'a worker that does not respond for this long is replaced', seconds, '30'),
@@ -335,7 +332,8 @@ export function readConfig(args: readonly string[], env: NodeJS.ProcessEnv): Con
     blobs: values.blobs,
     cluster: clusterFrom(env, {
       name: values.cluster,
-      keyFile: values['cluster-key'],
+      keyFile: values['cluster-key-file'],
+      keyUrl: values['cluster-key-url'],
       meta: values.meta,
       blobs: values.blobs,
     }),

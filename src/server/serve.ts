@@ -4,10 +4,12 @@ import type { Certificate } from '../http/listen.ts'
 import { realDisk } from '../lib/disk.ts'
 import { relaxCollector } from '../lib/runtime.ts'
 import { IdentityCache } from '../store/identity/identity-cache.ts'
+import { clusterSamples } from '../telemetry/cluster-metrics.ts'
 import { mergeSamples, type Sample } from '../telemetry/families.ts'
 import { ProcessMetrics } from '../telemetry/process-metrics.ts'
 import { StoreMetrics } from '../telemetry/store-metrics.ts'
 import { Capacity } from './capacity.ts'
+import type { OwnedFolder } from './compose.ts'
 import type { Config } from './config.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type Logger, withLogLevel } from './log.ts'
@@ -15,24 +17,20 @@ import { certificateWarning, findPort, readCertificate, renewedCertificate } fro
 import { serveObjects } from './object-server.ts'
 import { openAdmin, urlOf } from './open-admin.ts'
 import { prepare } from './prepare.ts'
+import { RejoiningServer, type RunningServer } from './rejoining-server.ts'
 import { checkRuntime } from './runtime-check.ts'
 import { type StoreMaintenance, startMaintenance } from './store-maintenance.ts'
 import { WorkerPool } from './worker-pool.ts'
 
-export interface RunningServer {
-  readonly url: string
-  /** `off` when there is none. */
-  readonly consoleUrl: string
-  /** Rereads the certificate and reopens the audit log. */
-  reload(): Promise<void>
-  close(): Promise<void>
-}
-
 export function serve(config: Config, everything: Logger): Promise<RunningServer> {
   relaxCollector()
   const logger = withLogLevel(config.logLevel, everything)
-  return config.workers === 1 ? serveAlone(config, logger) : supervise(config, logger)
+  const start = config.workers === 1 ? serveAlone : supervise
+  return config.cluster === undefined ? start(config, logger) : RejoiningServer.start(config, logger, start)
 }
+
+const membershipSamples = ({ membership }: OwnedFolder): Sample[] =>
+  membership === undefined ? [] : clusterSamples(membership)
 
 /** The part of a start that can fail before the data folder is touched. */
 async function certificateToServe(config: Config, logger: Logger): Promise<Certificate | undefined> {
@@ -71,6 +69,7 @@ async function serveAlone(config: Config, logger: Logger): Promise<RunningServer
         ...samples,
         ...(await objects.samples()),
         ...(await storeMetrics.samples()),
+        ...membershipSamples(folder),
         ...maintenance.samples(),
       ])
     const shown = { certificate, isServing: () => true, isDiskFull: () => watch.isFull, collectMetrics, capacity }
@@ -136,6 +135,7 @@ async function supervise(config: Config, logger: Logger): Promise<RunningServer>
         ...samples,
         ...(await processMetrics.samples()),
         ...(await storeMetrics.samples()),
+        ...membershipSamples(folder),
         ...running.samples(),
       ]
       return mergeSamples([...own, ...(await pool.samples())])

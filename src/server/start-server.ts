@@ -1,7 +1,8 @@
 /** Starts a server for the program: a failure becomes one line that names the problem, and an exit code. */
 import { BadConfig, type Config } from './config.ts'
 import type { Logger } from './log.ts'
-import { type RunningServer, serve } from './serve.ts'
+import type { RunningServer } from './rejoining-server.ts'
+import { serve } from './serve.ts'
 import { startFailure } from './start-failure.ts'
 
 const EXIT_FAILED = 1

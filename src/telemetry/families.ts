@@ -78,6 +78,13 @@ export const METRIC_FAMILIES = {
   holdfast_upkeep_last_success_timestamp_seconds: gauge('When the maintenance task last completed its work.', 'max'),
   holdfast_lifecycle_actions_total: counter('Actions of lifecycle rules: removed, marked, aborted.'),
   holdfast_lifecycle_locked: gauge('Versions that are due but locked, as of the last complete round.'),
+  holdfast_cluster_members: gauge('Servers that share the database, as this one last saw them.', 'max'),
+  holdfast_cluster_leads: gauge('1 while this server runs the maintenance of its cluster.'),
+  holdfast_cluster_renewal_age_seconds: gauge('Time since this server last renewed its membership.', 'max'),
+  holdfast_cluster_member_silence_seconds: gauge(
+    'Time since this server saw a member renew; it is expelled after 12 seconds.',
+    'max',
+  ),
   holdfast_scrub_running: gauge('1 while a scrub round is running.'),
   holdfast_scrub_records: gauge('Records read by the last scrub round.'),
   holdfast_scrub_bytes: gauge('Bytes read by the last scrub round.'),

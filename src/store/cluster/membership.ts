@@ -22,7 +22,7 @@ import { type ClusterTiming, Liveness } from './liveness.ts'
 
 export class Expelled extends OwnershipLost {
   constructor() {
-    super('the other gateways have expelled this one from the cluster: it was not seen to renew its membership in time')
+    super('this server was expelled: it was not seen to renew its membership in time, or an operator expelled it')
   }
 }
 
