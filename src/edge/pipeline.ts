@@ -44,6 +44,8 @@ import {
 export interface Session {
   readonly facts: AccessFacts
   readonly store: OperationContext['store']
+  /** Rejects when the client should not wait any longer for an outcome; the operation goes on. */
+  readonly expired?: Promise<never> | undefined
 }
 
 /** A request before its caller is known. */
@@ -185,13 +187,29 @@ export class Pipeline {
         })
         const unread = checkUnreadBody(operation, state.request, state.body)
         if (unread !== undefined) await unread
-        return withHeaders(await operation.run(context, input), successHeaders)
+        const running = operation.run(context, input)
+        const { expired } = session
+        const bounded =
+          expired === undefined ? running : this.#unlessExpired(Promise.resolve(running), expired, exchange.requestId)
+        return withHeaders(await bounded, successHeaders)
       } catch (error) {
         if (!this.#parts.isStale(error)) throw error
         if (!onlyReads(operation) || attempt === ATTEMPTS_MAX) throw new Fault('OperationAborted')
       } finally {
         reads.end()
       }
+    }
+  }
+
+  /** An operation whose client has been answered still reports an error that ends the process. */
+  async #unlessExpired<T>(running: Promise<T>, expired: Promise<never>, requestId: string): Promise<T> {
+    try {
+      return await Promise.race([running, expired])
+    } catch (error) {
+      running.catch(late => {
+        if (late !== error && faultOf(late) === undefined) this.#parts.onError(late, requestId)
+      })
+      throw error
     }
   }
 

@@ -102,7 +102,8 @@ export interface Meta {
   scanMap<T>(range: KeyRange, limit: number, make: Projection<T>, verify?: Verification): Promise<readonly T[]>
   /**
    * True: every write is durable. False: a check failed and nothing was written. Rejects with `MetaFull` when nothing
-   * was written for lack of space, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
+   * was written for lack of space, with `EngineUnavailable` when nothing was written because the engine cannot be
+   * reached, with `OutcomeUnknown` when it may or may not have been, and with a RangeError when
    * the commit exceeds `META_LIMITS`.
    */
   commit(tx: Minitransaction): Promise<boolean>

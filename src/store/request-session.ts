@@ -10,6 +10,7 @@ import { findBucket } from './buckets/bucket-record.ts'
 import { AuthorizedView, type ReadAhead, type RecordCache, RepeatableReads } from './commit/authorized-view.ts'
 import type { StoredVersion } from './commit/decoded-records.ts'
 import type { TransactionContext } from './commit/transaction.ts'
+import { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { IdentityCache, IdentitySnapshot } from './identity/identity-cache.ts'
 import { findVersion, type VersionSelector } from './objects/versions.ts'
 import { type RequestTarget, readAhead } from './read-ahead.ts'
@@ -153,11 +154,17 @@ export class RequestSession {
   readonly facts: SessionFacts
   /** Bound to the state that the request was authorized on. */
   readonly store: Store
+  /** Rejects when the client should not wait any longer for an outcome; undefined where every commit is local. */
+  readonly expired: Promise<never> | undefined
 
   constructor(store: Store, reads: RepeatableReads, actor: Actor, pin: RequestEpochGuard | undefined) {
-    const view = new AuthorizedView(store.context.meta, reads, pin !== undefined)
+    const { meta, clock } = store.context
+    const view = new AuthorizedView(meta, reads, pin !== undefined)
+    const isBounded = meta.remote !== undefined && pin === undefined
+    const deadline = isBounded ? new TransactionDeadline(clock) : undefined
+    this.expired = deadline?.expired
     this.facts = new SessionFacts(store, reads, view)
-    this.store = store.forRequest(view, actor, pin)
+    this.store = store.forRequest(view, actor, pin, deadline)
   }
 }
 

@@ -7,6 +7,7 @@ import type { Meta } from '../meta/meta.ts'
 import type { Actor } from '../model/ledger.ts'
 import type { LifecycleRule } from '../rules/lifecycle.ts'
 import type { LostRecords } from './commit/lost-records.ts'
+import type { TransactionDeadline } from './commit/transaction-deadline.ts'
 import type { KeyChanges } from './keys/key-changes.ts'
 import type { LedgerGroupCommit } from './ledger/ledger-group-commit.ts'
 import type { RefusalEntries } from './ledger/refusal-entries.ts'
@@ -40,6 +41,8 @@ export interface StoreContext {
   readonly refusals: RefusalEntries
   readonly keyChanges: KeyChanges
   readonly usage: UsageCounters
+  /** Present for a request that may write, on an engine behind a network. */
+  readonly deadline?: TransactionDeadline | undefined
   /** Parses stored lifecycle rules; cached, since every read and write of an object needs them. */
   readonly lifecycleRules: (text: string) => readonly LifecycleRule[]
   /** The actor on whose behalf changes are made, as recorded in the ledger. */

@@ -18,6 +18,7 @@ import { Buckets } from './buckets/buckets.ts'
 import { Documents } from './buckets/documents.ts'
 import { LostRecordGuard } from './commit/lost-record-guard.ts'
 import { LostRecords } from './commit/lost-records.ts'
+import type { TransactionDeadline } from './commit/transaction-deadline.ts'
 import { KeyChanges } from './keys/key-changes.ts'
 import { NamedKeys } from './keys/named-keys.ts'
 import { Ledger } from './ledger/ledger.ts'
@@ -130,7 +131,12 @@ export class Store {
   }
 
   /** The same store as one request sees it: its own metadata view, actor and epoch guard; everything else is shared. */
-  forRequest(meta: Meta, actor: Actor = this.context.actor, epochs: EpochGuard = this.context.readers): Store {
-    return new Store({ ...this.context, meta, actor, readerGuard: epochs })
+  forRequest(
+    meta: Meta,
+    actor: Actor = this.context.actor,
+    epochs: EpochGuard = this.context.readers,
+    deadline?: TransactionDeadline,
+  ): Store {
+    return new Store({ ...this.context, meta, actor, readerGuard: epochs, deadline })
   }
 }

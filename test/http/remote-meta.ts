@@ -17,6 +17,8 @@ export class RemoteMeta implements MetaEngine {
   trips = 0
   /** Awaited once, just before the engine performs the next reads of this kind, or just after it. */
   interruption: { readonly kind: 'get' | 'scan'; readonly when: 'before' | 'after'; run(): Promise<void> } | undefined
+  /** Performs the next commits instead, if at all, and decides when their outcome is known. */
+  inDoubt: ((commit: () => Promise<boolean>) => Promise<boolean>) | undefined
   readonly #meta: MetaEngine
   #turn: Promise<void> | undefined
   readonly remote: RemoteReads = {
@@ -84,7 +86,7 @@ export class RemoteMeta implements MetaEngine {
 
   async commit(tx: Minitransaction): Promise<boolean> {
     await this.#trip()
-    return this.#meta.commit(tx)
+    return this.inDoubt === undefined ? this.#meta.commit(tx) : this.inDoubt(() => this.#meta.commit(tx))
   }
 
   snapshot: MetaEngine['snapshot'] = () => this.#meta.snapshot()

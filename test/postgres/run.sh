@@ -72,6 +72,8 @@ CONF
 as_server "$bin/pg_ctl" -D "$folder/data" -l "$folder/data/server.log" -w start >/dev/null \
   || { cat "$folder/data/server.log"; exit 1; }
 
+export HOLDFAST_POSTGRES_BIN="$bin"
+export HOLDFAST_POSTGRES_FOLDER="$folder"
 export HOLDFAST_POSTGRES_URL="postgres://postgres@127.0.0.1:$port/postgres"
 # A crash and a new start, as a test can ask for it.
 cat >"$folder/restart.sh" <<RESTART
@@ -81,6 +83,7 @@ RESTART
 chmod 755 "$folder/restart.sh"
 if [ "$(id -u)" = 0 ]; then
   drop_rights="setpriv --reuid=postgres --regid=postgres --clear-groups env LC_ALL=C"
+  export HOLDFAST_POSTGRES_AS="$drop_rights"
   export HOLDFAST_POSTGRES_RESTART="$drop_rights sh $folder/restart.sh"
 else
   export HOLDFAST_POSTGRES_RESTART="sh $folder/restart.sh"

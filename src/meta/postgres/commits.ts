@@ -5,25 +5,30 @@
  */
 import { crc32c } from '@node-rs/crc32'
 import { crc32 } from '../../lib/crc.ts'
+import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import type { Random } from '../../lib/random.ts'
 import { keyText } from '../commit-limits.ts'
 import { META_LIMITS, MetaFull, type Minitransaction, OutcomeUnknown } from '../meta.ts'
 import { boolArray, byteaArray, int4Array, int8Array, rawInt8Array } from './binary-arrays.ts'
-import { type Cluster, ConnectionLane, wasRefused } from './connection.ts'
+import { type Cluster, ConnectionLane, TRANSIENT, wasRefused } from './connection.ts'
 import { type Footprint, KeyFootprints } from './key-footprints.ts'
+import { whyOf } from './outage.ts'
 import type { Statements } from './schema.ts'
 
 const CONNECTIONS = 2
 const BATCH_KEYS_MAX = META_LIMITS.commitKeysMax
 const BATCH_BYTES_MAX = 2 * META_LIMITS.commitBytesMax
-/** Errors that are unrelated to the batch: deadlock, serialization, timeouts. */
-const TRANSIENT = new Set(['40001', '40P01', '55P03', '57014'])
 const DISK_FULL = '53100'
 const PURGE_EVERY_BATCHES = 1_000
+/** Tokens are forgotten after an hour of the server's time; an outcome is not asked for any more well before that. */
+const RESOLVE_MS_MAX = 50 * 60_000
+const RESOLVE_PAUSE_MS = 50
+const EXPIRY_CHECK_MS = 1_000
 
 interface PendingCommit extends Footprint {
   readonly tx: Minitransaction
   readonly bytes: number
+  readonly hasExpired: () => boolean
   readonly resolve: (isCommitted: boolean) => void
   readonly reject: (error: unknown) => void
 }
@@ -76,15 +81,14 @@ const indexesIn = (text: string): ReadonlySet<number> =>
 
 function pendingCommit(
   tx: Minitransaction,
-  resolve: PendingCommit['resolve'],
-  reject: PendingCommit['reject'],
+  { hasExpired, resolve, reject }: Pick<PendingCommit, 'hasExpired' | 'resolve' | 'reject'>,
 ): PendingCommit {
   const writes = tx.writes.map(write => keyText(write.key))
   const written = new Set(writes)
   const checks = [...new Set(tx.checks.map(check => keyText(check.key)))].filter(key => !written.has(key))
   let bytes = 0
   for (const { key, value } of tx.writes) bytes += key.length + (value?.length ?? 0)
-  return { tx, writes, checks, bytes, resolve, reject }
+  return { tx, writes, checks, bytes, hasExpired, resolve, reject }
 }
 
 export class Commits {
@@ -97,6 +101,7 @@ export class Commits {
   readonly #running = new Set<Promise<void>>()
   #pending: PendingCommit[] = []
   #scheduled = false
+  #isExpiring = false
   #batches = 0
 
   constructor(cluster: Cluster, sql: Statements, random: Random) {
@@ -109,8 +114,21 @@ export class Commits {
 
   add(tx: Minitransaction): Promise<boolean> {
     return new Promise((resolve, reject) => {
-      this.#pending.push(pendingCommit(tx, resolve, reject))
+      this.#pending.push(pendingCommit(tx, { hasExpired: this.#cluster.patience(), resolve, reject }))
       this.#schedule()
+      if (!this.#isExpiring) this.#expireLater()
+    })
+  }
+
+  /** Commits that wait for others whose outcome is open fail after a while; nothing of them was sent. */
+  #expireLater(): void {
+    this.#isExpiring = true
+    this.#cluster.clock.after(EXPIRY_CHECK_MS, () => {
+      this.#isExpiring = false
+      const expired = this.#pending.filter(pending => pending.hasExpired())
+      this.#pending = this.#pending.filter(pending => !expired.includes(pending))
+      for (const { reject } of expired) reject(new EngineUnavailable('PostgreSQL does not answer: a commit waits'))
+      if (this.#pending.length > 0) this.#expireLater()
     })
   }
 
@@ -176,14 +194,15 @@ export class Commits {
     for (;;) {
       const connection = await lane.ready()
       const token = this.#random.bytes(16)
+      const sentAt = this.#cluster.clock.elapsed()
       try {
         const [row] = await connection.query({ name: 'commit', text: this.#sql.commit, values: [token, ...parameters] })
         return indexesIn(row![0]!)
       } catch (error) {
-        const failed = wasRefused(error) ? this.#assertTransient(error) : await this.#resolve(lane, token)
+        const failed = wasRefused(error) ? this.#assertTransient(error) : await this.#resolve(lane, token, sentAt)
         if (failed !== undefined) return failed
         // At this point it is certain that nothing was written.
-        if (hasTimedOut()) throw error
+        if (hasTimedOut()) throw new EngineUnavailable(`PostgreSQL does not answer: ${whyOf(error)}`, error)
       }
     }
   }
@@ -195,23 +214,24 @@ export class Commits {
   }
 
   /**
-   * Resolves the outcome of a batch after its connection was lost. The token is stored as given up, unless it exists:
-   * if the batch is still running this waits for its end, and if it has not begun it can no longer succeed. Undefined:
-   * the batch was not committed and never will be.
+   * Resolves the outcome of a batch after its connection was lost, however long no primary is found. The token is
+   * stored as given up, unless it exists: if the batch is still running this waits for its end, and if it has not begun
+   * it can no longer succeed. Undefined: the batch was not committed and never will be.
    */
-  async #resolve(lane: ConnectionLane, token: Buffer): Promise<ReadonlySet<number> | undefined> {
-    const hasTimedOut = this.#cluster.patience()
+  async #resolve(lane: ConnectionLane, token: Buffer, sentAt: number): Promise<ReadonlySet<number> | undefined> {
     for (;;) {
-      const connection = await lane.ready().catch(error => {
-        throw new OutcomeUnknown(error)
-      })
       try {
+        const connection = await lane.ready()
         await connection.query({ name: 'give up', text: this.#sql.giveUp, values: [token] })
         const [row] = await connection.query({ name: 'outcome', text: this.#sql.outcome, values: [token] })
+        // Later the token may have been forgotten, and its absence would prove nothing.
+        if (this.#cluster.clock.elapsed() - sentAt > RESOLVE_MS_MAX) throw new Error('the token has expired')
         const failed = row![0]
         return failed === null ? undefined : indexesIn(failed!)
       } catch (error) {
-        if (hasTimedOut()) throw new OutcomeUnknown(error)
+        const isTooLate = this.#cluster.clock.elapsed() - sentAt > RESOLVE_MS_MAX
+        if (isTooLate || this.#cluster.isClosed) throw new OutcomeUnknown(error)
+        await this.#cluster.clock.sleep(RESOLVE_PAUSE_MS)
       }
     }
   }

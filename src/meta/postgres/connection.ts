@@ -2,8 +2,10 @@
  * Connections to the primary of a PostgreSQL cluster. Each new one is checked: the server must not be a standby, and
  * its settings must guarantee that committed transactions are on stable storage.
  */
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { type Clock, systemClock } from '../../lib/clock.ts'
+import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import { type Random, systemRandom } from '../../lib/random.ts'
 import { addressesOf } from './address.ts'
 import { type OnOutage, OutageNotice, whyOf } from './outage.ts'
@@ -11,8 +13,10 @@ import { type OnOutage, OutageNotice, whyOf } from './outage.ts'
 const CONNECT_MS = 5_000
 /** A silent server is given up after this; another connection then asks for the outcome. */
 const QUERY_MS = 15_000
+/** Reads are short and can be repeated at once. */
+export const READ_MS = 5_000
 /** How long a call is retried, or waits for a primary, before it fails. */
-const REACH_MS = 30_000
+export const REACH_MS = 30_000
 const BACK_OFF_MS_MIN = 20
 const BACK_OFF_MS_MAX = 1_000
 
@@ -44,6 +48,8 @@ export interface PreparedStatement {
   readonly name: string
   readonly text: string
   readonly values: readonly unknown[]
+  /** Instead of the limit for commits. */
+  readonly timeoutMs?: number
 }
 
 /** Rows as arrays of the texts sent by the server. */
@@ -51,6 +57,8 @@ export type PostgresRow = readonly (string | null)[]
 
 const AS_TEXT = { getTypeParser: () => (text: string) => text }
 
+/** Errors that are unrelated to the statement: deadlock, serialization, timeouts. */
+export const TRANSIENT: ReadonlySet<string> = new Set(['40001', '40P01', '55P03', '57014'])
 /** By code, not by severity, which is localized. */
 const SQLSTATE = /^[0-9A-Z]{5}$/
 /** Connection exceptions, shutdowns and crashes, idle session timeouts. */
@@ -68,11 +76,13 @@ export function wasRefused(error: unknown): boolean {
 export class PostgresConnection {
   readonly #client: pg.Client
   #lost = false
+  /** Increases with every promotion of a standby; 0 until the server was checked. */
+  timeline = 0
 
   constructor(client: pg.Client) {
     this.#client = client
     // The server may close an idle connection at any time; without a listener that would end the process.
-    client.on('error', () => this.#lose())
+    client.on('error', () => this.lose())
     client.on('end', () => {
       this.#lost = true
     })
@@ -82,24 +92,27 @@ export class PostgresConnection {
     return this.#lost
   }
 
-  #lose(): void {
+  /** Closes without a farewell, for which a server that hangs would not answer. */
+  lose(): void {
     if (this.#lost) return
     this.#lost = true
     this.#client.end().catch(() => {})
+    ;(this.#client as unknown as { connection: { stream: Socket } }).connection.stream.destroy()
   }
 
-  async query({ name, text, values }: PreparedStatement): Promise<readonly PostgresRow[]> {
+  async query({ name, text, values, timeoutMs }: PreparedStatement): Promise<readonly PostgresRow[]> {
     try {
       const result = await this.#client.query({
         name,
         text,
         values: values as unknown[],
         rowMode: 'array',
+        ...(timeoutMs === undefined ? {} : { query_timeout: timeoutMs }),
         types: AS_TEXT as unknown as pg.CustomTypesConfig,
       })
       return result.rows as unknown as PostgresRow[]
     } catch (error) {
-      if (!wasRefused(error)) this.#lose()
+      if (!wasRefused(error)) this.lose()
       throw error
     }
   }
@@ -116,16 +129,19 @@ export class PostgresConnection {
   }
 }
 
-async function checkServer(connection: PostgresConnection): Promise<void> {
+/** Returns the server's timeline. */
+async function checkServer(connection: PostgresConnection): Promise<number> {
   const text = `SELECT pg_is_in_recovery(), current_setting('fsync'), current_setting('full_page_writes'),
-    current_setting('synchronous_commit')`
-  const [row] = await connection.query({ name: 'check', text, values: [] })
-  const [standby, fsync, fullPages, synchronous] = row!
+    current_setting('synchronous_commit'),
+    CASE WHEN NOT pg_is_in_recovery() THEN pg_walfile_name(pg_current_wal_lsn()) END`
+  const [row] = await connection.query({ name: 'check', text, values: [], timeoutMs: READ_MS })
+  const [standby, fsync, fullPages, synchronous, walFile] = row!
   if (standby !== 'f') throw new Error('the server is a standby')
   if (fsync !== 'on') throw new UnfitServer(`fsync is ${fsync}`)
   if (fullPages !== 'on') throw new UnfitServer(`full_page_writes is ${fullPages}`)
   if (synchronous !== 'on' && synchronous !== 'remote_apply')
     throw new UnfitServer(`synchronous_commit is ${synchronous}`)
+  return Number.parseInt(walFile!.slice(0, 8), 16)
 }
 
 export interface ClusterOptions {
@@ -159,6 +175,9 @@ export class Cluster {
   readonly #outage: OutageNotice
   readonly #clock: Clock
   readonly #random: Random
+  readonly #open = new Set<PostgresConnection>()
+  /** The newest timeline seen; 0 before the first connection. */
+  #timeline = 0
   #closed = false
 
   constructor(options: ClusterOptions) {
@@ -174,6 +193,14 @@ export class Cluster {
   patience(): () => boolean {
     const endsAt = this.#clock.elapsed() + REACH_MS
     return () => this.#clock.elapsed() >= endsAt
+  }
+
+  get clock(): Clock {
+    return this.#clock
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
   }
 
   /** Makes a running search for the primary fail. */
@@ -194,23 +221,57 @@ export class Cluster {
   async #search(): Promise<PostgresConnection> {
     const hasTimedOut = this.patience()
     for (let pause = BACK_OFF_MS_MIN; ; pause = Math.min(2 * pause, BACK_OFF_MS_MAX)) {
-      let failure: unknown
-      for (const address of this.#addresses) {
-        if (this.#closed) throw new Error('the metadata engine is closed')
-        try {
-          return await this.#connectTo(address)
-        } catch (error) {
-          if (error instanceof UnfitServer) throw error
-          failure = error
-        }
-      }
+      const found = await this.#tryAll()
+      if (found instanceof PostgresConnection) return found
+      const unfit = found.find(error => error instanceof UnfitServer)
+      if (unfit !== undefined) throw unfit
+      const failure = found.at(-1)
       if (hasTimedOut()) {
         const tried = `no PostgreSQL primary can be reached at ${this.#hosts} for ${REACH_MS / 1000} s`
-        throw new Error(`${tried}: ${whyOf(failure)}`, { cause: failure })
+        throw new EngineUnavailable(`${tried}: ${whyOf(failure)}`, failure)
       }
       this.#outage.failed(failure)
       await this.#clock.sleep(pause * (0.5 + this.#random.fraction()))
     }
+  }
+
+  /**
+   * All addresses at once, so that a server that hangs delays nobody; the errors when none is the primary. A process
+   * that knows no timeline yet waits for every server and takes the newest.
+   */
+  async #tryAll(): Promise<PostgresConnection | readonly unknown[]> {
+    if (this.#closed) throw new Error('the metadata engine is closed')
+    const attempts = this.#addresses.map(address => this.#connectTo(address))
+    if (this.#timeline === 0) await Promise.allSettled(attempts)
+    const accepted = attempts.map(async attempt => this.#accept(await attempt))
+    try {
+      const first = await Promise.any(accepted)
+      const endUnlessFirst = (connection: PostgresConnection): void => {
+        if (connection !== first) void connection.end()
+      }
+      for (const other of accepted) other.then(endUnlessFirst, () => {})
+      return first
+    } catch (error) {
+      return (error as AggregateError).errors
+    }
+  }
+
+  /**
+   * A former primary that was not stopped still answers, and would return what was true before the failover. Once a
+   * newer timeline is known, older ones are not used and their connections are closed.
+   */
+  #accept(connection: PostgresConnection): PostgresConnection {
+    if (connection.timeline < this.#timeline) {
+      connection.lose()
+      throw new Error(`the server is a former primary, on timeline ${connection.timeline} of ${this.#timeline}`)
+    }
+    this.#timeline = connection.timeline
+    for (const other of this.#open) {
+      if (other.lost) this.#open.delete(other)
+      else if (other.timeline < this.#timeline) other.lose()
+    }
+    this.#open.add(connection)
+    return connection
   }
 
   async #connectTo(address: string): Promise<PostgresConnection> {
@@ -218,11 +279,13 @@ export class Cluster {
     const connection = new PostgresConnection(client)
     try {
       await client.connect()
-      await checkServer(connection)
+      connection.timeline = await checkServer(connection)
+      // Learned before any connection is accepted, so that of several primaries the newest is.
+      this.#timeline = Math.max(this.#timeline, connection.timeline)
       return connection
     } catch (error) {
       // A half-open connection also occupies one of the server's slots until it is closed.
-      await connection.end()
+      connection.lose()
       throw error
     }
   }

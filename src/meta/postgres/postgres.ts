@@ -18,7 +18,7 @@ import {
   scanMapAll,
 } from '../meta.ts'
 import { Commits } from './commits.ts'
-import { Cluster, type PostgresConnection, UnfitServer } from './connection.ts'
+import { Cluster, type PostgresConnection, REACH_MS, UnfitServer } from './connection.ts'
 import type { OnOutage } from './outage.ts'
 import { Gets, openSnapshot, Scans } from './reads.ts'
 import { type Statements, statements } from './schema.ts'
@@ -97,7 +97,10 @@ class PostgresMeta implements MetaEngine {
   async close(): Promise<void> {
     if (this.#closed) return
     this.#closed = true
+    // A search for a primary must not hold up the end of the process any longer than a call.
+    const cancel = this.#cluster.clock.after(REACH_MS, () => this.#cluster.close())
     await Promise.all([this.#commits.close(), this.#gets.close(), this.#scans.close()])
+    cancel()
     this.#cluster.close()
   }
 }

@@ -2,10 +2,20 @@
  * Reads from PostgreSQL, always from the primary. Waiting gets share one round trip. A read that lost its connection is
  * simply repeated.
  */
+import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import { keyText } from '../commit-limits.ts'
 import type { Entry, KeyedRead, KeyRange, ScanWithKeys, Snapshot } from '../meta.ts'
 import { byteaArray, int8Array } from './binary-arrays.ts'
-import { type Cluster, ConnectionLane, type PostgresRow, type PreparedStatement, wasRefused } from './connection.ts'
+import {
+  type Cluster,
+  ConnectionLane,
+  type PostgresRow,
+  type PreparedStatement,
+  READ_MS,
+  TRANSIENT,
+  wasRefused,
+} from './connection.ts'
+import { whyOf } from './outage.ts'
 import type { Statements } from './schema.ts'
 
 const GETS_MAX = 256
@@ -57,9 +67,10 @@ async function queryWithRetry(
   for (;;) {
     const connection = await lane.ready()
     try {
-      return await connection.query(statement)
+      return await connection.query({ ...statement, timeoutMs: READ_MS })
     } catch (error) {
-      if (wasRefused(error) || hasTimedOut()) throw error
+      if (wasRefused(error) && !TRANSIENT.has((error as { code: string }).code)) throw error
+      if (hasTimedOut()) throw new EngineUnavailable(`PostgreSQL does not answer: ${whyOf(error)}`, error)
     }
   }
 }

@@ -4,12 +4,14 @@
  * attempt runs again.
  */
 import type { Clock } from '../../lib/clock.ts'
+import { EngineUnavailable } from '../../lib/engine-unavailable.ts'
 import type { MaybePromise } from '../../lib/maybe-promise.ts'
 import type { Random } from '../../lib/random.ts'
 import { type Check, type Entry, type Meta, MetaFull, type RemoteReads, type Write } from '../../meta/meta.ts'
 import { Fault } from '../../model/faults.ts'
 import { noUsage, USAGE_FIELDS, type UsageDelta } from '../../model/usage.ts'
 import type { BucketDelta, UsageCounters } from '../usage/usage-counters.ts'
+import type { TransactionDeadline } from './transaction-deadline.ts'
 
 const ATTEMPTS_MAX = 200
 const BACKOFF_MS_MAX = 50
@@ -104,10 +106,18 @@ export interface TransactionContext {
   readonly random: Random
   /** Absent where no versions or uploads change. */
   readonly usage?: UsageCounters
+  /** Present for a request on an engine behind a network. */
+  readonly deadline?: TransactionDeadline | undefined
 }
 
-export async function transact<T>(context: TransactionContext, attempt: (tx: Transaction) => Promise<T>): Promise<T> {
+export function transact<T>(context: TransactionContext, attempt: (tx: Transaction) => Promise<T>): Promise<T> {
+  const work = runAttempts(context, attempt)
+  return context.deadline === undefined ? work : context.deadline.watch(work)
+}
+
+async function runAttempts<T>(context: TransactionContext, attempt: (tx: Transaction) => Promise<T>): Promise<T> {
   for (let tries = 1; tries <= ATTEMPTS_MAX; tries++) {
+    context.deadline?.assertPending()
     const tx = new Transaction(context.meta)
     try {
       const result = await attempt(tx)
@@ -152,7 +162,7 @@ async function commitCounted(
   } catch (error) {
     // After any other failure the stored value is unknown. This process never uses the slot again, so either value is
     // correct.
-    if (error instanceof MetaFull) usage.settle(slot, delta, false)
+    if (error instanceof MetaFull || error instanceof EngineUnavailable) usage.settle(slot, delta, false)
     throw error
   }
 }

@@ -36,6 +36,11 @@ export class LedgerGroupCommit {
   readonly #queues = new Map<string, PendingAppend[]>()
 
   transact<T>(context: LedgerContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
+    const work = this.#enqueue(context, bucket, attempt)
+    return context.deadline === undefined ? work : context.deadline.watch(work)
+  }
+
+  #enqueue<T>(context: LedgerContext, bucket: string, attempt: LedgerAttempt<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const pending: PendingAppend = { context, attempt, resolve: resolve as PendingAppend['resolve'], reject }
       const queue = this.#queues.get(bucket)
@@ -113,6 +118,7 @@ async function tryAttempt(pending: PendingAppend): Promise<AttemptResult | undef
   const tx = new Transaction(pending.context.meta)
   const notes: AttributedNote[] = []
   try {
+    pending.context.deadline?.assertPending()
     const result = await pending.attempt(tx, note => void notes.push({ note, by: pending.context.actor }))
     const fits = notes.length <= 1 && tx.writes.length + notes.length > 0
     return fits ? { pending, tx, notes, result } : undefined
